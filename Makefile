@@ -1,0 +1,68 @@
+# Needs make and Python 3.11 or later; all else is installed into .venv when it is
+# missing, and again when the requirements change. Another interpreter:
+#     make test PYTHON=python3.12
+# Arguments for pytest, for instance two processes:
+#     make test PYTEST_ARGS="-n 2"
+
+PYTHON ?= python3
+# numba's floor has no build for an interpreter later than 3.12.
+PYTHON_MINIMUM ?= python3.11
+PYTEST_ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+REQUIREMENTS := pyproject.toml skmohn/__init__.py
+
+.PHONY: help demo test lint docs test-minimum clean
+
+help:
+	@echo "make demo          a tour on real data, with a picture (two minutes)"
+	@echo "make test          tests and doctests"
+	@echo "make lint          style of the code"
+	@echo "make docs          the documentation, in docs/_build/html"
+	@echo "make test-minimum  the tests on the oldest supported dependencies"
+	@echo "make clean         remove what the above have made"
+
+demo: $(VENV)/installed-plot
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/installed-test
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(VENV)/installed-lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/flake8
+
+docs: $(VENV)/installed-docs
+	rm -rf docs/auto_examples docs/generated
+	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
+
+test-minimum: $(VENV)-minimum/installed
+	$(VENV)-minimum/bin/python -m pytest $(PYTEST_ARGS)
+
+clean:
+	rm -rf .venv .venv-minimum build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf docs/_build docs/auto_examples docs/generated
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+# One stamp for each extra: installed again when the requirements are newer.
+$(VENV)/installed-%: $(REQUIREMENTS) | $(BIN)/pip
+	$(BIN)/python $(PIP_INSTALL) --editable ".[$*]"
+	@touch $@
+
+$(VENV)-minimum/installed: $(REQUIREMENTS) constraints-minimum.txt | $(VENV)-minimum/bin/pip
+	$(VENV)-minimum/bin/python $(PIP_INSTALL) \
+		--constraint constraints-minimum.txt --editable ".[test]"
+	@touch $@
+
+$(BIN)/pip: INTERPRETER = $(PYTHON)
+$(VENV)-minimum/bin/pip: INTERPRETER = $(PYTHON_MINIMUM)
+
+$(BIN)/pip $(VENV)-minimum/bin/pip:
+	@$(INTERPRETER) -c "import sys; sys.exit(sys.version_info < (3, 11))" || { \
+		echo "skmohn needs Python 3.11 or later, and '$(INTERPRETER)' is not that." \
+			"Name one that is, for instance: make PYTHON=python3.12" >&2; exit 1; }
+	$(INTERPRETER) -m venv $(@:/bin/pip=)
