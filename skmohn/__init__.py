@@ -1,0 +1,25 @@
+"""Learners that find their own structure, compatible with scikit-learn."""
+
+from importlib import import_module
+
+__version__ = "0.1.0.dev0"
+
+# Public names and where they live. They are imported at first use, so that importing
+# the package costs next to nothing and compiles nothing.
+_HOMES = {
+    "MOHNRegressor": "skmohn.mohn",
+    "MSDAControl": "skmohn.mohn",
+    "warm_up": "skmohn._warm_up",
+}
+
+__all__ = ["MOHNRegressor", "MSDAControl", "__version__", "warm_up"]
+
+
+def __getattr__(name):
+    if name not in _HOMES:
+        raise AttributeError(f"module 'skmohn' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,109 @@
+"""What surrounds the loop of a fit: its history, its callbacks, and a way back."""
+
+import functools
+import time
+
+
+class History(list):
+    """Records of a fit, one dictionary per iteration."""
+
+    def to_frame(self):
+        """The records as a pandas DataFrame, one row per iteration."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self))
+
+
+def all_or_nothing(fit):
+    """Make a method that fails leave its estimator as it was.
+
+    Whatever ends the method early, a bad input as much as a keyboard interrupt, the
+    attributes return to what they were when it was called.
+    """
+
+    @functools.wraps(fit)
+    def guarded(estimator, *args, **kwargs):
+        before = vars(estimator).copy()
+        try:
+            return fit(estimator, *args, **kwargs)
+        except BaseException:
+            vars(estimator).clear()
+            vars(estimator).update(before)
+            raise
+
+    return guarded
+
+
+class FitLoop:
+    """Records each iteration of a fit and tells scikit-learn's callbacks about it.
+
+    Parameters
+    ----------
+    estimator : estimator with scikit-learn's callback support
+
+    X, y : array-like
+        The training data, for callbacks that score.
+
+    metadata : dict or None
+        Further arguments of a scorer, such as sample weights.
+
+    max_iter : int
+        Most iterations there can be.
+
+    attributes : callable
+        Called with what :meth:`step` is given; returns the fitted attributes that make
+        an estimator ready to predict as if the fit had stopped there.
+
+    history : list of dict, default=()
+        Records of an earlier fit that this one goes on from.
+    """
+
+    def __init__(self, estimator, X, y, metadata, max_iter, attributes, history=()):
+        self.history = History(history)
+        self.started = time.perf_counter()
+        self._estimator = estimator
+        self._data = {"X": X, "y": y, "metadata": metadata}
+        self._attributes = attributes
+        # One more than asked for: the iteration that notices there is nothing to do.
+        self._task = estimator._init_callback_context(max_subtasks=max_iter + 1)
+        self._task.call_on_fit_task_begin(estimator=estimator, **self._data)
+        self._open()
+
+    def step(self, record, *state):
+        """End an iteration; return whether a callback asks to stop.
+
+        Parameters
+        ----------
+        record : dict
+            What to remember of the iteration; the time is added.
+
+        *state : objects
+            Passed on to `attributes` if a callback wants a fitted estimator.
+        """
+        seconds = time.perf_counter() - self.started
+        self.history.append(
+            {"iteration": len(self.history) + 1, **record, "seconds": seconds}
+        )
+        stop = self._close(state)
+        self._open()
+        return stop
+
+    def finish(self, *state):
+        """End the fit."""
+        self._close(state)
+        self._task.call_on_fit_task_end(
+            estimator=self._estimator,
+            reconstruction_attributes=lambda: self._attributes(*state),
+            **self._data,
+        )
+
+    def _open(self):
+        self._iteration = self._task.subcontext(task_name="iteration")
+        self._iteration.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+
+    def _close(self, state):
+        return self._iteration.call_on_fit_task_end(
+            estimator=self._estimator,
+            reconstruction_attributes=lambda: self._attributes(*state),
+            **self._data,
+        )

@@ -1,0 +1,99 @@
+"""Reading what a user passes, and refusing what cannot work."""
+
+import os
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils.validation import check_consistent_length, validate_data
+
+
+def validate_table(estimator, X, y="no_validation", *, reset=False):
+    """Check a table of numbers, with NaN for unknown values.
+
+    Parameters
+    ----------
+    estimator : estimator
+
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+    y : array-like of shape (n_samples,), default="no_validation"
+        Checked together with X when given.
+
+    reset : bool, default=False
+        Whether to remember the number and names of the columns, as in `fit`, or to
+        compare with those remembered.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        Dense, float64.
+
+    y : ndarray of shape (n_samples,)
+        Only when given.
+    """
+    alone = isinstance(y, str) and y == "no_validation"
+    options = {
+        "dtype": np.float64,
+        "accept_sparse": "csr",
+        "ensure_all_finite": "allow-nan",
+        # A single sample leaves nothing to learn from.
+        "ensure_min_samples": 2 if reset else 1,
+        "reset": reset,
+    }
+    if alone:
+        X = validate_data(estimator, X, **options)
+    else:
+        X, y = validate_data(estimator, X, y, y_numeric=True, **options)
+    if issparse(X):
+        require_memory(
+            8.0 * X.shape[0] * X.shape[1],
+            f"a dense copy of X, {X.shape[0]} x {X.shape[1]},",
+            "select columns first",
+        )
+        X = X.toarray()
+    return X if alone else (X, np.asarray(y, dtype=np.float64))
+
+
+def validate_held_out(estimator, X_val, y_val):
+    """Check validation samples; return them, or None when there are none."""
+    if X_val is None and y_val is None:
+        return None
+    if X_val is None or y_val is None:
+        missing = "X_val" if X_val is None else "y_val"
+        raise ValueError(f"X_val and y_val go together, and {missing} is missing")
+    X_val = validate_table(estimator, X_val)
+    y_val = np.asarray(y_val, dtype=np.float64)
+    if y_val.ndim != 1 or not np.isfinite(y_val).all():
+        raise ValueError("y_val must be one-dimensional and finite")
+    check_consistent_length(X_val, y_val)
+    return X_val, y_val
+
+
+def require_memory(n_bytes, what, advice):
+    """Refuse what cannot fit in this machine's memory, before it is allocated.
+
+    Parameters
+    ----------
+    n_bytes : float
+        What is needed.
+
+    what : str
+        What needs it, as the start of a sentence.
+
+    advice : str
+        What to do instead.
+
+    Raises
+    ------
+    MemoryError
+        When it is more than the physical memory.
+    """
+    try:
+        physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return  # a system that does not say how much it has
+    if n_bytes > physical:
+        raise MemoryError(
+            f"{what} needs {n_bytes / 2**30:,.1f} GiB of memory and this machine has "
+            f"{physical / 2**30:,.1f} GiB; {advice}"
+        )

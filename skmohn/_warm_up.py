@@ -1,0 +1,35 @@
+"""Compile all kernels ahead of the first fit."""
+
+import warnings
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+
+def warm_up():
+    """Compile every kernel, so that no later fit has to wait for the compiler.
+
+    Kernels compile when they are first called and are cached on disk where a folder is
+    writable, so this takes some seconds once and a moment afterwards. Call it before
+    timing anything, and in the image of a service.
+
+    Examples
+    --------
+    >>> import skmohn
+    >>> skmohn.warm_up()
+    """
+    from skmohn.mohn import MOHNRegressor
+
+    signs = 1.0 - 2.0 * ((np.arange(64)[:, None] >> np.arange(6)) & 1)
+    y = signs[:, 0] * signs[:, 1] * signs[:, 2] + signs[:, 3]
+    noisy = y + np.cos(37.0 * np.arange(64))
+    # Columns of many values go through the kernels for real inputs.
+    graded = signs * np.linspace(0.5, 1.0, 64)[:, None]
+    with warnings.catch_warnings():
+        # So little is enough to compile, though not to converge.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for inputs, target in ((signs, y), (signs, noisy), (graded, noisy)):
+            MOHNRegressor().fit(inputs, target).predict(inputs)
+        for rule in ("ols", "lasso", "delta"):
+            MOHNRegressor("full", rule, max_order=2, max_iter=2, tol=1.0).fit(signs, y)
+            MOHNRegressor("msda", rule, max_iter=2, random_state=0).fit(signs, y)
