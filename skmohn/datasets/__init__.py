@@ -1,0 +1,14 @@
+"""Generated problems with a known structure and, where possible, a known optimum."""
+
+from skmohn.datasets._blocks import make_bmda_quadratic, make_mk_trap
+from skmohn.datasets._ising import make_ising
+from skmohn.datasets._nk import make_nk
+from skmohn.datasets._sparse import make_sparse_walsh
+
+__all__ = [
+    "make_bmda_quadratic",
+    "make_ising",
+    "make_mk_trap",
+    "make_nk",
+    "make_sparse_walsh",
+]

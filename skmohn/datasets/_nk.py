@@ -1,0 +1,148 @@
+"""NK landscapes."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+
+from skmohn.datasets._optimum import find_optima
+from skmohn.datasets._sampling import OPTIMUM_CONSTRAINT, SAMPLING_CONSTRAINTS, sample
+from skmohn.datasets._walsh import sum_of_tables
+
+
+@validate_params(
+    {
+        "n_features": [Interval(Integral, 1, None, closed="left")],
+        # A table has 2**(k + 1) entries, and as many weights.
+        "k": [Interval(Integral, 0, 15, closed="both")],
+        "neighbours": [StrOptions({"nearest", "random"})],
+        "optimum": OPTIMUM_CONSTRAINT,
+        **SAMPLING_CONSTRAINTS,
+    },
+    prefer_skip_nested_validation=True,
+)
+def make_nk(
+    n_features=30,
+    k=3,
+    *,
+    n_samples=1000,
+    neighbours="nearest",
+    noise=0.0,
+    snr=None,
+    coding="pm1",
+    optimum="auto",
+    random_state=None,
+    return_X_y=False,
+):
+    """Generate an NK landscape.
+
+    Each feature contributes the entry of its own table, uniform on [0, 1), that its
+    value and those of its k neighbours point at; `y` is the mean contribution. From a
+    single peak (k = 0) to no correlation between neighbouring inputs at all
+    (``k = n_features - 1``). All ``2**(k + 1)`` weights over a feature and its
+    neighbours are present.
+
+    Parameters
+    ----------
+    n_features : int, default=30
+        Number of features, N.
+
+    k : int, default=3
+        Number of neighbours of a feature, K, below `n_features` and at most 15. There
+        are up to ``n_features * 2**(k + 1)`` weights, and time is in proportion.
+
+    n_samples : int, default=1000
+        Number of samples, uniform over all inputs.
+
+    neighbours : {"nearest", "random"}, default="nearest"
+        The k features that follow on a ring, or k others drawn at random.
+
+    noise : float, default=0.0
+        Standard deviation of the Gaussian noise on `y`, in units of `y`.
+
+    snr : float, default=None
+        The noise given as signal-to-noise ratio instead: the variance of the function
+        over all inputs divided by that of the noise. None leaves it to `noise`.
+
+    coding : {"pm1", "binary"}, default="pm1"
+        Values of `X`: -1 and +1, or 0 and 1 with 1 for +1.
+
+    optimum : {"auto", True, False}, default="auto"
+        Whether to find the exact lowest and highest value. "auto" does so where it
+        takes no time (up to 20 features, nearest neighbours up to about k = 6), True
+        also where it takes a second and refuses beyond, False never.
+
+    random_state : int, RandomState instance or None, default=None
+        Determines neighbours and tables, then the samples, then the noise: with the
+        same integer the landscape stays the same when `n_samples` or the noise change.
+
+    return_X_y : bool, default=False
+        Return ``(X, y)`` instead of a Bunch.
+
+    Returns
+    -------
+    data : :class:`~sklearn.utils.Bunch`
+        With the fields of :func:`make_mk_trap`; `minimum`, `maximum`, `x_minimum` and
+        `x_maximum` are None where not found, `direction` is "maximize", and
+
+        blocks : ndarray of shape (n_features, k + 1)
+            Each feature, then its neighbours.
+        tables : ndarray of shape (n_features, 2**(k + 1))
+            The contributions; bit j of the column is the value of ``blocks[:, j]``.
+
+    (X, y) : tuple if ``return_X_y=True``
+        Only these two.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, `k` is not below `n_features`, both `noise` and
+        `snr` are given, or ``optimum=True`` asks for more than about 2**26 steps.
+
+    References
+    ----------
+    .. [1] S. A. Kauffman and E. D. Weinberger, "The NK model of rugged fitness
+           landscapes and its application to maturation of the immune response",
+           Journal of Theoretical Biology 141(2), 1989, pages 211-245.
+
+    .. [2] A. H. Wright, R. K. Thompson and J. Zhang, "The computational complexity of
+           N-K fitness functions", IEEE Transactions on Evolutionary Computation 4(4),
+           2000, pages 373-379.
+
+    Examples
+    --------
+    >>> from skmohn.datasets import make_nk
+    >>> data = make_nk(30, 2, random_state=0)
+    >>> data.X.shape, max(len(term) for term in data.terms)
+    ((1000, 30), 3)
+    >>> bool(data.minimum <= data.y.min() and data.y.max() <= data.maximum)
+    True
+    """
+    if k >= n_features:
+        raise ValueError(f"k must be below n_features={n_features}, got {k}.")
+    rng = check_random_state(random_state)
+    if neighbours == "nearest":
+        blocks = np.add.outer(np.arange(n_features), np.arange(k + 1)) % n_features
+    else:
+        others = [
+            rng.choice(n_features - 1, k, replace=False) for _ in range(n_features)
+        ]
+        # Drawn among the n_features - 1 others: skip the feature itself.
+        blocks = np.array([[i, *(o + (o >= i))] for i, o in enumerate(others)])
+    tables = rng.uniform(size=(n_features, 2 ** (k + 1)))
+    landscape = sum_of_tables(n_features, blocks, tables / n_features)
+    return sample(
+        landscape,
+        rng,
+        n_samples=n_samples,
+        noise=noise,
+        snr=snr,
+        coding=coding,
+        return_X_y=return_X_y,
+        optima=find_optima(landscape, optimum=False if return_X_y else optimum),
+        direction="maximize",
+        descr=f"NK landscape with N={n_features}, K={k} and {neighbours} neighbours.",
+        blocks=blocks,
+        tables=tables,
+    )

@@ -1,0 +1,91 @@
+"""Draw samples of a known function: what all generators share."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils import Bunch
+from sklearn.utils._param_validation import Interval, Options, StrOptions
+
+from skmohn.datasets._walsh import evaluate
+
+SAMPLING_CONSTRAINTS = {
+    "n_samples": [Interval(Integral, 1, None, closed="left")],
+    "noise": [Interval(Real, 0.0, None, closed="left")],
+    "snr": [None, Interval(Real, 0.0, None, closed="neither")],
+    "coding": [StrOptions({"pm1", "binary"})],
+    "random_state": ["random_state"],
+    "return_X_y": ["boolean"],
+}
+
+OPTIMUM_CONSTRAINT = [StrOptions({"auto"}), Options(bool, {True, False})]
+
+
+def sample(
+    function,
+    rng,
+    *,
+    n_samples,
+    noise,
+    snr,
+    coding,
+    return_X_y,
+    optima,
+    direction,
+    descr,
+    feature_names=None,
+    **extra,
+):
+    """Return the Bunch, or (X, y), of uniform random inputs to a function.
+
+    Parameters
+    ----------
+    function : WalshFunction
+    rng : RandomState
+        Continues where the problem was drawn: the number of samples, the noise and
+        the coding do not change the problem.
+    n_samples, noise, snr, coding, return_X_y
+        As the user gave them.
+    optima : pair of tuple of (float, ndarray of shape (n_features,))
+        Minimum and maximum: the value and an input of -1 and +1 that has it, both
+        None where unknown.
+    direction : {"minimize", "maximize"}
+    descr : str
+    feature_names : list of str, default=None
+        None names them x0, x1, ...
+    **extra
+        Further fields of the Bunch.
+    """
+    if snr is not None:
+        if noise:
+            raise ValueError(
+                f"noise={noise} and snr={snr} both set the noise: give one of them."
+            )
+        noise = np.sqrt(function.variance / snr)
+    spins = 2 * rng.randint(2, size=(n_samples, function.n_features), dtype=np.int8) - 1
+    y = evaluate(spins, function.terms, function.coef, function.intercept)
+    if noise:
+        y += noise * rng.standard_normal(n_samples)
+
+    def encode(spins):
+        return (spins if coding == "pm1" else spins > 0).astype(np.float64)
+
+    X = encode(spins)
+    if return_X_y:
+        return X, y
+    ends = {}
+    for end, (value, x) in zip(("minimum", "maximum"), optima, strict=True):
+        ends[end] = value
+        ends[f"x_{end}"] = None if x is None else encode(x)
+    return Bunch(
+        X=X,
+        y=y,
+        terms=function.terms,
+        coef=function.coef,
+        intercept=function.intercept,
+        noise=float(noise),
+        feature_names=feature_names or [f"x{i}" for i in range(function.n_features)],
+        direction=direction,
+        DESCR=descr,
+        **ends,
+        **extra,
+    )

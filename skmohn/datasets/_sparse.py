@@ -1,0 +1,184 @@
+"""Random sparse Walsh functions."""
+
+from itertools import chain
+from numbers import Integral, Real
+
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+
+from skmohn.datasets._optimum import find_optima
+from skmohn.datasets._sampling import OPTIMUM_CONSTRAINT, SAMPLING_CONSTRAINTS, sample
+from skmohn.datasets._terms import terms_by_order, terms_by_tower
+from skmohn.datasets._walsh import walsh_function
+
+COEF_DISTRIBUTIONS = {
+    "gaussian": lambda rng, size: rng.standard_normal(size),
+    "pm1": lambda rng, size: rng.choice([-1.0, 1.0], size=size),
+    "uniform": lambda rng, size: rng.uniform(-1.0, 1.0, size=size),
+}
+
+
+@validate_params(
+    {
+        "n_features": [Interval(Integral, 1, None, closed="left")],
+        "n_terms": [Interval(Integral, 1, None, closed="left"), dict],
+        "max_order": [Interval(Integral, 1, None, closed="left")],
+        "heredity": [None, StrOptions({"strong", "weak"})],
+        "coef_distribution": [StrOptions(set(COEF_DISTRIBUTIONS))],
+        "intercept": [Interval(Real, None, None, closed="neither")],
+        "optimum": OPTIMUM_CONSTRAINT,
+        **SAMPLING_CONSTRAINTS,
+    },
+    prefer_skip_nested_validation=True,
+)
+def make_sparse_walsh(
+    n_features=50,
+    n_terms=20,
+    *,
+    n_samples=1000,
+    max_order=3,
+    heredity="strong",
+    coef_distribution="gaussian",
+    intercept=0.0,
+    noise=0.0,
+    snr=None,
+    coding="pm1",
+    optimum="auto",
+    random_state=None,
+    return_X_y=False,
+):
+    """Generate a random sparse polynomial in two-valued features.
+
+    ``y = intercept + sum_j coef_j prod_{i in terms_j} x_i`` with random terms of
+    several orders, of which most have, as in real data, lower-order parts of their own
+    (heredity) -- or, on demand, have none.
+
+    Parameters
+    ----------
+    n_features : int, default=50
+        Number of features.
+
+    n_terms : int or dict of int to int, default=20
+        Number of terms, or the number of terms of each order, such as ``{3: 5}`` for
+        five pure products of three features. The constant is not among them. How a
+        plain number is spread over the orders is described under Notes.
+
+    n_samples : int, default=1000
+        Number of samples, uniform over all inputs.
+
+    max_order : int, default=3
+        Largest order, at most `n_features`. Not used if `n_terms` is a dict.
+
+    heredity : {"strong", "weak"} or None, default="strong"
+        Which terms of one order less must be there for a term of order 2 and more: all
+        that are contained in it, at least one, or none in particular.
+
+    coef_distribution : {"gaussian", "pm1", "uniform"}, default="gaussian"
+        Distribution of the coefficients: standard normal, -1 and +1 with equal
+        probability, or uniform between -1 and 1. Only "pm1" keeps away from 0, which
+        is as hard to find as nothing.
+
+    intercept : float, default=0.0
+        Mean of the function over all inputs.
+
+    noise : float, default=0.0
+        Standard deviation of the Gaussian noise on `y`, in units of `y`.
+
+    snr : float, default=None
+        The noise given as signal-to-noise ratio instead: the variance of the function
+        over all inputs, which is the sum of the squared coefficients, divided by that
+        of the noise. None leaves it to `noise`.
+
+    coding : {"pm1", "binary"}, default="pm1"
+        Values of `X`: -1 and +1, or 0 and 1 with 1 for +1.
+
+    optimum : {"auto", True, False}, default="auto"
+        Whether to find the exact lowest and highest value. "auto" does so where it
+        takes no time (up to 20 features, or little entanglement), True also where it
+        takes a second and refuses beyond, False never.
+
+    random_state : int, RandomState instance or None, default=None
+        Determines terms and coefficients, then the samples, then the noise: with the
+        same integer the function stays the same when `n_samples` or the noise change.
+
+    return_X_y : bool, default=False
+        Return ``(X, y)`` instead of a Bunch.
+
+    Returns
+    -------
+    data : :class:`~sklearn.utils.Bunch`
+        With the fields
+
+        X : ndarray of shape (n_samples, n_features)
+            The inputs, float64.
+        y : ndarray of shape (n_samples,)
+            The values, with noise.
+        terms : list of tuple of int
+            Feature indices of each true Walsh weight, sorted by order.
+        coef : ndarray of shape (len(terms),)
+            The weights, for -1/+1 inputs whatever the coding.
+        intercept : float
+            As given.
+        noise : float
+            Standard deviation of the noise used.
+        minimum, maximum : float or None
+            Lowest and highest value without noise; None where not found.
+        x_minimum, x_maximum : ndarray of shape (n_features,) or None
+            Inputs with that value, coded like `X`.
+        direction : str
+            "maximize".
+        feature_names : list of str
+            ``x0``, ``x1``, ...
+        DESCR : str
+            What this is.
+
+    (X, y) : tuple if ``return_X_y=True``
+        Only these two.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, there are not that many terms, heredity needs
+        more terms of some order than a dict allows, both `noise` and `snr` are given,
+        or ``optimum=True`` asks for more than about 2**26 steps.
+
+    Notes
+    -----
+    A plain number of terms is spent on towers: with strong heredity a random set of
+    `max_order` features and all its subsets, with weak heredity the beginnings of a
+    random sequence of `max_order` features, without heredity one random set of random
+    order. Terms that are left over because towers overlap go to the lowest order that
+    has room.
+
+    Examples
+    --------
+    >>> from skmohn.datasets import make_sparse_walsh
+    >>> data = make_sparse_walsh(10, {1: 3, 2: 2}, random_state=0)
+    >>> data.terms
+    [(2,), (3,), (6,), (2, 3), (3, 6)]
+    >>> make_sparse_walsh(1000, 3000, random_state=0).X.shape
+    (1000, 1000)
+    """
+    rng = check_random_state(random_state)
+    if isinstance(n_terms, dict):
+        terms = terms_by_order(rng, n_features, n_terms, heredity)
+    else:
+        terms = terms_by_tower(rng, n_features, n_terms, max_order, heredity)
+    coef = COEF_DISTRIBUTIONS[coef_distribution](rng, len(terms))
+    weights = chain([((), intercept)], zip(terms, coef, strict=True))
+    function = walsh_function(n_features, weights)
+    return sample(
+        function,
+        rng,
+        n_samples=n_samples,
+        noise=noise,
+        snr=snr,
+        coding=coding,
+        return_X_y=return_X_y,
+        optima=find_optima(function, optimum=False if return_X_y else optimum),
+        direction="maximize",
+        descr=(
+            f"Random function of {n_features} features with {len(terms)} Walsh terms "
+            f"(heredity: {heredity}, coefficients: {coef_distribution})."
+        ),
+    )

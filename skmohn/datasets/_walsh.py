@@ -1,0 +1,131 @@
+"""Walsh expansions: from tables to weights and from weights to values."""
+
+from collections import defaultdict
+from math import fsum
+from typing import NamedTuple
+
+import numpy as np
+
+
+class WalshFunction(NamedTuple):
+    """f(x) = intercept + sum_j coef[j] prod_{i in terms[j]} x_i, x in {-1, +1}^n.
+
+    `terms` are sorted tuples in order of (length, members), none of them empty and
+    none of them with a zero coefficient: equal functions have equal fields.
+    """
+
+    n_features: int
+    terms: list
+    coef: np.ndarray
+    intercept: float
+
+    @property
+    def variance(self):
+        """Variance of f over uniform x: the weights are orthonormal coordinates."""
+        return float(self.coef @ self.coef)
+
+    def value_at(self, x):
+        """Value at one input, correctly rounded: for optima to compare with."""
+        minus = set(np.flatnonzero(x < 0).tolist())
+        odd = (len(minus.intersection(term)) % 2 for term in self.terms)
+        signed = (-w if o else w for o, w in zip(odd, self.coef.tolist(), strict=True))
+        return fsum([self.intercept, *signed])
+
+
+def walsh_function(n_features, weights):
+    """Sum (members, weight) pairs that name the same variables into a function.
+
+    Parameters
+    ----------
+    n_features : int
+    weights : iterable of (iterable of int, float)
+        Members of one weight are distinct, in any order; no members: a constant.
+
+    Returns
+    -------
+    function : WalshFunction
+    """
+    collected = defaultdict(list)
+    for members, weight in weights:
+        collected[tuple(sorted(members))].append(weight)
+    # fsum rounds once: what cancels is 0, and the order of summing does not matter.
+    total = {term: fsum(parts) for term, parts in collected.items()}
+    intercept = total.pop((), 0.0)
+    terms = sorted((t for t, w in total.items() if w), key=lambda t: (len(t), t))
+    coef = np.array([total[t] for t in terms], dtype=np.float64)
+    return WalshFunction(n_features, terms, coef, intercept)
+
+
+def evaluate(X, terms, coef, intercept):
+    """Value of a Walsh expansion at each row of X.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features), values -1 and +1 of any dtype
+    terms : list of tuple of int
+    coef : array-like of shape (len(terms),)
+    intercept : float
+
+    Returns
+    -------
+    y : ndarray of shape (n_samples,)
+        O(n_samples) per member of a term.
+    """
+    columns = np.ascontiguousarray(X.T)
+    y = np.full(len(X), intercept, dtype=np.float64)
+    for term, weight in zip(terms, coef, strict=True):
+        y += weight * columns[list(term)].prod(axis=0, dtype=columns.dtype)
+    return y
+
+
+def table_to_weights(table):
+    """Fast Walsh-Hadamard transform of function tables.
+
+    Parameters
+    ----------
+    table : ndarray of shape (..., 2**k)
+        Bit j of the last index is 1 where variable j is +1.
+
+    Returns
+    -------
+    weights : ndarray of shape (..., 2**k)
+        Bit j of the last index is 1 where variable j is in the term. O(k 2**k).
+    """
+    weights = table
+    for j in range(table.shape[-1].bit_length() - 1):
+        halves = weights.reshape(*table.shape[:-1], -1, 2, 2**j)
+        minus, plus = halves[..., 0, :], halves[..., 1, :]
+        pair = np.stack([(minus + plus) / 2, (plus - minus) / 2], axis=-2)
+        weights = pair.reshape(table.shape)
+    return weights
+
+
+def sum_of_tables(n_features, blocks, tables):
+    """Expand f(x) = sum_b tables[b][x restricted to blocks[b]].
+
+    Parameters
+    ----------
+    n_features : int
+    blocks : ndarray of int of shape (n_blocks, k)
+        The distinct variables that each table reads.
+    tables : ndarray of shape (n_blocks, 2**k)
+        Bit j of the last index is 1 where variable ``blocks[b, j]`` is +1.
+
+    Returns
+    -------
+    function : WalshFunction
+        O(n_blocks k 2**k).
+    """
+    subsets = [
+        [j for j in range(blocks.shape[1]) if index >> j & 1]
+        for index in range(tables.shape[1])
+    ]
+    weights = table_to_weights(tables).tolist()
+    return walsh_function(
+        n_features,
+        (
+            ([block[j] for j in subset], weight)
+            for block, row in zip(blocks.tolist(), weights, strict=True)
+            for subset, weight in zip(subsets, row, strict=True)
+        ),
+    )
