@@ -1,0 +1,304 @@
+"""Parity columns of a data set: how they are made, compared and screened.
+
+Both designs answer the same questions about columns ``u_Q(x) = prod_{i in Q} x_i``.
+:class:`PackedDesign` holds -1/+1 inputs at one bit a value; :class:`DenseDesign` takes
+any inputs in [-1, 1] and weighted samples.
+"""
+
+import math
+from itertools import combinations, islice
+
+import numpy as np
+
+from skmohn.mohn import _kernels
+
+# Words are handled in blocks of 8, so that loops over them have no scalar remainder.
+_BLOCK = 8 * 64
+# Parents whose columns are held at once while an order is screened.
+_CHUNK = 4096
+# Nanoseconds that listing one parent and making its column takes.
+_PARENT_COST = 2000
+
+
+def make_design(inputs, sample_weight=None):
+    """Choose the fastest design that can hold the data.
+
+    Parameters
+    ----------
+    inputs : ndarray of shape (n_samples, n_features)
+        Values in [-1, 1].
+
+    sample_weight : ndarray of shape (n_samples,), default=None
+        Non-negative weights; None for equal ones.
+
+    Returns
+    -------
+    design : PackedDesign or DenseDesign
+    """
+    if sample_weight is None and np.all(np.abs(inputs) == 1):
+        return PackedDesign(inputs)
+    return DenseDesign(inputs, sample_weight)
+
+
+def flatten_sets(sets):
+    """Put sets of inputs in compressed form.
+
+    Parameters
+    ----------
+    sets : sequence of tuples of int
+
+    Returns
+    -------
+    indptr : ndarray of shape (n_sets + 1,), int64
+    members : ndarray of shape (sum of sizes,), int32
+    """
+    indptr = np.zeros(len(sets) + 1, dtype=np.int64)
+    np.cumsum([len(members) for members in sets], out=indptr[1:])
+    members = np.fromiter(
+        (i for members in sets for i in members), dtype=np.int32, count=indptr[-1]
+    )
+    return indptr, members
+
+
+def pack_signs(rows):
+    """Pack rows of shape (n, D) into words of shape (n, W); a set bit is negative."""
+    n_rows, n_samples = rows.shape
+    n_blocks = -(-n_samples // _BLOCK)
+    packed = np.zeros((n_rows, n_blocks * _BLOCK // 8), dtype=np.uint8)
+    bits = np.packbits(rows < 0, axis=1, bitorder="little")
+    packed[:, : bits.shape[1]] = bits
+    return packed.view(np.uint64)
+
+
+class _Design:
+    """What both designs share: the walk over the sets of one order."""
+
+    def screen(self, residual, order, size):
+        """Find the sets of one order that go best with a residual.
+
+        Parameters
+        ----------
+        residual : ndarray of shape (n_samples,)
+        order : int
+            At least 1.
+        size : int
+            How many sets to keep.
+
+        Returns
+        -------
+        sets : list of tuples of int
+            The best first.
+        """
+        heap = _Heap(size, order)
+        score = self._scorer(residual)
+        parents = combinations(range(self.n_features), order - 1)
+        while chunk := list(islice(parents, _CHUNK)):
+            score(chunk, self.columns(chunk), True, heap)
+        return heap.sets()
+
+    def screening_cost(self, order):
+        """Rough nanoseconds that :meth:`screen` takes, from counts alone."""
+        n_sets = math.comb(self.n_features, order)
+        n_parents = math.comb(self.n_features, order - 1)
+        return n_sets * self.score_cost + n_parents * _PARENT_COST
+
+    def screen_children(self, residual, parents, columns, size):
+        """Find the sets ``parent + {i}`` that go best with a residual.
+
+        Parameters
+        ----------
+        residual : ndarray of shape (n_samples,)
+        parents : list of tuples of int
+        columns : ndarray
+            The parity columns of the parents.
+        size : int
+            How many sets to keep.
+
+        Returns
+        -------
+        sets : list of tuples of int
+            The best first, each once.
+        """
+        # A set with k parents among them is met k times.
+        heap = _Heap(3 * size, 1 + max(map(len, parents)))
+        self._scorer(residual)(parents, columns, False, heap)
+        return list(dict.fromkeys(heap.sets()))
+
+
+class _Heap:
+    """The best-scored sets so far, in the form the screening kernels fill."""
+
+    def __init__(self, size, longest):
+        self.scores = np.empty(size)
+        self.members = np.empty((size, longest), dtype=np.int32)
+        self.size = 0
+
+    def sets(self):
+        """The sets as sorted tuples, the best first."""
+        best = np.argsort(-self.scores[: self.size])
+        return [
+            tuple(sorted(i for i in members if i >= 0))
+            for members in self.members[best].tolist()
+        ]
+
+
+def _nonzero(spread, scale):
+    return np.where(spread > 1e-9 * scale, spread, np.inf)
+
+
+class PackedDesign(_Design):
+    """Unweighted samples of -1/+1 inputs, one bit a value.
+
+    Parameters
+    ----------
+    inputs : ndarray of shape (n_samples, n_features)
+        Values -1 and +1.
+    """
+
+    def __init__(self, inputs):
+        self.n_samples, self.n_features = inputs.shape
+        self.weight_sum = float(self.n_samples)
+        self.weights = None
+        self.bits = pack_signs(inputs.T)
+        self.score_cost = 10 + 3.5 * self.bits.shape[1]
+
+    def columns(self, sets):
+        """Parity columns of ``sets``, packed: shape (n_sets, W)."""
+        indptr, members = flatten_sets(sets)
+        columns = np.empty((len(sets), self.bits.shape[1]), dtype=np.uint64)
+        _kernels.packed_columns(self.bits, indptr, members, columns)
+        return columns
+
+    def gram(self, left, right):
+        """Inner products of two groups of columns."""
+        gram = np.empty((len(left), len(right)))
+        _kernels.packed_gram(left, right, self.n_samples, gram)
+        return gram
+
+    def project(self, columns, vector):
+        """Inner products of columns with a vector of shape (n_samples,)."""
+        projection = np.empty(len(columns))
+        _kernels.packed_project(columns, self._padded(vector), projection)
+        return projection
+
+    def combine(self, columns, coef):
+        """Sum of columns times coefficients, shape (n_samples,)."""
+        total = np.zeros(self.bits.shape[1] * 64)
+        _kernels.packed_combine(columns, coef, total)
+        return total[: self.n_samples]
+
+    def spread(self, columns):
+        """Sums of squares of the centred columns; inf for those that are constant."""
+        sums = self.project(columns, np.ones(self.n_samples))
+        return _nonzero(self.weight_sum - sums**2 / self.weight_sum, self.weight_sum)
+
+    def unpack(self, columns, dtype):
+        """Columns as numbers, shape (n_columns, n_samples)."""
+        bits = np.unpackbits(
+            columns.view(np.uint8), axis=1, bitorder="little", count=self.n_samples
+        )
+        return np.where(bits, dtype(-1), dtype(1))
+
+    def _padded(self, vector):
+        padded = np.zeros(self.bits.shape[1] * 64)
+        padded[: self.n_samples] = vector
+        return padded
+
+    def _scorer(self, residual):
+        planes, total = self._quantise(residual)
+
+        def score(parents, columns, ascending, heap):
+            heap.size = _kernels.screen_packed(
+                self.bits,
+                columns,
+                *flatten_sets(parents),
+                ascending,
+                planes,
+                total,
+                self.n_samples,
+                heap.scores,
+                heap.members,
+                heap.size,
+            )
+
+        return score
+
+    def _quantise(self, residual):
+        """Sign and three magnitude bits of a residual, and the sum of magnitudes.
+
+        Seven steps up to 2.8 standard deviations keep the correlation with the exact
+        score at .994 for Gaussian residuals; the best sets are scored exactly later.
+        """
+        scale = np.sqrt(np.mean(residual**2))
+        steps = np.minimum(np.rint(np.abs(residual) * (7 / 2.8) / scale), 7)
+        steps = steps.astype(np.uint8)
+        planes = np.stack([residual < 0, steps & 1, steps & 2, steps & 4]) != 0
+        return pack_signs(-planes.astype(np.int8)), float(steps.sum(dtype=np.int64))
+
+
+class DenseDesign(_Design):
+    """Weighted samples of inputs in [-1, 1]; 0 stands for an unknown value.
+
+    Parameters
+    ----------
+    inputs : ndarray of shape (n_samples, n_features)
+
+    sample_weight : ndarray of shape (n_samples,), default=None
+        Non-negative weights; None for equal ones.
+    """
+
+    def __init__(self, inputs, sample_weight=None):
+        self.n_samples, self.n_features = inputs.shape
+        self.inputs = np.ascontiguousarray(inputs.T, dtype=np.float64)
+        if sample_weight is None:
+            sample_weight = np.ones(self.n_samples)
+        self.weights = np.ascontiguousarray(sample_weight, dtype=np.float64)
+        self.weight_sum = float(self.weights.sum())
+        self.score_cost = 10 + 1.0 * self.n_samples
+
+    def columns(self, sets):
+        """Parity columns of ``sets``, shape (n_sets, n_samples)."""
+        indptr, members = flatten_sets(sets)
+        columns = np.empty((len(sets), self.n_samples))
+        _kernels.dense_columns(self.inputs, indptr, members, columns)
+        return columns
+
+    def gram(self, left, right):
+        """Weighted inner products of two groups of columns."""
+        return (left * self.weights) @ right.T
+
+    def project(self, columns, vector):
+        """Weighted inner products of columns with a vector of shape (n_samples,)."""
+        return columns @ (self.weights * vector)
+
+    def combine(self, columns, coef):
+        """Sum of columns times coefficients, shape (n_samples,)."""
+        return coef @ columns
+
+    def spread(self, columns):
+        """Sums of squares of the centred columns; inf for those that are constant."""
+        sums = columns @ self.weights
+        squares = np.einsum("ij,ij,j->i", columns, columns, self.weights)
+        return _nonzero(squares - sums**2 / self.weight_sum, self.weight_sum)
+
+    def unpack(self, columns, dtype):
+        """Columns as numbers, shape (n_columns, n_samples)."""
+        return columns.astype(dtype)
+
+    def _scorer(self, residual):
+        weighted = self.weights * residual
+
+        def score(parents, columns, ascending, heap):
+            heap.size = _kernels.screen_dense(
+                self.inputs,
+                columns,
+                *flatten_sets(parents),
+                ascending,
+                weighted,
+                self.weights,
+                heap.scores,
+                heap.members,
+                heap.size,
+            )
+
+        return score

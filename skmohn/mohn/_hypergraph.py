@@ -1,0 +1,113 @@
+"""A function of n inputs as a sum of weighted products."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from skmohn.mohn import _kernels
+from skmohn.mohn._design import flatten_sets
+
+
+@dataclass(frozen=True)
+class Hypergraph:
+    """The immutable set of weights: ``f(x) = intercept + sum_j coef_j prod_i x_i``.
+
+    Parameters
+    ----------
+    terms : sequence of tuples of int
+        The inputs that each weight connects; none is empty.
+
+    coef : ndarray of shape (n_terms,)
+
+    intercept : float
+
+    Attributes
+    ----------
+    indptr, members : ndarrays
+        The terms in compressed form.
+    """
+
+    terms: tuple
+    coef: np.ndarray
+    intercept: float
+    indptr: np.ndarray = field(init=False, repr=False)
+    members: np.ndarray = field(init=False, repr=False)
+
+    def __post_init__(self):
+        indptr, members = flatten_sets(self.terms)
+        object.__setattr__(self, "indptr", indptr)
+        object.__setattr__(self, "members", members)
+
+    @classmethod
+    def sort(cls, terms, coef, intercept):
+        """Make one with terms ordered by size, then by their inputs.
+
+        The empty set among the terms is added to the intercept.
+        """
+        order = sorted(range(len(terms)), key=lambda j: (len(terms[j]), terms[j]))
+        order = [j for j in order if terms[j]]
+        constant = math.fsum(coef[j] for j in range(len(terms)) if not terms[j])
+        return cls(
+            tuple(tuple(terms[j]) for j in order),
+            np.asarray(coef, dtype=float)[order],
+            float(intercept + constant),
+        )
+
+    def predict(self, inputs):
+        """Evaluate rows of inputs; an input of 0 averages over its two values.
+
+        Parameters
+        ----------
+        inputs : ndarray of shape (n_samples, n_features)
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,)
+        """
+        values = np.full(len(inputs), self.intercept)
+        _kernels.evaluate(
+            np.ascontiguousarray(inputs, dtype=np.float64),
+            self.indptr,
+            self.members,
+            self.coef,
+            values,
+        )
+        return values
+
+    def count_orders(self):
+        """Number of weights of each order that occurs, as a dict."""
+        orders, counts = np.unique(np.diff(self.indptr), return_counts=True)
+        return dict(zip(orders.tolist(), counts.tolist(), strict=True))
+
+
+def tabulate(terms, coef, standard_errors, names):
+    """List weights, the strongest first, in a DataFrame if pandas is there.
+
+    Parameters
+    ----------
+    terms : list of tuples of int
+
+    coef, standard_errors : ndarrays of shape (n_terms,)
+
+    names : sequence of str
+        Of the features.
+
+    Returns
+    -------
+    table : DataFrame or dict of lists
+    """
+    squares = coef**2
+    order = np.argsort(-squares, kind="stable")
+    table = {
+        "term": [" x ".join(names[i] for i in terms[j]) for j in order],
+        "order": [len(terms[j]) for j in order],
+        "coefficient": coef[order].tolist(),
+        "standard_error": standard_errors[order].tolist(),
+        "variance_share": (squares[order] / max(squares.sum(), 1e-300)).tolist(),
+    }
+    try:
+        import pandas as pd
+    except ImportError:
+        return table
+    return pd.DataFrame(table)

@@ -1,0 +1,364 @@
+"""Compiled kernels of the mixed order hyper networks.
+
+Two forms of a data set appear here:
+
+packed
+    Every input is -1 or +1. A column of D values is ``W = 8 * ceil(D / 512)`` words
+    of 64 bits, a set bit meaning -1, padded with zero bits. Multiplying columns is
+    XOR and an inner product is ``D - 2 popcount(a ^ b)``.
+dense
+    Inputs are any numbers in [-1, 1] (0 for unknown), one contiguous row of D floats
+    per input.
+
+Sets of inputs are kept in compressed form: set j has the increasing indices
+``members[indptr[j]:indptr[j + 1]]``.
+"""
+
+import numpy as np
+
+from skmohn._core._jit import jit
+
+_M1 = np.uint64(0x5555555555555555)
+_M2 = np.uint64(0x3333333333333333)
+_M4 = np.uint64(0x0F0F0F0F0F0F0F0F)
+_H1 = np.uint64(0x0101010101010101)
+_ONE = np.uint64(1)
+_TWO = np.uint64(2)
+_FOUR = np.uint64(4)
+_SHIFT = np.uint64(56)
+
+
+@jit
+def popcount(word):
+    """Count the set bits of one uint64; LLVM recognises the idiom. O(1)."""
+    word = word - ((word >> _ONE) & _M1)
+    word = (word & _M2) + ((word >> _TWO) & _M2)
+    word = (word + (word >> _FOUR)) & _M4
+    return (word * _H1) >> _SHIFT
+
+
+# ---------------------------------------------------------------- columns and sums
+
+
+@jit
+def packed_columns(bits, indptr, members, out):
+    """XOR the inputs of each set together.
+
+    ``bits`` (n, W) uint64, ``indptr`` (p + 1,), ``members`` int32, ``out`` (p, W).
+    O(W * number of members).
+    """
+    for j in range(indptr.shape[0] - 1):
+        column = out[j]
+        column[:] = 0
+        for e in range(indptr[j], indptr[j + 1]):
+            source = bits[members[e]]
+            for w in range(column.shape[0]):
+                column[w] ^= source[w]
+
+
+@jit
+def packed_gram(left, right, n_samples, out):
+    """Inner products of packed columns.
+
+    ``left`` (a, W), ``right`` (b, W) uint64, ``out`` (a, b) float64. O(a b W).
+    """
+    for i in range(left.shape[0]):
+        a = left[i]
+        for j in range(right.shape[0]):
+            b = right[j]
+            differ = np.uint64(0)
+            for w in range(a.shape[0]):
+                differ += popcount(a[w] ^ b[w])
+            out[i, j] = n_samples - 2.0 * differ
+
+
+@jit(fastmath={"reassoc", "nsz", "contract"})
+def packed_project(columns, vector, out):
+    """Inner products of packed columns with one real vector.
+
+    ``columns`` (p, W) uint64, ``vector`` (64 W,) float64 padded with zeros, ``out``
+    (p,) float64. O(64 p W).
+    """
+    for j in range(columns.shape[0]):
+        column = columns[j]
+        total = 0.0
+        for w in range(column.shape[0]):
+            word = column[w]
+            values = vector[64 * w : 64 * w + 64]
+            for b in range(64):
+                sign = 1.0 - 2.0 * np.float64((word >> np.uint64(b)) & _ONE)
+                total += sign * values[b]
+        out[j] = total
+
+
+@jit
+def packed_combine(columns, coef, out):
+    """Add the weighted sum of packed columns to ``out``.
+
+    ``columns`` (p, W) uint64, ``coef`` (p,) float64, ``out`` (64 W,) float64; what
+    lies past the last sample is meaningless. O(64 p W).
+    """
+    for w in range(columns.shape[1]):
+        values = out[64 * w : 64 * w + 64]
+        for j in range(columns.shape[0]):
+            word = columns[j, w]
+            weight = coef[j]
+            for b in range(64):
+                values[b] += weight * (
+                    1.0 - 2.0 * np.float64((word >> np.uint64(b)) & _ONE)
+                )
+
+
+@jit
+def evaluate(inputs, indptr, members, coef, out):
+    """Add ``sum_j coef_j prod_i x_i`` of every row to ``out``.
+
+    ``inputs`` (D, n) float64, ``out`` (D,) float64. O(D * number of members).
+    """
+    for d in range(inputs.shape[0]):
+        row = inputs[d]
+        total = 0.0
+        for j in range(indptr.shape[0] - 1):
+            product = coef[j]
+            for e in range(indptr[j], indptr[j + 1]):
+                product *= row[members[e]]
+            total += product
+        out[d] += total
+
+
+# ------------------------------------------------------------------- the best few
+
+
+@jit
+def _sift(scores, sets, start, size):
+    """Restore the min-heap order of ``scores[:size]`` below ``start``. O(log size)."""
+    root = start
+    while True:
+        child = 2 * root + 1
+        if child >= size:
+            return
+        if child + 1 < size and scores[child + 1] < scores[child]:
+            child += 1
+        if scores[root] <= scores[child]:
+            return
+        scores[root], scores[child] = scores[child], scores[root]
+        for e in range(sets.shape[1]):
+            sets[root, e], sets[child, e] = sets[child, e], sets[root, e]
+        root = child
+
+
+@jit
+def _offer(score, parent, last, scores, sets, size):
+    """Offer the set ``parent + (last,)`` to a min-heap; return its new size.
+
+    The heap keeps the ``scores.shape[0]`` best; rows of ``sets`` are filled up with
+    -1. O(log size) when the set enters.
+    """
+    if size == scores.shape[0] and score <= scores[0]:
+        return size
+    slot = size if size < scores.shape[0] else 0
+    scores[slot] = score
+    sets[slot, :] = -1
+    for e in range(parent.shape[0]):
+        sets[slot, e] = parent[e]
+    sets[slot, parent.shape[0]] = last
+    if slot < size:
+        _sift(scores, sets, 0, size)
+        return size
+    if size + 1 == scores.shape[0]:
+        for start in range((size + 1) // 2 - 1, -1, -1):
+            _sift(scores, sets, start, size + 1)
+    return size + 1
+
+
+@jit
+def _may_extend(parent, i, ascending):
+    """Whether input ``i`` is new to the set and, if asked, larger than its members."""
+    if ascending:
+        return parent.shape[0] == 0 or i > parent[-1]
+    for member in parent:
+        if member == i:
+            return False
+    return True
+
+
+# --------------------------------------------------------------------- screening
+
+
+@jit
+def _packed_score(stem, column, planes, total, n_samples):
+    """Squared correlation (up to a constant) of one product with the residual.
+
+    ``stem`` (W,) is the parent's parity, ``column`` (W,) the input it is extended by,
+    ``planes`` (4, W): sign and three magnitude bits of the residual, ``total`` the sum
+    of its quantised magnitudes. The product is centred. O(W).
+    """
+    sign, low, middle, high = planes[0], planes[1], planes[2], planes[3]
+    opposed = np.uint64(0)
+    negative = np.uint64(0)
+    for w in range(column.shape[0]):
+        parity = stem[w] ^ column[w]
+        differ = parity ^ sign[w]
+        opposed += (
+            popcount(differ & low[w])
+            + (popcount(differ & middle[w]) << _ONE)
+            + (popcount(differ & high[w]) << _TWO)
+        )
+        negative += popcount(parity)
+    product = total - 2.0 * opposed
+    mean = 1.0 - 2.0 * negative / n_samples
+    return product * product / max(1.0 - mean * mean, 1e-9)
+
+
+@jit
+def screen_packed(
+    bits,
+    columns,
+    indptr,
+    members,
+    ascending,
+    planes,
+    total,
+    n_samples,
+    scores,
+    sets,
+    size,
+):
+    """Keep the best of all sets made of a parent and one input more.
+
+    ``bits`` (n, W) uint64; ``columns`` (p, W) holds the parities of the parents
+    ``indptr, members``. With ``ascending``, only inputs past the parent's last one are
+    tried, so that all parents of order k - 1 give every set of order k once.
+    ``scores`` (m,) float64 and ``sets`` (m, longest set) int32 are a heap with ``size``
+    entries so far; the new size is returned. O(p n W).
+    """
+    for j in range(columns.shape[0]):
+        parent = members[indptr[j] : indptr[j + 1]]
+        for i in range(bits.shape[0]):
+            if _may_extend(parent, i, ascending):
+                score = _packed_score(columns[j], bits[i], planes, total, n_samples)
+                size = _offer(score, parent, i, scores, sets, size)
+    return size
+
+
+@jit(fastmath={"reassoc", "nsz", "contract"})
+def _dense_score(stem, column, residual, weights, weight_sum):
+    """Squared correlation (up to a constant) of one product with the residual. O(D)."""
+    product = 0.0
+    first = 0.0
+    second = 0.0
+    for d in range(column.shape[0]):
+        value = stem[d] * column[d]
+        product += value * residual[d]
+        first += weights[d] * value
+        second += weights[d] * value * value
+    spread = second - first * first / weight_sum
+    return product * product / max(spread, 1e-9 * weight_sum)
+
+
+@jit
+def screen_dense(
+    inputs, columns, indptr, members, ascending, residual, weights, scores, sets, size
+):
+    """:func:`screen_packed` for real inputs.
+
+    ``inputs`` (n, D), ``columns`` (p, D) float64, ``residual`` (D,) the residual times
+    the sample weights, ``weights`` (D,). O(p n D).
+    """
+    weight_sum = weights.sum()
+    for j in range(columns.shape[0]):
+        parent = members[indptr[j] : indptr[j + 1]]
+        for i in range(inputs.shape[0]):
+            if _may_extend(parent, i, ascending):
+                score = _dense_score(
+                    columns[j], inputs[i], residual, weights, weight_sum
+                )
+                size = _offer(score, parent, i, scores, sets, size)
+    return size
+
+
+@jit
+def dense_columns(inputs, indptr, members, out):
+    """Multiply the inputs of each set together.
+
+    ``inputs`` (n, D), ``out`` (p, D) float64. O(D * number of members).
+    """
+    for j in range(indptr.shape[0] - 1):
+        column = out[j]
+        column[:] = 1.0
+        for e in range(indptr[j], indptr[j + 1]):
+            source = inputs[members[e]]
+            for d in range(column.shape[0]):
+                column[d] *= source[d]
+
+
+# ----------------------------------------------------------------- message passing
+
+
+@jit
+def _likelihood_ratio(r, centre, noise, precision):
+    """Likelihood ratio of ``N(centre, .)`` to a spike at 0 for one value ``r``.
+
+    ``r`` is observed with standard deviation ``noise`` and ``precision`` is the inverse
+    variance of ``r`` around ``centre``. O(1).
+    """
+    gap = r - centre
+    exponent = 0.5 * (r * r / (noise * noise) - gap * gap * precision)
+    if exponent < -30.0:
+        return 0.0
+    return np.exp(min(exponent, 600.0)) * noise * np.sqrt(precision)
+
+
+@jit
+def mixture_posterior(
+    pseudo_data, noise, grid, share, n_steps, mean, variance, inclusion
+):
+    """Posterior under a spike and a symmetric mixture, whose shares are re-estimated.
+
+    ``pseudo_data`` (N,), ``grid`` (G + 1,) with ``grid[0] = 0`` the spike, ``share``
+    (G + 1,) changed in place by ``n_steps`` steps of expectation maximisation;
+    ``mean``, ``variance``, ``inclusion`` (N,) are outputs. Components are as wide as
+    half the grid's step below them. O(N G (n_steps + 1)).
+    """
+    n, n_components = pseudo_data.shape[0], grid.shape[0]
+    ratios = np.ones((n, n_components))
+    means = np.zeros((n, n_components))
+    squares = np.zeros((n, n_components))
+    for g in range(1, n_components):
+        width = 0.5 * (grid[g] - grid[g - 1])
+        precision = 1.0 / (noise * noise + width * width)
+        shrink = width * width * precision
+        spread = shrink * noise * noise
+        for i in range(n):
+            r = pseudo_data[i]
+            near = _likelihood_ratio(r, grid[g], noise, precision)
+            far = _likelihood_ratio(r, -grid[g], noise, precision)
+            near_mean = grid[g] + shrink * (r - grid[g])
+            far_mean = -grid[g] + shrink * (r + grid[g])
+            ratios[i, g] = 0.5 * (near + far)
+            means[i, g] = 0.5 * (near * near_mean + far * far_mean)
+            squares[i, g] = 0.5 * (
+                near * (near_mean**2 + spread) + far * (far_mean**2 + spread)
+            )
+    for _ in range(n_steps):
+        totals = np.zeros(n_components)
+        for i in range(n):
+            evidence = 0.0
+            for g in range(n_components):
+                evidence += share[g] * ratios[i, g]
+            for g in range(n_components):
+                totals[g] += share[g] * ratios[i, g] / evidence
+        # One imagined candidate spread over all components keeps each alive.
+        for g in range(n_components):
+            share[g] = (totals[g] + 1.0 / n_components) / (n + 1.0)
+    for i in range(n):
+        evidence = 0.0
+        first = 0.0
+        second = 0.0
+        for g in range(n_components):
+            evidence += share[g] * ratios[i, g]
+            first += share[g] * means[i, g]
+            second += share[g] * squares[i, g]
+        inclusion[i] = 1.0 - share[0] / evidence
+        mean[i] = first / evidence
+        variance[i] = second / evidence - mean[i] ** 2

@@ -1,0 +1,231 @@
+"""Approximate message passing with an empirical-Bayes prior.
+
+Greedy pursuit compares one weight at a time with everything it has not explained yet.
+Message passing weighs all candidates together: it alternates between the pseudo-data
+``r = w + noise`` that every candidate would see if all others were known as well as
+they are, and the posterior mean of ``w`` given ``r`` under a prior that is itself
+learnt from ``r``. On parity columns, which are close to independent, this recovers
+structures from fewer samples than any convex method.
+
+Sources: Donoho, Maleki and Montanari, PNAS 106 (2009), for the iteration and its
+Onsager term; Koenker and Mizera, JASA 109 (2014), for the prior as a free mixture on a
+grid.
+"""
+
+import math
+from itertools import combinations
+
+import numpy as np
+
+from skmohn.mohn import _kernels
+
+_GRID_SIZE = 30
+# Steps near zero are this many e-folds smaller than steps near the largest magnitude.
+_GRID_STRETCH = 2.0
+_EM_STEPS = 2
+# Undamped, the learnt prior and the iterate chase each other near the threshold.
+_DAMPING = 0.7
+_TOLERANCE = 1e-3
+
+
+class MixturePrior:
+    """A spike at zero and a symmetric mixture on an even grid of magnitudes.
+
+    One prior belongs to each class of candidates, such as one order; it is re-learnt
+    by expectation maximisation whenever it is used.
+    """
+
+    def __init__(self):
+        self.grid = None
+        self.share = np.full(_GRID_SIZE + 1, 0.1 / _GRID_SIZE)
+        self.share[0] = 0.9
+
+    def posterior(self, pseudo_data, noise):
+        """Posterior mean, variance and probability of being non-zero.
+
+        Parameters
+        ----------
+        pseudo_data : ndarray of shape (n_candidates,)
+        noise : float
+            Standard deviation of the pseudo-data around the true weights.
+
+        Returns
+        -------
+        mean, variance, inclusion : ndarrays of shape (n_candidates,)
+        """
+        largest = max(np.abs(pseudo_data).max(), np.finfo(float).tiny)
+        # Weights below the noise cannot be told from zero: with components there the
+        # slab would learn the noise instead.
+        least = min(noise, 0.5 * largest)
+        steps = np.expm1(np.linspace(0.0, _GRID_STRETCH, _GRID_SIZE))
+        grid = np.append(0.0, least + (largest - least) * steps / steps[-1])
+        if self.grid is not None:
+            self._move_to(grid)
+        self.grid = grid
+        mean, variance, inclusion = np.empty((3, len(pseudo_data)))
+        _kernels.mixture_posterior(
+            pseudo_data, noise, grid, self.share, _EM_STEPS, mean, variance, inclusion
+        )
+        return mean, variance, inclusion
+
+    def _move_to(self, grid):
+        """Interpolate the slab on a new grid; the spike keeps its share."""
+        spike = self.share[0]
+        share = np.maximum(np.interp(grid, self.grid, self.share), 1e-9)
+        share[0] = 0.0
+        self.share = share * ((1.0 - spike) / share.sum())
+        self.share[0] = spike
+
+
+def pass_messages(columns, y, classes, n_samples, max_iter=150):
+    """Infer which columns carry weight.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (n_candidates, n_samples), float32
+        Centred columns of unit norm.
+
+    y : ndarray of shape (n_samples,)
+        Centred target.
+
+    classes : ndarray of shape (n_candidates,), int
+        Candidates of one class share a prior. All of ``0 .. max`` occur.
+
+    n_samples : float
+        Effective number of samples.
+
+    max_iter : int, default=150
+
+    Returns
+    -------
+    coef : ndarray of shape (n_candidates,)
+        Posterior means, in the scale of unit-norm columns.
+
+    inclusion : ndarray of shape (n_candidates,)
+        Posterior probability that the weight is not zero.
+
+    noise : float
+        Effective noise of the best iteration, per column.
+    """
+    groups = [np.flatnonzero(classes == c) for c in range(classes.max() + 1)]
+    priors = [MixturePrior() for _ in groups]
+    coef = np.zeros(len(columns))
+    residual = y.copy()
+    best = (np.inf, coef, np.zeros(len(columns)))
+    for _ in range(max_iter):
+        noise = np.sqrt(residual @ residual / n_samples)
+        if not np.isfinite(noise) or noise > 10 * best[0]:
+            break
+        pseudo_data = coef + columns @ residual.astype(np.float32)
+        mean, variance, inclusion = np.empty((3, len(columns)))
+        for group, prior in zip(groups, priors, strict=True):
+            mean[group], variance[group], inclusion[group] = prior.posterior(
+                pseudo_data[group], noise
+            )
+        if noise < best[0]:
+            best = (noise, mean, inclusion)
+        damped = coef + _DAMPING * (mean - coef)
+        onsager = variance.sum() / max(noise**2, np.finfo(float).tiny) / n_samples
+        target = y - _combine(damped, columns) + onsager * residual
+        residual += _DAMPING * (target - residual)
+        change = np.linalg.norm(damped - coef)
+        coef = damped
+        if change < _TOLERANCE * np.linalg.norm(coef):
+            break
+    noise, mean, inclusion = best
+    return mean, inclusion, noise
+
+
+def _combine(coef, columns):
+    return (coef.astype(np.float32) @ columns).astype(float)
+
+
+def infer_structure(design, y, terms, *, base, max_order, memory_budget, heredity):
+    """Ask message passing for the likely weights.
+
+    The candidates are all sets up to the base order, the terms of higher order that are
+    given and the sets that extend two of them.
+
+    Parameters
+    ----------
+    design : PackedDesign or DenseDesign
+
+    y : ndarray of shape (n_samples,)
+
+    terms : collection of tuples of int
+        What was found so far.
+
+    base : int
+        All sets up to this order are candidates.
+
+    max_order : int
+
+    memory_budget : float
+        Bytes that the columns of the candidates may take.
+
+    heredity : bool
+        Whether candidates of the base orders, too, have priors of their own by order
+        and by how many of their subsets were found.
+
+    Returns
+    -------
+    terms : list of tuples of int
+        The likely weights, the strongest first; none when the candidates do not fit in
+        the memory budget.
+    """
+    room = memory_budget / (4 * design.n_samples)
+    n_base = sum(math.comb(design.n_features, order) for order in range(1, base + 1))
+    if n_base > room:
+        return []
+    candidates = [
+        term
+        for order in range(1, base + 1)
+        for term in combinations(range(design.n_features), order)
+    ]
+    higher = _extensions(terms, design.n_features, base, max_order)
+    candidates += higher[: int(room) - n_base]
+    y = y - np.average(y, weights=design.weights)
+    if design.weights is not None:
+        y = y * np.sqrt(design.weights)
+    classes = _classes(candidates, terms, 0 if heredity else base)
+    coef, inclusion, _ = pass_messages(
+        _unit_columns(design, candidates), y, classes, design.weight_sum
+    )
+    strongest = np.argsort(-np.abs(coef), kind="stable")
+    return [candidates[j] for j in strongest if inclusion[j] > 0.5]
+
+
+def _unit_columns(design, terms):
+    """Centred columns of unit length, shape (n_terms, n_samples), float32."""
+    columns = design.unpack(design.columns(terms), np.float32)
+    columns -= np.average(columns, axis=1, weights=design.weights)[:, None]
+    if design.weights is not None:
+        columns *= np.sqrt(design.weights).astype(np.float32)
+    norms = np.linalg.norm(columns, axis=1)
+    return columns / np.where(norms > 1e-3, norms, np.inf)[:, None]
+
+
+def _extensions(terms, n_features, base, max_order):
+    """Sets above the base order that are in the model or extend two of its weights."""
+    parents = {}
+    for term in terms:
+        if base <= len(term) < max_order:
+            for i in set(range(n_features)).difference(term):
+                child = tuple(sorted((*term, i)))
+                parents[child] = parents.get(child, 0) + 1
+    present = [term for term in terms if len(term) > base]
+    extended = {child for child, count in parents.items() if count > 1}
+    return present + sorted(extended.difference(present))
+
+
+def _classes(candidates, present, base):
+    """Number the candidates so that those of one order and support share a class."""
+    present = set(present)
+    kinds = [
+        (len(term), sum(term[:i] + term[i + 1 :] in present for i in range(len(term))))
+        if len(term) > base
+        else (0, 0)
+        for term in candidates
+    ]
+    _, classes = np.unique(np.array(kinds), axis=0, return_inverse=True)
+    return classes.ravel()

@@ -1,0 +1,412 @@
+"""Structure discovery by stochastic search: sample weights, learn, remove, repeat.
+
+The algorithm of
+
+[S1] K. Swingler, "Structure discovery in mixed order hyper networks", Big Data
+Analytics 1:8, 2016, and
+
+[S2] K. Swingler, "Learning and searching pseudo-Boolean surrogate functions from small
+samples", Evolutionary Computation 28(2), 2020, section 3.1.1.
+
+Two things are added to it. Each iteration also solves least squares on the weights it
+kept: once they hold the whole structure of a noise-free function this reproduces it to
+rounding, and the search is over. And the lasso's penalty follows the error of that
+solution, so that small weights come into reach as the large ones are found.
+"""
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+from scipy.special import betaln
+
+from skmohn.mohn._learning import delta_rule, first_estimate, lasso, moments, ols
+from skmohn.mohn._msda_control import MSDAControl
+from skmohn.mohn._proposals import Proposals, count_orders
+
+# An error this small a share of the spread of the target is taken for rounding. With
+# fewer weights than this share of the different rows it cannot come about by chance.
+_EXACT = 1e-8
+_EXACT_SHARE = 0.8
+# Weights that contribute less than the error allowed above are zero.
+_ZERO = 1e-9
+
+
+class Model(NamedTuple):
+    """Terms, their coefficients and the intercept."""
+
+    terms: list
+    coef: np.ndarray
+    intercept: float
+
+
+class Coverage(NamedTuple):
+    """How much of one order was searched: sets possible, tried at any time, kept."""
+
+    order: int
+    possible: int
+    tried: int
+    kept: int
+
+
+class Discovery(NamedTuple):
+    """What the search found and why it ended."""
+
+    terms: list
+    coef: np.ndarray
+    intercept: float
+    reason: str
+    coverage: list
+    n_iter: int
+
+
+def discover(
+    design,
+    y,
+    control=None,
+    learning_rule="lasso",
+    rng_seed=0,
+    *,
+    max_order=None,
+    max_iter=200,
+    alpha="auto",
+    learning_rate="auto",
+    validation=None,
+    on_iteration=None,
+    initial_terms=(),
+):
+    """Search for the weights of a sparse model ([S1]; [S2] Algorithm 1).
+
+    Parameters
+    ----------
+    design : PackedDesign or DenseDesign
+
+    y : ndarray of shape (n_samples,)
+
+    control : MSDAControl, default=None
+        None for the defaults.
+
+    learning_rule : {"lasso", "ols", "delta"}, default="lasso"
+        How the weights are learned in each iteration.
+
+    rng_seed : int, default=0
+        Determines the result.
+
+    max_order : int, default=None
+        Highest order, at most the number of inputs; None for the number of inputs.
+
+    max_iter : int, default=200
+        Most iterations.
+
+    alpha : float or "auto", default="auto"
+        Penalty of the lasso. "auto" is the control's `penalty_factor` times the
+        standard error of a weight under the current error of the model.
+
+    learning_rate : float or "auto", default="auto"
+        Step of the delta rule. "auto" is 0.2 / (number of weights + 1).
+
+    validation : tuple of (design, y), default=None
+        Samples held out: they choose the best model, and a model is called exact only
+        when it is so on them.
+
+    on_iteration : callable, default=None
+        Called as ``on_iteration(record, model)`` after each iteration; the search stops
+        when it returns something true.
+
+    initial_terms : sequence of tuples of int, default=()
+        Terms to start from.
+
+    Returns
+    -------
+    discovery : Discovery
+        The least squares solution on the best terms. `reason` is "exact",
+        "no_improvement", "exhausted" (every set was tried), "stopped" (by
+        `on_iteration`) or "max_iter".
+    """
+    control = MSDAControl() if control is None else control
+    search = _Search(
+        design,
+        y,
+        control,
+        learning_rule,
+        rng_seed,
+        max_order=max_order,
+        max_iter=max_iter,
+        alpha=alpha,
+        learning_rate=learning_rate,
+        validation=validation,
+        terms=initial_terms,
+    )
+    reason = search.verdict()
+    while reason is None:
+        record = search.iterate()
+        stop = on_iteration is not None and on_iteration(record, search.model)
+        reason = search.verdict() or ("stopped" if stop else None)
+    return Discovery(*search.best, reason, search.coverage(), search.iteration)
+
+
+class _Search:
+    """State of one run; :meth:`iterate` is one turn of the articles' loop."""
+
+    def __init__(
+        self,
+        design,
+        y,
+        control,
+        rule,
+        seed,
+        *,
+        max_order,
+        max_iter,
+        alpha,
+        learning_rate,
+        validation,
+        terms,
+    ):
+        self.design, self.y, self.control, self.rule = design, y, control, rule
+        self.max_iter, self.alpha, self.learning_rate = max_iter, alpha, learning_rate
+        self.validation = validation
+        self.remove_zeros = _removes_zeros(control.removal, rule)
+        self.proposals = Proposals(design.n_features, control, seed, max_order)
+        self.shuffle = np.random.default_rng(seed)
+        # Weights count repeated rows, as everywhere.
+        self.n_effective = float(design.weight_sum)
+        self.n_distinct = _count_distinct(design)
+        self.iteration = 0
+        self.exact = self.exhausted = False
+        self.terms = [tuple(sorted(term)) for term in terms]
+        self.columns = design.columns(self.terms)
+        self.moments = moments(design, self.columns, y)
+        self.coef = np.zeros(len(self.terms))
+        self.intercept = self.moments.target_mean
+        spread = np.sqrt(self.moments.target_square / self.moments.weight_sum)
+        # The target itself is only known to a few units in its last place.
+        self.exact_rmse = max(_EXACT * spread, 1e-15 * np.abs(y).max())
+        self.noise = spread
+        self.best_score = np.inf
+        self.best_iteration = self.forgotten_iteration = 0
+        self.best = self.model
+        self.proposals.start_from(self.terms)
+        self._refit()
+        self.coef, self.intercept = self.best.coef, self.best.intercept
+
+    @property
+    def model(self):
+        return Model(self.terms, self.coef, self.intercept)
+
+    def iterate(self):
+        """Propose, learn, remove; return the record of this iteration."""
+        started = time.perf_counter()
+        self.iteration += 1
+        if self.iteration % self.control.discard_period == 0:
+            self._forget()
+        proposed = self._propose()
+        self._add(proposed)
+        n_before = len(self.terms)
+        self._learn()
+        self._remove()
+        self.proposals.update(self.terms)
+        self._refit()
+        used = int(self.proposals.used.sum())
+        highest = max(map(len, self.terms), default=0)
+        return {
+            "iteration": self.iteration,
+            "training_rmse": self._training_rmse(),
+            "validation_rmse": self._validation_rmse(self.model),
+            "n_weights": len(self.terms),
+            "weights_per_order": tuple(count_orders(self.terms, highest).tolist()),
+            "proposed": len(proposed),
+            "removed": n_before - len(self.terms),
+            "discarded": used - len(self.terms),
+            "seconds": time.perf_counter() - started,
+        }
+
+    def verdict(self):
+        """Reason to stop, None to go on."""
+        if self.exact:
+            return "exact"
+        if self.exhausted:
+            return "exhausted"
+        if self.iteration - self.best_iteration >= self.control.n_iter_no_change:
+            return "no_improvement"
+        return "max_iter" if self.iteration >= self.max_iter else None
+
+    def coverage(self):
+        """Coverage of each order that was tried."""
+        search, terms = self.proposals, self.best.terms
+        kept = count_orders(terms, search.max_order).tolist()
+        counts = zip(search.possible, search.tried.tolist(), kept, strict=True)
+        return [Coverage(o, *row) for o, row in enumerate(counts, 1) if row[1]]
+
+    def _propose(self):
+        n_samples = int(self.n_effective)
+        batch = {"third": n_samples // 3, "n_features": self.design.n_features}
+        batch = max(batch.get(self.control.batch_size, self.control.batch_size), 1)
+        room = int(self.control.max_weight_share * self.n_distinct) - len(self.terms)
+        if room <= 0:
+            return []
+        proposed = self.proposals.propose(batch, room, self.terms, self.coef)
+        if not proposed and self.best_iteration > self.forgotten_iteration:
+            # Nothing is left to try, but the model has moved on since it was tried.
+            self._forget()
+            proposed = self.proposals.propose(batch, room, self.terms, self.coef)
+        self.exhausted = not proposed
+        return proposed
+
+    def _forget(self):
+        self.proposals.forget_discarded(self.terms)
+        self.forgotten_iteration = self.iteration
+
+    def _add(self, proposed):
+        added = self.design.columns(proposed)
+        self.moments = self.moments.extend(self.design, self.columns, added, self.y)
+        self.columns = np.concatenate([self.columns, added])
+        self.terms = self.terms + proposed
+        self.coef = np.append(self.coef, np.zeros(len(proposed)))
+
+    def _learn(self):
+        if self.rule == "ols":
+            self.coef, self.intercept, _ = ols(self.moments)
+        elif self.rule == "lasso":
+            alpha = self._penalty()
+            spread = np.sqrt(self.moments.target_square / self.moments.weight_sum)
+            # Well below the penalty, in units of the correlation with the target.
+            tol = 0.01 * alpha / spread if spread > 0.0 else 1.0
+            fit = lasso(self.moments, alpha, coef=self.coef, tol=tol)
+            self.coef, self.intercept = fit.coef, fit.intercept
+        else:
+            self._learn_by_delta()
+
+    def _penalty(self):
+        if self.alpha != "auto":
+            return self.alpha
+        squares = np.diagonal(self.moments.gram)
+        size = (
+            np.sqrt(squares.mean() / self.moments.weight_sum) if len(squares) else 1.0
+        )
+        return self.control.penalty_factor * self.noise * size / self.n_effective**0.5
+
+    def _learn_by_delta(self):
+        """First estimate of the new weights on the error, then the rule on all."""
+        left = self.moments.projection - self.moments.gram @ self.coef
+        guess = first_estimate(self.moments._replace(projection=left))
+        rate = self.learning_rate
+        fit = delta_rule(
+            self._inputs(),
+            self.y,
+            self.terms,
+            np.where(self.coef == 0.0, guess, self.coef),
+            self.intercept,
+            learning_rate=0.2 / (len(self.terms) + 1) if rate == "auto" else rate,
+            n_epochs=self.control.n_epochs,
+            rng=self.shuffle,
+            sample_weight=self.design.weights,
+        )
+        self.coef, self.intercept = fit.coef, fit.intercept
+
+    def _inputs(self):
+        singles = self.design.columns([(i,) for i in range(self.design.n_features)])
+        return self.design.unpack(singles, np.float64).T
+
+    def _remove(self):
+        """Remove weights that are zero or insignificant."""
+        self._keep(self.coef != 0.0)
+        if not self.remove_zeros:
+            # The lasso's weights are too small by the penalty to be tested.
+            tested = ols(self.moments).coef if self.rule == "lasso" else self.coef
+            self._keep(np.abs(tested) > self._least_significant(tested))
+
+    def _keep(self, mask):
+        index = np.flatnonzero(mask)
+        self.moments = self.moments.select(index)
+        self.columns = self.columns[index]
+        self.terms = [self.terms[j] for j in index]
+        self.coef = self.coef[index]
+
+    def _least_significant(self, coef):
+        """Critical size of each weight in the t-test ([S1] Eq 15)."""
+        control = self.control
+        level = control.p_critical * control.p_decay ** (self.iteration - 1)
+        level = max(level, control.p_minimum)
+        dof = max(self.n_effective - len(self.terms) - 1.0, 1.0)
+        weight_sum = self.moments.weight_sum
+        if control.t_variance == "target":
+            error = self.moments.target_square / weight_sum / self.n_effective
+        else:
+            # Among k random columns the inverse Gram matrix is larger by D / (D - k).
+            left = self.moments.residual_square(coef) / weight_sum
+            error = left * (self.n_effective / dof) / dof
+        squares = np.diagonal(self.moments.gram) / weight_sum
+        safe = np.where(squares > 0.0, squares, 1.0)
+        return stats.t.isf(level / 2, dof) * np.sqrt(error / safe)
+
+    def _refit(self):
+        """Least squares on the kept weights: is the model complete, is it the best?"""
+        if len(self.terms) > _EXACT_SHARE * self.n_distinct:
+            return
+        fit = ols(self.moments)
+        refitted = Model(self.terms, fit.coef, fit.intercept)
+        rmse = _rmse(self.design, self.columns, self.y, refitted)
+        share = (fit.rank + 1.0) / self.n_effective
+        self.noise = rmse / np.sqrt(max(1.0 - share, 1e-3))
+        held_out = self._validation_rmse(refitted)
+        if max(rmse, held_out or 0.0) <= self.exact_rmse:
+            self._finish(fit.coef)
+            return
+        score = self._criterion(rmse) if held_out is None else 2.0 * np.log(held_out)
+        if score < self.best_score - 2.0 * self.control.tol:
+            self.best, self.best_score = refitted, score
+            self.best_iteration = self.iteration
+
+    def _criterion(self, rmse):
+        """Extended BIC per sample: what the structure costs, order by order.
+
+        Without it a search among millions of weights finds some that fit any noise.
+        """
+        kept = count_orders(self.terms, self.proposals.max_order)
+        price = len(self.terms) * np.log(self.n_effective)
+        for possible, n in zip(self.proposals.possible, kept.tolist(), strict=True):
+            if n:
+                # log C(possible, n); numbers of sets may exceed what a float holds.
+                size = float(min(possible, 10**300))
+                price -= 2.0 * (betaln(size - n + 1.0, n + 1.0) + np.log(size + 1.0))
+        return 2.0 * np.log(rmse) + price / self.n_effective
+
+    def _finish(self, coef):
+        """Drop what the exact solution shows to be zero and take the rest."""
+        size = np.sqrt(np.diagonal(self.moments.gram) / self.moments.weight_sum)
+        self._keep(np.abs(coef) * size > _ZERO / _EXACT * self.exact_rmse)
+        fit = ols(self.moments)
+        self.coef, self.intercept = fit.coef, fit.intercept
+        self.best, self.exact = self.model, True
+
+    def _training_rmse(self):
+        return _rmse(self.design, self.columns, self.y, self.model)
+
+    def _validation_rmse(self, model):
+        if self.validation is None:
+            return None
+        design, y = self.validation
+        return _rmse(design, design.columns(model.terms), y, model)
+
+
+def _removes_zeros(removal, rule):
+    if rule not in ("lasso", "ols", "delta"):
+        raise ValueError(f"learning_rule must be lasso, ols or delta, not {rule!r}")
+    if removal == "auto":
+        return rule == "lasso"
+    if removal == "zero" and rule != "lasso":
+        raise ValueError(f"{rule} sets no weight to zero: use removal='t_test'")
+    return removal == "zero"
+
+
+def _count_distinct(design):
+    """Number of different rows: so many weights reproduce any target on them."""
+    singles = design.columns([(i,) for i in range(design.n_features)])
+    return np.unique(design.unpack(singles, np.float32), axis=1).shape[1]
+
+
+def _rmse(design, columns, y, model):
+    error = y - model.intercept - design.combine(columns, model.coef)
+    return float(np.sqrt(np.average(error**2, weights=design.weights)))

@@ -1,0 +1,324 @@
+"""Where the stochastic search takes its candidate weights from.
+
+One distribution over orders, one over inputs that is reshaped while a set is put
+together, and a record of the sets that are used up for now.
+
+[S1] K. Swingler, "Structure discovery in mixed order hyper networks", Big Data
+Analytics 1:8, 2016. The equation numbers are those of this article.
+"""
+
+import itertools
+import math
+
+import numpy as np
+
+from skmohn.mohn import _proposal_kernels as kernels
+from skmohn.mohn._design import flatten_sets
+
+# Stands for numbers of sets that no computer counts to.
+_COUNTLESS = 2**62
+# Places for members that one call of the sampling kernel may fill.
+_CHUNK = 1 << 16
+
+
+def laplace_orders(mode, width, max_order):
+    """Discrete Laplace distribution over the orders 1 to max_order ([S1] Eq 9)."""
+    orders = np.arange(1, max_order + 1)
+    density = np.exp(-np.abs(mode - orders) / width)
+    return density / density.sum()
+
+
+def updated_orders(orders, model_orders, mode, control):
+    """Mix the past, the orders in the model and a Laplace at the mode ([S1] Eq 10).
+
+    Parameters
+    ----------
+    orders : ndarray of shape (max_order,)
+        Probabilities so far.
+
+    model_orders : ndarray of shape (max_order,), int
+        Number of weights of each order in the model. Where there is none, their share
+        goes to the other two.
+
+    mode : int
+        Lowest order with untried weights.
+
+    control : MSDAControl
+        Its ``order_share``, ``mode_share`` and ``order_width``.
+
+    Returns
+    -------
+    orders : ndarray of shape (max_order,)
+    """
+    alpha, beta = control.order_share, control.mode_share
+    mixed = (1.0 - alpha - beta) * orders
+    mixed = mixed + alpha * model_orders / max(model_orders.sum(), 1)
+    mixed += beta * laplace_orders(mode, control.order_width, len(orders))
+    total = mixed.sum()
+    return mixed / total if total > 0.0 else orders
+
+
+def first_inputs(prior, contribution, exploitation):
+    """Distribution of a set's first input ([S1] Eq 11 to 13).
+
+    Parameters
+    ----------
+    prior : ndarray of shape (n_features,)
+        Prior knowledge; it stands where the article has the uniform ``1 / n``.
+
+    contribution : ndarray of shape (n_features,)
+        Sum of the sizes of the weights that contain each input.
+
+    exploitation : float
+        From -1 (favour inputs not used yet) to 1 (favour those used most).
+
+    Returns
+    -------
+    inputs : ndarray of shape (n_features,)
+    """
+    total = contribution.sum()
+    if total == 0.0:
+        return prior
+    share = contribution / total
+    if exploitation > 0.0:
+        return (1.0 - exploitation) * prior + exploitation * share
+    mixed = (1.0 + exploitation) * prior - exploitation * (1.0 - share)
+    return mixed / mixed.sum()
+
+
+class Proposals:
+    """Draws sets of inputs that have not been tried of late.
+
+    Parameters
+    ----------
+    n_features : int
+
+    control : MSDAControl
+
+    seed : int
+        Determines all draws.
+
+    max_order : int, default=None
+        Highest order, at most `n_features`; None for `n_features`.
+
+    Attributes
+    ----------
+    possible : list of int
+        Number of sets of each order, from order 1.
+
+    used, tried : ndarray of shape (max_order,), int64
+        Number of sets per order that are in the model or discarded, and of those that
+        were proposed at any time.
+
+    orders : ndarray of shape (max_order,)
+        Distribution over orders, before exhausted orders are taken out.
+    """
+
+    def __init__(self, n_features, control, seed, max_order=None):
+        self.control = control
+        self.n_features = n_features
+        self.max_order = n_features if max_order is None else max_order
+        self.possible = [math.comb(n_features, o + 1) for o in range(self.max_order)]
+        self.limits = np.array(
+            [_share_of(control.mopping_threshold, count) for count in self.possible]
+        )
+        self.orders = self._initial_orders()
+        self.prior = self._initial_inputs()
+        self._state = np.array([seed % 2**64], dtype=np.uint64)
+        self._keys = np.empty(n_features, dtype=np.uint64)
+        kernels.random_keys(self._state, self._keys)
+        self._shuffle = np.random.default_rng(seed)
+        self.used = np.zeros(self.max_order, dtype=np.int64)
+        self.tried = np.zeros(self.max_order, dtype=np.int64)
+        self._table = np.zeros(1024, dtype=np.uint64)
+        self._tried_table = np.zeros(1024, dtype=np.uint64)
+
+    @property
+    def open_orders(self):
+        """Distribution over the orders that have unused sets; zeros when none has."""
+        left = np.array(
+            [used < n for used, n in zip(self.used, self.possible, strict=True)]
+        )
+        orders = np.where(left, self.orders, 0.0)
+        total = orders.sum()
+        return orders / total if total > 0.0 else orders
+
+    def update(self, sets):
+        """Reshape the distribution over orders after the model changed."""
+        unused = [o + 1 for o, n in enumerate(self.possible) if self.used[o] < n]
+        mode = unused[0] if unused else self.max_order
+        counts = count_orders(sets, self.max_order)
+        self.orders = updated_orders(self.orders, counts, mode, self.control)
+
+    def propose(self, n_wanted, n_most, sets, coef):
+        """Propose new sets.
+
+        Parameters
+        ----------
+        n_wanted : int
+            Number of sets to sample.
+
+        n_most : int
+            Most sets to propose, those of the mopping up included.
+
+        sets : list of tuples of int
+            The model.
+
+        coef : ndarray of shape (len(sets),)
+
+        Returns
+        -------
+        proposed : list of tuples of int
+            Sorted sets, none of them used before, now all marked as used.
+        """
+        self._reserve(n_most)
+        proposed = self._mop_up(n_most)
+        n_wanted = min(n_wanted, n_most - len(proposed))
+        if n_wanted > 0:
+            proposed += self._sample(n_wanted, sets, coef)
+            # The sample may have closed further orders.
+            proposed += self._mop_up(n_most - len(proposed))
+        return proposed
+
+    def start_from(self, sets):
+        """Mark the sets of a given model as used and tried."""
+        longest = max(map(len, sets), default=0)
+        if longest > self.max_order:
+            raise ValueError(
+                f"a term of order {longest} is given, max_order is {self.max_order}"
+            )
+        self._reserve(len(sets))
+        self._mark(sets)
+
+    def forget_discarded(self, sets):
+        """Empty the list of discarded sets: only those of the model stay used."""
+        self._table[:] = 0
+        self.used = count_orders(sets, self.max_order)
+        kernels.insert_all(self._table, self._keys_of(sets))
+
+    def _initial_orders(self):
+        given = self.control.initial_orders
+        if given is None:
+            return laplace_orders(1, self.control.order_width, self.max_order)
+        return _distribution("initial_orders", given, self.max_order, "order")
+
+    def _initial_inputs(self):
+        given = self.control.initial_inputs
+        if given is None:
+            return np.full(self.n_features, 1.0 / self.n_features)
+        return _distribution("initial_inputs", given, self.n_features, "input")
+
+    def _sample(self, n_wanted, sets, coef):
+        sampled = []
+        orders = self.open_orders
+        model = _linked(self.n_features, sets, coef)
+        first = first_inputs(
+            self.prior, _contribution(self.n_features, model), self.control.exploitation
+        )
+        while len(sampled) < n_wanted:
+            size = n_wanted - len(sampled)
+            indptr = np.empty(size + 1, dtype=np.int64)
+            room = min(max(_CHUNK, self.max_order), size * self.max_order)
+            members = np.empty(room, dtype=np.int32)
+            found = kernels.draw_sets(
+                self._state,
+                self._keys,
+                self._table,
+                self._tried_table,
+                self.used,
+                self.tried,
+                self.limits,
+                orders,
+                first,
+                model,
+                self.control.clique_share,
+                size,
+                indptr,
+                members,
+            )
+            if not found:
+                break
+            bounds = indptr[: found + 1].tolist()
+            members = members[: bounds[-1]].tolist()
+            sampled += [
+                tuple(members[start:stop]) for start, stop in itertools.pairwise(bounds)
+            ]
+        return sampled
+
+    def _mop_up(self, n_most):
+        """Take the last sets of the orders that are nearly used up."""
+        mopped = []
+        for o, possible in enumerate(self.possible):
+            left = possible - int(self.used[o])
+            room = n_most - len(mopped)
+            if self.used[o] < self.limits[o] or left == 0 or room <= 0:
+                continue
+            rest = np.empty((left, o + 1), dtype=np.int32)
+            found = kernels.unused_sets(self._keys, self._table, o + 1, rest)
+            if found > room:
+                rest = rest[self._shuffle.choice(found, room, replace=False)]
+            batch = [tuple(members) for members in rest[:found].tolist()]
+            self._mark(batch)
+            mopped += batch
+        return mopped
+
+    def _keys_of(self, sets):
+        indptr, members = flatten_sets(sets)
+        keys = np.empty(len(sets), dtype=np.uint64)
+        kernels.keys_of(self._keys, indptr, members, keys)
+        return keys
+
+    def _mark(self, sets):
+        keys = self._keys_of(sets)
+        for key, members in zip(keys, sets, strict=True):
+            self.used[len(members) - 1] += kernels.insert(self._table, key)
+            self.tried[len(members) - 1] += kernels.insert(self._tried_table, key)
+
+    def _reserve(self, n_more):
+        """Keep the tables at least half free after n_more insertions."""
+        self._table = _grown(self._table, int(self.used.sum()) + n_more)
+        self._tried_table = _grown(self._tried_table, int(self.tried.sum()) + n_more)
+
+
+def count_orders(sets, max_order):
+    """Count the sets of each order from 1 to max_order."""
+    sizes = np.array([len(members) for members in sets], dtype=np.int64)
+    return np.bincount(sizes, minlength=max_order + 1)[1:]
+
+
+def _share_of(share, count):
+    return math.ceil(share * count) if count < _COUNTLESS else _COUNTLESS
+
+
+def _distribution(name, given, size, owner):
+    if len(given) != size:
+        raise ValueError(
+            f"{name} of MSDAControl must be {size} numbers, one for each {owner}, "
+            f"not {len(given)}"
+        )
+    return np.array(given) / np.sum(given)
+
+
+def _linked(n_features, sets, coef):
+    """Sizes of the weights, their members, and the weights of each input."""
+    indptr, members = flatten_sets(sets)
+    owners = np.repeat(np.arange(len(sets)), np.diff(indptr))
+    by_input = np.argsort(members, kind="stable")
+    input_indptr = np.zeros(n_features + 1, dtype=np.int64)
+    np.cumsum(np.bincount(members, minlength=n_features), out=input_indptr[1:])
+    return np.abs(coef), indptr, members, input_indptr, owners[by_input]
+
+
+def _contribution(n_features, model):
+    sizes, indptr, members, _, _ = model
+    return np.bincount(
+        members, weights=np.repeat(sizes, np.diff(indptr)), minlength=n_features
+    )
+
+
+def _grown(table, n_entries):
+    if 2 * n_entries <= len(table):
+        return table
+    grown = np.zeros(1 << (2 * n_entries).bit_length(), dtype=np.uint64)
+    kernels.insert_all(grown, table)
+    return grown

@@ -1,0 +1,360 @@
+"""Structure discovery by pursuit: propose, solve and prune until the model is exact.
+
+A round proposes the weights that go best with the residual, among all sets of order
+one and two and all sets that extend a weight already found, solves least squares and
+prunes. When nothing stands out, three remedies follow, the cheapest first: screening a
+higher order exhaustively, message passing over all candidates together, and a lower
+bar.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from skmohn.mohn._active_set import ActiveSet
+from skmohn.mohn._message_passing import infer_structure
+
+# A residual this small beside the target is rounding error: the structure is exact.
+EXACT = 1e-8
+# With more weights than this share of the samples a perfect fit proves nothing.
+MOST_WEIGHTS = 0.8
+# Orders that every round screens in full.
+_BASE_ORDER = 2
+_PRUNE = 2.5
+_BAN_ROUNDS = 3
+_LARGEST_BATCH = 1000
+# Weak candidates wait, for they may owe what they score to a stronger one, unless they
+# pass the threshold so many times over that chance cannot explain it.
+_NEAR_BEST = 0.6
+_BEYOND_DOUBT = 2.0
+_LOWEST_BAR = 0.7
+_MOST_PASSES = 4
+_GAIN = 0.98
+_ROUNDS_PER_BAR = 10
+# How far a weight must stand out when a whole order is screened for the first time.
+_SCREEN_BAR = 1.1
+# Screening an order that costs less than this comes before message passing.
+_CHEAP_SCREEN = 3e7
+
+
+@dataclass(frozen=True)
+class PursuitControl:
+    """What bounds a pursuit.
+
+    Parameters
+    ----------
+    max_order : int
+        Largest number of inputs in a weight.
+
+    max_rounds : int, default=200
+        Rounds of proposing and pruning.
+
+    work_budget : float, default=1e9
+        How much the exhaustive screening of orders 3 and up may cost, roughly in
+        nanoseconds. It is computed from counts, so it is the same on every machine.
+
+    memory_budget : float, default=1e9
+        Bytes that message passing may use for its columns.
+    """
+
+    max_order: int
+    max_rounds: int = 200
+    work_budget: float = 1e9
+    memory_budget: float = 1e9
+
+
+class Pursuit:
+    """One run of structure discovery on one data set.
+
+    Parameters
+    ----------
+    design : PackedDesign or DenseDesign
+
+    y : ndarray of shape (n_samples,)
+
+    control : PursuitControl
+
+    on_round : callable, default=None
+        Called with the search after each round; a true return value stops it.
+
+    start : sequence of tuples of int, default=()
+        Weights to begin with.
+    """
+
+    def __init__(self, design, y, control, on_round=None, start=()):
+        self.design = design
+        self.control = control
+        self.on_round = on_round
+        self.model = ActiveSet(design, y)
+        self.scale = self.model.rms
+        self.proposed = self.removed = 0
+        self.stopped = False
+        self.parents = set()
+        self.most = int(MOST_WEIGHTS * design.weight_sum)
+        self.bar = 1.0
+        self.round = 0
+        self.banned = {}
+        self.screened = {}
+        self.work_left = control.work_budget
+        self.likely = set()
+        self.passes = 0
+        start = [term for term in start if term][: max(self.most - 1, 0)]
+        if start:
+            self.model.add(start)
+            self.model.solve()
+            self._prune()
+
+    # ------------------------------------------------------------------ the loop
+
+    def run(self):
+        """Search until exact or stalled; return why it stopped."""
+        while self.round < self.control.max_rounds:
+            if self.is_exact():
+                self._drop_zeros()
+                return "exact"
+            if self.stopped:
+                return "stopped"
+            proposed = self._propose()
+            if proposed:
+                self._accept(proposed)
+            elif not (
+                self._raise_order(_CHEAP_SCREEN)
+                or self._pass_messages()
+                or self._raise_order(math.inf)
+                or self._lower_bar()
+            ):
+                return "stalled"
+        return "max_rounds"
+
+    def descend(self, bars):
+        """Yield the significant terms for each of a falling sequence of bars."""
+        for self.bar in bars:
+            for _ in range(_ROUNDS_PER_BAR):
+                proposed = self._propose()
+                if proposed:
+                    self._accept(proposed)
+                elif not self._raise_order(_CHEAP_SCREEN):
+                    break
+            yield self.significant_terms()
+
+    def significant_terms(self):
+        """Remove the weights below the bar and return the terms of the rest."""
+        self._prune(strict=True)
+        return [term for term in self.model.terms if term]
+
+    @property
+    def n_banned(self):
+        """Number of sets that may not be proposed at present."""
+        return sum(until >= self.round for until in self.banned.values())
+
+    @property
+    def coverage(self):
+        """Per order: how many sets there are, were scored, and are in the model."""
+        kept = np.bincount([len(term) for term in self.model.terms])
+        return [
+            {
+                "order": order,
+                "possible": math.comb(self.design.n_features, order),
+                "tried": self._count_tried(order),
+                "kept": int(kept[order]) if order < len(kept) else 0,
+            }
+            for order in range(1, self.control.max_order + 1)
+            if order <= max(_BASE_ORDER, len(kept) - 1, *self.screened, 0)
+            or self._count_tried(order)
+        ]
+
+    def is_exact(self):
+        """Whether the model explains the target up to rounding."""
+        return self.model.rms <= EXACT * self.scale and len(self.model) <= self.most
+
+    def _drop_zeros(self):
+        coef = np.abs(self.model.coef)
+        self.model.keep(coef > 1e-7 * coef.max())
+        self.model.solve()
+
+    # ---------------------------------------------------------------- proposing
+
+    def _propose(self):
+        """The weights that stand out of the residual by more than the bar."""
+        batch = self._batch()
+        if not batch:
+            return []
+        found = []
+        for order in range(1, min(_BASE_ORDER, self.control.max_order) + 1):
+            found += self._screen(order, batch)
+        chosen = self._select(found, batch)
+        # Extending all weights costs more than screening the base orders, so it waits
+        # until these have little left to give.
+        if len(chosen) > 0.1 * len(self.model):
+            return chosen
+        return self._select(found + self._screen_children(batch), batch)
+
+    def _batch(self):
+        """The most weights that one round may add."""
+        wanted = np.clip(int(self.design.weight_sum / 8), 8, _LARGEST_BATCH)
+        return max(min(int(wanted), self.most - len(self.model)), 0)
+
+    def _screen(self, order, size):
+        size = min(size, math.comb(self.design.n_features, order))
+        return self.design.screen(self.model.residual, order, size) if size else []
+
+    def _screen_children(self, size):
+        parents = [
+            j
+            for j, term in enumerate(self.model.terms)
+            if _BASE_ORDER <= len(term) < self.control.max_order
+        ]
+        if not parents:
+            return []
+        self.parents.update(self.model.terms[j] for j in parents)
+        return self.design.screen_children(
+            self.model.residual,
+            [self.model.terms[j] for j in parents],
+            self.model.columns[parents],
+            size,
+        )
+
+    def _select(self, found, batch):
+        """Score candidates exactly; keep those above the bar and near the best."""
+        present = set(self.model.terms)
+        found = [
+            term
+            for term in found
+            if term not in present and self.banned.get(term, -1) < self.round
+        ]
+        if not found:
+            return []
+        columns = self.design.columns(found)
+        product = self.design.project(columns, self.model.residual)
+        length = np.sqrt(self.design.spread(columns))
+        score = np.abs(product) / (length * max(self.model.noise, 1e-300))
+        score /= self._thresholds(found, present)
+        near = min(_NEAR_BEST * score.max(), _BEYOND_DOUBT)
+        chosen = np.flatnonzero((score > self.bar) & (score >= near))
+        chosen = chosen[np.argsort(-score[chosen], kind="stable")][:batch]
+        return [found[j] for j in chosen]
+
+    def _thresholds(self, terms, present):
+        """What the largest of all rivals of each set would score by chance."""
+        n_features = self.design.n_features
+        rivals = np.array([math.comb(n_features, len(term)) for term in terms], float)
+        for j, term in enumerate(terms):
+            if len(term) > _BASE_ORDER:
+                parents = sum(
+                    term[:i] + term[i + 1 :] in present for i in range(len(term))
+                )
+                if parents == len(term):
+                    rivals[j] = len(present)
+                elif parents:
+                    rivals[j] = min(rivals[j], n_features * len(present))
+        return np.sqrt(2 * np.log(np.maximum(rivals, 10)))
+
+    # ------------------------------------------------------------------ solving
+
+    def _accept(self, proposed):
+        """Add weights, solve and prune until every weight is worth its place."""
+        self.round += 1
+        self.model.add(proposed)
+        for term in set(proposed) - set(self.model.terms):
+            self.banned[term] = math.inf  # aliased with weights that are there
+        self.model.solve()
+        self.proposed = len(proposed)
+        self.removed = self._prune()
+        if self.on_round is not None:
+            self.stopped = bool(self.on_round(self))
+
+    def _prune(self, strict=False):
+        """Remove weak weights: below the bar if strict, else clearly below it."""
+        removed = 0
+        while len(self.model) > 1 and not self.is_exact():
+            present = set(self.model.terms)
+            least = self.bar * self._thresholds(self.model.terms, present)
+            if not strict:
+                least = np.minimum(_PRUNE, 0.8 * least)
+            weak = np.abs(self.model.coef) < least * self.model.standard_errors()
+            weak[0] = False
+            if not weak.any():
+                break
+            for j in np.flatnonzero(weak):
+                self.banned[self.model.terms[j]] = self.round + _BAN_ROUNDS
+            removed += int(weak.sum())
+            self.model.keep(~weak)
+            self.model.solve()
+        return removed
+
+    # ----------------------------------------------------------------- remedies
+
+    def _raise_order(self, most_work):
+        """Screen the next order in full, if the budget allows; add what stands out."""
+        level = self.model.rms
+        for order in range(_BASE_ORDER + 1, self.control.max_order + 1):
+            work = self.design.screening_cost(order)
+            # The same residual would only give the same answer.
+            if level > 0.8 * self.screened.get(order, math.inf):
+                continue
+            if work > min(most_work, self.work_left):
+                return False
+            self.work_left -= work
+            most_work -= work
+            self.screened[order] = level
+            batch = self._batch()
+            bar, self.bar = self.bar, _SCREEN_BAR
+            chosen = self._select(self._screen(order, batch), batch)
+            self.bar = bar
+            if chosen:
+                self._accept(chosen)
+                return True
+        return False
+
+    def _pass_messages(self):
+        """Weigh all candidates together and start again from the likely ones."""
+        if self.passes == _MOST_PASSES:
+            return False
+        seeds = self.likely.union(self.model.terms)
+        likely = infer_structure(
+            self.design,
+            self.model.y,
+            seeds,
+            base=min(_BASE_ORDER, self.control.max_order),
+            max_order=self.control.max_order,
+            memory_budget=self.control.memory_budget,
+            heredity=self.passes > 0,
+        )
+        self.passes += 1
+        if not likely or self.likely == set(likely):
+            self.passes = _MOST_PASSES
+            return False
+        self.likely = set(likely)
+        self.banned.clear()
+        before, level = self.model.terms, self.model.rms
+        self.model.clear()
+        self._accept(likely[: self.most - 1])
+        if self.model.rms > _GAIN * level:
+            # Nothing was gained: what is left is noise, or the columns are too alike.
+            self.passes = _MOST_PASSES
+        if self.model.rms > level:
+            self.model.clear()
+            self._accept(before[1:])
+        return True
+
+    def _lower_bar(self):
+        self.bar *= 0.9
+        return self.bar > _LOWEST_BAR
+
+    def _count_tried(self, order):
+        """Sets of one order that were scored, each counted once."""
+        n_features = self.design.n_features
+        if order <= _BASE_ORDER or order in self.screened:
+            return math.comb(n_features, order)
+        parents = np.array([p for p in self.parents if len(p) == order - 1], dtype=int)
+        if not parents.size:
+            return 0
+        # A set is known by the exclusive or of its members' random 64-bit names.
+        names = np.random.default_rng(0).integers(
+            2**64, size=n_features, dtype=np.uint64
+        )
+        children = np.bitwise_xor.reduce(names[parents], axis=1)[:, None] ^ names
+        fresh = np.ones(children.shape, dtype=bool)
+        np.put_along_axis(fresh, parents, False, axis=1)
+        return len(np.unique(children[fresh]))

@@ -1,0 +1,449 @@
+"""MOHNRegressor: validate, encode, discover, expose."""
+
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from skmohn._core._fitting import FitLoop, all_or_nothing
+from skmohn._core._validation import validate_held_out, validate_table
+from skmohn.mohn import _strategies
+from skmohn.mohn._hypergraph import Hypergraph, tabulate
+from skmohn.mohn._learning import delta_rule
+from skmohn.mohn._msda_control import MSDAControl
+from skmohn.mohn._task import make_task, positive_weights, to_inputs, wanted_terms
+
+# Three decorators stand between `fit` and the line that calls it.
+_CALLER = 5
+
+
+class MOHNRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
+    """Sparse Walsh model that discovers which interactions matter.
+
+    A mixed order hyper network is the function
+
+    .. math:: f(x) = w_0 + \\sum_j w_j \\prod_{i \\in Q_j} x_i
+
+    of inputs coded as -1 and +1. Each weight connects a set of inputs ``Q_j`` of any
+    size, its order. The estimator finds the sets whose weights are not zero, from far
+    fewer samples than there are sets, and needs not be told their order nor whether the
+    data are noisy.
+
+    Parameters
+    ----------
+    strategy : {"pursuit", "msda", "full", "given"}, default="pursuit"
+        How the structure is found.
+
+        - ``"pursuit"``: propose, solve and prune, with exhaustive screening of higher
+          orders and message passing over all candidates when nothing stands out.
+        - ``"msda"``: the stochastic algorithm of [1]_ and [2]_, controlled by
+          `msda_control`.
+        - ``"full"``: all weights up to `max_order`.
+        - ``"given"``: the weights listed in `terms`.
+
+    learning_rule : {"ols", "lasso", "delta"}, default="ols"
+        How weights are learnt: least squares, the lasso by coordinate descent on the
+        Gram matrix, or the online delta rule ([1]_ Eq 4). Pursuit searches with least
+        squares and applies the rule to what it found; msda uses the rule in its loop
+        and solves least squares at the end.
+
+    max_order : int, default=None
+        Largest number of inputs in a weight. None sets no limit; ``"full"`` then takes
+        all :math:`2^n` weights.
+
+    terms : sequence of sequences of int or str, default=None
+        The weights of ``strategy="given"``, each a set of feature indices or names. The
+        constant is always in the model and is not listed.
+
+    alpha : float or "auto", default="auto"
+        Penalty of the lasso, as in :class:`~sklearn.linear_model.Lasso`. "auto" is the
+        scaled lasso: the noise level times ``sqrt(2 log(n_terms) / n_samples)``, the
+        noise estimated together with the weights; in msda's loop, see
+        `MSDAControl.penalty_factor`.
+
+    learning_rate : float or "auto", default="auto"
+        Step of the delta rule in `fit` and `partial_fit`. "auto" is
+        ``1 / (n_terms + 1)``, the largest step that never overshoots a sample, and a
+        fifth of that in msda's loop.
+
+    max_iter : int, default=200
+        Most rounds of discovery, or epochs of the delta rule.
+
+    tol : float, default=1e-4
+        The delta rule stops when an epoch improves its error by less than this share.
+
+    selection : {"auto", "cv", "ebic", "lasso"}, default="auto"
+        How pursuit settles on a model when no model reproduces the data exactly.
+
+        - ``"cv"``: least squares on the weights that stand out, how far being chosen by
+          k-fold validation of the whole search; the sparsest model within one standard
+          error of the best.
+        - ``"ebic"``: the same by the extended Bayesian information criterion.
+        - ``"lasso"``: shrunken weights on all sets of order one and two and those that
+          stand out, the penalty by k-fold validation; for dense functions.
+        - ``"auto"``: "ebic" below 40 distinct rows, else whichever of "cv" and "lasso"
+          predicts better.
+
+    cv : int, cross-validation generator or iterable, default=5
+        The folds of that validation. With a number, equal rows share a fold.
+
+    early_stopping : bool, default=False
+        Whether to hold out a part of the data that takes the place of the folds
+        (pursuit), ends the search (msda) or the epochs (delta rule). Passing `X_val`
+        and `y_val` to `fit` has the same effect.
+
+    validation_fraction : float, default=0.1
+        Share of the samples held out by `early_stopping`.
+
+    n_iter_no_change : int, default=10
+        Epochs of the delta rule without improvement of the validation error before it
+        stops.
+
+    work_budget : float, default=1e9
+        How much the exhaustive screening of orders three and up may cost, roughly in
+        nanoseconds but computed from counts, so that it is the same everywhere. What
+        was not searched stands in `search_coverage_`.
+
+    memory_budget : float, default=1e9
+        Bytes that the candidates of message passing may take. Problems that exceed it
+        are searched without it.
+
+    msda_control : MSDAControl, default=None
+        Control parameters of ``strategy="msda"``; None for the papers' values.
+
+    warm_start : bool, default=False
+        Whether `fit` begins with the terms of the previous fit and searches on.
+
+    random_state : int, RandomState instance or None, default=None
+        Deals samples to folds, shuffles the delta rule's rows and drives msda. Exact
+        recoveries by pursuit do not depend on it.
+
+    n_jobs : int, default=None
+        Folds searched at once by joblib. The result does not depend on it.
+
+    Attributes
+    ----------
+    terms_ : list of tuples of int
+        Feature indices of each weight, ordered by size and then by index. The constant
+        is not among them.
+
+    coef_ : ndarray of shape (n_terms,)
+        The weights, aligned with `terms_`, for inputs coded as -1 and +1.
+
+    intercept_ : float
+        The constant: the mean of the function over all inputs.
+
+    standard_errors_ : ndarray of shape (n_terms,)
+        Of least squares weights: 0 when the recovery is exact, NaN for shrunken weights
+        and when there are no degrees of freedom left.
+
+    noise_ : float
+        Estimated standard deviation of the noise; 0 when the recovery is exact.
+
+    stopping_reason_ : str
+        Why the search ended, in plain words.
+
+    coding_ : InputCoding
+        How each column became an input: its ``kind``, and the values ``low`` and
+        ``high`` that stand for -1 and +1.
+
+    search_coverage_ : list of dict
+        Per order: how many sets there are (``possible``), how many were scored
+        (``tried``) and how many are in the model (``kept``).
+
+    history_ : History
+        One record per round or epoch: ``training_rmse``, ``validation_rmse`` (None
+        without validation data), ``n_weights``, ``weights_per_order``, ``proposed``,
+        ``removed``, ``discarded``, ``seconds``. ``history_.to_frame()`` needs pandas.
+
+    n_iter_ : int
+        Rounds or epochs run.
+
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
+        Number of columns seen in `fit`, and their names when all are strings.
+
+    See Also
+    --------
+    sklearn.preprocessing.PolynomialFeatures : All interactions up to a degree.
+    sklearn.linear_model.LassoCV : Sparse linear model on given columns.
+
+    Notes
+    -----
+    Two-valued columns of any kind become -1 and +1. Other numeric columns are scaled to
+    [-1, 1] and enter the products as they are, which makes the model multilinear.
+    Constant columns are ignored. NaN means unknown: it is coded as 0, and the
+    prediction is the exact mean over the values the input could have.
+
+    References
+    ----------
+    .. [1] Swingler, K. (2016). Structure discovery in mixed order hyper networks. Big
+       Data Analytics 1:8.
+    .. [2] Swingler, K. (2020). Learning and searching pseudo-Boolean surrogate
+       functions from small samples. Evolutionary Computation 28(2).
+
+    Examples
+    --------
+    >>> from skmohn import MOHNRegressor
+    >>> from skmohn.datasets import make_sparse_walsh
+    >>> problem = make_sparse_walsh(
+    ...     n_features=30,
+    ...     n_terms={1: 2, 3: 2},
+    ...     heredity=None,
+    ...     n_samples=200,
+    ...     random_state=0,
+    ... )
+    >>> model = MOHNRegressor().fit(problem.X, problem.y)
+    >>> model.terms_ == problem.terms
+    True
+    >>> model.stopping_reason_
+    'exact: the model reproduces every sample'
+    """
+
+    _parameter_constraints = {
+        "strategy": [StrOptions({"pursuit", "msda", "full", "given"})],
+        "learning_rule": [StrOptions({"ols", "lasso", "delta"})],
+        "max_order": [Interval(Integral, 1, None, closed="left"), None],
+        "terms": ["array-like", None],
+        "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "learning_rate": [
+            Interval(Real, 0, None, closed="neither"),
+            StrOptions({"auto"}),
+        ],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "selection": [StrOptions({"auto", "cv", "ebic", "lasso"})],
+        "cv": ["cv_object"],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "work_budget": [Interval(Real, 0, None, closed="left")],
+        "memory_budget": [Interval(Real, 0, None, closed="left")],
+        "msda_control": [MSDAControl, None],
+        "warm_start": ["boolean"],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        strategy="pursuit",
+        learning_rule="ols",
+        max_order=None,
+        *,
+        terms=None,
+        alpha="auto",
+        learning_rate="auto",
+        max_iter=200,
+        tol=1e-4,
+        selection="auto",
+        cv=5,
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_iter_no_change=10,
+        work_budget=1e9,
+        memory_budget=1e9,
+        msda_control=None,
+        warm_start=False,
+        random_state=None,
+        n_jobs=None,
+    ):
+        self.strategy = strategy
+        self.learning_rule = learning_rule
+        self.max_order = max_order
+        self.terms = terms
+        self.alpha = alpha
+        self.learning_rate = learning_rate
+        self.max_iter = max_iter
+        self.tol = tol
+        self.selection = selection
+        self.cv = cv
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.work_budget = work_budget
+        self.memory_budget = memory_budget
+        self.msda_control = msda_control
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @all_or_nothing
+    @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None, X_val=None, y_val=None):
+        """Discover the structure and learn its weights.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            NaN stands for an unknown value. Sparse input is made dense.
+
+        y : array-like of shape (n_samples,)
+            Target values.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Whole numbers count repeated rows: a weight of 2 equals a row that stands
+            there twice. Other weights are relative precisions and are scaled to a mean
+            of 1. Rows of weight 0 are left out.
+
+        X_val : array-like of shape (n_val, n_features), default=None
+            Validation samples, see `early_stopping`.
+
+        y_val : array-like of shape (n_val,), default=None
+            Their targets.
+
+        Returns
+        -------
+        MOHNRegressor
+            The fitted estimator itself.
+
+        Raises
+        ------
+        ValueError
+            For bad input; the message names the parameter or column.
+
+        MemoryError
+            When a model is asked for that cannot fit in memory.
+
+        Warns
+        -----
+        ConvergenceWarning
+            When the search ended before it was done or the samples are too few; the
+            model is then the best one found.
+        """
+        start = self.terms_ if self.warm_start and hasattr(self, "terms_") else []
+        X, y = validate_table(self, X, y, reset=True)
+        validation = validate_held_out(self, X_val, y_val)
+        task, coding = make_task(
+            self, X, y, sample_weight, validation, start, self._names()
+        )
+        loop = FitLoop(
+            self,
+            X,
+            y,
+            None if sample_weight is None else {"sample_weight": sample_weight},
+            self.max_iter,
+            lambda graph: self._fitted_attributes(graph, coding),
+        )
+        wanted = wanted_terms(self, coding, self._names())
+        solution = _strategies.solve(self, task, wanted, loop)
+        loop.finish(solution.graph)
+        self._expose(solution, coding, loop.history)
+        if solution.warning:
+            warnings.warn(solution.warning, ConvergenceWarning, stacklevel=_CALLER)
+        return self
+
+    @all_or_nothing
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, sample_weight=None):
+        """Learn from more samples by the delta rule ([1]_ Eq 4).
+
+        The first call finds the structure as `fit` does; later calls keep structure and
+        coding and correct the weights in one pass over the samples, in their order.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        y : array-like of shape (n_samples,)
+            Target values.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Multiplies the learning rate.
+
+        Returns
+        -------
+        MOHNRegressor
+            The fitted estimator itself.
+        """
+        if not hasattr(self, "terms_"):
+            return self.fit(X, y, sample_weight)
+        X, y = validate_table(self, X, y)
+        sample_weight, rows = positive_weights(sample_weight, X)
+        graph = self._graph()
+        fit = delta_rule(
+            self.coding_.encode(X[rows], self._names()),
+            y[rows],
+            graph.terms,
+            graph.coef,
+            graph.intercept,
+            learning_rate=self.learning_rate,
+            sample_weight=sample_weight,
+        )
+        self.coef_, self.intercept_ = fit.coef, fit.intercept
+        # Online corrections leave no Gram matrix to take them from.
+        self.standard_errors_ = np.full(len(fit.coef), np.nan)
+        self.noise_ = float(fit.rmse[-1])
+        self.n_iter_ += 1
+        return self
+
+    def predict(self, X):
+        """Evaluate the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            NaN stands for an unknown value: the prediction is the mean over both.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Predicted values.
+        """
+        check_is_fitted(self)
+        X = validate_table(self, X)
+        return self._graph().predict(self.coding_.encode(X, self._names()))
+
+    def structure_table(self):
+        """List the weights, the strongest first.
+
+        Returns
+        -------
+        DataFrame, or dict of lists without pandas
+            ``term`` (feature names joined by " x "), ``order``, ``coefficient``,
+            ``standard_error`` and ``variance_share``, the weight's part of the model's
+            variance over uniform inputs: its square over the sum of squares.
+        """
+        check_is_fitted(self)
+        names = self._names()
+        if names is None:
+            names = [f"x{i}" for i in range(self.n_features_in_)]
+        return tabulate(self.terms_, self.coef_, self.standard_errors_, names)
+
+    def __sklearn_tags__(self):
+        """Say what the estimator can take."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+    def _names(self):
+        return getattr(self, "feature_names_in_", None)
+
+    def _graph(self):
+        terms = to_inputs(self.terms_, self.coding_.usable)
+        return Hypergraph(tuple(terms), self.coef_, self.intercept_)
+
+    def _fitted_attributes(self, graph, coding):
+        features = coding.usable
+        return {
+            "terms_": [tuple(features[list(term)].tolist()) for term in graph.terms],
+            "coef_": graph.coef,
+            "intercept_": graph.intercept,
+            "coding_": coding,
+        }
+
+    def _expose(self, solution, coding, history):
+        for name, value in self._fitted_attributes(solution.graph, coding).items():
+            setattr(self, name, value)
+        self.standard_errors_ = solution.standard_errors
+        self.noise_ = solution.noise
+        self.stopping_reason_ = solution.reason
+        self.search_coverage_ = solution.coverage
+        self.history_ = history
+        self.n_iter_ = max(len(history), 1)

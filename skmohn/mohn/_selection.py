@@ -1,0 +1,278 @@
+"""How many weights noisy data support.
+
+A pursuit with a falling bar gives a path of models, from the few weights that stand out
+of all their rivals to the many that barely do. The bar is chosen by k-fold validation
+of the whole search, or by the extended BIC where samples are too few to set some aside.
+
+Source of the criterion: Chen and Chen, Biometrika 95 (2008), with gamma = 1 and the
+models of each order counted apart.
+"""
+
+import math
+import warnings
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.special import gammaln
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Lasso, LassoCV
+from sklearn.model_selection import GroupKFold
+
+from skmohn.mohn._active_set import ActiveSet
+from skmohn.mohn._design import make_design
+from skmohn.mohn._pursuit import Pursuit
+
+# Bars in stages: the next stage is searched when the last bar so far is the best.
+_STAGES = np.split(0.9 ** np.arange(12), 3)
+# Weights per sample at the end of the path.
+_LONGEST_PATH = 0.3
+# Below this many distinct rows folds are too small to compare models.
+_FEWEST_ROWS = 40
+# Entries of the columns of all pairs up to which the lasso costs little.
+_CHEAP_LASSO = 4e5
+# The same for dense functions: some ten seconds.
+_AFFORDABLE_LASSO = 5e6
+# Below a hundredth of the largest penalty little is left to gain on noisy data, and
+# aliased columns make the descent slow: the path is rough and its choice refined.
+_LASSO_PATH = {"alphas": 40, "eps": 1e-2, "max_iter": 500, "tol": 1e-4}
+# The models of the highest bars lend their weights above order two to the lasso.
+_STANDING_OUT = 3
+
+
+class _Path:
+    """Models of falling bars on one training set, each with its validation errors.
+
+    Parameters
+    ----------
+    inputs, y, sample_weight : ndarrays
+        The training set; `sample_weight` may be None.
+
+    control : PursuitControl
+
+    validation : tuple of (inputs, y, sample_weight), default=None
+    """
+
+    def __init__(self, inputs, y, sample_weight, control, validation=None):
+        self.data = inputs, y, sample_weight
+        self.control = control
+        self.validation = validation
+        self.terms = []
+        self.errors = []
+        self.is_full = False
+
+    def extend(self, bars):
+        """Search on with lower bars; return the path itself, for other processes."""
+        if self.is_full:
+            return self
+        inputs, y, sample_weight = self.data
+        start = self.terms[-1] if self.terms else ()
+        design = make_design(inputs, sample_weight)
+        search = Pursuit(design, y, self.control, start=start)
+        search.most = max(1, int(_LONGEST_PATH * design.weight_sum))
+        for terms in search.descend(bars):
+            self.terms.append(terms)
+            if self.validation is not None:
+                self.errors.append(self._squared_errors(search.model))
+            self.is_full = len(search.model) >= search.most or search.is_exact()
+            if self.is_full:
+                break
+        return self
+
+    def _squared_errors(self, model):
+        inputs, y, sample_weight = self.validation
+        design = make_design(inputs, sample_weight)
+        return (y - design.combine(design.columns(model.terms), model.coef)) ** 2
+
+
+class Choice(NamedTuple):
+    """A model for noisy data.
+
+    Attributes
+    ----------
+    terms : list of tuples of int
+    how : {"validation", "cv", "ebic", "lasso"}
+        What chose them.
+    limited : bool
+        Whether the samples allowed no larger model.
+    coef, intercept : ndarray of shape (n_terms,), float
+        The shrunken weights when `how` is "lasso", else None.
+    """
+
+    terms: list
+    how: str
+    limited: bool = False
+    coef: np.ndarray | None = None
+    intercept: float | None = None
+
+
+def choose_model(design, task, control, *, selection="auto", cv=5, n_jobs=None):
+    """Choose the model that noisy data support.
+
+    Parameters
+    ----------
+    design : PackedDesign or DenseDesign
+
+    task : Task
+
+    control : PursuitControl
+
+    selection : {"auto", "cv", "ebic", "lasso"}, default="auto"
+
+    cv : int, default=5
+        Number of folds, unless the task brings its own.
+
+    n_jobs : int, default=None
+        Folds searched at once.
+
+    Returns
+    -------
+    choice : Choice
+    """
+    data = task.inputs, task.y, task.sample_weight
+    groups = np.unique(task.inputs, axis=0, return_inverse=True)[1].ravel()
+    n_rows = groups.max() + 1
+    if task.validation is not None:
+        how, parts = "validation", [_Path(*data, control, task.validation)]
+    elif selection == "ebic" or (selection == "auto" and n_rows < _FEWEST_ROWS):
+        how, parts = "ebic", []
+    else:
+        folds = task.folds
+        if folds is None:
+            # Equal rows stay together: a copy of a training row tests nothing.
+            dealer = GroupKFold(min(cv, n_rows), shuffle=True, random_state=task.seed)
+            folds = list(dealer.split(task.inputs, groups=groups))
+        how, parts = "cv", [_fold(data, control, *fold) for fold in folds]
+    path = _Path(*data, control)
+    for bars in _STAGES:
+        path.extend(bars)
+        parts = Parallel(n_jobs=n_jobs)(delayed(part.extend)(bars) for part in parts)
+        if how == "ebic":
+            scores = [_ebic(design, task.y, terms) for terms in path.terms]
+            chosen = best = int(np.argmin(scores))
+        else:
+            chosen, best, error = _sparsest_of_the_best(parts)
+        if best < len(path.terms) - 1 or path.is_full:
+            break
+    chosen = min(chosen, len(path.terms) - 1)
+    limited = path.is_full and chosen == len(path.terms) - 1
+    terms = path.terms[chosen]
+    if how != "ebic" and best < len(_STAGES[0]):
+        # A sparse function: the folds, which see fewer samples, lower the bar to keep
+        # true weights that stand out clearly of all samples.
+        terms = Pursuit(design, task.y, control, start=terms).significant_terms()
+    choice = Choice(terms, how, limited)
+    if how != "cv" or selection == "cv":
+        return choice
+    if selection == "lasso" or _worth_shrinking(design, best):
+        shrunken, shrunken_error = _shrink(design, task.y, path, folds, n_jobs)
+        if selection == "lasso" or shrunken_error < error:
+            return shrunken
+    return choice
+
+
+def _fold(data, control, train, test):
+    train, test = (
+        [None if part is None else part[rows] for part in data]
+        for rows in (train, test)
+    )
+    return _Path(*train, control, test)
+
+
+def _worth_shrinking(design, best):
+    """Whether the lasso is cheap, or the function dense and the lasso affordable.
+
+    Dense means that weights help that chance alone could explain among their rivals.
+    """
+    work = design.n_samples * math.comb(design.n_features + 1, 2)
+    dense = best >= len(_STAGES[0])
+    return work < (_AFFORDABLE_LASSO if dense else _CHEAP_LASSO)
+
+
+def _shrink(design, y, path, folds, n_jobs):
+    """Lasso on the sets of order one and two and those that stand out."""
+    n = design.n_features
+    terms = [(i,) for i in range(n)]
+    if path.control.max_order > 1:
+        terms += combinations(range(n), 2)
+    found = {term for model in path.terms[:_STANDING_OUT] for term in model}
+    terms += sorted(term for term in found if len(term) > 2)
+    columns = design.unpack(design.columns(terms), np.float64).T
+    # Cyclic descent draws no numbers, yet would advance numpy's global generator.
+    fixed = {"random_state": 0}
+    search = LassoCV(**_LASSO_PATH, **fixed, cv=folds, n_jobs=n_jobs)
+    with warnings.catch_warnings():
+        # Where the end of the path has not converged it does not predict best either.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        search.fit(columns, y, sample_weight=design.weights)
+        final = Lasso(search.alpha_, max_iter=2000, tol=1e-10, warm_start=True, **fixed)
+        final.coef_ = search.coef_
+        final.fit(columns, y, sample_weight=design.weights)
+    kept = np.flatnonzero(final.coef_)
+    weights = np.ones(len(y)) if design.weights is None else design.weights
+    sizes = [weights[test].sum() for _, test in folds]
+    error = np.average(search.mse_path_, axis=1, weights=sizes).min()
+    choice = Choice(
+        [terms[j] for j in kept],
+        "lasso",
+        coef=final.coef_[kept],
+        intercept=float(final.intercept_),
+    )
+    return choice, error
+
+
+def log_comb(n, k):
+    """Logarithm of the number of ways to choose k of n."""
+    return float(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
+
+
+def _sparsest_of_the_best(parts):
+    """Find the sparsest model that is not clearly worse than the best.
+
+    Worse means by more than one standard error of the difference, sample by sample.
+
+    Returns
+    -------
+    sparsest, best : int
+        Positions on the path.
+    error : float
+        Mean squared error of the sparsest.
+    """
+    # A fold whose path ended early keeps its last model for the lower bars.
+    length = max(len(part.errors) for part in parts)
+    errors = np.concatenate(
+        [
+            part.errors + part.errors[-1:] * (length - len(part.errors))
+            for part in parts
+        ],
+        axis=1,
+    )
+    weights = np.concatenate(
+        [
+            np.ones(len(y)) if weights is None else weights
+            for _, y, weights in (part.validation for part in parts)
+        ]
+    )
+    means = np.average(errors, axis=1, weights=weights)
+    best = int(np.argmin(means))
+    gaps = errors - errors[best]
+    excess = means - means[best]
+    variance = np.average((gaps - excess[:, None]) ** 2, axis=1, weights=weights)
+    spread = np.sqrt(variance / weights.sum())
+    sparsest = int(np.flatnonzero(excess <= spread)[0])
+    return sparsest, best, float(means[sparsest])
+
+
+def _ebic(design, y, terms):
+    """Extended BIC of the least squares model with these terms."""
+    model = ActiveSet.of(design, y, terms)
+    n = design.weight_sum
+    fit = n * np.log(max(model.rms**2, np.finfo(float).tiny))
+    counts = np.bincount([len(term) for term in terms], minlength=1)
+    code = sum(
+        log_comb(math.comb(design.n_features, order), count)
+        for order, count in enumerate(counts)
+        if count
+    )
+    return fit + len(model) * np.log(n) + 2 * code

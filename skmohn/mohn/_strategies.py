@@ -1,0 +1,367 @@
+"""From a prepared task to a fitted hypergraph: one function per strategy and rule."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from skmohn.mohn import _msda
+from skmohn.mohn._active_set import ActiveSet
+from skmohn.mohn._design import make_design
+from skmohn.mohn._hypergraph import Hypergraph
+from skmohn.mohn._learning import delta_rule, lasso, moments, ols
+from skmohn.mohn._msda_control import MSDAControl
+from skmohn.mohn._pursuit import Pursuit, PursuitControl
+from skmohn.mohn._selection import choose_model
+
+_EXACT = "exact: the model reproduces every sample"
+_REASONS = {
+    "exact": _EXACT,
+    "stopped": "a callback stopped the search",
+    "max_rounds": "max_iter was reached",
+    "max_iter": "max_iter was reached",
+    "no_improvement": "no improvement: new weights no longer made the model better",
+    "exhausted": "every weight up to max_order was tried",
+    "cv": "noise: k-fold validation chose which weights stand out enough",
+    "validation": "noise: the validation samples chose which weights stand out enough",
+    "ebic": "noise: the extended BIC chose which weights stand out enough",
+    "lasso": "noise: k-fold validation preferred shrunken weights (lasso)",
+}
+
+
+class Solution(NamedTuple):
+    """A fitted model and what is to be said about it."""
+
+    graph: Hypergraph
+    standard_errors: np.ndarray
+    noise: float
+    reason: str
+    coverage: list
+    warning: str | None = None
+
+
+def solve(params, task, wanted, loop):
+    """Fit a model.
+
+    Parameters
+    ----------
+    params : MOHNRegressor
+        Only its parameters are read.
+
+    task : Task
+
+    wanted : list of tuples of int or None
+        The structure, or None to discover it.
+
+    loop : FitLoop
+
+    Returns
+    -------
+    solution : Solution
+    """
+    if not task.inputs.shape[1]:
+        constant = _learn(params, task, [], loop)
+        return constant._replace(
+            warning="no column of X varies: the model is the mean of y"
+        )
+    if wanted is not None:
+        return _learn(params, task, wanted, loop)
+    discover = _run_msda if params.strategy == "msda" else _run_pursuit
+    return discover(params, task, loop)
+
+
+# ------------------------------------------------------------------------ pursuit
+
+
+def _run_pursuit(params, task, loop):
+    design = make_design(task.inputs, task.sample_weight)
+    control = PursuitControl(
+        max_order=min(params.max_order or design.n_features, design.n_features),
+        max_rounds=params.max_iter,
+        work_budget=params.work_budget,
+        memory_budget=params.memory_budget,
+    )
+    report = _pursuit_reporter(loop, task.validation)
+    search = Pursuit(design, task.y, control, on_round=report, start=task.start)
+    reason = search.run()
+    if reason == "exact" and len(search.model) > 0.8 * _count_distinct(task.inputs):
+        reason = "stalled"
+    coverage = search.coverage
+    if reason in ("exact", "stopped"):
+        model, warning = search.model, None
+    else:
+        chosen = choose_model(
+            design,
+            task,
+            control,
+            selection=params.selection,
+            cv=5 if params.cv is None else params.cv,
+            n_jobs=params.n_jobs,
+        )
+        reason, coverage = chosen.how, _merge(coverage, chosen.terms)
+        warning = _SHORT if chosen.limited else None
+        if chosen.how == "lasso":
+            graph = Hypergraph.sort(chosen.terms, chosen.coef, chosen.intercept)
+            return _describe(design, task.y, graph, reason, coverage, warning)
+        model = ActiveSet.of(design, task.y, chosen.terms)
+    if params.learning_rule != "ols":
+        terms = [term for term in model.terms if term]
+        solution = _learn(params, task, terms, loop)
+        reason = f"{_REASONS[reason]}; {solution.reason}"
+        return solution._replace(reason=reason, coverage=coverage)
+    return _from_least_squares(model, reason, coverage, warning)
+
+
+_SHORT = (
+    "the samples are too few for all the weights that seem to matter: the model is the "
+    "best that they support; more samples, a lower max_order or fewer columns help"
+)
+
+
+def _pursuit_reporter(loop, validation):
+    held_out = None if validation is None else make_design(validation[0], validation[2])
+
+    def report(search):
+        model = search.model
+        validation_rmse = None
+        if held_out is not None:
+            fitted = held_out.combine(held_out.columns(model.terms), model.coef)
+            validation_rmse = _rms(validation[1] - fitted, validation[2])
+        record = {
+            "training_rmse": model.rms,
+            "validation_rmse": validation_rmse,
+            "n_weights": len(model) - 1,
+            "weights_per_order": _count_orders(model.terms),
+            "proposed": search.proposed,
+            "removed": search.removed,
+            "discarded": search.n_banned,
+        }
+        return loop.step(record, Hypergraph.sort(model.terms, model.coef, 0.0))
+
+    return report
+
+
+def _merge(coverage, terms):
+    """Take the numbers of weights kept from the final terms."""
+    kept = _count_orders(terms)
+    known = {row["order"]: row for row in coverage}
+    return [
+        {**row, "kept": kept[order - 1] if order <= len(kept) else 0}
+        for order, row in sorted(known.items())
+    ]
+
+
+def _from_least_squares(model, reason, coverage, warning):
+    graph = Hypergraph.sort(model.terms, model.coef, 0.0)
+    if reason == "exact":
+        return Solution(graph, np.zeros(len(graph.coef)), 0.0, _EXACT, coverage)
+    errors = dict(zip(model.terms, model.standard_errors(), strict=True))
+    errors = np.array([errors[term] for term in graph.terms])
+    if len(model) >= model.design.weight_sum:
+        errors = np.full(len(errors), np.nan)
+    return Solution(graph, errors, model.noise, _REASONS[reason], coverage, warning)
+
+
+# --------------------------------------------------------------------------- msda
+
+
+def _run_msda(params, task, loop):
+    design = make_design(task.inputs, task.sample_weight)
+    validation = task.validation
+    if validation is not None:
+        validation = make_design(validation[0], validation[2]), validation[1]
+
+    def report(record, model):
+        record = {name: record[name] for name in _RECORD}
+        return loop.step(record, Hypergraph.sort(*model))
+
+    found = _msda.discover(
+        design,
+        task.y,
+        params.msda_control or MSDAControl(),
+        params.learning_rule,
+        task.seed,
+        max_order=min(params.max_order or design.n_features, design.n_features),
+        max_iter=params.max_iter,
+        alpha=params.alpha,
+        learning_rate=params.learning_rate,
+        validation=validation,
+        on_iteration=report,
+        initial_terms=task.start,
+    )
+    coverage = [row._asdict() for row in found.coverage]
+    graph = Hypergraph.sort(found.terms, found.coef, found.intercept)
+    warning = None
+    if found.reason == "max_iter":
+        warning = (
+            f"msda stopped at max_iter={params.max_iter}: raise it to search on, or "
+            'use strategy="pursuit"'
+        )
+    return _describe(design, task.y, graph, found.reason, coverage, warning, ols=True)
+
+
+_RECORD = (
+    "training_rmse",
+    "validation_rmse",
+    "n_weights",
+    "weights_per_order",
+    "proposed",
+    "removed",
+    "discarded",
+)
+
+
+# --------------------------------------------------------------- fixed structures
+
+
+def _learn(params, task, terms, loop):
+    """Learn the weights of a fixed structure by the learning rule."""
+    design = make_design(task.inputs, task.sample_weight)
+    rules = {"ols": _by_ols, "lasso": _by_lasso, "delta": _by_delta}
+    # Alone the constant is the mean, whatever the rule.
+    rule = rules[params.learning_rule] if terms else _by_ols
+    graph, reason, warning = rule(params, task, design, terms, loop)
+    kept = _count_orders(graph.terms)
+    coverage = [
+        {
+            "order": order,
+            "possible": math.comb(design.n_features, order),
+            "tried": tried,
+            "kept": kept[order - 1] if order <= len(kept) else 0,
+        }
+        for order, tried in enumerate(_count_orders(terms), start=1)
+    ]
+    is_ols = params.learning_rule == "ols"
+    return _describe(design, task.y, graph, reason, coverage, warning, ols=is_ols)
+
+
+def _by_ols(params, task, design, terms, loop):
+    fit = ols(moments(design, design.columns(terms), task.y))
+    graph = Hypergraph.sort(terms, fit.coef, fit.intercept)
+    loop.step(_fixed_record(design, task, graph), graph)
+    warning = None
+    if fit.rank < len(terms):
+        warning = (
+            f"{len(terms) - fit.rank} of {len(terms)} weights cannot be told from the "
+            "others with these samples and were set to 0"
+        )
+    return graph, "least squares on the given structure", warning
+
+
+def _by_lasso(params, task, design, terms, loop):
+    second = moments(design, design.columns(terms), task.y)
+    if params.alpha == "auto":
+        fit, alpha = _scaled_lasso(second)
+    else:
+        alpha = float(params.alpha)
+        fit = lasso(second, alpha)
+    kept = np.flatnonzero(fit.coef)
+    graph = Hypergraph.sort([terms[j] for j in kept], fit.coef[kept], fit.intercept)
+    loop.step(_fixed_record(design, task, graph), graph)
+    return graph, f"lasso with alpha={alpha:.3g}", None
+
+
+def _scaled_lasso(second):
+    """Lasso whose penalty follows its own noise estimate.
+
+    Source: Sun and Zhang, Biometrika 99 (2012), algorithm (2.4).
+    """
+    n_terms = len(second.projection)
+    share = math.sqrt(2 * math.log(max(n_terms, 2)) / second.weight_sum)
+    noise = math.sqrt(second.target_square / second.weight_sum)
+    coef = None
+    for _ in range(50):
+        fit = lasso(second, share * noise, coef=coef)
+        coef, last = fit.coef, noise
+        noise = math.sqrt(second.residual_square(coef) / second.weight_sum)
+        if abs(noise - last) <= 1e-6 * last:
+            break
+    return fit, share * last
+
+
+def _by_delta(params, task, design, terms, loop):
+    coef, intercept = np.zeros(len(terms)), float(np.average(task.y, weights=task[2]))
+    rng = np.random.default_rng(task.seed)
+    best = (np.inf, coef, intercept)
+    waited, reason = 0, "max_iter"
+    for _ in range(params.max_iter):
+        fit = delta_rule(
+            task.inputs,
+            task.y,
+            terms,
+            coef,
+            intercept,
+            learning_rate=params.learning_rate,
+            rng=rng,
+            sample_weight=task.sample_weight,
+        )
+        coef, intercept, rmse = fit.coef, fit.intercept, fit.rmse[-1]
+        graph = Hypergraph.sort(terms, coef, intercept)
+        record = _fixed_record(design, task, graph)
+        stop = loop.step(record, graph)
+        if task.validation is not None:
+            rmse = record["validation_rmse"]
+        waited = 0 if rmse < best[0] * (1 - params.tol) else waited + 1
+        if rmse < best[0]:
+            best = (rmse, coef, intercept)
+        if stop or waited >= params.n_iter_no_change:
+            reason = "stopped" if stop else "converged"
+            break
+    graph = Hypergraph.sort(terms, best[1], best[2])
+    warning = None
+    if reason == "max_iter":
+        warning = (
+            f"the delta rule stopped at max_iter={params.max_iter} epochs: raise it"
+        )
+    return graph, f"delta rule, {reason}", warning
+
+
+def _fixed_record(design, task, graph):
+    validation_rmse = None
+    if task.validation is not None:
+        inputs, y, weights = task.validation
+        validation_rmse = _rms(y - graph.predict(inputs), weights)
+    return {
+        "training_rmse": _rms(task.y - graph.predict(task.inputs), task.sample_weight),
+        "validation_rmse": validation_rmse,
+        "n_weights": len(graph.terms),
+        "weights_per_order": _count_orders(graph.terms),
+        "proposed": 0,
+        "removed": 0,
+        "discarded": 0,
+    }
+
+
+# ------------------------------------------------------------------- descriptions
+
+
+def _describe(design, y, graph, reason, coverage, warning, ols=False):
+    """Add noise and standard errors to a model."""
+    columns = design.columns(graph.terms)
+    residual = y - graph.intercept - design.combine(columns, graph.coef)
+    spare = design.weight_sum - len(graph.terms) - 1
+    rms = _rms(residual, design.weights)
+    noise = rms * math.sqrt(design.weight_sum / max(spare, 1.0))
+    errors = np.full(len(graph.terms), np.nan)
+    if reason == "exact":
+        errors, noise = np.zeros(len(errors)), 0.0
+    elif ols and spare > 0 and len(errors):
+        model = ActiveSet.of(design, y, list(graph.terms))
+        known = dict(zip(model.terms, model.standard_errors(), strict=True))
+        errors = np.array([known.get(term, np.nan) for term in graph.terms])
+    reason = _REASONS.get(reason, reason)
+    return Solution(graph, errors, noise, reason, coverage, warning)
+
+
+def _count_orders(terms):
+    """Numbers of terms of order 1, 2, ... up to the highest, as a tuple."""
+    counts = np.bincount([len(term) for term in terms] or [0], minlength=1)
+    return tuple(counts[1:].tolist())
+
+
+def _count_distinct(inputs):
+    return len(np.unique(inputs, axis=0))
+
+
+def _rms(residual, weights):
+    return float(np.sqrt(np.average(residual**2, weights=weights)))

@@ -1,0 +1,227 @@
+"""From what a user passes to what a strategy works on."""
+
+import math
+from itertools import combinations
+from numbers import Integral
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.model_selection import check_cv, train_test_split
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight
+
+from skmohn._core._coding import NUMERIC, InputCoding
+from skmohn._core._validation import require_memory
+
+
+class Task(NamedTuple):
+    """What a strategy works on; terms are sets of columns of `inputs`.
+
+    Attributes
+    ----------
+    inputs : ndarray of shape (n_samples, n_inputs)
+        The columns that vary, coded; int8 when all are -1 or +1, else float64.
+
+    y : ndarray of shape (n_samples,)
+
+    sample_weight : ndarray of shape (n_samples,) or None
+        Positive; None when all are 1.
+
+    validation : tuple of (inputs, y, sample_weight) or None
+
+    folds : list of (train, test) or None
+        The folds that the user wants; None for a number of them.
+
+    start : list of tuples of int
+        Terms to begin with.
+
+    seed : int
+    """
+
+    inputs: np.ndarray
+    y: np.ndarray
+    sample_weight: np.ndarray | None
+    validation: tuple | None
+    folds: list | None
+    start: list
+    seed: int
+
+
+def make_task(params, X, y, sample_weight, validation, start, names):
+    """Weigh, split and code the samples of a fit.
+
+    Parameters
+    ----------
+    params : MOHNRegressor
+        Only its parameters are read.
+
+    X : ndarray of shape (n_samples, n_features)
+
+    y : ndarray of shape (n_samples,)
+
+    sample_weight : array-like of shape (n_samples,) or None
+
+    validation : tuple of (X, y) or None
+
+    start : list of tuples of int
+        Terms to begin with, as feature indices.
+
+    names : sequence of str or None
+        Feature names.
+
+    Returns
+    -------
+    task : Task
+
+    coding : InputCoding
+    """
+    seed = check_random_state(params.random_state).randint(2**31)
+    sample_weight, rows = positive_weights(sample_weight, X)
+    folds = _wanted_folds(params.cv, X, y, rows)
+    if len(rows) < len(y):
+        X, y = X[rows], y[rows]
+    held_weight = None
+    if params.early_stopping and validation is None:
+        train, held = _hold_out(params.validation_fraction, len(y), seed)
+        validation = X[held], y[held]
+        X, y = X[train], y[train]
+        if sample_weight is not None:
+            held_weight, sample_weight = sample_weight[held], sample_weight[train]
+    coding = InputCoding.learn(X)
+    if validation is not None:
+        X_val, y_val = validation
+        validation = coding.encode(X_val, names), y_val, held_weight
+    start = to_inputs(start, coding.usable)
+    inputs = coding.encode(X)
+    if sample_weight is None and np.all(coding.kind != NUMERIC) and inputs.all():
+        inputs = inputs.astype(np.int8)  # all are -1 or +1
+    return Task(inputs, y, sample_weight, validation, folds, start, seed), coding
+
+
+def positive_weights(sample_weight, X):
+    """Weights of the rows that have any, and those rows; None if all are equal to 1."""
+    if sample_weight is None:
+        return None, np.arange(len(X))
+    sample_weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+    rows = np.flatnonzero(sample_weight)
+    if not rows.size:
+        raise ValueError("sample_weight is zero for every sample")
+    sample_weight = sample_weight[rows]
+    if np.any(sample_weight != np.rint(sample_weight)):
+        sample_weight = sample_weight / sample_weight.mean()
+    return (None if np.all(sample_weight == 1) else sample_weight), rows
+
+
+def _wanted_folds(cv, X, y, rows):
+    """The user's folds over the rows that have weight; None when only k is given."""
+    if isinstance(cv, Integral) or cv is None:
+        return None
+    position = np.full(len(y), -1)
+    position[rows] = np.arange(len(rows))
+    return [
+        tuple(position[part][position[part] >= 0] for part in fold)
+        for fold in check_cv(cv).split(X, y)
+    ]
+
+
+def _hold_out(fraction, n_samples, seed):
+    if n_samples * fraction < 1 or n_samples < 4:
+        raise ValueError(
+            f"early_stopping holds out validation_fraction={fraction} of {n_samples} "
+            "samples, which leaves nothing to validate on; pass X_val and y_val or set "
+            "early_stopping=False"
+        )
+    return train_test_split(np.arange(n_samples), test_size=fraction, random_state=seed)
+
+
+def to_inputs(terms, usable):
+    """Rewrite feature indices as input indices; leave out terms with unusable ones."""
+    position = {int(feature): j for j, feature in enumerate(usable)}
+    return [
+        tuple(position[i] for i in term)
+        for term in terms
+        if all(i in position for i in term)
+    ]
+
+
+# ------------------------------------------------------------- structures asked for
+
+
+def wanted_terms(params, coding, names):
+    """The terms that ``"given"`` and ``"full"`` ask for.
+
+    Parameters
+    ----------
+    params : MOHNRegressor
+        Only its parameters are read.
+
+    coding : InputCoding
+
+    names : sequence of str or None
+        Feature names.
+
+    Returns
+    -------
+    terms : list of tuples of int, or None
+        Sets of inputs; None when the structure is to be discovered.
+    """
+    n_features = len(coding.kind)
+    if params.max_order is not None and params.max_order > n_features:
+        raise ValueError(
+            f"max_order={params.max_order} is larger than n_features={n_features}: no "
+            "set can hold so many"
+        )
+    if params.strategy == "full":
+        return _full_terms(params, coding.usable.size)
+    if params.strategy == "given":
+        terms = _given_terms(params, n_features, names)
+        for term in terms:
+            for i in set(term).difference(coding.usable.tolist()):
+                raise ValueError(
+                    f"terms holds {term}, and feature {i} is constant in X: its weight "
+                    "cannot be learnt"
+                )
+        return to_inputs(terms, coding.usable)
+    return None
+
+
+def _full_terms(params, n_inputs):
+    order = min(params.max_order or n_inputs, n_inputs)
+    n_terms = sum(math.comb(n_inputs, k) for k in range(1, order + 1))
+    require_memory(
+        8.0 * n_terms * (n_terms + 1),
+        f'strategy="full" with {n_terms:,} weights up to order {order}',
+        'lower max_order or use strategy="pursuit"',
+    )
+    return [
+        term for k in range(1, order + 1) for term in combinations(range(n_inputs), k)
+    ]
+
+
+def _given_terms(params, n_features, names):
+    if params.terms is None:
+        raise ValueError('strategy="given" needs terms, a list of sets of features')
+    index = {} if names is None else {name: i for i, name in enumerate(names)}
+    terms = []
+    for given in params.terms:
+        members = (given,) if isinstance(given, str | Integral) else given
+        term = [index.get(member, member) for member in members]
+        for i in term:
+            if not isinstance(i, Integral) or not 0 <= i < n_features:
+                raise ValueError(
+                    f"terms holds {given!r}, and {i!r} is not a feature: give indices "
+                    f"from 0 to {n_features - 1} or column names"
+                )
+        terms.append(tuple(sorted(int(i) for i in term)))
+    for term in terms:
+        if not term:
+            raise ValueError("terms holds an empty set; the constant is implied")
+        if len(set(term)) < len(term):
+            raise ValueError(f"terms holds {term}, which repeats a feature")
+        if params.max_order is not None and len(term) > params.max_order:
+            raise ValueError(
+                f"terms holds {term}, which is above max_order={params.max_order}"
+            )
+        if terms.count(term) > 1:
+            raise ValueError(f"terms holds {term} more than once")
+    return terms
