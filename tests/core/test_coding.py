@@ -1,0 +1,95 @@
+"""Input coding: what becomes -1 and +1, what is scaled, what is ignored."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from skmohn._core._coding import CONSTANT, NUMERIC, TWO_VALUED, InputCoding
+
+TABLE = np.array(
+    [
+        [0.0, -1.0, 3.5, 1.0, 7.0, np.nan, np.nan],
+        [1.0, 1.0, -2.1, 2.0, 7.0, np.nan, 4.0],
+        [1.0, -1.0, -2.1, 4.0, 7.0, np.nan, 9.0],
+        [0.0, 1.0, np.nan, 5.0, 7.0, np.nan, 4.0],
+    ]
+)
+
+
+def test_kinds_and_ends_of_columns():
+    coding = InputCoding.learn(TABLE)
+    assert coding.kind.tolist() == [
+        TWO_VALUED,
+        TWO_VALUED,
+        TWO_VALUED,
+        NUMERIC,
+        CONSTANT,
+        CONSTANT,
+        TWO_VALUED,
+    ]
+    assert_array_equal(coding.low, [0.0, -1.0, -2.1, 1.0, 7.0, np.nan, 4.0])
+    assert_array_equal(coding.high, [1.0, 1.0, 3.5, 5.0, 7.0, np.nan, 9.0])
+    assert_array_equal(coding.usable, [0, 1, 2, 3, 6])
+
+
+def test_encoded_table():
+    assert_array_equal(
+        InputCoding.learn(TABLE).encode(TABLE),
+        [
+            [-1.0, -1.0, 1.0, -1.0, 0.0],
+            [1.0, 1.0, -1.0, -0.5, -1.0],
+            [1.0, -1.0, -1.0, 0.5, 1.0],
+            [-1.0, 1.0, 0.0, 1.0, -1.0],
+        ],
+    )
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_ends_are_coded_without_rounding_error(seed):
+    rng = np.random.default_rng(seed)
+    ends = rng.standard_normal((2, 50)) * 10.0 ** rng.integers(-8, 9, 50)
+    X = ends[rng.integers(2, size=(40, 50)), np.arange(50)]
+    X[:2] = ends
+    inputs = InputCoding.learn(X).encode(X)
+    assert_array_equal(np.abs(inputs), 1.0)
+    assert_array_equal(inputs > 0, ends.max(axis=0) == X)
+
+
+def test_decode_gives_the_values_back():
+    coding = InputCoding.learn(TABLE)
+    assert [coding.decode(2, sign) for sign in (-1, 1)] == [-2.1, 3.5]
+    assert [coding.decode(3, sign) for sign in (-1, 1)] == [1.0, 5.0]
+
+
+def test_further_value_is_mapped_on_the_line_with_one_warning():
+    coding = InputCoding.learn(TABLE)
+    new = TABLE.copy()
+    new[1, 0] = 0.25
+    new[2, 1] = 3.0
+    with pytest.warns(UserWarning, match="column 0 has 0.25; column 1 has 3") as caught:
+        inputs = coding.encode(new)
+    assert len(caught) == 1
+    assert inputs[1, 0] == -0.5
+    assert inputs[2, 1] == 3.0
+
+
+def test_warning_uses_names():
+    coding = InputCoding.learn(TABLE)
+    new = TABLE.copy()
+    new[0, 6] = 5.0
+    with pytest.warns(UserWarning, match="column 'g' has 5"):
+        coding.encode(new, names=list("abcdefg"))
+
+
+def test_numeric_and_constant_columns_take_further_values_silently():
+    coding = InputCoding.learn(TABLE)
+    new = TABLE.copy()
+    new[0, 3] = 9.0
+    new[0, 4] = -1.0
+    assert coding.encode(new)[0, 3] == 3.0
+
+
+def test_learning_changes_nothing():
+    before = TABLE.copy()
+    InputCoding.learn(TABLE).encode(TABLE)
+    assert_array_equal(TABLE, before)

@@ -1,0 +1,272 @@
+"""History, the way back from a failed fit, memory, and scikit-learn's callbacks."""
+
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.base import BaseEstimator, clone
+from sklearn.callback import ProgressBar, ScoringMonitor
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from skmohn import MOHNRegressor
+from skmohn._core._fitting import History, all_or_nothing
+from skmohn._core._validation import require_memory
+from skmohn.datasets import make_sparse_walsh
+
+RNG = np.random.default_rng(0)
+X = RNG.choice([0.0, 1.0], (80, 8))
+SIGNS = 2 * X - 1
+Y = 1 + SIGNS[:, 0] + 2 * SIGNS[:, 1] * SIGNS[:, 2]
+
+
+# ------------------------------------------------------------------------ history
+
+
+def test_history_becomes_a_frame():
+    history = History([{"iteration": 1, "rmse": 0.5}, {"iteration": 2, "rmse": 0.25}])
+    frame = history.to_frame()
+    assert frame.columns.tolist() == ["iteration", "rmse"]
+    assert frame["rmse"].tolist() == [0.5, 0.25]
+
+
+def test_history_is_a_list_without_pandas(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    history = History([{"iteration": 1}])
+    assert history[-1]["iteration"] == 1
+    with pytest.raises(ImportError):
+        history.to_frame()
+
+
+# ----------------------------------------------------------------- all or nothing
+
+
+class HalfWritten(BaseEstimator):
+    """Writes attributes, then fails if told to."""
+
+    def __init__(self, failure=None):
+        self.failure = failure
+
+    @all_or_nothing
+    def fit(self, value):
+        """Write, delete, fail."""
+        self.coef_ = value
+        self.__dict__.pop("old_", None)
+        if self.failure is not None:
+            raise self.failure
+        return self
+
+
+@pytest.mark.parametrize(
+    "failure", [ValueError("bad"), KeyboardInterrupt(), MemoryError(), SystemExit()]
+)
+def test_failed_fit_leaves_everything_as_it_was(failure):
+    estimator = HalfWritten(failure)
+    before = dict(vars(estimator))
+    with pytest.raises(type(failure)):
+        estimator.fit(1)
+    assert vars(estimator) == before
+    estimator = HalfWritten().fit(1)
+    estimator.old_ = "old"
+    estimator.failure = failure
+    before = dict(vars(estimator))
+    with pytest.raises(type(failure)):
+        estimator.fit(2)
+    assert vars(estimator) == before
+    assert list(vars(estimator)) == list(before)
+
+
+def test_successful_fit_is_kept():
+    assert HalfWritten().fit(3).coef_ == 3
+    assert HalfWritten.fit.__name__ == "fit"
+    assert HalfWritten.fit.__doc__ == "Write, delete, fail."
+
+
+class Callback:
+    """Counts hooks; does something at the end of one of the iterations."""
+
+    def __init__(self, at=1, action=None):
+        self.at = at
+        self.action = action
+        self.setups = self.teardowns = 0
+        self.begun = []
+        self.ended = []
+        self.predictions = []
+
+    def setup(self, estimator, context):
+        self.setups += 1
+
+    def teardown(self, estimator, context):
+        self.teardowns += 1
+
+    def on_fit_task_begin(self, estimator, context, *, X=None, y=None, metadata=None):
+        self.begun.append(context.task_name)
+        self.metadata = metadata
+        self.rows = len(X), len(y)
+
+    def on_fit_task_end(self, estimator, context, *, X=None, fitted_estimator=None):
+        self.ended.append(context.task_name)
+        if fitted_estimator is not None and context.task_name == "iteration":
+            self.predictions.append(fitted_estimator.predict(X[:3]))
+        if self.ended.count("iteration") == self.at and self.action is not None:
+            return self.action()
+        return False
+
+
+def interrupt():
+    raise KeyboardInterrupt
+
+
+STRATEGIES = [
+    MOHNRegressor(),
+    MOHNRegressor(strategy="msda", random_state=0),
+    MOHNRegressor("full", "delta", max_order=2),
+    MOHNRegressor("full", "lasso", max_order=2, alpha=0.01),
+    MOHNRegressor("given", terms=[(0,), (1, 2)]),
+]
+
+
+@pytest.fixture(params=STRATEGIES, ids=lambda e: f"{e.strategy}-{e.learning_rule}")
+def estimator(request):
+    return clone(request.param)
+
+
+def test_interrupted_first_fit_leaves_it_unfitted(estimator):
+    callback = Callback(action=interrupt)
+    estimator.set_callbacks(callback)
+    before = dict(vars(estimator))
+    with pytest.raises(KeyboardInterrupt):
+        estimator.fit(X, Y)
+    assert vars(estimator) == before
+    assert not hasattr(estimator, "coef_")
+    assert not hasattr(estimator, "n_features_in_")
+    assert callback.teardowns == callback.setups == 1
+
+
+def test_interrupted_refit_leaves_the_old_model(estimator):
+    estimator.fit(X, Y)
+    expected, old = estimator.predict(X), dict(vars(estimator))
+    estimator.set_callbacks(Callback(action=interrupt))
+    with pytest.raises(KeyboardInterrupt):
+        estimator.fit(np.hstack([X, X]), Y**2)
+    estimator.set_callbacks()
+    assert vars(estimator).keys() == old.keys()
+    assert all(vars(estimator)[name] is old[name] for name in old)
+    assert_array_equal(estimator.predict(X), expected)
+
+
+# ------------------------------------------------------------------------- memory
+
+
+def test_memory_that_is_there_is_granted():
+    require_memory(1e3, "a thimble", "drink it")
+
+
+def test_memory_that_is_not_there_is_refused_with_the_figure():
+    with pytest.raises(MemoryError) as caught:
+        require_memory(2.0**60, "The model", "use fewer weights")
+    message = str(caught.value)
+    assert "The model needs 1,073,741,824.0 GiB of memory" in message
+    assert "this machine has" in message
+    assert message.endswith("use fewer weights")
+
+
+def test_system_that_does_not_tell_its_memory_refuses_nothing(monkeypatch):
+    monkeypatch.delattr("os.sysconf", raising=False)
+    require_memory(2.0**60, "The model", "use fewer weights")
+
+
+# ---------------------------------------------------------------------- callbacks
+
+
+def test_callback_sees_each_iteration_and_a_fitted_estimator(estimator):
+    callback = Callback()
+    estimator.set_callbacks(callback).fit(X, Y, sample_weight=np.ones(len(Y)))
+    n_iterations = len(estimator.history_)
+    # The last iteration notices that there is nothing more to do.
+    assert callback.ended.count("iteration") == n_iterations + 1
+    assert callback.ended[-1] == "fit"
+    assert sorted(callback.begun) == sorted(callback.ended)
+    assert callback.rows == (len(X), len(Y))
+    assert_array_equal(callback.metadata["sample_weight"], 1.0)
+    assert len(callback.predictions) == n_iterations + 1
+    assert_array_equal(callback.predictions[-1], estimator.predict(X[:3]))
+    assert not hasattr(estimator, "_callback_fit_ctx")
+
+
+def test_callback_that_returns_true_stops_the_search():
+    problem = make_sparse_walsh(30, 20, n_samples=300, max_order=2, random_state=0)
+    callback = Callback(at=2, action=lambda: True)
+    model = MOHNRegressor().set_callbacks(callback).fit(problem.X, problem.y)
+    assert len(model.history_) == 2
+    assert model.stopping_reason_ == "a callback stopped the search"
+    assert len(MOHNRegressor().fit(problem.X, problem.y).history_) > 2
+
+
+@pytest.mark.parametrize("at", [1, 3])
+def test_callback_stops_the_other_strategies(at):
+    problem = make_sparse_walsh(20, 20, n_samples=200, max_order=2, random_state=0)
+    for estimator in (
+        MOHNRegressor("msda", random_state=0),
+        MOHNRegressor("full", "delta", max_order=1),
+    ):
+        callback = Callback(at=at, action=lambda: True)
+        estimator.set_callbacks(callback).fit(problem.X, problem.y)
+        assert len(estimator.history_) == at
+        assert "stopped" in estimator.stopping_reason_
+
+
+def scores_of(monitor):
+    return [log.data for log in monitor.get_logs(select="all")]
+
+
+def test_scoring_monitor_alone(estimator):
+    monitor = ScoringMonitor(scoring="r2")
+    estimator.set_callbacks(monitor).fit(X, Y)
+    (rows,) = scores_of(monitor)
+    scores = [row["r2"] for row in rows if row["task_name"] == "iteration"]
+    assert len(scores) == len(estimator.history_) + 1
+    assert scores[-1] == pytest.approx(estimator.score(X, Y))
+
+
+def test_scoring_monitor_in_a_pipeline(estimator):
+    monitor = ScoringMonitor(scoring="neg_mean_squared_error")
+    pipeline = make_pipeline(
+        FunctionTransformer(lambda X: X[:, ::-1]), estimator.set_callbacks(monitor)
+    )
+    if estimator.strategy == "given":
+        estimator.set_params(terms=[(7,), (5, 6)])
+    pipeline.fit(X, Y)
+    (rows,) = scores_of(monitor)
+    assert len(rows) >= len(estimator.history_)
+
+
+def test_scoring_monitor_in_a_grid_search():
+    monitor = ScoringMonitor(scoring="r2")
+    model = MOHNRegressor().set_callbacks(monitor)
+    search = GridSearchCV(model, {"max_order": [1, 2]}, cv=2).fit(X, Y)
+    assert search.best_params_ == {"max_order": 2}
+    # Two values in two folds, and the best one again on everything.
+    fits = [
+        row for run in scores_of(monitor) for row in run if row["task_name"] == "fit"
+    ]
+    assert len(fits) == 5
+    assert fits[-1]["r2"] == pytest.approx(1)
+
+
+def test_progress_bar(estimator, capsys):
+    pytest.importorskip("rich")
+    estimator.set_callbacks(ProgressBar()).fit(X, Y)
+    assert "MOHNRegressor" in capsys.readouterr().out
+
+
+def test_progress_bar_in_pipeline_and_grid_search(capsys):
+    pytest.importorskip("rich")
+    pipeline = make_pipeline("passthrough", MOHNRegressor(max_order=2))
+    pipeline.set_callbacks(ProgressBar(max_propagation_depth=None)).fit(X, Y)
+    assert "MOHNRegressor" in capsys.readouterr().out
+    search = GridSearchCV(MOHNRegressor(), {"max_order": [1, 2]}, cv=2)
+    search.set_callbacks(ProgressBar()).fit(X, Y)
+    assert "GridSearchCV" in capsys.readouterr().out

@@ -1,0 +1,208 @@
+"""Message passing: the posterior by quadrature, and structures it has to find."""
+
+import itertools
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.integrate import trapezoid
+from scipy.stats import norm
+
+from skmohn.datasets import make_ising, make_sparse_walsh
+from skmohn.mohn import _message_passing
+from skmohn.mohn._design import DenseDesign, PackedDesign
+from skmohn.mohn._message_passing import MixturePrior, infer_structure
+
+
+def widths(grid):
+    """Standard deviation of the component at each magnitude but the spike."""
+    return np.diff(grid) / 2
+
+
+def slab_density(prior, w):
+    """Density of the non-zero weights under a prior, times their share."""
+    density = np.zeros_like(w)
+    for share, centre, width in zip(
+        prior.share[1:], prior.grid[1:], widths(prior.grid), strict=True
+    ):
+        density += share * 0.5 * norm.pdf(w, centre, width)
+        density += share * 0.5 * norm.pdf(w, -centre, width)
+    return density
+
+
+def posterior_by_quadrature(prior, r, noise):
+    # Every point has one column; the spike is a point mass besides the integral.
+    w = np.linspace(-8, 8, 40_001)
+    joint = slab_density(prior, w) * norm.pdf(r[:, None], w, noise)
+    spike = prior.share[0] * norm.pdf(r, 0, noise)
+    slab = trapezoid(joint, w)
+    evidence = spike + slab
+    mean = trapezoid(joint * w, w) / evidence
+    second = trapezoid(joint * w**2, w) / evidence
+    return mean, second - mean**2, slab / evidence
+
+
+def pseudo_data(n=60, noise=0.3, seed=0):
+    rng = np.random.default_rng(seed)
+    weights = np.where(rng.uniform(size=n) < 0.2, rng.choice([-1.5, 2.0], n), 0.0)
+    return weights + noise * rng.standard_normal(n)
+
+
+@pytest.mark.parametrize("noise", [0.1, 0.3, 1.0])
+def test_posterior_is_the_integral(noise):
+    prior = MixturePrior()
+    r = pseudo_data(noise=noise)
+    for _ in range(3):  # the first prior, and those learnt from the data
+        found = prior.posterior(r, noise)
+        assert prior.share.sum() == pytest.approx(1)
+        expected = posterior_by_quadrature(prior, r, noise)
+        for one, other in zip(found, expected, strict=True):
+            assert_allclose(one, other, rtol=1e-6, atol=1e-9)
+
+
+def test_shares_follow_expectation_maximisation(monkeypatch):
+    monkeypatch.setattr(_message_passing, "_EM_STEPS", 1)
+    prior, noise = MixturePrior(), 0.3
+    r = pseudo_data()
+    before = prior.share.copy()
+    prior.posterior(r, noise)
+    spread = np.sqrt(noise**2 + widths(prior.grid) ** 2)
+    likelihood = np.column_stack(
+        [
+            norm.pdf(r, 0, noise),
+            0.5 * norm.pdf(r[:, None], prior.grid[1:], spread)
+            + 0.5 * norm.pdf(r[:, None], -prior.grid[1:], spread),
+        ]
+    )
+    responsibility = before * likelihood
+    responsibility /= responsibility.sum(axis=1, keepdims=True)
+    n, k = likelihood.shape
+    # One imagined candidate is spread evenly over the components.
+    assert_allclose(prior.share, (responsibility.sum(axis=0) + 1 / k) / (n + 1))
+
+
+def test_prior_learns_how_many_weights_there_are():
+    rng = np.random.default_rng(0)
+    r = 0.1 * rng.standard_normal(2000)
+    r[:200] += 1.0
+    prior = MixturePrior()
+    for _ in range(20):
+        mean, _, inclusion = prior.posterior(r, 0.1)
+    assert prior.share[0] == pytest.approx(0.9, abs=0.02)
+    assert np.all(inclusion[:200] > 0.5)
+    assert np.mean(inclusion[200:] > 0.5) < 0.01
+    assert_allclose(mean[:200], 1.0, atol=0.4)
+
+
+def test_sign_is_symmetric():
+    r = pseudo_data()
+    mean, variance, inclusion = MixturePrior().posterior(r, 0.3)
+    flipped = MixturePrior().posterior(-r, 0.3)
+    assert_array_equal(flipped[0], -mean)
+    assert_array_equal(flipped[1], variance)
+    assert_array_equal(flipped[2], inclusion)
+
+
+def test_nothing_to_see():
+    mean, _, inclusion = MixturePrior().posterior(np.zeros(10), 1.0)
+    assert np.isfinite(inclusion).all()
+    assert_array_equal(mean, 0.0)
+
+
+# --------------------------------------------------------------------- structures
+
+
+def assert_leads(found, terms):
+    """The true weights come first; what is merely likely after them is little."""
+    assert set(found[: len(terms)]) == set(terms)
+    assert len(found) <= 1.2 * len(terms)
+
+
+def infer(design, y, terms=(), **options):
+    options = {
+        "base": 2,
+        "max_order": design.n_features,
+        "memory_budget": 1e9,
+        "heredity": False,
+        **options,
+    }
+    return infer_structure(design, y, set(terms), **options)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_ising_is_found_where_least_squares_is_impossible(seed):
+    problem = make_ising((6, 6), n_samples=320, random_state=seed)
+    n_candidates = 36 + 36 * 35 // 2
+    assert len(problem.y) < n_candidates / 2
+    assert_leads(infer(PackedDesign(problem.X), problem.y), problem.terms)
+
+
+def test_weighted_samples():
+    problem = make_ising((5, 5), n_samples=250, random_state=0)
+    weights = np.random.default_rng(0).uniform(0.8, 1.2, 250)
+    found = infer(DenseDesign(problem.X, weights), problem.y)
+    assert_leads(found, problem.terms)
+
+
+def test_strongest_come_first():
+    rng = np.random.default_rng(0)
+    inputs = rng.choice([-1.0, 1.0], (200, 15))
+    y = inputs[:, 3] - 5 * inputs[:, 0] * inputs[:, 7] + 3 * inputs[:, 4] + 10
+    found = infer(PackedDesign(inputs), y)
+    assert found == [(0, 7), (4,), (3,)]
+
+
+def test_budget_that_is_too_small_gives_nothing():
+    problem = make_ising((5, 5), n_samples=250, random_state=0)
+    needed = 4 * 250 * (25 + 300)
+    design = PackedDesign(problem.X)
+    assert infer(design, problem.y, memory_budget=needed - 1) == []
+    assert infer(design, problem.y, memory_budget=needed)
+
+
+def test_higher_orders_extend_two_known_weights():
+    problem = make_sparse_walsh(
+        20, {1: 6, 2: 8, 3: 2}, n_samples=300, coef_distribution="pm1", random_state=0
+    )
+    lower = [term for term in problem.terms if len(term) < 3]
+    design = PackedDesign(problem.X)
+    found = infer(design, problem.y, lower, heredity=True)
+    assert set(found[: len(problem.terms)]) == set(problem.terms)
+    assert all(len(term) < 3 for term in infer(design, problem.y, lower, max_order=2))
+
+
+def test_candidates_above_the_base_orders():
+    terms = {(0, 1), (0, 2), (1, 2), (3, 4), (5, 6, 7)}
+    found = _message_passing._extensions(terms, 9, 2, 4)
+    assert found[0] == (5, 6, 7)
+    expected = [
+        child
+        for child in itertools.combinations(range(9), 3)
+        if sum(pair in terms for pair in itertools.combinations(child, 2)) > 1
+    ]
+    assert found[1:] == expected
+    assert _message_passing._extensions(terms, 9, 2, 2) == [(5, 6, 7)]
+
+
+def test_classes_are_numbered_by_order_and_support():
+    present = {(0,), (1,), (0, 1)}
+    candidates = [(0,), (2,), (0, 1), (0, 2), (2, 3), (0, 1, 2)]
+    classes = _message_passing._classes(candidates, present, 0)
+    kinds = [(1, 0), (1, 0), (2, 2), (2, 1), (2, 0), (3, 1)]
+    for (i, one), (j, other) in itertools.combinations(enumerate(kinds), 2):
+        assert (classes[i] == classes[j]) == (one == other)
+    flat = _message_passing._classes(candidates, present, 2)
+    assert flat[:5].tolist() == [0] * 5
+    assert flat[5] == 1
+
+
+@pytest.mark.parametrize("kind", ["packed", "weighted"])
+def test_columns_are_centred_and_of_unit_length(kind):
+    rng = np.random.default_rng(0)
+    inputs = rng.choice([-1.0, 1.0], (70, 4))
+    inputs[:, 3] = 1.0  # a constant has nothing left when it is centred
+    weights = np.ones(70) if kind == "packed" else rng.uniform(0.5, 2, 70)
+    design = PackedDesign(inputs) if kind == "packed" else DenseDesign(inputs, weights)
+    columns = _message_passing._unit_columns(design, [(0,), (1, 2), (3,)])
+    assert_allclose(columns @ np.sqrt(weights), 0, atol=1e-5)
+    assert_allclose(np.linalg.norm(columns, axis=1), [1, 1, 0], atol=1e-6)

@@ -1,0 +1,324 @@
+"""Structure discovery: exact recovery, parities, budgets, coverage."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.linalg import hadamard
+
+from skmohn import MOHNRegressor
+from skmohn.datasets import (
+    make_bmda_quadratic,
+    make_ising,
+    make_mk_trap,
+    make_nk,
+    make_sparse_walsh,
+)
+from skmohn.mohn._design import DenseDesign, PackedDesign
+from skmohn.mohn._pursuit import Pursuit, PursuitControl
+
+EXACT = "exact: the model reproduces every sample"
+
+
+def assert_recovered(model, problem, atol=1e-6):
+    """Every weight is there, no other one is, and each has its value."""
+    assert model.terms_ == list(problem.terms)
+    assert_allclose(model.coef_, problem.coef, atol=atol)
+    assert model.intercept_ == pytest.approx(problem.intercept, abs=atol)
+    assert model.stopping_reason_ == EXACT
+    assert model.noise_ == 0
+    assert not model.standard_errors_.any()
+
+
+# ----------------------------------------------------------------- exact recovery
+
+PROBLEMS = {
+    "ising": lambda seed: make_ising((6, 6), n_samples=500, random_state=seed),
+    "gaussian ising": lambda seed: make_ising(
+        (5, 5), n_samples=300, couplings="gaussian", random_state=seed
+    ),
+    "cube": lambda seed: make_ising((3, 3, 3), n_samples=400, random_state=seed),
+    "4-traps": lambda seed: make_mk_trap(4, 6, n_samples=500, random_state=seed),
+    "5-traps": lambda seed: make_mk_trap(5, 3, n_samples=500, random_state=seed),
+    "quadratic": lambda seed: make_bmda_quadratic(30, n_samples=150, random_state=seed),
+    "nk": lambda seed: make_nk(12, 2, n_samples=600, random_state=seed),
+    "hereditary": lambda seed: make_sparse_walsh(
+        40, 25, n_samples=300, coef_distribution="pm1", random_state=seed
+    ),
+    "pure products": lambda seed: make_sparse_walsh(
+        30, {1: 3, 2: 3, 3: 4}, heredity=None, n_samples=400, random_state=seed
+    ),
+}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_structure_is_recovered_exactly(name, seed):
+    problem = PROBLEMS[name](seed)
+    assert_recovered(MOHNRegressor().fit(problem.X, problem.y), problem)
+
+
+@pytest.mark.parametrize("name", ["ising", "4-traps", "pure products"])
+def test_weighted_and_binary_samples_make_no_difference(name):
+    problem = PROBLEMS[name](0)
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, len(problem.y))
+    model = MOHNRegressor().fit((problem.X + 1) / 2, problem.y, weights)
+    assert_recovered(model, problem)
+
+
+def walsh_transform(n_features, y):
+    """All coefficients of a function given on all its inputs, by brute force."""
+    coef = hadamard(2**n_features) @ y / 2**n_features
+    return {
+        tuple(i for i in range(n_features) if mask >> i & 1): value
+        for mask, value in enumerate(coef)
+    }
+
+
+def all_inputs(n_features):
+    return 1.0 - 2.0 * (np.arange(2**n_features)[:, None] >> np.arange(n_features) & 1)
+
+
+@pytest.mark.parametrize("n_features", [1, 3, 6])
+def test_full_on_all_inputs_is_the_walsh_transform(n_features):
+    y = np.random.default_rng(n_features).standard_normal(2**n_features)
+    expected = walsh_transform(n_features, y)
+    model = MOHNRegressor("full").fit(all_inputs(n_features), y)
+    assert model.intercept_ == pytest.approx(expected.pop(()))
+    assert set(model.terms_) == set(expected)
+    assert_allclose(model.coef_, [expected[t] for t in model.terms_], atol=1e-10)
+    assert model.terms_ == sorted(model.terms_, key=lambda t: (len(t), t))
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        MOHNRegressor(),
+        MOHNRegressor("msda", random_state=0),
+        MOHNRegressor("full", max_order=4),
+    ],
+    ids=lambda estimator: estimator.strategy,
+)
+@pytest.mark.parametrize("n_features", [5, 8, 10])
+def test_sparse_function_on_all_inputs_is_the_walsh_transform(n_features, estimator):
+    rng = np.random.default_rng(n_features)
+    inputs = all_inputs(n_features)
+    y = np.full(len(inputs), 0.5)
+    for order in (1, 1, 2, 2, 3, 4):
+        chosen = rng.choice(n_features, order, replace=False)
+        y += rng.uniform(1, 3) * inputs[:, chosen].prod(axis=1)
+    expected = walsh_transform(n_features, y)
+    model = estimator.fit(inputs, y)
+    found = dict(zip(model.terms_, model.coef_, strict=True))
+    assert model.intercept_ == pytest.approx(expected.pop(()))
+    for term, value in expected.items():
+        assert found.pop(term, 0.0) == pytest.approx(value, abs=1e-9)
+    assert not found
+
+
+# ----------------------------------------------------------------- higher orders
+
+
+@pytest.mark.parametrize("order", [3, 4, 5])
+def test_pure_parity_among_fifty_inputs(order):
+    rng = np.random.default_rng(order)
+    X = rng.integers(0, 2, (300, 50)).astype(float)
+    term = tuple(sorted(rng.choice(50, order, replace=False).tolist()))
+    y = 3 * (1 - 2 * X[:, term]).prod(axis=1) + 1
+    model = MOHNRegressor().fit(X, y)
+    assert model.terms_ == [term]
+    # A value of 0 is coded as -1, so an odd number of them turns the sign.
+    assert_allclose(model.coef_, [3 * (-1) ** order])
+    assert model.intercept_ == pytest.approx(1)
+
+
+def parity_problem(n_features=20, n_samples=300):
+    X = np.random.default_rng(0).choice([-1.0, 1.0], (n_samples, n_features))
+    return X, X[:, [2, 3, 5]].prod(axis=1)
+
+
+def test_parity_is_not_found_without_a_budget_and_coverage_says_so():
+    X, y = parity_problem()
+    without = MOHNRegressor(work_budget=0, max_order=3).fit(X, y)
+    assert (2, 3, 5) not in without.terms_
+    rows = {row["order"]: row for row in without.search_coverage_}
+    assert [rows[order]["tried"] for order in (1, 2)] == [20, 190]
+    third = rows.get(3, {"tried": 0, "possible": 1140})
+    assert third["possible"] == 1140
+    assert third["tried"] < 1140
+    with_budget = MOHNRegressor(max_order=3).fit(X, y)
+    assert with_budget.terms_ == [(2, 3, 5)]
+    assert with_budget.search_coverage_[2] == {
+        "order": 3,
+        "possible": 1140,
+        "tried": 1140,
+        "kept": 1,
+    }
+
+
+def test_budget_is_spent_on_the_orders_that_it_pays_for():
+    X, y = parity_problem()
+    design = PackedDesign(X)
+    y = y + X[:, :4].prod(axis=1)
+    control = PursuitControl(max_order=4, work_budget=design.screening_cost(3) * 1.01)
+    search = Pursuit(design, y, control)
+    assert search.run() != "exact"
+    assert search.screened.keys() == {3}
+    assert (2, 3, 5) in search.model.terms
+    assert 0 <= search.work_left < design.screening_cost(3) * 0.02
+
+
+def test_max_order_is_kept():
+    problem = make_sparse_walsh(
+        12, {1: 3, 2: 3, 3: 2}, heredity=None, n_samples=300, random_state=0
+    )
+    for max_order in (1, 2, 3):
+        model = MOHNRegressor(max_order=max_order, random_state=0)
+        model.fit(problem.X, problem.y)
+        assert max(map(len, model.terms_)) <= max_order
+        assert len(model.search_coverage_) <= max_order
+    assert_recovered(model, problem)
+
+
+# ----------------------------------------------------------------------- coverage
+
+
+class Witness:
+    """A design that remembers every set it was asked to score."""
+
+    def __init__(self, *data):
+        super().__init__(*data)
+        self.seen = set()
+
+    def screen(self, residual, order, size):
+        """Remember all sets of the order."""
+        self.seen.update(itertools.combinations(range(self.n_features), order))
+        return super().screen(residual, order, size)
+
+    def screen_children(self, residual, parents, columns, size):
+        """Remember all extensions of the parents."""
+        for parent in parents:
+            others = set(range(self.n_features)).difference(parent)
+            self.seen.update(tuple(sorted((*parent, i))) for i in others)
+        return super().screen_children(residual, parents, columns, size)
+
+
+class PackedWitness(Witness, PackedDesign):
+    """With packed samples."""
+
+
+class DenseWitness(Witness, DenseDesign):
+    """With dense samples."""
+
+
+@pytest.mark.parametrize("kind", [PackedWitness, DenseWitness])
+@pytest.mark.parametrize("budget", [0, 1e6, 1e9])
+@pytest.mark.parametrize("noise", [0.0, 1.0])
+def test_coverage_counts_the_sets_that_were_scored(kind, budget, noise):
+    problem = make_sparse_walsh(
+        12, 15, n_samples=150, max_order=4, noise=noise, random_state=1
+    )
+    design = kind(problem.X)
+    control = PursuitControl(max_order=12, work_budget=budget)
+    search = Pursuit(design, problem.y, control)
+    search.run()
+    scored = np.bincount([len(members) for members in design.seen], minlength=13)
+    coverage = {row["order"]: row for row in search.coverage}
+    for order in range(1, 13):
+        row = coverage.get(order, {"tried": 0, "kept": 0})
+        assert row["tried"] == scored[order]
+        assert row["kept"] == sum(len(term) == order for term in search.model.terms)
+        assert row.get("possible", math.comb(12, order)) == math.comb(12, order)
+
+
+# ----------------------------------------------------------------------- the loop
+
+
+def ising_search(n_samples=400, **options):
+    problem = make_ising((6, 6), n_samples=n_samples, random_state=0)
+    control = PursuitControl(max_order=3, **options.pop("control", {}))
+    design = PackedDesign(problem.X)
+    return Pursuit(design, problem.y, control, **options), problem
+
+
+def test_each_round_is_reported_and_can_stop_the_search():
+    rounds = []
+
+    def report(search):
+        rounds.append(
+            (search.round, search.proposed, search.removed, len(search.model))
+        )
+        return len(rounds) == 2
+
+    search, _ = ising_search(on_round=report)
+    assert search.run() == "stopped"
+    assert [number for number, *_ in rounds] == [1, 2]
+    _number, proposed, removed, size = rounds[0]
+    assert size == 1 + proposed - removed
+    assert proposed > 0
+
+
+def test_most_rounds():
+    search, _ = ising_search(control={"max_rounds": 1})
+    assert search.run() == "max_rounds"
+    assert search.round == 1
+
+
+def test_start_is_where_the_search_begins():
+    first, problem = ising_search()
+    assert first.run() == "exact"
+    again, _ = ising_search(start=problem.terms)
+    assert sorted(again.model.terms[1:]) == sorted(problem.terms)
+    assert again.run() == "exact"
+    assert again.round == 0
+
+
+def test_wrong_start_is_corrected():
+    wrong = [(0, 1, 2), (3, 4, 5), (7,)]
+    search, problem = ising_search(start=wrong)
+    assert search.run() == "exact"
+    assert sorted(search.model.terms[1:]) == sorted(problem.terms)
+
+
+def test_weights_stay_fewer_than_samples():
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (50, 30))
+    sizes = []
+    search = Pursuit(
+        PackedDesign(X),
+        rng.standard_normal(50),
+        PursuitControl(max_order=3),
+        on_round=lambda search: sizes.append(len(search.model)),
+    )
+    assert search.run() == "stalled"
+    assert max(sizes) <= 0.8 * 50
+
+
+def test_falling_bar_gives_significant_terms():
+    problem = make_ising((4, 4), n_samples=300, snr=5, random_state=0)
+    search = Pursuit(PackedDesign(problem.X), problem.y, PursuitControl(max_order=2))
+    bars = 0.9 ** np.arange(5)
+    path = list(search.descend(bars))
+    assert len(path) == len(bars)
+    sizes = [len(terms) for terms in path]
+    assert sizes[0] > 0
+    assert sizes == sorted(sizes)
+
+
+def test_small_weights_next_to_large_ones():
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (200, 20))
+    y = 1e3 * X[:, 0] + X[:, 1] * X[:, 2] + 1e-2 * X[:, 4]
+    model = MOHNRegressor().fit(X, y)
+    assert model.terms_ == [(0,), (4,), (1, 2)]
+    assert_allclose(model.coef_, [1e3, 1e-2, 1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e12])
+def test_scale_of_the_target_is_irrelevant(scale):
+    problem = PROBLEMS["hereditary"](0)
+    model = MOHNRegressor().fit(problem.X, scale * problem.y)
+    assert model.terms_ == problem.terms
+    assert_allclose(model.coef_, scale * problem.coef, rtol=1e-6)

@@ -1,0 +1,210 @@
+"""Models of noisy data: criterion, folds, precision and recall."""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LassoCV
+from sklearn.model_selection import KFold, ShuffleSplit
+from sklearn.preprocessing import PolynomialFeatures
+
+from skmohn import MOHNRegressor
+from skmohn.datasets import make_ising, make_sparse_walsh
+from skmohn.mohn import _selection
+from skmohn.mohn._design import DenseDesign, PackedDesign
+
+# ----------------------------------------------------------------------- criterion
+
+
+@pytest.mark.parametrize(("n", "k"), [(5, 0), (5, 5), (5, 2), (4950, 17)])
+def test_logarithm_of_binomials(n, k):
+    assert _selection.log_comb(n, k) == pytest.approx(math.log(math.comb(n, k)))
+
+
+def test_ebic_by_hand():
+    """n log(RSS / n) + (weights + 1) log n + 2 sum over orders log(sets, chosen)."""
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (80, 10))
+    y = X[:, 0] + X[:, 1] * X[:, 2] + rng.standard_normal(80)
+    terms = [(0,), (1, 2), (3, 4), (5, 6, 7)]
+    A = np.stack([X[:, list(term)].prod(axis=1) for term in [(), *terms]], axis=1)
+    rss = np.linalg.lstsq(A, y)[1][0]
+    # One of ten single inputs, two of 45 pairs, one of 120 triples.
+    code = math.log(10) + math.log(45 * 44 / 2) + math.log(120)
+    expected = 80 * math.log(rss / 80) + 5 * math.log(80) + 2 * code
+    assert _selection._ebic(PackedDesign(X), y, terms) == pytest.approx(expected)
+    weighted = _selection._ebic(DenseDesign(X, np.full(80, 2.0)), y, terms)
+    assert weighted == pytest.approx(
+        160 * math.log(rss / 80) + 5 * math.log(160) + 2 * code
+    )
+
+
+def test_ebic_of_the_constant_alone():
+    y = np.arange(10.0)
+    X = np.resize([-1.0, 1.0], (10, 3))
+    expected = 10 * math.log(np.var(y)) + math.log(10)
+    assert _selection._ebic(PackedDesign(X), y, []) == pytest.approx(expected)
+
+
+# -------------------------------------------------------------------- noisy data
+
+
+def precision_and_recall(model, problem):
+    found, true = set(model.terms_), set(problem.terms)
+    return len(found & true) / max(len(found), 1), len(found & true) / len(true)
+
+
+@pytest.mark.parametrize(
+    ("snr", "n_samples", "least_recall"), [(10, 500, 0.97), (3, 800, 0.85)]
+)
+def test_noisy_ising(snr, n_samples, least_recall):
+    scores = []
+    for seed in range(2):
+        problem = make_ising((5, 5), n_samples=n_samples, snr=snr, random_state=seed)
+        model = MOHNRegressor(random_state=0).fit(problem.X, problem.y)
+        scores.append(precision_and_recall(model, problem))
+        assert model.stopping_reason_.startswith("noise: ")
+        assert model.noise_ == pytest.approx(problem.noise, rel=0.25)
+    precision, recall = np.mean(scores, axis=0)
+    assert precision >= 0.95
+    assert recall >= least_recall
+
+
+def test_noise_is_never_called_exact():
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (100, 10))
+    model = MOHNRegressor(selection="cv", random_state=0)
+    model.fit(X, rng.standard_normal(100))
+    assert len(model.terms_) <= 3
+    assert model.stopping_reason_.startswith("noise: ")
+    assert model.noise_ == pytest.approx(1, rel=0.25)
+
+
+def test_errors_of_significant_weights_are_those_of_least_squares():
+    problem = make_ising((4, 4), n_samples=600, snr=10, random_state=0)
+    model = MOHNRegressor(selection="cv", random_state=0).fit(problem.X, problem.y)
+    columns = [problem.X[:, list(term)].prod(axis=1) for term in model.terms_]
+    A = np.column_stack([np.ones(600), *columns])
+    coef, rss = np.linalg.lstsq(A, problem.y)[:2]
+    assert model.coef_ == pytest.approx(coef[1:])
+    noise = math.sqrt(rss[0] / (600 - A.shape[1]))
+    assert model.noise_ == pytest.approx(noise)
+    errors = noise * np.sqrt(np.diag(np.linalg.inv(A.T @ A)))
+    assert model.standard_errors_ == pytest.approx(errors[1:])
+
+
+@pytest.mark.parametrize("selection", ["cv", "ebic", "lasso"])
+def test_selection_is_as_asked_for(selection):
+    problem = make_ising((3, 3), n_samples=200, snr=5, random_state=0)
+    model = MOHNRegressor(selection=selection, random_state=0)
+    model.fit(problem.X, problem.y)
+    words = {"cv": "k-fold", "ebic": "extended BIC", "lasso": "lasso"}
+    assert words[selection] in model.stopping_reason_
+    assert np.isnan(model.standard_errors_).all() == (selection == "lasso")
+    assert set(problem.terms) <= set(model.terms_)
+
+
+def test_few_rows_are_judged_by_the_extended_bic():
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (30, 4))
+    y = 3 * X[:, 0] + 0.1 * rng.standard_normal(30)
+    model = MOHNRegressor().fit(np.repeat(X, 3, axis=0), np.repeat(y, 3))
+    assert "extended BIC" in model.stopping_reason_
+    assert (0,) in model.terms_
+
+
+def test_dense_functions_are_predicted_as_well_as_by_the_lasso():
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (400, 10))
+    pairs = PolynomialFeatures(2, interaction_only=True, include_bias=False)
+    columns = pairs.fit_transform(X)
+    y = columns @ rng.standard_normal(columns.shape[1]) + 3 * rng.standard_normal(400)
+    ours = MOHNRegressor(random_state=0).fit(X[:200], y[:200])
+    lasso = LassoCV(random_state=0).fit(columns[:200], y[:200])
+    assert ours.score(X[200:], y[200:]) >= lasso.score(columns[200:], y[200:]) - 0.05
+
+
+# ------------------------------------------------------------------------- folds
+
+
+def test_equal_rows_share_a_fold(monkeypatch):
+    """Copies in another fold would praise the model that learns them by heart."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.choice([-1.0, 1.0], (60, 8)), 3, axis=0)
+    y = X[:, 0] + rng.standard_normal(180)
+    folds = []
+    make_fold = _selection._fold
+
+    def spy(data, control, train, test):
+        folds.append((train, test))
+        return make_fold(data, control, train, test)
+
+    monkeypatch.setattr(_selection, "_fold", spy)
+    MOHNRegressor(selection="cv", max_order=2, random_state=0).fit(X, y)
+    assert len(folds) == 5
+    assert_array_equal(np.sort(np.concatenate([test for _, test in folds])), range(180))
+    for train, test in folds:
+        assert len(test) >= 30
+        assert not set(map(tuple, X[train])) & set(map(tuple, X[test]))
+
+
+def test_samples_that_are_too_few_are_a_warning():
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.choice([-1.0, 1.0], (60, 12)), 5, axis=0)
+    y = np.repeat(rng.standard_normal(60), 5)
+    # Folds that copies can cross let the search go on until it has no more samples.
+    split = KFold(5, shuffle=True, random_state=0)
+    model = MOHNRegressor(selection="cv", cv=split, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="the samples are too few"):
+        model.fit(X, y)
+    assert model.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("cv", [3, KFold(4), ShuffleSplit(3, random_state=0), None])
+def test_folds_may_be_chosen(cv):
+    problem = make_ising((4, 4), n_samples=300, snr=10, random_state=0)
+    model = MOHNRegressor(selection="cv", cv=cv, random_state=0)
+    precision, recall = precision_and_recall(model.fit(problem.X, problem.y), problem)
+    assert recall == 1
+    assert precision > 0.9
+
+
+def test_folds_keep_their_rows_when_some_have_no_weight():
+    problem = make_ising((4, 4), n_samples=300, snr=10, random_state=0)
+    X = np.vstack([problem.X, -problem.X[:60]])
+    y = np.append(problem.y, np.full(60, 1e3))
+    weights = np.append(np.ones(300), np.zeros(60))
+    order = np.random.default_rng(0).permutation(360)
+    X, y, weights = X[order], y[order], weights[order]
+    cv = list(KFold(4).split(X))
+    model = MOHNRegressor(selection="cv", cv=cv, random_state=0).fit(X, y, weights)
+    precision, recall = precision_and_recall(model, problem)
+    assert recall == 1
+    assert precision > 0.9
+
+
+@pytest.mark.parametrize("selection", ["cv", "lasso", "auto"])
+def test_number_of_jobs_is_irrelevant(selection):
+    problem = make_sparse_walsh(8, 6, n_samples=100, snr=4, random_state=0)
+    serial, parallel = (
+        MOHNRegressor(selection=selection, random_state=0, n_jobs=n_jobs).fit(
+            problem.X, problem.y
+        )
+        for n_jobs in (1, 2)
+    )
+    assert parallel.terms_ == serial.terms_
+    assert_array_equal(parallel.coef_, serial.coef_)
+    assert parallel.noise_ == serial.noise_
+
+
+def test_validation_samples_take_the_place_of_the_folds():
+    problem = make_ising((4, 4), n_samples=400, snr=10, random_state=0)
+    model = MOHNRegressor().fit(
+        problem.X[:300], problem.y[:300], X_val=problem.X[300:], y_val=problem.y[300:]
+    )
+    assert "validation samples" in model.stopping_reason_
+    precision, recall = precision_and_recall(model, problem)
+    assert recall == 1
+    assert precision > 0.9

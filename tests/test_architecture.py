@@ -1,0 +1,130 @@
+"""The import laws of docs/architecture.md, read off the import statements."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "skmohn"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+GROUND = {"_core"}
+FAMILIES = {"mohn", "energynet", "blm"}
+ROOFS = {"inspection", "optimize", "datasets", "integrations", "_warm_up"}
+
+KERNELS_MAY_IMPORT = ("numpy", "numba", "skmohn._core._jit")
+LONGEST_MODULE = 450
+
+
+def dotted_name(path):
+    """Return ``skmohn.mohn._kernels`` for ``.../skmohn/mohn/_kernels.py``."""
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts)
+
+
+def imported_modules(module, source):
+    """Yield the dotted names that a module imports, relative ones resolved.
+
+    ``from a import b`` counts as ``a.b``: whether ``b`` is a module cannot be seen
+    in the statement, and both are in the same room.
+    """
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            # One dot is the package of the module, which is one part shorter.
+            above = module.split(".")[: -node.level] if node.level else []
+            base = ".".join([*above, *filter(None, [node.module])])
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def room_of(name):
+    """Return the part after ``skmohn``, or an empty string for the package itself."""
+    return name.split(".")[1] if "." in name else ""
+
+
+def rooms_allowed(room):
+    """Return the rooms that a room may import; None where it may import all."""
+    if room in GROUND:
+        return GROUND
+    if room in FAMILIES:
+        return GROUND | {room}
+    if room in ROOFS:
+        return GROUND | FAMILIES | {room}
+    raise LookupError(f"skmohn/{room} is no room of docs/architecture.md")
+
+
+def violations(module, source):
+    """Return one sentence for each import that breaks a law."""
+    if module == "skmohn.__init__":  # gathers the public names from everywhere
+        return []
+    found = []
+    allowed = rooms_allowed(room_of(module))
+    is_kernel = module.endswith("_kernels")
+    for name in imported_modules(module, source):
+        inside = name.split(".")[0] == "skmohn"
+        if inside and room_of(name) not in allowed:
+            found.append(f"{module} may not import {name}: it is another room's")
+        elif is_kernel and not f"{name}.".startswith(
+            tuple(f"{may}." for may in KERNELS_MAY_IMPORT)
+        ):
+            found.append(f"{module} may not import {name}: kernels know no more")
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=dotted_name)
+def test_imports_keep_the_laws(path):
+    assert violations(dotted_name(path), path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=dotted_name)
+def test_module_is_short_enough_to_read(path):
+    n_lines = len(path.read_text(encoding="utf-8").splitlines())
+    assert n_lines < LONGEST_MODULE, f"{n_lines} lines: split it by what it does"
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("skmohn._core._coding", "from skmohn.mohn import MOHNRegressor"),
+        ("skmohn._core._coding", "from ..mohn._learning import lasso"),
+        ("skmohn._core.__init__", "from .. import datasets"),
+        ("skmohn._core._coding", "import skmohn"),
+        ("skmohn.mohn._regressor", "from skmohn import MOHNRegressor"),
+        ("skmohn.mohn._regressor", "import skmohn.blm._search"),
+        ("skmohn.mohn._regressor", "from ..optimize import climb"),
+        ("skmohn.mohn.__init__", "from ..energynet import _irbm"),
+        ("skmohn.mohn._regressor", "def f():\n    from skmohn import inspection"),
+        ("skmohn.datasets._walsh", "from ..optimize import climb"),
+        ("skmohn.mohn._kernels", "from ._learning import lasso"),
+        ("skmohn.mohn._kernels", "from .._core._history import History"),
+        ("skmohn.mohn._kernels", "import scipy.linalg"),
+        ("skmohn.mohn._kernels", "import numbalike"),
+    ],
+)
+def test_breach_of_a_law_is_seen(module, source):
+    assert len(violations(module, source)) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("skmohn.__init__", "from skmohn.mohn import MOHNRegressor"),
+        ("skmohn._core._coding", "import numpy as np\nfrom ._jit import jit"),
+        ("skmohn.mohn._regressor", "from .._core import History"),
+        ("skmohn.mohn._regressor", "from skmohn.mohn._learning import lasso"),
+        ("skmohn.mohn.__init__", "from ._regressor import MOHNRegressor"),
+        ("skmohn.optimize._climb", "from ..mohn import MOHNRegressor"),
+        ("skmohn.mohn._kernels", "import numpy as np\nimport numba"),
+        ("skmohn.mohn._kernels", "from numba.extending import intrinsic"),
+        ("skmohn.mohn._kernels", "from .._core._jit import jit"),
+        ("skmohn.mohn._kernels", "from skmohn._core._jit import jit"),
+    ],
+)
+def test_lawful_import_passes(module, source):
+    assert violations(module, source) == []
+
+
+def test_unknown_room_is_seen():
+    with pytest.raises(LookupError, match="skmohn/attic is no room"):
+        violations("skmohn.attic._chest", "import numpy")
