@@ -1,0 +1,38 @@
+"""Settings of the documentation; `make docs` builds it."""
+
+import skmohn
+
+project = "skmohn"
+author = "The skmohn developers"
+copyright = f"2026, {author}"
+version = release = skmohn.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "templates"]
+templates_path = ["templates"]
+source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
+
+autosummary_generate = True
+# The templates list the members; numpydoc would list them a second time.
+numpydoc_show_class_members = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "ignore_pattern": r"^(?!plot_)",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_memory": False,
+    "write_computation_times": False,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"skmohn {version}"
+html_show_sourcelink = False

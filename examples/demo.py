@@ -1,0 +1,301 @@
+"""A tour of skmohn: real data, a spin glass, and a picture. Run by `make demo`."""
+
+import re
+import time
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")  # no screen is needed
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_diabetes
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.linear_model import LassoCV
+from sklearn.model_selection import GridSearchCV, KFold, cross_validate
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import (
+    PolynomialFeatures,
+    QuantileTransformer,
+    StandardScaler,
+)
+from threadpoolctl import threadpool_limits
+
+import skmohn
+from skmohn.datasets import make_ising
+
+PICTURE = Path(__file__).resolve().with_name("demo.png")
+POSITIVE, NEGATIVE, FALSE = "#c8553d", "#2e6f95", "#b9b4a7"
+ORDERS = ["#7a8450", "#2e6f95", "#c8553d", "#8d6a9f", "#e0a458"]
+
+
+# ------------------------------------------------------------------ 1. real data
+
+
+def pipelines():
+    """Name pipelines, each with three settings for a grid search to choose from."""
+    mohn = Pipeline(
+        [
+            ("spread", QuantileTransformer(n_quantiles=50)),
+            ("model", skmohn.MOHNRegressor(random_state=0)),
+        ]
+    )
+    lasso = Pipeline(
+        [
+            ("expand", PolynomialFeatures(include_bias=False)),
+            ("scale", StandardScaler()),
+            ("model", LassoCV(max_iter=20_000)),
+        ]
+    )
+    boosting = Pipeline([("model", HistGradientBoostingRegressor(random_state=0))])
+    forest = Pipeline([("model", RandomForestRegressor(random_state=0))])
+    expansions = [
+        {"expand__degree": [1]},
+        {"expand__degree": [2], "expand__interaction_only": [True, False]},
+    ]
+    return {
+        "MOHNRegressor": (mohn, {"model__max_order": [1, 2, 3]}),
+        "PolynomialFeatures + LassoCV": (lasso, expansions),
+        "HistGradientBoosting": (boosting, {"model__max_leaf_nodes": [4, 8, 31]}),
+        "RandomForest": (forest, {"model__min_samples_leaf": [1, 3, 10]}),
+    }
+
+
+def real_data():
+    """Compare tuned pipelines on the diabetes data and show what was found."""
+    data = load_diabetes()
+    heading("1. Diabetes: 442 patients, 10 measurements, progression after a year")
+    print("5-fold cross-validation; inside the training folds a grid search chooses")
+    print("one of three settings for each pipeline.\n")
+    print(f"{'pipeline':<30}{'R2':>7}{'+-':>7}{'seconds':>9}")
+    for name, (pipeline, grid) in pipelines().items():
+        inner = KFold(3, shuffle=True, random_state=1)
+        started = time.perf_counter()
+        scores = cross_validate(
+            GridSearchCV(pipeline, grid, cv=inner, n_jobs=2),
+            data.data,
+            data.target,
+            cv=KFold(5, shuffle=True, random_state=0),
+        )["test_score"]
+        seconds = time.perf_counter() - started
+        error = scores.std(ddof=1) / len(scores) ** 0.5
+        print(f"{name:<30}{scores.mean():>7.3f}{error:>7.3f}{seconds:>9.1f}")
+
+    model = skmohn.MOHNRegressor(selection="cv", random_state=0)
+    model.fit(data.data, data.target)
+    print("\nWhat one model, fitted to all patients, says (the strongest weights):\n")
+    print_structure(model, data.feature_names, n_rows=8)
+    print(f"\nIt stopped because of {model.stopping_reason_}.")
+
+
+# ------------------------------------------------------------------ 2. a spin glass
+
+
+def spin_glass():
+    """Recover the couplings of a spin glass; return it and the couplings found."""
+    side, n_samples = 8, 400
+    glass = make_ising(
+        (side, side), n_samples=n_samples + 2000, couplings="gaussian", random_state=0
+    )
+    X, y = glass.X[:n_samples], glass.y[:n_samples]
+    n_pairs = X.shape[1] * (X.shape[1] - 1) // 2
+    heading(f"2. A spin glass: {side} x {side} spins, {n_samples} measured energies")
+    print(f"Of {n_pairs:,} pairs, {len(glass.terms)} interact. Which, and how much?")
+    print("R2 is that of 2,000 further energies.\n")
+    print(f"{'learner':<30}{'R2':>7}{'found':>7}{'false':>7}{'seconds':>9}")
+    # Only the lasso is told that nothing beyond pairs is needed.
+    expand = PolynomialFeatures(2, interaction_only=True, include_bias=False)
+    learners = {
+        "MOHNRegressor": skmohn.MOHNRegressor(random_state=0),
+        "PolynomialFeatures + LassoCV": Pipeline(
+            [("expand", expand), ("model", LassoCV())]
+        ),
+        "HistGradientBoosting": HistGradientBoostingRegressor(random_state=0),
+        "RandomForest": RandomForestRegressor(random_state=0),
+    }
+    found = {}
+    for name, learner in learners.items():
+        started = time.perf_counter()
+        learner.fit(X, y)
+        seconds = time.perf_counter() - started
+        if name == "MOHNRegressor":
+            found[name] = dict(zip(learner.terms_, learner.coef_, strict=True))
+        elif name == "PolynomialFeatures + LassoCV":
+            columns = [tuple(np.flatnonzero(row)) for row in learner[0].powers_]
+            weights = zip(columns, learner[1].coef_, strict=True)
+            found[name] = {term: weight for term, weight in weights if weight}
+        score = learner.score(glass.X[n_samples:], glass.y[n_samples:])
+        right, wrong = count_right(found.get(name), glass.terms)
+        print(f"{name:<30}{score:>7.3f}{right:>7}{wrong:>7}{seconds:>9.1f}")
+    model = learners["MOHNRegressor"]
+    print("\nThe strongest interactions (s3_4 is the spin in row 3 and column 4):\n")
+    print_structure(model, glass.feature_names, n_rows=5)
+    print(f"\nIt stopped because the recovery is {model.stopping_reason_}.")
+    return glass, found
+
+
+def count_right(found, true):
+    """Count the true and the false terms; dashes for learners without terms."""
+    if found is None:
+        return "-", "-"
+    right = len(set(found) & set(true))
+    return right, len(found) - right
+
+
+# ---------------------------------------------------- 3. the search, round by round
+
+
+def watch_search():
+    """Run the articles' stochastic search with validation data; return its history."""
+    heading("3. The published search on a 10 x 10 spin glass, 3,000 energies")
+    glass = make_ising((10, 10), n_samples=3000, random_state=0)
+    for name, options in {
+        'strategy="msda"': {"strategy": "msda", "learning_rule": "lasso"},
+        'strategy="pursuit" (default)': {},
+    }.items():
+        model = skmohn.MOHNRegressor(random_state=0, early_stopping=True, **options)
+        model.fit(glass.X, glass.y)
+        verdict = "all 200 right" if model.terms_ == glass.terms else "not all right"
+        rounds, seconds = model.n_iter_, model.history_[-1]["seconds"]
+        print(f"{name:<30}{verdict}, {rounds} rounds, {seconds:.1f} s")
+        if "strategy" in options:
+            history = model.history_
+    return history
+
+
+# ---------------------------------------------------------------------- the picture
+
+
+def draw(glass, found, history):
+    """Draw the lattices and the two curves of the search, and save the picture."""
+    plt.rcParams.update({"font.size": 10, "axes.titlesize": 11, "figure.dpi": 130})
+    figure = plt.figure(figsize=(13, 8.6), layout="constrained")
+    above, below = figure.subfigures(2, 1, height_ratios=[1.15, 1])
+    above.suptitle(
+        "Which spins interact? Answers from 400 energies of an 8 x 8 spin glass",
+        fontweight="bold",
+    )
+    above.supxlabel(
+        "blue: negative weight, red: positive, width: size, grey: not there in truth",
+        fontsize=9,
+    )
+    true = dict(zip(glass.terms, glass.coef, strict=True))
+    panels = {f"the truth: {len(true)} couplings": true}
+    for name, weights in found.items():
+        right, wrong = count_right(weights, true)
+        panels[f"{name}\n{right} of {len(true)} found, {wrong} false"] = weights
+    lattices = above.subplots(1, 3)
+    for axes, (title, weights) in zip(lattices, panels.items(), strict=True):
+        draw_lattice(axes, weights, true, side=8)
+        axes.set_title(title)
+    below.suptitle(
+        "The published search on a 10 x 10 spin glass, round by round",
+        fontweight="bold",
+    )
+    left, right = below.subplots(1, 2)
+    draw_errors(left, history)
+    draw_orders(right, history, n_true=200)
+    figure.savefig(PICTURE)
+
+
+def draw_lattice(axes, weights, true, side):
+    """Draw the couplings of a torus; those that are not there in grey."""
+    for term, weight in weights.items():
+        if len(term) != 2:
+            continue
+        (row, column), (row2, column2) = (divmod(spin, side) for spin in term)
+        if term not in true:
+            axes.plot([column, column2], [row, row2], color=FALSE, lw=0.6, zorder=1)
+            continue
+        color = POSITIVE if weight > 0 else NEGATIVE
+        style = {"color": color, "lw": 0.7 + 2.6 * abs(weight), "zorder": 2}
+        style["solid_capstyle"] = "round"
+        if abs(row - row2) + abs(column - column2) == 1:
+            axes.plot([column, column2], [row, row2], **style)
+        else:  # around the torus: a stub at either end
+            down, across = np.sign(row2 - row), np.sign(column2 - column)
+            axes.plot([column, column - 0.5 * across], [row, row - 0.5 * down], **style)
+            axes.plot(
+                [column2, column2 + 0.5 * across], [row2, row2 + 0.5 * down], **style
+            )
+    spins = np.arange(side)
+    axes.scatter(
+        np.tile(spins, side), np.repeat(spins, side), s=22, color="#333333", zorder=3
+    )
+    axes.set(xlim=(-0.7, side - 0.3), ylim=(side - 0.3, -0.7), aspect="equal")
+    axes.axis("off")
+
+
+def draw_errors(axes, history):
+    """Draw training and validation error by round."""
+    rounds = [record["iteration"] for record in history]
+    for name, color in (("training", NEGATIVE), ("validation", POSITIVE)):
+        errors = [record[f"{name}_rmse"] for record in history]
+        axes.plot(rounds, errors, "o-", color=color, ms=3.5, label=name)
+    axes.set(title="root mean squared error", xlabel="round", ylim=(0, None))
+    finish(axes)
+
+
+def draw_orders(axes, history, n_true):
+    """Draw the number of weights, all and per order, by round."""
+    rounds = [record["iteration"] for record in history]
+    totals = [record["n_weights"] for record in history]
+    axes.plot(rounds, totals, color="#333333", lw=2.2, label="all")
+    for order, color in enumerate(ORDERS, start=1):
+        counts = [sum(r["weights_per_order"][order - 1 : order]) for r in history]
+        axes.plot(rounds, counts, color=color, label=f"order {order}")
+    axes.axhline(n_true, color="#333333", lw=0.8, ls=":", zorder=1)
+    axes.annotate(f"true: {n_true}", (rounds[0], n_true), (0, 3), **POINTS, fontsize=9)
+    axes.set(title="weights in the model", xlabel="round", ylim=(0, None))
+    finish(axes)
+
+
+POINTS = {"textcoords": "offset points"}
+
+
+def finish(axes):
+    """Give a panel its legend and take away what carries no information."""
+    axes.legend(frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.margins(x=0.02)
+
+
+# ------------------------------------------------------------------------- printing
+
+
+def heading(text):
+    """Print a heading."""
+    print(f"\n{text}\n{'-' * len(text)}")
+
+
+def print_structure(model, names, n_rows):
+    """Print the first rows of a structure table, which needs no pandas."""
+    table = model.structure_table()
+    print(f"{'interaction':<24}{'order':>6}{'weight':>10}{'error':>9}{'share':>8}")
+    for row in range(min(n_rows, len(table["term"]))):
+        # Without column names the table says x0, x1, ...
+        term = re.sub(r"x(\d+)", lambda m: names[int(m[1])], table["term"][row])
+        weight, error = table["coefficient"][row], table["standard_error"][row]
+        share, order = table["variance_share"][row], table["order"][row]
+        print(f"{term:<24}{order:>6}{weight:>10.3f}{error:>9.3f}{share:>8.1%}")
+
+
+def main():
+    """Compile, then learn from real data, recover a spin glass, and draw."""
+    started = time.perf_counter()
+    print(f"skmohn {skmohn.__version__}, compiling ...", end=" ", flush=True)
+    skmohn.warm_up()
+    print(f"{time.perf_counter() - started:.1f} s")
+    # Each fit has one thread; a grid search runs two fits at once.
+    with threadpool_limits(limits=1):
+        real_data()
+        glass, found = spin_glass()
+        history = watch_search()
+    draw(glass, found, history)
+    print(f"\nDone in {time.perf_counter() - started:.0f} s. The picture is in")
+    print(PICTURE)
+
+
+if __name__ == "__main__":
+    main()

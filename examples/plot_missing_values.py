@@ -1,0 +1,93 @@
+"""
+Unknown inputs
+==============
+
+NaN means that a value is not known. No imputer is needed: an unknown input is coded as
+0, halfway between -1 and +1, and because the model is a sum of products the prediction
+is then exactly the mean over all values the input could have.
+"""
+
+# %%
+# The mean over all completions
+# -----------------------------
+#
+# The function below is learnt exactly. Then two of twelve values of an input are
+# hidden, and the prediction is compared with the mean of the four ways to fill them in.
+
+from itertools import product
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+
+from skmohn import MOHNRegressor
+from skmohn.datasets import make_sparse_walsh
+
+problem = make_sparse_walsh(
+    12, {1: 6, 2: 8, 3: 4}, heredity=None, n_samples=2500, random_state=0
+)
+X, y = problem.X[:500], problem.y[:500]
+X_test, y_test = problem.X[500:], problem.y[500:]
+model = MOHNRegressor().fit(X, y)
+print("exact:", model.terms_ == problem.terms)
+
+hidden = [2, 7]
+row = X_test[:1].copy()
+row[:, hidden] = np.nan
+completions = np.repeat(row, 4, axis=0)
+completions[:, hidden] = list(product([-1, 1], repeat=2))
+print("prediction with two values hidden:", model.predict(row))
+print("mean over the four completions:   ", model.predict(completions).mean())
+
+# %%
+# The more is known, the better
+# -----------------------------
+#
+# No prediction from what is left has a smaller squared error than that mean, as long as
+# the values are independent and even. A forest that was trained on complete rows and is
+# given the most frequent value instead does not know what it does not know.
+
+forest = make_pipeline(
+    SimpleImputer(strategy="most_frequent"), RandomForestRegressor(random_state=0)
+)
+forest.fit(X, y)
+rng = np.random.default_rng(0)
+shares = np.linspace(0, 0.6, 7)
+errors = {"MOHNRegressor": [], "imputer + random forest": []}
+for share in shares:
+    X_hidden = np.where(rng.random(X_test.shape) < share, np.nan, X_test)
+    for name, learner in zip(errors, (model, forest), strict=True):
+        residual = learner.predict(X_hidden) - y_test
+        errors[name].append(np.sqrt(np.mean(residual**2)) / y_test.std())
+
+figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+for (name, values), color in zip(errors.items(), ("#2e6f95", "#c8553d"), strict=True):
+    axes.plot(shares, values, "o-", color=color, label=name)
+axes.axhline(1, color="#333333", linewidth=0.8, linestyle=":")
+axes.annotate("always predicting the mean", (0, 1.01), fontsize=9)
+axes.set(
+    xlabel="share of the test values that are hidden",
+    ylabel="error / spread of y",
+    ylim=(0, None),
+)
+axes.spines[["top", "right"]].set_visible(False)
+axes.legend(frameon=False, loc="lower right")
+plt.show()
+
+# %%
+# Gaps in the training data
+# -------------------------
+#
+# They are allowed too. A row then tells of the function with the unknown inputs
+# averaged out, and what they would have added looks like noise.
+
+for share in (0.0, 0.02, 0.05):
+    X_gaps = np.where(rng.random(X.shape) < share, np.nan, X)
+    learner = MOHNRegressor(random_state=0).fit(X_gaps, y)
+    right = len(set(learner.terms_) & set(problem.terms))
+    print(
+        f"{share:.0%} hidden: {right} of {len(problem.terms)} weights found, "
+        f"{len(learner.terms_) - right} false, R2 {learner.score(X_test, y_test):.3f}"
+    )
