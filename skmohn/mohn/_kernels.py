@@ -65,10 +65,9 @@ def packed_gram(left, right, n_samples, out):
     for i in range(left.shape[0]):
         a = left[i]
         for j in range(right.shape[0]):
-            b = right[j]
             differ = np.uint64(0)
             for w in range(a.shape[0]):
-                differ += popcount(a[w] ^ b[w])
+                differ += popcount(a[w] ^ right[j, w])
             out[i, j] = n_samples - 2.0 * differ
 
 
@@ -172,10 +171,8 @@ def _offer(score, parent, last, scores, sets, size):
 
 
 @jit
-def _may_extend(parent, i, ascending):
-    """Whether input ``i`` is new to the set and, if asked, larger than its members."""
-    if ascending:
-        return parent.shape[0] == 0 or i > parent[-1]
+def _is_new(parent, i):
+    """Whether input ``i`` is not in the set yet."""
     for member in parent:
         if member == i:
             return False
@@ -186,28 +183,37 @@ def _may_extend(parent, i, ascending):
 
 
 @jit
-def _packed_score(stem, column, planes, total, n_samples):
-    """Squared correlation (up to a constant) of one product with the residual.
+def _packed_scores(stem, bits, first, planes, total, n_samples, balanced, work, out):
+    """Squared correlations (up to a constant) of products with the residual.
 
-    ``stem`` (W,) is the parent's parity, ``column`` (W,) the input it is extended by,
+    ``stem`` (W,) is the parent's parity, extended by each input from ``first`` on;
     ``planes`` (4, W): sign and three magnitude bits of the residual, ``total`` the sum
-    of its quantised magnitudes. The product is centred. O(W).
+    of its quantised magnitudes. Unless all is ``balanced`` the products are centred.
+    ``work`` (W,) uint64 is scratch, ``out`` (n,) float64. O(n W).
     """
+    # Named once: a row taken inside the loops costs more than its population count.
     sign, low, middle, high = planes[0], planes[1], planes[2], planes[3]
-    opposed = np.uint64(0)
-    negative = np.uint64(0)
-    for w in range(column.shape[0]):
-        parity = stem[w] ^ column[w]
-        differ = parity ^ sign[w]
-        opposed += (
-            popcount(differ & low[w])
-            + (popcount(differ & middle[w]) << _ONE)
-            + (popcount(differ & high[w]) << _TWO)
-        )
-        negative += popcount(parity)
-    product = total - 2.0 * opposed
-    mean = 1.0 - 2.0 * negative / n_samples
-    return product * product / max(1.0 - mean * mean, 1e-9)
+    for w in range(work.shape[0]):
+        work[w] = stem[w] ^ sign[w]
+    for i in range(first, bits.shape[0]):
+        opposed = np.uint64(0)
+        for w in range(work.shape[0]):
+            differ = work[w] ^ bits[i, w]
+            opposed += (
+                popcount(differ & low[w])
+                + (popcount(differ & middle[w]) << _ONE)
+                + (popcount(differ & high[w]) << _TWO)
+            )
+        product = total - 2.0 * opposed
+        out[i] = product * product
+    if balanced:
+        return
+    for i in range(first, bits.shape[0]):
+        negative = np.uint64(0)
+        for w in range(work.shape[0]):
+            negative += popcount(stem[w] ^ bits[i, w])
+        mean = 1.0 - 2.0 * negative / n_samples
+        out[i] /= max(1.0 - mean * mean, 1e-9)
 
 
 @jit
@@ -220,6 +226,7 @@ def screen_packed(
     planes,
     total,
     n_samples,
+    balanced,
     scores,
     sets,
     size,
@@ -228,32 +235,39 @@ def screen_packed(
 
     ``bits`` (n, W) uint64; ``columns`` (p, W) holds the parities of the parents
     ``indptr, members``. With ``ascending``, only inputs past the parent's last one are
-    tried, so that all parents of order k - 1 give every set of order k once.
-    ``scores`` (m,) float64 and ``sets`` (m, longest set) int32 are a heap with ``size``
-    entries so far; the new size is returned. O(p n W).
+    tried, so that all parents of order k - 1 give every set of order k once. With
+    ``balanced``, products are taken to have mean 0. ``scores`` (m,) float64 and
+    ``sets`` (m, longest set) int32 are a heap with ``size`` entries so far; the new
+    size is returned. O(p n W).
     """
+    work = np.empty(bits.shape[1], np.uint64)
+    row = np.empty(bits.shape[0])
     for j in range(columns.shape[0]):
         parent = members[indptr[j] : indptr[j + 1]]
-        for i in range(bits.shape[0]):
-            if _may_extend(parent, i, ascending):
-                score = _packed_score(columns[j], bits[i], planes, total, n_samples)
-                size = _offer(score, parent, i, scores, sets, size)
+        first = parent[-1] + 1 if ascending and parent.shape[0] > 0 else 0
+        _packed_scores(
+            columns[j], bits, first, planes, total, n_samples, balanced, work, row
+        )
+        for i in range(first, bits.shape[0]):
+            if _is_new(parent, i):
+                size = _offer(row[i], parent, i, scores, sets, size)
     return size
 
 
 @jit(fastmath={"reassoc", "nsz", "contract"})
-def _dense_score(stem, column, residual, weights, weight_sum):
-    """Squared correlation (up to a constant) of one product with the residual. O(D)."""
-    product = 0.0
-    first = 0.0
-    second = 0.0
-    for d in range(column.shape[0]):
-        value = stem[d] * column[d]
-        product += value * residual[d]
-        first += weights[d] * value
-        second += weights[d] * value * value
-    spread = second - first * first / weight_sum
-    return product * product / max(spread, 1e-9 * weight_sum)
+def _dense_scores(stem, inputs, first, residual, weights, weight_sum, out):
+    """:func:`_packed_scores` for real inputs; always centred. O(n D)."""
+    for i in range(first, inputs.shape[0]):
+        product = 0.0
+        total = 0.0
+        square = 0.0
+        for d in range(stem.shape[0]):
+            value = stem[d] * inputs[i, d]
+            product += value * residual[d]
+            total += weights[d] * value
+            square += weights[d] * value * value
+        spread = square - total * total / weight_sum
+        out[i] = product * product / max(spread, 1e-9 * weight_sum)
 
 
 @jit
@@ -266,14 +280,14 @@ def screen_dense(
     the sample weights, ``weights`` (D,). O(p n D).
     """
     weight_sum = weights.sum()
+    row = np.empty(inputs.shape[0])
     for j in range(columns.shape[0]):
         parent = members[indptr[j] : indptr[j + 1]]
-        for i in range(inputs.shape[0]):
-            if _may_extend(parent, i, ascending):
-                score = _dense_score(
-                    columns[j], inputs[i], residual, weights, weight_sum
-                )
-                size = _offer(score, parent, i, scores, sets, size)
+        first = parent[-1] + 1 if ascending and parent.shape[0] > 0 else 0
+        _dense_scores(columns[j], inputs, first, residual, weights, weight_sum, row)
+        for i in range(first, inputs.shape[0]):
+            if _is_new(parent, i):
+                size = _offer(row[i], parent, i, scores, sets, size)
     return size
 
 

@@ -17,7 +17,7 @@ from skmohn.mohn._design import (
 )
 
 SETS = [(), (0,), (4,), (0, 1), (1, 2, 3), (0, 2, 3, 4), (0, 1, 2, 3, 4, 5)]
-KINDS = ["packed", "dense", "weighted", "fractional", "unknown"]
+KINDS = ["packed", "skewed", "dense", "weighted", "fractional", "unknown"]
 
 
 def problem(kind, n_samples=97, n_features=6, seed=0):
@@ -25,7 +25,9 @@ def problem(kind, n_samples=97, n_features=6, seed=0):
     rng = np.random.default_rng([seed, n_samples])
     inputs = rng.choice([-1.0, 1.0], (n_samples, n_features))
     weights = np.ones(n_samples)
-    if kind == "packed":
+    if kind == "skewed":
+        inputs[:, ::2] = np.where(rng.uniform(size=inputs[:, ::2].shape) < 0.8, 1, -1)
+    if kind in ("packed", "skewed"):
         return PackedDesign(inputs), inputs, weights
     if kind == "weighted":
         weights = rng.integers(0, 4, n_samples) + rng.uniform(size=n_samples)
@@ -126,10 +128,16 @@ def test_packed_equals_dense(n_samples):
 # --------------------------------------------------------------------- screening
 
 
-def scores_of(inputs, weights, residual, sets):
-    """Squared weighted correlation of each product, centred, with a residual."""
+def scores_of(design, inputs, weights, residual, sets):
+    """Squared correlation of each product with a residual, as a screening ranks them.
+
+    Products are centred, unless the inputs are known to be balanced.
+    """
     columns = products(inputs, sets)
     first = columns @ weights
+    if isinstance(design, PackedDesign):
+        residual = quantised(residual)
+        first *= not design.is_balanced
     spread = columns**2 @ weights - first**2 / weights.sum()
     product = columns @ (weights * residual)
     return product**2 / np.maximum(spread, 1e-9 * weights.sum())
@@ -141,13 +149,21 @@ def quantised(residual):
     return np.sign(residual) * np.minimum(np.rint(np.abs(residual) * 2.5 / scale), 7)
 
 
-def seen(kind, residual):
-    return quantised(residual) if kind == "packed" else residual
-
-
 def centred_noise(n_samples, weights, seed):
     residual = np.random.default_rng(seed).standard_normal(n_samples)
     return residual - np.average(residual, weights=weights)
+
+
+def test_balance_is_that_of_inputs_and_pairs():
+    rng = np.random.default_rng(0)
+    inputs = rng.choice([-1.0, 1.0], (500, 6))
+    assert PackedDesign(inputs).is_balanced
+    skewed = inputs.copy()
+    skewed[:, 3] = np.where(rng.uniform(size=500) < 0.7, 1, -1)
+    assert not PackedDesign(skewed).is_balanced
+    alike = inputs.copy()
+    alike[:, 5] = np.where(rng.uniform(size=500) < 0.3, -1, 1) * inputs[:, 0]
+    assert not PackedDesign(alike).is_balanced
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -157,7 +173,7 @@ def test_screening_finds_the_best_of_all_sets(kind, order):
         design, inputs, weights = problem(kind, n_samples, n_features=9)
         residual = centred_noise(n_samples, weights, order)
         sets = list(itertools.combinations(range(9), order))
-        scores = scores_of(inputs, weights, seen(kind, residual), sets)
+        scores = scores_of(design, inputs, weights, residual, sets)
         for size in (1, 8, len(sets)):
             found = design.screen(residual, order, size)
             assert len(set(found)) == min(size, len(sets))
@@ -203,7 +219,7 @@ def test_children_of_parents(kind):
             if i not in parent
         }
     )
-    scores = scores_of(inputs, weights, seen(kind, residual), children)
+    scores = scores_of(design, inputs, weights, residual, children)
     found = design.screen_children(residual, parents, design.columns(parents), 10)
     assert len(set(found)) == len(found) >= 10
     assert set(found) <= set(children)
