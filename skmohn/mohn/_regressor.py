@@ -164,8 +164,11 @@ class MOHNRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
     n_iter_ : int
         Rounds or epochs run.
 
-    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
-        Number of columns seen in `fit`, and their names when all are strings.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when all are strings.
 
     See Also
     --------
@@ -191,11 +194,7 @@ class MOHNRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
     >>> from skmohn import MOHNRegressor
     >>> from skmohn.datasets import make_sparse_walsh
     >>> problem = make_sparse_walsh(
-    ...     n_features=30,
-    ...     n_terms={1: 2, 3: 2},
-    ...     heredity=None,
-    ...     n_samples=200,
-    ...     random_state=0,
+    ...     30, {1: 2, 3: 2}, heredity=None, n_samples=200, random_state=0
     ... )
     >>> model = MOHNRegressor().fit(problem.X, problem.y)
     >>> model.terms_ == problem.terms
@@ -341,7 +340,7 @@ class MOHNRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, sample_weight=None):
-        """Learn from more samples by the delta rule ([1]_ Eq 4).
+        """Learn from more samples by the delta rule (Swingler 2016, Eq 4).
 
         The first call finds the structure as `fit` does; later calls keep structure and
         coding and correct the weights in one pass over the samples, in their order.
