@@ -7,7 +7,6 @@ any inputs in [-1, 1] and weighted samples.
 
 import math
 from functools import cached_property
-from itertools import combinations, islice
 
 import numpy as np
 
@@ -15,12 +14,8 @@ from skmohn.mohn import _kernels
 
 # Words are handled in blocks of 8, so that loops over them have no scalar remainder.
 _BLOCK = 8 * 64
-# Parents whose columns are held at once while an order is screened.
-_CHUNK = 4096
 # Means below this change the score of a candidate by less than a tenth.
 _BALANCED = 0.3
-# Nanoseconds that listing one parent and making its column takes.
-_PARENT_COST = 2000
 
 
 def make_design(inputs, sample_weight=None):
@@ -74,7 +69,7 @@ def pack_signs(rows):
 
 
 class _Design:
-    """What both designs share: the walk over the sets of one order."""
+    """What both designs share: the search for the sets that go best with a residual."""
 
     def screen(self, residual, order, size):
         """Find the sets of one order that go best with a residual.
@@ -92,18 +87,13 @@ class _Design:
         sets : list of tuples of int
             The best first.
         """
-        heap = _Heap(size, order)
-        score = self._scorer(residual)
-        parents = combinations(range(self.n_features), order - 1)
-        while chunk := list(islice(parents, _CHUNK)):
-            score(chunk, self.columns(chunk), True, heap)
-        return heap.sets()
+        return _best_sets(size, order, self._screen_order, order, residual)
 
     def screening_cost(self, order):
         """Rough nanoseconds that :meth:`screen` takes, from counts alone."""
         n_sets = math.comb(self.n_features, order)
         n_parents = math.comb(self.n_features, order - 1)
-        return n_sets * self.score_cost + n_parents * _PARENT_COST
+        return (n_sets + n_parents) * self.score_cost
 
     def screen_children(self, residual, parents, columns, size):
         """Find the sets ``parent + {i}`` that go best with a residual.
@@ -123,26 +113,24 @@ class _Design:
             The best first, each once.
         """
         # A set with k parents among them is met k times.
-        heap = _Heap(3 * size, 1 + max(map(len, parents)))
-        self._scorer(residual)(parents, columns, False, heap)
-        return list(dict.fromkeys(heap.sets()))
+        best = _best_sets(
+            3 * size,
+            1 + max(map(len, parents)),
+            self._screen_parents,
+            parents,
+            columns,
+            residual,
+        )
+        return list(dict.fromkeys(best))
 
 
-class _Heap:
-    """The best-scored sets so far, in the form the screening kernels fill."""
-
-    def __init__(self, size, longest):
-        self.scores = np.empty(size)
-        self.members = np.empty((size, longest), dtype=np.int32)
-        self.size = 0
-
-    def sets(self):
-        """The sets as sorted tuples, the best first."""
-        best = np.argsort(-self.scores[: self.size])
-        return [
-            tuple(sorted(i for i in members if i >= 0))
-            for members in self.members[best].tolist()
-        ]
+def _best_sets(size, longest, screen, *args):
+    """Let a kernel screen; return its best sets as sorted tuples, the best first."""
+    scores = np.empty(size)
+    members = np.empty((size, longest), dtype=np.int32)
+    found = screen(*args, scores, members)
+    best = np.argsort(-scores[:found])
+    return [tuple(sorted(i for i in row if i >= 0)) for row in members[best].tolist()]
 
 
 def _nonzero(spread, scale):
@@ -219,25 +207,23 @@ class PackedDesign(_Design):
         padded[: self.n_samples] = vector
         return padded
 
-    def _scorer(self, residual):
-        planes, total = self._quantise(residual)
+    def _screen_order(self, order, residual, scores, sets):
+        seen = self._quantise(residual)
+        return _kernels.screen_order_packed(
+            self.bits, order, *seen, self.n_samples, self.is_balanced, scores, sets
+        )
 
-        def score(parents, columns, ascending, heap):
-            heap.size = _kernels.screen_packed(
-                self.bits,
-                columns,
-                *flatten_sets(parents),
-                ascending,
-                planes,
-                total,
-                self.n_samples,
-                self.is_balanced,
-                heap.scores,
-                heap.members,
-                heap.size,
-            )
-
-        return score
+    def _screen_parents(self, parents, columns, residual, scores, sets):
+        return _kernels.screen_packed(
+            self.bits,
+            columns,
+            *flatten_sets(parents),
+            *self._quantise(residual),
+            self.n_samples,
+            self.is_balanced,
+            scores,
+            sets,
+        )
 
     def _quantise(self, residual):
         """Sign and three magnitude bits of a residual, and the sum of magnitudes.
@@ -301,20 +287,19 @@ class DenseDesign(_Design):
         """Columns as numbers, shape (n_columns, n_samples)."""
         return columns.astype(dtype)
 
-    def _scorer(self, residual):
+    def _screen_order(self, order, residual, scores, sets):
         weighted = self.weights * residual
+        return _kernels.screen_order_dense(
+            self.inputs, order, weighted, self.weights, scores, sets
+        )
 
-        def score(parents, columns, ascending, heap):
-            heap.size = _kernels.screen_dense(
-                self.inputs,
-                columns,
-                *flatten_sets(parents),
-                ascending,
-                weighted,
-                self.weights,
-                heap.scores,
-                heap.members,
-                heap.size,
-            )
-
-        return score
+    def _screen_parents(self, parents, columns, residual, scores, sets):
+        return _kernels.screen_dense(
+            self.inputs,
+            columns,
+            *flatten_sets(parents),
+            self.weights * residual,
+            self.weights,
+            scores,
+            sets,
+        )

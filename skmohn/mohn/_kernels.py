@@ -179,6 +179,23 @@ def _is_new(parent, i):
     return True
 
 
+@jit
+def _next_parent(parent, n):
+    """Go to the next increasing set that leaves room for one more input below ``n``.
+
+    Returns the first place that changed, -1 after the last set. O(len(parent)).
+    """
+    size = parent.shape[0]
+    place = size - 1
+    while place >= 0 and parent[place] == n - 1 - size + place:
+        place -= 1
+    if place >= 0:
+        parent[place] += 1
+        for k in range(place + 1, size):
+            parent[k] = parent[k - 1] + 1
+    return place
+
+
 # --------------------------------------------------------------------- screening
 
 
@@ -222,35 +239,58 @@ def screen_packed(
     columns,
     indptr,
     members,
-    ascending,
     planes,
     total,
     n_samples,
     balanced,
     scores,
     sets,
-    size,
 ):
-    """Keep the best of all sets made of a parent and one input more.
+    """Keep the best of all sets made of a given one and one input more.
 
-    ``bits`` (n, W) uint64; ``columns`` (p, W) holds the parities of the parents
-    ``indptr, members``. With ``ascending``, only inputs past the parent's last one are
-    tried, so that all parents of order k - 1 give every set of order k once. With
-    ``balanced``, products are taken to have mean 0. ``scores`` (m,) float64 and
-    ``sets`` (m, longest set) int32 are a heap with ``size`` entries so far; the new
+    ``bits`` (n, W) uint64; ``columns`` (p, W) holds the parities of the given sets
+    ``indptr, members``. With ``balanced``, products are taken to have mean 0.
+    ``scores`` (m,) float64 and ``sets`` (m, longest set) int32 become a heap, whose
     size is returned. O(p n W).
     """
     work = np.empty(bits.shape[1], np.uint64)
     row = np.empty(bits.shape[0])
+    size = 0
     for j in range(columns.shape[0]):
         parent = members[indptr[j] : indptr[j + 1]]
-        first = parent[-1] + 1 if ascending and parent.shape[0] > 0 else 0
         _packed_scores(
-            columns[j], bits, first, planes, total, n_samples, balanced, work, row
+            columns[j], bits, 0, planes, total, n_samples, balanced, work, row
         )
-        for i in range(first, bits.shape[0]):
+        for i in range(bits.shape[0]):
             if _is_new(parent, i):
                 size = _offer(row[i], parent, i, scores, sets, size)
+    return size
+
+
+@jit
+def screen_order_packed(bits, order, planes, total, n_samples, balanced, scores, sets):
+    """:func:`screen_packed` for all sets of one order.
+
+    The parities of the first 1, 2, ... members are kept, so that going to the next set
+    takes one exclusive or. O(C(n, order) W).
+    """
+    n = bits.shape[0]
+    work = np.empty(bits.shape[1], np.uint64)
+    row = np.empty(n)
+    parent = np.arange(order - 1).astype(np.int32)
+    stems = np.zeros((order, bits.shape[1]), np.uint64)
+    size, changed = 0, 0
+    while changed >= 0:
+        for k in range(changed, order - 1):
+            for w in range(work.shape[0]):
+                stems[k + 1, w] = stems[k, w] ^ bits[parent[k], w]
+        first = parent[-1] + 1 if order > 1 else 0
+        _packed_scores(
+            stems[-1], bits, first, planes, total, n_samples, balanced, work, row
+        )
+        for i in range(first, n):
+            size = _offer(row[i], parent, i, scores, sets, size)
+        changed = _next_parent(parent, n)
     return size
 
 
@@ -271,9 +311,7 @@ def _dense_scores(stem, inputs, first, residual, weights, weight_sum, out):
 
 
 @jit
-def screen_dense(
-    inputs, columns, indptr, members, ascending, residual, weights, scores, sets, size
-):
+def screen_dense(inputs, columns, indptr, members, residual, weights, scores, sets):
     """:func:`screen_packed` for real inputs.
 
     ``inputs`` (n, D), ``columns`` (p, D) float64, ``residual`` (D,) the residual times
@@ -281,13 +319,34 @@ def screen_dense(
     """
     weight_sum = weights.sum()
     row = np.empty(inputs.shape[0])
+    size = 0
     for j in range(columns.shape[0]):
         parent = members[indptr[j] : indptr[j + 1]]
-        first = parent[-1] + 1 if ascending and parent.shape[0] > 0 else 0
-        _dense_scores(columns[j], inputs, first, residual, weights, weight_sum, row)
-        for i in range(first, inputs.shape[0]):
+        _dense_scores(columns[j], inputs, 0, residual, weights, weight_sum, row)
+        for i in range(inputs.shape[0]):
             if _is_new(parent, i):
                 size = _offer(row[i], parent, i, scores, sets, size)
+    return size
+
+
+@jit
+def screen_order_dense(inputs, order, residual, weights, scores, sets):
+    """:func:`screen_order_packed` for real inputs. O(C(n, order) D)."""
+    n = inputs.shape[0]
+    weight_sum = weights.sum()
+    row = np.empty(n)
+    parent = np.arange(order - 1).astype(np.int32)
+    stems = np.ones((order, inputs.shape[1]))
+    size, changed = 0, 0
+    while changed >= 0:
+        for k in range(changed, order - 1):
+            for d in range(inputs.shape[1]):
+                stems[k + 1, d] = stems[k, d] * inputs[parent[k], d]
+        first = parent[-1] + 1 if order > 1 else 0
+        _dense_scores(stems[-1], inputs, first, residual, weights, weight_sum, row)
+        for i in range(first, n):
+            size = _offer(row[i], parent, i, scores, sets, size)
+        changed = _next_parent(parent, n)
     return size
 
 

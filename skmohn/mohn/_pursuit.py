@@ -56,12 +56,16 @@ class PursuitControl:
 
     memory_budget : float, default=1e9
         Bytes that message passing may use for its columns.
+
+    max_screened : int, default=None
+        Highest order that is screened exhaustively; None for `max_order`.
     """
 
     max_order: int
     max_rounds: int = 200
     work_budget: float = 1e9
     memory_budget: float = 1e9
+    max_screened: int | None = None
 
 
 class Pursuit:
@@ -96,6 +100,7 @@ class Pursuit:
         self.round = 0
         self.banned = {}
         self.screened = {}
+        self.fruitful = _BASE_ORDER
         self.work_left = control.work_budget
         self.likely = set()
         self.passes = 0
@@ -134,7 +139,7 @@ class Pursuit:
                 proposed = self._propose()
                 if proposed:
                     self._accept(proposed)
-                elif not self._raise_order(_CHEAP_SCREEN):
+                elif not self._raise_order(math.inf):
                     break
             yield self.significant_terms()
 
@@ -288,7 +293,8 @@ class Pursuit:
     def _raise_order(self, most_work):
         """Screen the next order in full, if the budget allows; add what stands out."""
         level = self.model.rms
-        for order in range(_BASE_ORDER + 1, self.control.max_order + 1):
+        highest = self.control.max_screened or self.control.max_order
+        for order in range(_BASE_ORDER + 1, highest + 1):
             work = self.design.screening_cost(order)
             # The same residual would only give the same answer.
             if level > 0.8 * self.screened.get(order, math.inf):
@@ -303,6 +309,7 @@ class Pursuit:
             chosen = self._select(self._screen(order, batch), batch)
             self.bar = bar
             if chosen:
+                self.fruitful = max(self.fruitful, order)
                 self._accept(chosen)
                 return True
         return False

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 from scipy.special import gammaln
+from scipy.stats import sem
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso, LassoCV
 from sklearn.model_selection import GroupKFold
@@ -79,6 +80,17 @@ class _Path:
             if self.is_full:
                 break
         return self
+
+    def error(self, position):
+        """Squared error of each validation sample at one bar.
+
+        A path that ended early keeps its last model for the lower bars.
+        """
+        return self.errors[min(position, len(self.errors) - 1)]
+
+    def mean_error(self, position):
+        """Mean squared validation error at one bar."""
+        return np.average(self.error(position), weights=self.validation[2])
 
     def _squared_errors(self, model):
         inputs, y, sample_weight = self.validation
@@ -152,9 +164,10 @@ def choose_model(design, task, control, *, selection="auto", cv=5, n_jobs=None):
             scores = [_ebic(design, task.y, terms) for terms in path.terms]
             chosen = best = int(np.argmin(scores))
         else:
-            chosen, best, error = _sparsest_of_the_best(parts)
+            chosen, best = _sparsest_of_the_best(parts)
         if best < len(path.terms) - 1 or path.is_full:
             break
+    errors = [part.mean_error(chosen) for part in parts]
     chosen = min(chosen, len(path.terms) - 1)
     limited = path.is_full and chosen == len(path.terms) - 1
     terms = path.terms[chosen]
@@ -166,8 +179,10 @@ def choose_model(design, task, control, *, selection="auto", cv=5, n_jobs=None):
     if how != "cv" or selection == "cv":
         return choice
     if selection == "lasso" or _worth_shrinking(design, best):
-        shrunken, shrunken_error = _shrink(design, task.y, path, folds, n_jobs)
-        if selection == "lasso" or shrunken_error < error:
+        shrunken, shrunken_errors = _shrink(design, task.y, path, folds, n_jobs)
+        gains = np.subtract(errors, shrunken_errors)
+        # A sparse model that predicts about as well is worth more: it can be read.
+        if selection == "lasso" or gains.mean() > sem(gains):
             return shrunken
     return choice
 
@@ -191,7 +206,14 @@ def _worth_shrinking(design, best):
 
 
 def _shrink(design, y, path, folds, n_jobs):
-    """Lasso on the sets of order one and two and those that stand out."""
+    """Lasso on the sets of order one and two and those that stand out.
+
+    Returns
+    -------
+    choice : Choice
+    errors : ndarray of shape (n_folds,)
+        Mean squared error on each fold.
+    """
     n = design.n_features
     terms = [(i,) for i in range(n)]
     if path.control.max_order > 1:
@@ -210,16 +232,14 @@ def _shrink(design, y, path, folds, n_jobs):
         final.coef_ = search.coef_
         final.fit(columns, y, sample_weight=design.weights)
     kept = np.flatnonzero(final.coef_)
-    weights = np.ones(len(y)) if design.weights is None else design.weights
-    sizes = [weights[test].sum() for _, test in folds]
-    error = np.average(search.mse_path_, axis=1, weights=sizes).min()
+    errors = search.mse_path_[np.argmin(np.abs(search.alphas_ - search.alpha_))]
     choice = Choice(
         [terms[j] for j in kept],
         "lasso",
         coef=final.coef_[kept],
         intercept=float(final.intercept_),
     )
-    return choice, error
+    return choice, errors
 
 
 def log_comb(n, k):
@@ -236,16 +256,10 @@ def _sparsest_of_the_best(parts):
     -------
     sparsest, best : int
         Positions on the path.
-    error : float
-        Mean squared error of the sparsest.
     """
-    # A fold whose path ended early keeps its last model for the lower bars.
     length = max(len(part.errors) for part in parts)
     errors = np.concatenate(
-        [
-            part.errors + part.errors[-1:] * (length - len(part.errors))
-            for part in parts
-        ],
+        [[part.error(position) for position in range(length)] for part in parts],
         axis=1,
     )
     weights = np.concatenate(
@@ -261,7 +275,7 @@ def _sparsest_of_the_best(parts):
     variance = np.average((gaps - excess[:, None]) ** 2, axis=1, weights=weights)
     spread = np.sqrt(variance / weights.sum())
     sparsest = int(np.flatnonzero(excess <= spread)[0])
-    return sparsest, best, float(means[sparsest])
+    return sparsest, best
 
 
 def _ebic(design, y, terms):

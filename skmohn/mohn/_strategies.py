@@ -1,6 +1,7 @@
 """From a prepared task to a fitted hypergraph: one function per strategy and rule."""
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -93,7 +94,8 @@ def _run_pursuit(params, task, loop):
         chosen = choose_model(
             design,
             task,
-            control,
+            # Orders whose screening found nothing in all the samples are left alone.
+            replace(control, max_screened=search.fruitful),
             selection=params.selection,
             cv=5 if params.cv is None else params.cv,
             n_jobs=params.n_jobs,

@@ -115,6 +115,8 @@ ENTRIES = [
     "packed_combine",
     "dense_columns",
     "screen_packed",
+    "screen_order_packed",
+    "screen_order_dense",
     "screen_dense",
     "mixture_posterior",
     "evaluate",

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skmohn.mohn import _design
 from skmohn.mohn._design import (
     DenseDesign,
     PackedDesign,
@@ -195,15 +194,6 @@ def test_screening_finds_a_planted_product(kind, order):
     residual = target + 0.5 * centred_noise(500, weights, 0) * target.std()
     residual -= np.average(residual, weights=weights)
     assert design.screen(residual, order, 3)[0] == planted
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_screening_in_chunks_misses_nothing(kind, monkeypatch):
-    design, _, weights = problem(kind, 70, n_features=9)
-    residual = centred_noise(70, weights, 3)
-    at_once = design.screen(residual, 3, 84)
-    monkeypatch.setattr(_design, "_CHUNK", 5)
-    assert design.screen(residual, 3, 84) == at_once
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -123,30 +123,31 @@ def test_heap_keeps_the_best(capacity):
         assert members[members >= 0].tolist() == [*range(i % 3), i]
 
 
-@pytest.mark.parametrize("ascending", [True, False])
-def test_sets_that_are_tried(ascending):
-    """Every set once in order, or every extension of a parent by something new."""
-    n_features, size = 5, 60
-    rng = np.random.default_rng(0)
-    inputs = rng.uniform(-1, 1, (n_features, 20))
+def tried(screen, inputs, *args):
+    """Sets that a screening of real inputs with room for all of them goes through."""
+    scores = np.empty(60)
+    sets = np.empty((60, 3), dtype=np.int32)
+    n_samples = inputs.shape[1]
+    residual = np.random.default_rng(1).standard_normal(n_samples)
+    size = screen(inputs, *args, residual, np.ones(n_samples), scores, sets)
+    return sorted(tuple(int(i) for i in row if i >= 0) for row in sets[:size])
+
+
+def test_every_extension_of_a_parent_by_something_new_is_tried():
+    inputs = np.random.default_rng(0).uniform(-1, 1, (5, 20))
     parents = [(0, 2), (1, 4), (2, 3)]
     columns = np.stack([inputs[list(parent)].prod(axis=0) for parent in parents])
-    scores = np.empty(size)
-    sets = np.empty((size, 3), dtype=np.int32)
-    size = _kernels.screen_dense(
-        inputs,
-        columns,
-        *flatten_sets(parents),
-        ascending,
-        rng.standard_normal(20),
-        np.ones(20),
-        scores,
-        sets,
-        0,
-    )
-    expected = [
+    found = tried(_kernels.screen_dense, inputs, columns, *flatten_sets(parents))
+    assert found == sorted(
         (*parent, i)
-        for parent, i in itertools.product(parents, range(n_features))
-        if (i > parent[-1] if ascending else i not in parent)
-    ]
-    assert sorted(map(tuple, sets[:size].tolist())) == sorted(expected)
+        for parent, i in itertools.product(parents, range(5))
+        if i not in parent
+    )
+
+
+@pytest.mark.parametrize("n_features", [3, 4, 6])
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_every_set_of_an_order_is_tried_once(order, n_features):
+    inputs = np.random.default_rng(0).uniform(-1, 1, (n_features, 20))
+    found = tried(_kernels.screen_order_dense, inputs, order)
+    assert found == list(itertools.combinations(range(n_features), order))

@@ -72,6 +72,19 @@ def test_noisy_ising(snr, n_samples, least_recall):
     assert recall >= least_recall
 
 
+@pytest.mark.parametrize(("order", "n_samples"), [(3, 300), (4, 400), (5, 500)])
+def test_noisy_parities_without_parents(order, n_samples):
+    """What only an exhaustive screening finds must survive the validation."""
+    problem = make_sparse_walsh(
+        30, {order: 3}, heredity=None, n_samples=n_samples, snr=10, random_state=0
+    )
+    model = MOHNRegressor(random_state=0).fit(problem.X, problem.y)
+    precision, recall = precision_and_recall(model, problem)
+    assert recall == 1
+    assert precision >= 0.5
+    assert model.noise_ == pytest.approx(problem.noise, rel=0.2)
+
+
 def test_noise_is_never_called_exact():
     rng = np.random.default_rng(0)
     X = rng.choice([-1.0, 1.0], (100, 10))
