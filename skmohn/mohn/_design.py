@@ -130,7 +130,11 @@ def _best_sets(size, longest, screen, *args):
     members = np.empty((size, longest), dtype=np.int32)
     found = screen(*args, scores, members)
     best = np.argsort(-scores[:found])
-    return [tuple(sorted(i for i in row if i >= 0)) for row in members[best].tolist()]
+    members = np.sort(members[best], axis=1)
+    # Shorter sets have -1 in the first places.
+    starts = (members < 0).sum(axis=1).tolist()
+    rows = members.tolist()
+    return [tuple(row[start:]) for row, start in zip(rows, starts, strict=True)]
 
 
 def _nonzero(spread, scale):
@@ -180,7 +184,7 @@ class PackedDesign(_Design):
 
     def spread(self, columns):
         """Sums of squares of the centred columns; inf for those that are constant."""
-        sums = self.project(columns, np.ones(self.n_samples))
+        sums = self.gram(columns, np.zeros_like(self.bits[:1]))[:, 0]
         return _nonzero(self.weight_sum - sums**2 / self.weight_sum, self.weight_sum)
 
     def unpack(self, columns, dtype):

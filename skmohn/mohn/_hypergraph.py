@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from itertools import combinations
 
 import numpy as np
 
@@ -79,6 +80,11 @@ class Hypergraph:
         """Number of weights of each order that occurs, as a dict."""
         orders, counts = np.unique(np.diff(self.indptr), return_counts=True)
         return dict(zip(orders.tolist(), counts.tolist(), strict=True))
+
+
+def count_parents(term, present):
+    """Count the sets in ``present`` that lack just one member of a term."""
+    return len(present.intersection(combinations(term, len(term) - 1)))
 
 
 def tabulate(terms, coef, standard_errors, names):

@@ -18,6 +18,7 @@ from itertools import combinations
 import numpy as np
 
 from skmohn.mohn import _kernels
+from skmohn.mohn._hypergraph import count_parents
 
 _GRID_SIZE = 30
 # Steps near zero are this many e-folds smaller than steps near the largest magnitude.
@@ -222,9 +223,7 @@ def _classes(candidates, present, base):
     """Number the candidates so that those of one order and support share a class."""
     present = set(present)
     kinds = [
-        (len(term), sum(term[:i] + term[i + 1 :] in present for i in range(len(term))))
-        if len(term) > base
-        else (0, 0)
+        (len(term), count_parents(term, present)) if len(term) > base else (0, 0)
         for term in candidates
     ]
     _, classes = np.unique(np.array(kinds), axis=0, return_inverse=True)

@@ -121,7 +121,7 @@ def discover(
     -------
     discovery : Discovery
         The least squares solution on the best terms. `reason` is "exact",
-        "no_improvement", "exhausted" (every set was tried), "stopped" (by
+        "no_improvement", "exhausted" (no untried set was found), "stopped" (by
         `on_iteration`) or "max_iter".
     """
     control = MSDAControl() if control is None else control

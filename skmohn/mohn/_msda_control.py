@@ -76,7 +76,7 @@ class MSDAControl:
         Factor of that level from one iteration to the next.
 
     p_minimum : float, default=0.001
-        Where the level stops falling.
+        Where the level stops falling; it is the least level from the start.
 
     t_variance : {"residual", "target"}, default="residual"
         Variance in the t-test: that of the error the model leaves, over its degrees

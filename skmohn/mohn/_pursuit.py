@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skmohn.mohn._active_set import ActiveSet
+from skmohn.mohn._hypergraph import count_parents
 from skmohn.mohn._message_passing import infer_structure
 
 # A residual this small beside the target is rounding error: the structure is exact.
@@ -243,12 +244,12 @@ class Pursuit:
     def _thresholds(self, terms, present):
         """What the largest of all rivals of each set would score by chance."""
         n_features = self.design.n_features
-        rivals = np.array([math.comb(n_features, len(term)) for term in terms], float)
+        orders = [len(term) for term in terms]
+        possible = {order: math.comb(n_features, order) for order in set(orders)}
+        rivals = np.array([possible[order] for order in orders], dtype=float)
         for j, term in enumerate(terms):
             if len(term) > _BASE_ORDER:
-                parents = sum(
-                    term[:i] + term[i + 1 :] in present for i in range(len(term))
-                )
+                parents = count_parents(term, present)
                 if parents == len(term):
                     rivals[j] = len(present)
                 elif parents:

@@ -22,7 +22,7 @@ _REASONS = {
     "max_rounds": "max_iter was reached",
     "max_iter": "max_iter was reached",
     "no_improvement": "no improvement: new weights no longer made the model better",
-    "exhausted": "every weight up to max_order was tried",
+    "exhausted": "no weight up to max_order was left to try",
     "cv": "noise: k-fold validation chose which weights stand out enough",
     "validation": "noise: the validation samples chose which weights stand out enough",
     "ebic": "noise: the extended BIC chose which weights stand out enough",
