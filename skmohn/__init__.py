@@ -7,12 +7,21 @@ __version__ = "0.1.0.dev0"
 # Public names and where they live. They are imported at first use, so that importing
 # the package costs next to nothing and compiles nothing.
 _HOMES = {
+    "BLMClassifier": "skmohn.blm",
+    "BLMRegressor": "skmohn.blm",
     "MOHNRegressor": "skmohn.mohn",
     "MSDAControl": "skmohn.mohn",
     "warm_up": "skmohn._warm_up",
 }
 
-__all__ = ["MOHNRegressor", "MSDAControl", "__version__", "warm_up"]
+__all__ = [
+    "BLMClassifier",
+    "BLMRegressor",
+    "MOHNRegressor",
+    "MSDAControl",
+    "__version__",
+    "warm_up",
+]
 
 
 def __getattr__(name):

@@ -18,6 +18,7 @@ def warm_up():
     >>> import skmohn
     >>> skmohn.warm_up()
     """
+    from skmohn.blm import BLMClassifier, BLMRegressor
     from skmohn.mohn import MOHNRegressor
 
     signs = 1.0 - 2.0 * ((np.arange(64)[:, None] >> np.arange(6)) & 1)
@@ -33,3 +34,5 @@ def warm_up():
         for rule in ("ols", "lasso", "delta"):
             MOHNRegressor("full", rule, max_order=2, max_iter=2, tol=1.0).fit(signs, y)
             MOHNRegressor("msda", rule, max_iter=2, random_state=0).fit(signs, y)
+        for network in (BLMRegressor, BLMClassifier):
+            network((2,), max_flips=100).fit(signs, y > 0)

@@ -1,0 +1,6 @@
+"""Neural networks trained by local search on the bits of their weights."""
+
+from skmohn.blm._classifier import BLMClassifier
+from skmohn.blm._regressor import BLMRegressor
+
+__all__ = ["BLMClassifier", "BLMRegressor"]

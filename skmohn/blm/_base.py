@@ -1,0 +1,434 @@
+"""What the classifier and the regressor share: from samples to a trained network."""
+
+import json
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    validate_data,
+)
+
+from skmohn._core._fitting import FitLoop
+from skmohn._core._validation import require_memory
+from skmohn.blm import _codec
+from skmohn.blm._network import ACTIVATIONS, Layout, Problem, forward
+from skmohn.blm._search import SearchControl
+from skmohn.blm._training import MOVES_PER_EPOCH, Plan, train
+
+# Moves tried per weight when max_flips is "auto".
+_AUTO_FLIPS = 500
+_MAGIC = b"BLM1"
+
+
+def _positive(kind):
+    return Interval(kind, 0, None, closed="neither")
+
+
+class BaseBLM(CallbackSupportMixin, BaseEstimator):
+    """Network trained by local search on the bits of its weights."""
+
+    _parameter_constraints = {
+        "hidden_layer_sizes": [
+            "array-like",
+            Interval(Integral, 1, None, closed="left"),
+        ],
+        "activation": [StrOptions(set(ACTIVATIONS))],
+        "n_bits": [Interval(Integral, 2, 24, closed="both")],
+        "w_max": [_positive(Real), StrOptions({"auto"})],
+        "init": [StrOptions({"uniform", "bounded", "zero_low_bits"})],
+        "w_init": [_positive(Real), StrOptions({"auto"})],
+        "freeze": [StrOptions({"binary", "gray"})],
+        "search": [StrOptions({"adaptive", "gray"})],
+        "neighborhood": [StrOptions({"first", "best"})],
+        "telescopic": [StrOptions({"local_minimum", "threshold"}), None],
+        "phi": [Interval(Real, 0, 1, closed="both")],
+        "eta": [Interval(Real, 0, 1, closed="left")],
+        "start_bits": [Interval(Integral, 1, 24, closed="both")],
+        "sparsity": [Interval(Real, 0, 1, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "standardize": ["boolean"],
+        "n_restarts": [Interval(Integral, 1, None, closed="left")],
+        "ensemble": [Interval(Integral, 1, None, closed="left")],
+        "max_flips": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "max_time": [_positive(Real), None],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "warm_start": ["boolean"],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+    }
+
+    # ------------------------------------------------------------------- fitting
+
+    @with_callbacks
+    def _fit(self, X, y, sample_weight, X_val, y_val, *, go_on, epochs=None):
+        """Learn; with `go_on` from the present weights and codings."""
+        self._check_parameters()
+        X, targets = self._read_samples(X, y, learn=not go_on)
+        weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        weights = weights * self._class_weights(y)
+        if not weights.any():
+            raise ValueError("sample_weight is zero for every sample")
+        validation = None
+        if X_val is not None or y_val is not None:
+            if X_val is None or y_val is None:
+                missing = "X_val" if X_val is None else "y_val"
+                raise ValueError(
+                    f"X_val and y_val go together, and {missing} is missing"
+                )
+            X_val, val_targets = self._read_samples(X_val, y_val, learn=False)
+            validation = X_val, val_targets, np.ones(len(X_val))
+        elif self.early_stopping:
+            (X, targets, weights), validation = self._hold_out(X, targets, weights)
+        X, targets, weights = _merge_rows(X, targets, weights)
+        if not go_on:
+            self._learn_scales(X, targets, weights)
+        plan = self._plan(X, targets, weights, validation, epochs)
+        return self._search(plan, (X, targets), go_on)
+
+    def _fit_epoch(self, X, y, sample_weight):
+        """Train for one epoch, whatever `max_flips` is."""
+        go_on = hasattr(self, "codes_")
+        return self._fit(X, y, sample_weight, None, None, go_on=go_on, epochs=1)
+
+    def _search(self, plan, data, go_on):
+        random_state = check_random_state(self.random_state)
+        seeds = random_state.randint(2**31, size=self.n_restarts)
+        codes = [self.codes_] if go_on else []
+        starts = codes + [None] * (self.n_restarts - len(codes))
+        runs = [
+            plan.begin(seed, start) for seed, start in zip(seeds, starts, strict=True)
+        ]
+        n_weights = plan.problem.layout.n_weights
+        n_epochs = -(-plan.max_flips // (MOVES_PER_EPOCH * n_weights))
+        loop = FitLoop(
+            self, *data, None, n_epochs, lambda run: self._fitted([run], plan)
+        )
+        runs = train(
+            plan,
+            runs,
+            Parallel(n_jobs=self.n_jobs),
+            delayed,
+            lambda run: loop.step(run.records[-1], run),
+            self.max_time,
+        )
+        loop.finish(runs[0])
+        for name, value in self._fitted(runs, plan).items():
+            setattr(self, name, value)
+        self.history_ = loop.history
+        self.n_iter_ = len(runs[0].records) - 1
+        self.stopping_reason_ = runs[0].reason
+        if runs[0].reason == "max_flips" and _still_falls(self.loss_curve_):
+            warnings.warn(
+                f"the loss was still falling after max_flips={plan.max_flips} moves: "
+                "raise max_flips",
+                ConvergenceWarning,
+                stacklevel=6,
+            )
+        return self
+
+    def _fitted(self, runs, plan):
+        """Fitted attributes, given the runs from the best on."""
+        layout, step = plan.problem.layout, plan.step
+        members = [run.best_codes for run in runs[: self.ensemble]]
+        coefs, intercepts = layout.split(members[0] * step)
+        packed = -(-layout.n_weights * self.n_bits // 8)
+        return {
+            "codes_": members[0],
+            "coefs_": coefs,
+            "intercepts_": intercepts,
+            "members_": [layout.split(codes * step) for codes in members],
+            "weight_bits_": _codec.gray_bits(members[0], self.n_bits),
+            "nbytes_": packed,
+            "loss_": float(runs[0].best_loss),
+            "loss_curve_": [record["loss"] for record in runs[0].records],
+            "n_layers_": len(layout.sizes),
+            "n_outputs_": layout.sizes[-1],
+            "out_activation_": self._out_activation(),
+        }
+
+    def _plan(self, X, targets, weights, validation, epochs):
+        layout = Layout((X.shape[1], *self._hidden_sizes(), targets.shape[1]))
+        loss, number, own = self._loss_of(targets.shape[1])
+        problems = [
+            None
+            if part is None
+            else Problem(
+                layout,
+                self.activation,
+                loss,
+                number,
+                own,
+                self._scale_inputs(part[0]).astype(np.float32),
+                self._scale_targets(part[1]).astype(np.float32),
+                part[2].astype(np.float32),
+                alpha,
+            )
+            for part, alpha in (((X, targets, weights), self.alpha), (validation, 0.0))
+        ]
+        max_flips = self.max_flips
+        if epochs is not None:
+            max_flips = epochs * MOVES_PER_EPOCH * layout.n_weights
+        elif max_flips == "auto":
+            max_flips = _AUTO_FLIPS * layout.n_weights
+        return Plan(
+            *problems,
+            self._control(),
+            self._w_max(),
+            self.init,
+            self.w_init,
+            self.sparsity,
+            max_flips,
+            self.tol,
+            self.n_iter_no_change,
+        )
+
+    def _w_max(self):
+        if self.w_max != "auto":
+            return float(self.w_max)
+        return min(6.0, 0.3 * 2.0 ** (self.n_bits / 2 - 1))
+
+    def _control(self):
+        return SearchControl(
+            n_bits=self.n_bits,
+            search=self.search,
+            neighborhood=self.neighborhood,
+            telescopic=self.telescopic,
+            start_bits=self.start_bits,
+            phi=self.phi,
+            eta=self.eta,
+            freeze=self.freeze,
+            sparse=self.sparsity > 0,
+        )
+
+    # ---------------------------------------------------------------- validation
+
+    def _check_parameters(self):
+        """Check what concerns several parameters."""
+        if self.neighborhood == "best" and self.search == "adaptive":
+            raise ValueError(
+                'neighborhood="best" looks at all bits and needs search="gray"'
+            )
+        if self.ensemble > self.n_restarts:
+            raise ValueError(
+                f"ensemble={self.ensemble} averages that many runs, but n_restarts="
+                f"{self.n_restarts}: raise n_restarts"
+            )
+        if self.telescopic is not None and self.start_bits > self.n_bits:
+            raise ValueError(
+                f"start_bits={self.start_bits} is above n_bits={self.n_bits}"
+            )
+
+    def _hidden_sizes(self):
+        sizes = np.atleast_1d(self.hidden_layer_sizes)
+        if sizes.ndim != 1 or (
+            sizes.size and (sizes.dtype.kind not in "iu" or sizes.min() < 1)
+        ):
+            raise ValueError(
+                "hidden_layer_sizes must be whole numbers of units, at least 1 each, "
+                f"got {self.hidden_layer_sizes!r}"
+            )
+        return tuple(int(size) for size in sizes)
+
+    def _read_table(self, X, **options):
+        options = {"dtype": np.float64, "accept_sparse": "csr", **options}
+        found = validate_data(self, X, **options)
+        table = found[0] if "y" in options else found
+        if issparse(table):
+            require_memory(
+                8.0 * table.shape[0] * table.shape[1],
+                f"a dense copy of X, {table.shape[0]} x {table.shape[1]},",
+                "select columns first",
+            )
+            table = table.toarray()
+        return (table, found[1]) if "y" in options else table
+
+    def _hold_out(self, X, targets, weights):
+        if len(X) * self.validation_fraction < 1 or len(X) < 4:
+            raise ValueError(
+                f"early_stopping holds out validation_fraction="
+                f"{self.validation_fraction} of {len(X)} samples, which leaves nothing "
+                "to validate on; pass X_val and y_val or set early_stopping=False"
+            )
+        parts = train_test_split(
+            X,
+            targets,
+            weights,
+            test_size=self.validation_fraction,
+            random_state=check_random_state(self.random_state).randint(2**31),
+        )
+        return parts[::2], parts[1::2]
+
+    # -------------------------------------------------------------------- scaling
+
+    def _learn_scales(self, X, targets, weights):
+        """Standardise with scikit-learn's scaler, if asked to."""
+        self.input_scaler_ = self.target_scaler_ = None
+        if self.standardize:
+            self.input_scaler_ = StandardScaler().fit(X, sample_weight=weights)
+            if self._scales_targets:
+                scaler = StandardScaler().fit(targets, sample_weight=weights)
+                self.target_scaler_ = scaler
+
+    def _scale_inputs(self, X):
+        return X if self.input_scaler_ is None else self.input_scaler_.transform(X)
+
+    def _scale_targets(self, targets):
+        scaler = self.target_scaler_
+        return targets if scaler is None else scaler.transform(targets)
+
+    def _outputs(self, X):
+        """Mean of the members' outputs, shape (n_samples, n_outputs)."""
+        check_is_fitted(self)
+        X = self._scale_inputs(self._read_table(X, reset=False))
+        outputs = [
+            forward(X, *member, self.activation, self.out_activation_)
+            for member in self.members_
+        ]
+        return np.mean(outputs, axis=0)
+
+    # -------------------------------------------------------------------- storage
+
+    def to_packed(self):
+        """Write the best network at `n_bits` bits per weight.
+
+        Returns
+        -------
+        bytes
+            A header (what is needed to predict: sizes, activations, scales, classes)
+            and then the Gray codes of the weights, `nbytes_` bytes.
+        """
+        check_is_fitted(self)
+        header = {
+            "class": type(self).__name__,
+            "sizes": [self.n_features_in_, *self._hidden_sizes(), self.n_outputs_],
+            "params": {
+                "activation": self.activation,
+                "n_bits": int(self.n_bits),
+                "w_max": self._w_max(),
+                **({} if callable(self.loss) else {"loss": self.loss}),
+            },
+            "scalers": [
+                None
+                if scaler is None
+                else [scaler.mean_.tolist(), scaler.scale_.tolist()]
+                for scaler in (self.input_scaler_, self.target_scaler_)
+            ],
+            **self._header(),
+        }
+        text = json.dumps(header).encode()
+        size = len(text).to_bytes(4, "little")
+        return _MAGIC + size + text + _codec.pack(self.codes_, self.n_bits)
+
+    @classmethod
+    def from_packed(cls, packed):
+        """Read a network that :meth:`to_packed` has written.
+
+        Parameters
+        ----------
+        packed : bytes
+            What that method returned.
+
+        Returns
+        -------
+        estimator
+            Ready to predict.
+
+        Raises
+        ------
+        ValueError
+            When the bytes are not those of such an estimator.
+        """
+        if packed[:4] != _MAGIC:
+            raise ValueError("packed does not begin like a packed network")
+        end = 8 + int.from_bytes(packed[4:8], "little")
+        header = json.loads(packed[8:end])
+        if header["class"] != cls.__name__:
+            raise ValueError(f"packed holds a {header['class']}, not a {cls.__name__}")
+        sizes = tuple(header["sizes"])
+        model = cls(hidden_layer_sizes=sizes[1:-1], **header["params"])
+        layout = Layout(sizes)
+        model.codes_ = _codec.unpack(packed[end:], layout.n_weights, model.n_bits)
+        step = _codec.grid_step(model.n_bits, model._w_max())
+        model.coefs_, model.intercepts_ = layout.split(model.codes_ * step)
+        model.members_ = [(model.coefs_, model.intercepts_)]
+        model.input_scaler_, model.target_scaler_ = map(_scaler, header["scalers"])
+        model.n_features_in_, model.n_outputs_ = sizes[0], sizes[-1]
+        model.n_layers_ = len(sizes)
+        model._read_header(header)
+        model.out_activation_ = model._out_activation()
+        return model
+
+    def _to_mlp(self, mlp):
+        """Fill scikit-learn's network with equal weights, scales folded in."""
+        check_is_fitted(self)
+        if self.activation == "step":
+            raise ValueError('scikit-learn\'s networks have no activation="step"')
+        if len(self.members_) > 1:
+            raise ValueError(
+                f"the model averages {len(self.members_)} networks and an MLP is one: "
+                "fit with ensemble=1"
+            )
+        coefs = [coef.copy() for coef in self.coefs_]
+        intercepts = [intercept.copy() for intercept in self.intercepts_]
+        if self.input_scaler_ is not None:
+            coefs[0] /= self.input_scaler_.scale_[:, None]
+            intercepts[0] -= self.input_scaler_.mean_ @ coefs[0]
+        if self.target_scaler_ is not None:
+            coefs[-1] *= self.target_scaler_.scale_
+            intercepts[-1] *= self.target_scaler_.scale_
+            intercepts[-1] += self.target_scaler_.mean_
+        mlp.coefs_, mlp.intercepts_ = coefs, intercepts
+        mlp.n_features_in_, mlp.n_outputs_ = self.n_features_in_, self.n_outputs_
+        mlp.n_layers_, mlp.out_activation_ = self.n_layers_, self.out_activation_
+        mlp.loss_, mlp.n_iter_ = self.loss_, self.n_iter_
+        if hasattr(self, "feature_names_in_"):
+            mlp.feature_names_in_ = self.feature_names_in_
+        return mlp
+
+    def __sklearn_tags__(self):
+        """Say what the estimator can take."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _scaler(stored):
+    if stored is None:
+        return None
+    scaler = StandardScaler()
+    scaler.mean_, scaler.scale_ = map(np.array, stored)
+    scaler.var_, scaler.n_features_in_ = scaler.scale_**2, len(scaler.mean_)
+    return scaler
+
+
+def _merge_rows(X, targets, weights):
+    """Merge equal samples and drop those without weight.
+
+    Then a repeated sample is one with a double weight, to the last bit; else rounding
+    would send the searches to different minima.
+    """
+    rows = np.flatnonzero(weights)
+    table = np.column_stack([X, targets])[rows]
+    table, place = np.unique(table, axis=0, return_inverse=True)
+    weights = np.bincount(place.ravel(), weights=weights[rows])
+    return table[:, : X.shape[1]], table[:, X.shape[1] :], weights
+
+
+def _still_falls(curve):
+    """Whether the last tenth of the epochs lowered the loss by a hundredth."""
+    return curve[-1] < 0.99 * curve[-max(len(curve) // 10, 2)]

@@ -1,0 +1,183 @@
+"""A layered network: where its weights lie, what it computes, how it meets data."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from scipy.special import expit, softmax
+
+from skmohn._core._validation import require_memory
+from skmohn.blm import _kernels as kernels
+
+ACTIVATIONS = {
+    "identity": kernels.IDENTITY,
+    "tanh": kernels.TANH,
+    "logistic": kernels.LOGISTIC,
+    "relu": kernels.RELU,
+    "step": kernels.STEP,
+}
+_FUNCTIONS = {
+    "identity": lambda x: x,
+    "tanh": np.tanh,
+    "logistic": expit,
+    "relu": lambda x: np.maximum(x, 0),
+    # As in training, a sum that is zero but for rounding is not above zero.
+    "step": lambda x: (x > 1e-5).astype(float),
+    "softmax": lambda x: softmax(x, axis=1),
+}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The weights of a layered network in one vector.
+
+    Unit by unit, the layers in order; of each unit first the bias, then a weight for
+    each unit of the layer before.
+
+    Parameters
+    ----------
+    sizes : tuple of int
+        Units of each layer, from the inputs to the outputs.
+    """
+
+    sizes: tuple
+
+    @property
+    def n_weights(self):
+        """Number of weights, biases among them."""
+        return sum((n_in + 1) * n_out for n_in, n_out in pairwise(self.sizes))
+
+    @cached_property
+    def rows(self):
+        """First row of each layer, and the end; row 0 is the constant."""
+        return np.cumsum([1, *self.sizes]).astype(np.int64)
+
+    def fan_in(self):
+        """Number of inputs of the unit that each weight leads to."""
+        return np.concatenate(
+            [np.full((n_in + 1) * n_out, n_in) for n_in, n_out in pairwise(self.sizes)]
+        )
+
+    def split(self, weights):
+        """Matrices of shape (n_in, n_out) and biases, as in scikit-learn's MLP."""
+        coefs, intercepts, start = [], [], 0
+        for n_in, n_out in pairwise(self.sizes):
+            block = weights[start : start + (n_in + 1) * n_out].reshape(n_out, n_in + 1)
+            coefs.append(np.ascontiguousarray(block[:, 1:].T))
+            intercepts.append(block[:, 0].copy())
+            start += block.size
+        return coefs, intercepts
+
+    def wiring(self):
+        """Rows that the weights lead to and come from; each row's first weight."""
+        rows = self.rows
+        target, source = [], []
+        for layer, (n_in, n_out) in enumerate(pairwise(self.sizes)):
+            units = np.arange(rows[layer + 1], rows[layer + 2])
+            target.append(np.repeat(units, n_in + 1))
+            inputs = np.arange(rows[layer], rows[layer + 1])
+            source.append(np.tile(np.append(0, inputs), n_out))
+        target = np.concatenate(target)
+        return target, np.concatenate(source), np.searchsorted(target, range(rows[-1]))
+
+
+def forward(X, coefs, intercepts, activation, out_activation):
+    """Outputs of a network in double precision.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_inputs)
+    coefs, intercepts : lists of ndarrays, one for each layer
+    activation, out_activation : str
+
+    Returns
+    -------
+    outputs : ndarray of shape (n_samples, n_outputs)
+    """
+    hidden = X
+    for layer, (coef, intercept) in enumerate(zip(coefs, intercepts, strict=True)):
+        last = layer == len(coefs) - 1
+        hidden = hidden @ coef + intercept
+        hidden = _FUNCTIONS[out_activation if last else activation](hidden)
+    return hidden
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a network is to learn.
+
+    Parameters
+    ----------
+    layout : Layout
+
+    activation : str
+        Of the hidden units.
+
+    loss : int
+        One of the losses of the kernels.
+
+    loss_number : float
+        Its parameter.
+
+    own_loss : compiled function or None
+        The loss of the user, given ``loss == OWN``.
+
+    X : ndarray of shape (n_samples, n_inputs), float32
+
+    y : ndarray of shape (n_samples, n_outputs), float32
+
+    sample_weight : ndarray of shape (n_samples,), float32
+
+    alpha : float
+        Price of the squared weights, as in scikit-learn's MLP.
+    """
+
+    layout: Layout
+    activation: str
+    loss: int
+    loss_number: float
+    own_loss: object
+    X: np.ndarray
+    y: np.ndarray
+    sample_weight: np.ndarray
+    alpha: float
+
+    def connect(self, weights):
+        """The network with these weights, its rows still to be computed."""
+        rows, n_samples = self.layout.rows, len(self.X)
+        require_memory(
+            16.0 * rows[-1] * n_samples,
+            f"a network of {rows[-1] - 1} units on {n_samples} samples",
+            "use fewer or smaller hidden layers (hidden_layer_sizes) or fewer samples",
+        )
+        pre, out, trial_pre, trial_out = (
+            np.zeros((rows[-1], n_samples), dtype=np.float32) for _ in range(4)
+        )
+        out[0] = 1.0
+        out[1 : rows[1]] = self.X.T
+        total = float(self.sample_weight.sum(dtype=np.float64))
+        n_outputs = self.y.shape[1]
+        # Means over samples; cross-entropies and misses are sums over the outputs.
+        is_sum = self.loss in (kernels.CROSS_ENTROPY, kernels.SOFTMAX, kernels.MISSES)
+        divisor = total if is_sum else total * n_outputs
+        is_even = bool(np.all(self.sample_weight == self.sample_weight[0]))
+        return kernels.Network(
+            rows,
+            *self.layout.wiring(),
+            np.array(weights, dtype=np.float32),
+            pre,
+            out,
+            trial_pre,
+            trial_out,
+            np.ascontiguousarray(self.y.T),
+            self.sample_weight,
+            np.zeros((2, n_outputs)),
+            np.array([ACTIVATIONS[self.activation], self.loss, is_even]),
+            np.array([self.loss_number, divisor, 0.5 * self.alpha / total]),
+            np.zeros(1),
+        )
+
+    def evaluate(self, weights):
+        """Loss of the network with these weights."""
+        return kernels.refresh(self.connect(weights), self.own_loss)

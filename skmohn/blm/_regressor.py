@@ -1,0 +1,409 @@
+"""Regression with a network trained on its weight bits."""
+
+from numbers import Real
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
+from sklearn.neural_network import MLPRegressor
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from skmohn._core._fitting import all_or_nothing
+from skmohn.blm import _kernels as kernels
+from skmohn.blm._base import BaseBLM
+
+_LOSSES = {
+    "squared": kernels.SQUARED,
+    "absolute": kernels.ABSOLUTE,
+    "huber": kernels.HUBER,
+    "pinball": kernels.PINBALL,
+}
+
+
+class BLMRegressor(MultiOutputMixin, RegressorMixin, BaseBLM):
+    """Neural network for regression, trained without derivatives on its weight bits.
+
+    Weights are small whole numbers times a step; training flips their bits, one at a
+    time, and keeps what lowers the loss. So weights of few bits, activations without
+    slope and any loss can be trained.
+
+    Parameters
+    ----------
+    hidden_layer_sizes : int or array-like of int, default=(20,)
+        Units of each hidden layer; empty for a linear model.
+
+    activation : {"tanh", "logistic", "relu", "step", "identity"}, default="tanh"
+        Of the hidden units. "step" is 1 above zero and 0 elsewhere.
+
+    loss : {"squared", "absolute", "huber", "pinball"} or callable, default="squared"
+        What is minimised. A callable takes a target and an output, both floats, and
+        returns a float; numba compiles it. With `standardize` it sees standardised
+        targets, and so does "huber".
+
+    quantile : float, default=0.5
+        Quantile that "pinball" aims at.
+
+    epsilon : float, default=1.35
+        Size of an error from which "huber" is linear.
+
+    n_bits : int, default=12
+        Bits of a weight, 2 to 24. A weight is a whole multiple of
+        ``w_max / (2 ** (n_bits - 1) - 1)`` ([1]_ Eq 1).
+
+    w_max : float or "auto", default="auto"
+        Largest weight. It also regularises. "auto" is 6 and, for fewer than 11 bits,
+        ``0.3 * 2 ** (n_bits / 2 - 1)``, which balances range and resolution.
+
+    init : {"bounded", "uniform", "zero_low_bits"}, default="bounded"
+        Random start ([1]_ III-F): up to `w_init`, over the whole range, or up to
+        `w_init` with all bits zero but the first `start_bits`.
+
+    w_init : float or "auto", default="auto"
+        Largest weight at the start; at least one step of the grid. "auto" is 1, and
+        less for units with more than 20 inputs: ``sqrt(20 / n_inputs)``.
+
+    search : {"adaptive", "gray"}, default="adaptive"
+        The moves. "adaptive" gives each weight a signed step that doubles when it
+        helps and shrinks when it does not, and tries single bits in between; "gray"
+        flips single bits of the Gray code in random order, as published.
+
+    neighborhood : {"first", "best"}, default="first"
+        Make the first move that improves or, with ``search="gray"``, the best one.
+
+    telescopic : {None, "local_minimum", "threshold"}, default=None
+        Whether only the highest bits move at first ([1]_ III-D), and when there is one
+        more: at a local minimum, or when few moves improve ([1]_ III-E).
+
+    start_bits : int, default=2
+        Bits that a telescopic search begins with.
+
+    phi : float, default=0.1
+        With "threshold": share of improving moves below which a bit is added.
+
+    eta : float, default=0.95
+        Decay of the moving average that estimates this share.
+
+    freeze : {"binary", "gray"}, default="binary"
+        Which bits a telescopic search freezes. "gray" is as published: a flip of a high
+        bit then mirrors the low ones. "binary" leaves the low bits as they are, and
+        small weights stay small.
+
+    sparsity : float, default=0.0
+        Share of the weights that start at zero. These move only when no other move
+        improves ([1]_ IV).
+
+    alpha : float, default=3.0
+        Price of the squared weights, as in scikit-learn's MLP.
+
+    standardize : bool, default=True
+        Whether scikit-learn's StandardScaler scales the inputs and targets.
+
+    n_restarts : int, default=1
+        Independent runs from new random starts ([1]_ "repeated local search").
+
+    ensemble : int, default=1
+        How many of the runs, from the best on, predict together (the mean of their
+        outputs).
+
+    max_flips : int or "auto", default="auto"
+        Most moves tried in a run; "auto" is 500 for each weight.
+
+    max_time : float, default=None
+        Seconds after which the fit ends; the result then depends on the machine.
+
+    tol : float, default=0.0001
+        Improvement of the loss that counts, as a share of it.
+
+    n_iter_no_change : int, default=10
+        Epochs (10 moves a weight) without such an improvement that end a run.
+
+    early_stopping : bool, default=False
+        Whether to hold out a part of the samples that says which weights are best and
+        when to stop. Passing `X_val` and `y_val` to `fit` has the same effect.
+
+    validation_fraction : float, default=0.1
+        Share of the samples held out by `early_stopping`.
+
+    warm_start : bool, default=False
+        Whether `fit` goes on from the weights of the previous fit. Sizes, bits and
+        scales stay as they were.
+
+    random_state : int, RandomState instance or None, default=None
+        Determines the starts, the order of the moves and the samples held out.
+
+    n_jobs : int, default=None
+        Runs trained at once by joblib. The result does not depend on it.
+
+    Attributes
+    ----------
+    coefs_ : list of ndarrays of shape (n_in, n_out)
+        Weights of each layer, as in scikit-learn's MLP.
+
+    intercepts_ : list of ndarrays of shape (n_out,)
+        Biases of each layer.
+
+    codes_ : ndarray of shape (n_weights,), int32
+        The whole numbers behind them, unit by unit, of each unit the bias first.
+
+    weight_bits_ : ndarray of shape (n_weights, n_bits), uint8
+        Their Gray codes, the highest bit first.
+
+    nbytes_ : int
+        Bytes that the weights take at `n_bits` each.
+
+    members_ : list of (coefs, intercepts)
+        The networks that predict together, the best first.
+
+    loss_ : float
+        Loss of the best network, on the validation samples if there are any.
+
+    loss_curve_ : list of float
+        Training loss at the start and after each epoch, of the best run.
+
+    history_ : History
+        One record per epoch, of the best run so far: ``loss``, ``rmse`` (None unless
+        the loss is squared), ``validation_loss``, ``bits`` (that may move),
+        ``explored`` (moves tried per success, as a share of the neighbourhood),
+        ``flips``, ``accepted``, ``seconds``. ``history_.to_frame()`` needs pandas.
+
+    n_iter_ : int
+        Epochs of the best run.
+
+    stopping_reason_ : str
+        Why the best run ended.
+
+    input_scaler_, target_scaler_ : StandardScaler or None
+        What scales the inputs and targets.
+
+    out_activation_ : str
+        Activation of the outputs.
+
+    n_layers_, n_outputs_ : int
+        Number of layers, with inputs and outputs, and number of outputs.
+
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when all are strings.
+
+    See Also
+    --------
+    BLMClassifier : The same for classes.
+    sklearn.neural_network.MLPRegressor : Trained by gradients.
+
+    References
+    ----------
+    .. [1] Brunato, M. and Battiti, R. (2017). A telescopic binary learning machine for
+       training neural networks. IEEE Transactions on Neural Networks and Learning
+       Systems 28(3).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmohn import BLMRegressor
+    >>> X = np.linspace(-3, 3, 200)[:, None]
+    >>> y = np.sin(X).ravel()
+    >>> model = BLMRegressor((10,), n_bits=8, alpha=0, random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.99
+    True
+    >>> model.nbytes_
+    31
+    """
+
+    _parameter_constraints = {
+        **BaseBLM._parameter_constraints,
+        "loss": [StrOptions(set(_LOSSES)), callable],
+        "quantile": [Interval(Real, 0, 1, closed="neither")],
+        "epsilon": [Interval(Real, 0, None, closed="neither")],
+    }
+    _scales_targets = True
+
+    def __init__(
+        self,
+        hidden_layer_sizes=(20,),
+        activation="tanh",
+        loss="squared",
+        *,
+        quantile=0.5,
+        epsilon=1.35,
+        n_bits=12,
+        w_max="auto",
+        init="bounded",
+        w_init="auto",
+        search="adaptive",
+        neighborhood="first",
+        telescopic=None,
+        start_bits=2,
+        phi=0.1,
+        eta=0.95,
+        freeze="binary",
+        sparsity=0.0,
+        alpha=3.0,
+        standardize=True,
+        n_restarts=1,
+        ensemble=1,
+        max_flips="auto",
+        max_time=None,
+        tol=1e-4,
+        n_iter_no_change=10,
+        early_stopping=False,
+        validation_fraction=0.1,
+        warm_start=False,
+        random_state=None,
+        n_jobs=None,
+    ):
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.activation = activation
+        self.loss = loss
+        self.quantile = quantile
+        self.epsilon = epsilon
+        self.n_bits = n_bits
+        self.w_max = w_max
+        self.init = init
+        self.w_init = w_init
+        self.search = search
+        self.neighborhood = neighborhood
+        self.telescopic = telescopic
+        self.start_bits = start_bits
+        self.phi = phi
+        self.eta = eta
+        self.freeze = freeze
+        self.sparsity = sparsity
+        self.alpha = alpha
+        self.standardize = standardize
+        self.n_restarts = n_restarts
+        self.ensemble = ensemble
+        self.max_flips = max_flips
+        self.max_time = max_time
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @all_or_nothing
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None, X_val=None, y_val=None):
+        """Train the network.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Sparse input is made dense.
+
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            A weight of 2 equals a sample that is there twice.
+
+        X_val : array-like of shape (n_val, n_features), default=None
+            Validation samples, see `early_stopping`.
+
+        y_val : array-like of shape (n_val,) or (n_val, n_outputs), default=None
+            Their targets.
+
+        Returns
+        -------
+        BLMRegressor
+            The fitted estimator itself.
+
+        Raises
+        ------
+        ValueError, MemoryError
+            For bad input and for networks that no memory holds.
+
+        Warns
+        -----
+        ConvergenceWarning
+            When the loss was still falling at `max_flips`.
+        """
+        go_on = self.warm_start and hasattr(self, "codes_")
+        return self._fit(X, y, sample_weight, X_val, y_val, go_on=go_on)
+
+    @all_or_nothing
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, sample_weight=None):
+        """Train for one epoch on these samples, from the present weights.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The first call's samples also determine the scales.
+
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples.
+
+        Returns
+        -------
+        BLMRegressor
+            The fitted estimator itself.
+        """
+        return self._fit_epoch(X, y, sample_weight)
+
+    def predict(self, X):
+        """Predict targets.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Predicted values.
+        """
+        outputs = self._outputs(X)
+        if self.target_scaler_ is not None:
+            outputs = self.target_scaler_.inverse_transform(outputs)
+        return outputs.ravel() if self._one_dimensional else outputs
+
+    def to_mlp(self):
+        """Make an equal scikit-learn network, scales folded into its weights.
+
+        Returns
+        -------
+        MLPRegressor
+            Fitted; for tools that read those.
+        """
+        mlp = MLPRegressor(
+            hidden_layer_sizes=self._hidden_sizes(), activation=self.activation
+        )
+        return self._to_mlp(mlp)
+
+    def _read_samples(self, X, y, learn):
+        X, y = self._read_table(X, y=y, multi_output=True, y_numeric=True, reset=learn)
+        y = np.asarray(y, dtype=np.float64)
+        if learn:
+            self._one_dimensional = y.ndim == 1
+        targets = y.reshape(len(y), -1)
+        if not learn and targets.shape[1] != self.n_outputs_:
+            raise ValueError(
+                f"y has {targets.shape[1]} outputs, and {self.n_outputs_} were seen "
+                "at fit"
+            )
+        return X, targets
+
+    def _class_weights(self, y):
+        return 1.0
+
+    def _loss_of(self, n_outputs):
+        number = self.quantile if self.loss == "pinball" else self.epsilon
+        if callable(self.loss):
+            return kernels.OWN, 0.0, self.loss
+        return _LOSSES[self.loss], float(number), None
+
+    def _out_activation(self):
+        return "identity"
+
+    def _header(self):
+        return {"one_dimensional": self._one_dimensional}
+
+    def _read_header(self, header):
+        self._one_dimensional = header["one_dimensional"]

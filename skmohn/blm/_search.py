@@ -1,0 +1,137 @@
+"""Local search on the bits of integer codes, for any loss.
+
+The search proposes and decides; whoever owns the loss evaluates. It knows no data set,
+no network and no meaning of its codes.
+
+Source: Brunato and Battiti, "A telescopic binary learning machine for training neural
+networks", IEEE TNNLS 28 (2017), sections III-A, III-C to III-E.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skmohn.blm import _search_kernels as kernels
+from skmohn.blm._codec import code_range
+
+_TELESCOPES = {
+    None: kernels.NEVER,
+    "local_minimum": kernels.AT_MINIMUM,
+    "threshold": kernels.AT_THRESHOLD,
+}
+# Losses are sums in single precision: smaller gains may be rounding errors.
+_LEAST_GAIN = 2e-7
+
+
+@dataclass(frozen=True)
+class SearchControl:
+    """How a search moves.
+
+    Parameters
+    ----------
+    n_bits : int, default=12
+        Bits of a code.
+
+    search : {"adaptive", "gray"}, default="adaptive"
+        Signed steps of adaptive size, or single bits in random order.
+
+    neighborhood : {"first", "best"}, default="first"
+        Make the first move that improves, or the best of all (with "gray" only).
+
+    telescopic : {None, "local_minimum", "threshold"}, default=None
+        Whether the search begins with few bits, and what adds one.
+
+    start_bits : int, default=2
+        Bits that move at first when `telescopic` is not None.
+
+    phi : float, default=0.1
+        With "threshold": add a bit when fewer than this share of the moves improve.
+
+    eta : float, default=0.95
+        Decay of the moving average that estimates it.
+
+    freeze : {"binary", "gray"}, default="binary"
+        Which low bits a telescopic search freezes.
+
+    sparse : bool, default=False
+        Whether codes of 0 move only when no other move improves.
+    """
+
+    n_bits: int = 12
+    search: str = "adaptive"
+    neighborhood: str = "first"
+    telescopic: str | None = None
+    start_bits: int = 2
+    phi: float = 0.1
+    eta: float = 0.95
+    freeze: str = "binary"
+    sparse: bool = False
+
+
+def start_search(codes, loss, control, seed, first_step=1):
+    """Prepare a search.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_weights,), int
+        Where it starts.
+
+    loss : float
+        The loss there.
+
+    control : SearchControl
+
+    seed : int
+
+    first_step : int, default=1
+        First step of the adaptive search, in units of the code; rounded down to a power
+        of two.
+
+    Returns
+    -------
+    search : Search
+        State for :func:`ask` and :func:`tell`.
+    """
+    codes = np.array(codes, dtype=np.int32)
+    low, high = code_range(control.n_bits)
+    if codes.min() < low or codes.max() > high:
+        raise ValueError(f"codes of {control.n_bits} bits lie in [{low}, {high}]")
+    movable = control.n_bits
+    if control.telescopic is not None:
+        movable = min(control.start_bits, control.n_bits)
+    step = 2 ** int(np.log2(np.clip(first_step, 1, high)))
+    step = max(step, 2 ** (control.n_bits - movable))
+    search = kernels.Search(
+        codes=codes,
+        steps=np.full(len(codes), step, dtype=np.int32),
+        order=np.arange(len(codes), dtype=np.int32),
+        moves=np.empty(len(codes) * control.n_bits, dtype=np.int32),
+        rng=np.array([seed], dtype=np.uint64),
+        loss=np.array([loss, np.inf, np.inf]),
+        mean_tried=np.zeros(1),
+        place=np.zeros(2, dtype=np.int64),
+        asked=np.zeros(5, dtype=np.int64),
+        bits=np.array([movable]),
+        tried=np.zeros(3, dtype=np.int64),
+        flags=np.zeros(4, dtype=bool),
+        n_bits=control.n_bits,
+        binary=control.freeze == "binary",
+        adaptive=control.search == "adaptive",
+        best=control.neighborhood == "best",
+        sparse=control.sparse,
+        telescopic=_TELESCOPES[control.telescopic],
+        share=float(control.phi),
+        decay=float(control.eta),
+        least_gain=_LEAST_GAIN,
+    )
+    kernels.restart(search)
+    return search
+
+
+def explored_share(search):
+    """Moves tried for each success of late, as a share of the neighbourhood."""
+    n_moves = len(search.codes) * int(search.bits[0])
+    return float(search.mean_tried[0]) / n_moves
+
+
+ask, tell = kernels.ask, kernels.tell

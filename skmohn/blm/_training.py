@@ -1,0 +1,209 @@
+"""Training runs: where they start, how they go on, when they end."""
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from skmohn.blm import _kernels as kernels
+from skmohn.blm._codec import code_range, encode, grid_step
+from skmohn.blm._search import explored_share, start_search
+
+# Moves per weight between two looks at the loss, the clock and the validation samples.
+MOVES_PER_EPOCH = 10
+
+
+@dataclass
+class Run:
+    """One training run; it can be sent to another process and go on there.
+
+    Attributes
+    ----------
+    search : Search
+        Codes and state of the search.
+    loss : float
+        Loss of the codes on the training samples.
+    best_codes : ndarray of shape (n_weights,), int32
+        Those with the lowest validation loss, or the last ones without validation.
+    best_loss : float
+        What they are judged by.
+    records : list of dict
+        One for each epoch.
+    waited : int
+        Epochs without improvement.
+    reason : str or None
+        Why it has ended; None while it goes on.
+    """
+
+    search: object
+    loss: float
+    best_codes: np.ndarray
+    best_loss: float = np.inf
+    records: list = field(default_factory=list)
+    waited: int = 0
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to train.
+
+    Parameters
+    ----------
+    problem : Problem
+        The training samples.
+    validation : Problem or None
+        Further samples that say which codes are best and when to stop.
+    control : SearchControl
+    w_max : float
+    init : {"uniform", "bounded", "zero_low_bits"}
+    w_init : float or "auto"
+    sparsity : float
+        Share of the weights that start at zero.
+    max_flips : int
+        Most moves tried in a run.
+    tol : float
+        Improvement of the loss that counts, as a share of it.
+    n_iter_no_change : int
+        Epochs without such an improvement that end a run.
+    """
+
+    problem: object
+    validation: object
+    control: object
+    w_max: float
+    init: str
+    w_init: float | str
+    sparsity: float
+    max_flips: int
+    tol: float
+    n_iter_no_change: int
+
+    @property
+    def step(self):
+        """Weight that one unit of a code stands for."""
+        return grid_step(self.control.n_bits, self.w_max)
+
+    def begin(self, seed, codes=None):
+        """Start a run, from given codes or at random."""
+        rng = np.random.default_rng(seed)
+        if codes is None:
+            codes = self._initial_codes(rng)
+        loss = self.problem.evaluate(codes * self.step)
+        # A fourth of the range, or the whole initial range.
+        first_step = max(self.w_max / 6.0 / self.step, 1.0)
+        search = start_search(
+            codes, loss, self.control, int(rng.integers(2**63)), first_step
+        )
+        run = Run(search, loss, search.codes.copy())
+        self._judge(run)
+        run.waited = 0
+        return run
+
+    def advance(self, run, max_moves=None):
+        """Go on for an epoch; return the run itself, for other processes."""
+        problem, search = self.problem, run.search
+        net = problem.connect(search.codes * self.step)
+        kernels.refresh(net, problem.own_loss)
+        if max_moves is None:
+            max_moves = MOVES_PER_EPOCH * len(search.codes)
+        max_moves = min(max_moves, self.max_flips - int(search.tried[1]))
+        more = kernels.run(search, net, problem.own_loss, self.step, max_moves)
+        # Free of the rounding errors that single moves leave behind.
+        run.loss = search.loss[0] = kernels.refresh(net, problem.own_loss)
+        self._judge(run)
+        if not more:
+            run.reason = "local minimum: no move improves"
+        elif search.tried[1] >= self.max_flips:
+            run.reason = "max_flips"
+        elif run.waited >= self.n_iter_no_change:
+            run.reason = "no improvement: the loss no longer falls by more than tol"
+        return run
+
+    def _judge(self, run):
+        """Record the epoch and keep the codes when they are the best so far."""
+        search, validation_loss = run.search, None
+        loss = run.loss
+        if self.validation is not None:
+            loss = validation_loss = self.validation.evaluate(search.codes * self.step)
+        widened = run.records and run.records[-1]["bits"] < int(search.bits[0])
+        enough = loss < run.best_loss - self.tol * abs(run.best_loss)
+        run.waited = 0 if enough or widened else run.waited + 1
+        if loss < run.best_loss:
+            run.best_loss, run.best_codes = float(loss), search.codes.copy()
+        is_squared = self.problem.loss in (kernels.SQUARED, kernels.LOGISTIC_SQUARED)
+        run.records.append(
+            {
+                "loss": float(run.loss),
+                "rmse": float(np.sqrt(2.0 * run.loss)) if is_squared else None,
+                "validation_loss": validation_loss,
+                "bits": int(search.bits[0]),
+                "explored": explored_share(search),
+                "flips": int(search.tried[1]),
+                "accepted": int(search.tried[2]),
+            }
+        )
+
+    def _initial_codes(self, rng):
+        """Random codes of the network's weights."""
+        control, layout = self.control, self.problem.layout
+        low, high = code_range(control.n_bits)
+        n_weights = layout.n_weights
+        if self.init == "uniform":
+            codes = rng.integers(low, high + 1, n_weights)
+        else:
+            unit = 1
+            if self.init == "zero_low_bits":
+                unit = 2 ** (control.n_bits - min(control.start_bits, control.n_bits))
+            bound = self.w_init
+            if bound == "auto":
+                bound = np.minimum(1.0, np.sqrt(20.0 / layout.fan_in()))
+            # A range below the grid's step would leave nothing but zeros.
+            bound = np.maximum(bound, unit * self.step)
+            weights = rng.uniform(-bound, bound, n_weights)
+            codes = encode(weights / unit, control.n_bits, self.w_max) * unit
+        codes = np.clip(codes, low, high)
+        if self.sparsity:
+            codes[rng.permutation(n_weights)[: round(self.sparsity * n_weights)]] = 0
+        return codes
+
+
+def train(plan, runs, parallel, delayed, report, max_time=None):
+    """Advance all runs, epoch by epoch, until each has ended.
+
+    Parameters
+    ----------
+    plan : Plan
+
+    runs : list of Run
+
+    parallel, delayed : callables
+        joblib's.
+
+    report : callable
+        Called after each epoch with the best run; stops all when it returns true.
+
+    max_time : float, default=None
+        Seconds after which all runs end.
+
+    Returns
+    -------
+    runs : list of Run
+        The best first.
+    """
+    started = time.perf_counter()
+    while any(run.reason is None for run in runs):
+        going = [k for k, run in enumerate(runs) if run.reason is None]
+        advanced = parallel(delayed(plan.advance)(runs[k]) for k in going)
+        for k, run in zip(going, advanced, strict=True):
+            runs[k] = run
+        stop = report(min(runs, key=_merit))
+        late = max_time is not None and time.perf_counter() - started >= max_time
+        if stop or late:
+            for run in runs:
+                run.reason = run.reason or ("a callback" if stop else "max_time")
+    return sorted(runs, key=_merit)
+
+
+def _merit(run):
+    return run.best_loss
