@@ -306,11 +306,8 @@ class BLMClassifier(ClassifierMixin, BaseBLM):
         sample_weight : array-like of shape (n_samples,), default=None
             A weight of 2 equals a sample that is there twice.
 
-        X_val : array-like of shape (n_val, n_features), default=None
+        X_val, y_val : array-like of the same form, default=None
             Validation samples, see `early_stopping`.
-
-        y_val : array-like of shape (n_val,) or (n_val, n_labels), default=None
-            Their labels.
 
         Returns
         -------
@@ -345,6 +342,7 @@ class BLMClassifier(ClassifierMixin, BaseBLM):
             Class labels.
 
         sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the samples.
 
         classes : array-like of shape (n_classes,), default=None
             All labels there can be; needed at the first call.
@@ -397,6 +395,7 @@ class BLMClassifier(ClassifierMixin, BaseBLM):
         Returns
         -------
         MLPClassifier
+            Fitted; for tools that read those.
         """
         if not _has_probabilities(self):
             raise ValueError(

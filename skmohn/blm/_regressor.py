@@ -299,11 +299,8 @@ class BLMRegressor(MultiOutputMixin, RegressorMixin, BaseBLM):
         sample_weight : array-like of shape (n_samples,), default=None
             A weight of 2 equals a sample that is there twice.
 
-        X_val : array-like of shape (n_val, n_features), default=None
+        X_val, y_val : array-like of the same form, default=None
             Validation samples, see `early_stopping`.
-
-        y_val : array-like of shape (n_val,) or (n_val, n_outputs), default=None
-            Their targets.
 
         Returns
         -------
