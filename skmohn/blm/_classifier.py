@@ -29,10 +29,9 @@ def _has_probabilities(estimator):
 class BLMClassifier(ClassifierMixin, BaseBLM):
     """Neural network for classification, trained without derivatives on weight bits.
 
-    Weights are small whole numbers times a step; training flips their bits, one at a
-    time, and keeps what lowers the loss. So weights of few bits, activations without
-    slope and any loss can be trained. Targets are binary, of several classes, or
-    multilabel indicators.
+    Weights are small whole numbers times a step; training flips their bits and keeps
+    what lowers the loss: weights of few bits, activations without slope and any loss
+    will do. Targets are binary, of several classes, or multilabel indicators.
 
     Parameters
     ----------
@@ -336,7 +335,7 @@ class BLMClassifier(ClassifierMixin, BaseBLM):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The first call's samples also determine the scales.
+            Those of the first call also set the scales.
 
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
             Class labels.
