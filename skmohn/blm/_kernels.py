@@ -91,59 +91,68 @@ def _logistic(x):
 
 
 @jit(fastmath=_FAST)
-def _activate(kind, pre, out):
+def _activate(kind, pre, row, out):
     """Apply an activation to one row. O(D)."""
+    n = pre.shape[1]
     if kind == TANH:
-        for d in range(pre.shape[0]):
-            out[d] = _tanh(pre[d])
+        for d in range(n):
+            out[row, d] = _tanh(pre[row, d])
     elif kind == LOGISTIC:
-        for d in range(pre.shape[0]):
-            out[d] = _logistic(pre[d])
+        for d in range(n):
+            out[row, d] = _logistic(pre[row, d])
     elif kind == RELU:
-        for d in range(pre.shape[0]):
-            out[d] = pre[d] if pre[d] > _0 else _0
+        for d in range(n):
+            out[row, d] = pre[row, d] if pre[row, d] > _0 else _0
     elif kind == STEP:
-        for d in range(pre.shape[0]):
-            out[d] = _1 if pre[d] > _TIE else _0
+        for d in range(n):
+            out[row, d] = _1 if pre[row, d] > _TIE else _0
     else:
-        out[:] = pre
+        for d in range(n):
+            out[row, d] = pre[row, d]
+
+
+@jit
+def _copy(row, source, target):
+    """Copy one row. O(D)."""
+    for d in range(source.shape[1]):
+        target[row, d] = source[row, d]
 
 
 # ------------------------------------------------------------------------- losses
 
 
 @jit(fastmath=_FAST)
-def _sum_of_row(kind, p, t, y, weight):
+def _sum_of_row(kind, p, t, row, y, k, weight):
     """Weighted sum of the losses of an output with pre-activations ``t``. O(D)."""
-    n, total = t.shape[0], 0.0
+    n, total = t.shape[1], 0.0
     if kind == SQUARED:
         for d in range(n):
-            gap = t[d] - y[d]
+            gap = t[row, d] - y[k, d]
             total += np.float64(weight[d] * _HALF * gap * gap)
     elif kind == LOGISTIC_SQUARED:
         for d in range(n):
-            gap = _logistic(t[d]) - y[d]
+            gap = _logistic(t[row, d]) - y[k, d]
             total += np.float64(weight[d] * _HALF * gap * gap)
     elif kind == ABSOLUTE:
         for d in range(n):
-            size = t[d] - y[d] if t[d] > y[d] else y[d] - t[d]
+            size = t[row, d] - y[k, d] if t[row, d] > y[k, d] else y[k, d] - t[row, d]
             total += np.float64(weight[d] * size)
     elif kind == HUBER:
         for d in range(n):
-            size = t[d] - y[d] if t[d] > y[d] else y[d] - t[d]
+            size = t[row, d] - y[k, d] if t[row, d] > y[k, d] else y[k, d] - t[row, d]
             loss = _HALF * size * size if size <= p else p * (size - _HALF * p)
             total += np.float64(weight[d] * loss)
     elif kind == PINBALL:
         for d in range(n):
-            gap = y[d] - t[d]
+            gap = y[k, d] - t[row, d]
             total += np.float64(weight[d] * (p * gap if gap > _0 else (p - _1) * gap))
     elif kind == HINGE:
         for d in range(n):
-            slack = _1 - (_2 * y[d] - _1) * t[d]
+            slack = _1 - (_2 * y[k, d] - _1) * t[row, d]
             total += np.float64(weight[d] * (slack if slack > _0 else _0))
     else:
         for d in range(n):
-            missed = (t[d] > _TIE) != (y[d] > _HALF)
+            missed = (t[row, d] > _TIE) != (y[k, d] > _HALF)
             total += np.float64(weight[d] if missed else _0)
     return total
 
@@ -199,8 +208,9 @@ def _softmax(t, y, weight, is_even, work):
     """
     top, whole = work[0], work[1]
     total = 0.0
-    top[:] = t[0]
-    whole[:] = _0
+    for d in range(top.shape[0]):
+        top[d] = t[0, d]
+        whole[d] = _0
     for k in range(1, t.shape[0]):
         for d in range(top.shape[0]):
             top[d] = t[k, d] if t[k, d] > top[d] else top[d]
@@ -234,64 +244,71 @@ def _own_sum(element, t, y, weight):
     return total
 
 
-@jit
+@jit(inline="always")
 def _loss_of_row(net, own, pre, k):
     """Sum of the losses of output ``k``."""
-    row = net.layers[-2] + k
-    kind, t, y, weight = net.kinds[1], pre[row], net.y[k], net.sample_weight
-    if kind == CROSS_ENTROPY:
-        return _cross_entropy(t, y, weight, net.kinds[2] == 1, net.trial_out[row])
+    row, kind, weight = net.layers[-2] + k, net.kinds[1], net.sample_weight
     if own is not None:
-        return _own_sum(own, t, y, weight)
-    return _sum_of_row(kind, np.float32(net.numbers[0]), t, y, weight)
+        return _own_sum(own, pre[row], net.y[k], weight)
+    if kind == CROSS_ENTROPY:
+        is_even = net.kinds[2] == 1
+        return _cross_entropy(pre[row], net.y[k], weight, is_even, net.trial_out[row])
+    p = np.float32(net.numbers[0])
+    return _sum_of_row(kind, p, pre, row, net.y, k, weight)
 
 
-@jit
+@jit(inline="always")
+def _loss_of_all(net, pre, changed):
+    """Sum of the losses of all outputs together."""
+    first, n_rows = net.layers[-2], pre.shape[0]
+    if changed >= 0:
+        for row in range(first, n_rows):
+            if row != changed:
+                _copy(row, net.pre, pre)
+    if net.kinds[1] == MISSES:
+        return _misses(pre[first:], net.y, net.sample_weight)
+    is_even, work = net.kinds[2] == 1, net.trial_out[first:]
+    return _softmax(pre[first:], net.y, net.sample_weight, is_even, work)
+
+
+@jit(inline="always")
 def _sum_losses(net, own, pre, changed, place):
     """Put the outputs' losses in ``net.losses[place]``; return their mean.
 
     ``changed`` is the row of the one output that is new, or -1 for all.
     """
-    first, kind, is_even = net.layers[-2], net.kinds[1], net.kinds[2] == 1
-    losses = net.losses[place]
+    first, kind, losses = net.layers[-2], net.kinds[1], net.losses
     if kind in (SOFTMAX, MISSES):
-        if changed >= 0:
-            for row in range(first, pre.shape[0]):
-                if row != changed:
-                    pre[row] = net.pre[row]
-        if kind == SOFTMAX:
-            losses[0] = _softmax(
-                pre[first:], net.y, net.sample_weight, is_even, net.trial_out[first:]
-            )
+        losses[place, 0] = _loss_of_all(net, pre, changed)
+        return losses[place, 0] / net.numbers[1]
+    total = 0.0
+    for k in range(losses.shape[1]):
+        if changed < 0 or changed == first + k:
+            losses[place, k] = _loss_of_row(net, own, pre, k)
         else:
-            losses[0] = _misses(pre[first:], net.y, net.sample_weight)
-    else:
-        for k in range(losses.shape[0]):
-            if changed < 0 or changed == first + k:
-                losses[k] = _loss_of_row(net, own, pre, k)
-            else:
-                losses[k] = net.losses[0, k]
-    return losses.sum() / net.numbers[1]
+            losses[place, k] = losses[0, k]
+        total += losses[place, k]
+    return total / net.numbers[1]
 
 
 # ------------------------------------------------------------------- the network
 
 
 @jit(fastmath=_FAST)
-def _shift(base, weight, row, out):
-    """``out = base + weight * row``. O(D)."""
-    for d in range(out.shape[0]):
-        out[d] = base[d] + weight * row[d]
+def _shift(base, unit, weight, rows, source, out):
+    """Row ``unit`` of ``out``: that of ``base`` plus a weight times a row. O(D)."""
+    for d in range(out.shape[1]):
+        out[unit, d] = base[unit, d] + weight * rows[source, d]
 
 
 @jit(fastmath=_FAST)
-def _shift_by_change(base, weight, new, old, out):
-    """``out = base + weight * (new - old)``. O(D)."""
-    for d in range(out.shape[0]):
-        out[d] = base[d] + weight * (new[d] - old[d])
+def _shift_by_change(base, unit, weight, new, old, source, out):
+    """Row ``unit`` of ``out``: that of ``base`` and a row's weighted change. O(D)."""
+    for d in range(out.shape[1]):
+        out[unit, d] = base[unit, d] + weight * (new[source, d] - old[source, d])
 
 
-@jit
+@jit(inline="always")
 def _price(net, j, value):
     """How the penalty changes with a weight; biases are free."""
     if net.source[j] == 0:
@@ -306,70 +323,69 @@ def try_weight(net, own, j, value):
     O(D) for an output's weight, O(D fan-out) in the layer before, and from there on
     O(D) for each weight between the following layers.
     """
-    unit, source = net.target[j], net.source[j]
-    change = np.float32(value - net.weights[j])
-    kind = net.kinds[0]
-    last = net.layers[-2]
+    kind, layers = net.kinds[0], net.layers
+    pre, out, trial_pre, trial_out = net.pre, net.out, net.trial_pre, net.trial_out
+    unit, source, last = net.target[j], net.source[j], layers[-2]
     penalty = net.penalty[0] + _price(net, j, value)
-    pre, out = net.trial_pre[unit], net.trial_out[unit]
-    _shift(net.pre[unit], change, net.out[source], pre)
+    _shift(pre, unit, np.float32(value - net.weights[j]), out, source, trial_pre)
     if unit >= last:
-        return _sum_losses(net, own, net.trial_pre, unit, 1) + penalty
-    _activate(kind, pre, out)
-    start, stop = unit, unit + 1
-    layer = 1
-    while net.layers[layer + 1] <= unit:
+        return _sum_losses(net, own, trial_pre, unit, 1) + penalty
+    _activate(kind, trial_pre, unit, trial_out)
+    layer, start, stop = 1, unit, unit + 1
+    while layers[layer + 1] <= unit:
         layer += 1
-    while layer < net.layers.shape[0] - 2:
+    while layer < layers.shape[0] - 2:
         # Rows start to stop have changed; what follows are all rows of the next layer.
-        for k in range(net.layers[layer + 1], net.layers[layer + 2]):
-            base, row = net.pre[k], net.trial_pre[k]
-            weights = net.weights[net.first[k] + 1 - net.layers[layer] :]
+        for k in range(layers[layer + 1], layers[layer + 2]):
+            first = net.first[k] + 1 - layers[layer]
+            base = pre
             for i in range(start, stop):
-                _shift_by_change(base, weights[i], net.trial_out[i], net.out[i], row)
-                base = row
+                weight = net.weights[first + i]
+                _shift_by_change(base, k, weight, trial_out, out, i, trial_pre)
+                base = trial_pre
             if k < last:
-                _activate(kind, row, net.trial_out[k])
+                _activate(kind, trial_pre, k, trial_out)
         layer += 1
-        start, stop = net.layers[layer], net.layers[layer + 1]
-    return _sum_losses(net, own, net.trial_pre, -1, 1) + penalty
+        start, stop = layers[layer], layers[layer + 1]
+    return _sum_losses(net, own, trial_pre, -1, 1) + penalty
 
 
 @jit
 def keep_weight(net, j, value):
     """Make what :func:`try_weight` has just tried the state of the network."""
-    unit, last = net.target[j], net.layers[-2]
-    layer = 1
-    while net.layers[layer + 1] <= unit:
-        layer += 1
+    layers, unit = net.layers, net.target[j]
     net.penalty[0] += _price(net, j, value)
     net.weights[j] = value
-    net.pre[unit] = net.trial_pre[unit]
-    if unit < last:
-        net.out[unit] = net.trial_out[unit]
-        for k in range(net.layers[layer + 1], net.layers[-1]):
-            net.pre[k] = net.trial_pre[k]
-            if k < last:
-                net.out[k] = net.trial_out[k]
-    net.losses[0] = net.losses[1]
+    layer = 1
+    while layers[layer + 1] <= unit:
+        layer += 1
+    _copy(unit, net.trial_pre, net.pre)
+    if unit < layers[-2]:
+        _copy(unit, net.trial_out, net.out)
+    for k in range(layers[layer + 1], layers[-1]):
+        _copy(k, net.trial_pre, net.pre)
+        if k < layers[-2]:
+            _copy(k, net.trial_out, net.out)
+    for k in range(net.losses.shape[1]):
+        net.losses[0, k] = net.losses[1, k]
 
 
 @jit
 def refresh(net, own):
     """Recompute all rows and the loss, free of accumulated rounding. O(P D)."""
-    squares = 0.0
-    for layer in range(1, net.layers.shape[0] - 1):
-        begin, end = net.layers[layer - 1], net.layers[layer]
-        for k in range(end, net.layers[layer + 1]):
-            weights = net.weights[net.first[k] :]
-            row = net.pre[k]
-            row[:] = weights[0]
+    layers, squares = net.layers, 0.0
+    for layer in range(1, layers.shape[0] - 1):
+        begin, end = layers[layer - 1], layers[layer]
+        for k in range(end, layers[layer + 1]):
+            first = net.first[k]
+            for d in range(net.pre.shape[1]):
+                net.pre[k, d] = net.weights[first]
             for i in range(begin, end):
-                weight = weights[1 + i - begin]
+                weight = net.weights[first + 1 + i - begin]
                 squares += weight * weight
-                _shift(row, weight, net.out[i], row)
-            if k < net.layers[-2]:
-                _activate(net.kinds[0], row, net.out[k])
+                _shift(net.pre, k, weight, net.out, i, net.pre)
+            if k < layers[-2]:
+                _activate(net.kinds[0], net.pre, k, net.out)
     net.penalty[0] = net.numbers[2] * squares
     return _sum_losses(net, own, net.pre, -1, 0) + net.penalty[0]
 
