@@ -386,7 +386,8 @@ class BLMClassifier(ClassifierMixin, BaseBLM):
             For a multilabel target, the probability of each label. Logistic outputs of
             several classes are divided by their sum.
         """
-        return self._labels.probabilities(self._outputs(X))
+        outputs = self._outputs(X)
+        return self._labels.probabilities(outputs)
 
     def to_mlp(self):
         """Make an equal scikit-learn network, scales folded into its weights.
@@ -443,7 +444,6 @@ class BLMClassifier(ClassifierMixin, BaseBLM):
         self.classes_ = self._labels.classes
 
     def __sklearn_tags__(self):
-        """Say what the estimator can take."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
