@@ -4,6 +4,7 @@ from skmohn.datasets._blocks import make_bmda_quadratic, make_mk_trap
 from skmohn.datasets._ising import make_ising
 from skmohn.datasets._nk import make_nk
 from skmohn.datasets._sparse import make_sparse_walsh
+from skmohn.datasets._spirals import make_two_spirals
 
 __all__ = [
     "make_bmda_quadratic",
@@ -11,4 +12,5 @@ __all__ = [
     "make_mk_trap",
     "make_nk",
     "make_sparse_walsh",
+    "make_two_spirals",
 ]

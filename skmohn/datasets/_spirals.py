@@ -1,0 +1,73 @@
+"""Two interleaved spirals, the classical test of networks."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils import Bunch, check_random_state
+from sklearn.utils._param_validation import Interval, validate_params
+
+
+@validate_params(
+    {
+        "n_samples": [Interval(Integral, 2, None, closed="left")],
+        "noise": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+        "return_X_y": ["boolean"],
+    },
+    prefer_skip_nested_validation=True,
+)
+def make_two_spirals(n_samples=194, *, noise=0.0, random_state=None, return_X_y=False):
+    """Make the two spirals of Lang and Witbrock.
+
+    Two arms wind three times round each other; nothing but the arm tells the classes
+    apart, and a network with one hidden layer hardly can.
+
+    Parameters
+    ----------
+    n_samples : int, default=194
+        Number of points, half of them on each arm (one more on the first arm when it is
+        odd). 194 gives the points of the CMU benchmark.
+
+    noise : float, default=0.0
+        Standard deviation of what is added to the coordinates, which reach to 6.5.
+
+    random_state : int, RandomState instance or None, default=None
+        Determines the noise.
+
+    return_X_y : bool, default=False
+        Whether to return ``X, y`` alone.
+
+    Returns
+    -------
+    Bunch or tuple (X, y)
+        With ``X`` of shape (n_samples, 2) and ``y`` of shape (n_samples,), 0 or 1.
+
+    References
+    ----------
+    .. [1] Lang, K. and Witbrock, M. (1988). Learning to tell two spirals apart.
+       Proceedings of the 1988 Connectionist Models Summer School.
+
+    Examples
+    --------
+    >>> from skmohn.datasets import make_two_spirals
+    >>> spirals = make_two_spirals()
+    >>> spirals.X.shape
+    (194, 2)
+    >>> int(spirals.y.sum())
+    97
+    """
+    rng = check_random_state(random_state)
+    first = _arm(n_samples - n_samples // 2)
+    second = -_arm(n_samples // 2)
+    X = np.vstack([first, second])
+    y = np.repeat([1, 0], [len(first), len(second)])
+    X += noise * rng.standard_normal(X.shape)
+    return (X, y) if return_X_y else Bunch(X=X, y=y)
+
+
+def _arm(n_points):
+    """Points of one arm, from its outer end: shape (n_points, 2)."""
+    # 97 points in steps of 1/16 of a half turn, the last at a radius of half a unit.
+    place = np.linspace(0.0, 96.0, n_points)
+    angle, radius = place * np.pi / 16.0, 6.5 * (104.0 - place) / 104.0
+    return np.column_stack([radius * np.sin(angle), radius * np.cos(angle)])
