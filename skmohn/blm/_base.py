@@ -78,6 +78,11 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
     def _fit(self, X, y, sample_weight, X_val, y_val, *, go_on, epochs=None):
         """Learn; with `go_on` from the present weights and codings."""
         self._check_parameters()
+        given = (
+            X,
+            y,
+            None if sample_weight is None else {"sample_weight": sample_weight},
+        )
         X, targets = self._read_samples(X, y, learn=not go_on)
         weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         weights = weights * self._class_weights(y)
@@ -98,14 +103,14 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
         if not go_on:
             self._learn_scales(X, targets, weights)
         plan = self._plan(X, targets, weights, validation, epochs)
-        return self._search(plan, (X, targets), go_on)
+        return self._search(plan, given, go_on)
 
     def _fit_epoch(self, X, y, sample_weight):
         """Train for one epoch, whatever `max_flips` is."""
         go_on = hasattr(self, "codes_")
         return self._fit(X, y, sample_weight, None, None, go_on=go_on, epochs=1)
 
-    def _search(self, plan, data, go_on):
+    def _search(self, plan, given, go_on):
         random_state = check_random_state(self.random_state)
         seeds = random_state.randint(2**31, size=self.n_restarts)
         codes = [self.codes_] if go_on else []
@@ -115,9 +120,7 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
         ]
         n_weights = plan.problem.layout.n_weights
         n_epochs = -(-plan.max_flips // (MOVES_PER_EPOCH * n_weights))
-        loop = FitLoop(
-            self, *data, None, n_epochs, lambda run: self._fitted([run], plan)
-        )
+        loop = FitLoop(self, *given, n_epochs, lambda run: self._fitted([run], plan))
         runs = train(
             plan,
             runs,
@@ -137,7 +140,7 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
                 f"the loss was still falling after max_flips={plan.max_flips} moves: "
                 "raise max_flips",
                 ConvergenceWarning,
-                stacklevel=6,
+                stacklevel=7,
             )
         return self
 
@@ -154,6 +157,7 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
             "members_": [layout.split(codes * step) for codes in members],
             "weight_bits_": _codec.gray_bits(members[0], self.n_bits),
             "nbytes_": packed,
+            "n_movable_bits_": int(runs[0].search.bits[0]),
             "loss_": float(runs[0].best_loss),
             "loss_curve_": [record["loss"] for record in runs[0].records],
             "n_layers_": len(layout.sizes),

@@ -147,8 +147,8 @@ class BLMRegressor(MultiOutputMixin, RegressorMixin, BaseBLM):
     weight_bits_ : ndarray of shape (n_weights, n_bits), uint8
         Their Gray codes, the highest bit first.
 
-    nbytes_ : int
-        Bytes that the weights take at `n_bits` each.
+    nbytes_, n_movable_bits_ : int
+        Bytes that the weights take at `n_bits` each; bits that may move at the end.
 
     members_ : list of (coefs, intercepts)
         The networks that predict together, the best first.
