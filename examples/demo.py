@@ -1,7 +1,8 @@
-"""A tour of skmohn: real data, a spin glass, and a picture. Run by `make demo`."""
+"""A tour of skmohn: real data, a spin glass, nets of few bits. Run by `make demo`."""
 
 import re
 import time
+import warnings
 from pathlib import Path
 
 import matplotlib
@@ -10,11 +11,19 @@ matplotlib.use("Agg")  # no screen is needed
 
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.datasets import load_diabetes
+from sklearn.datasets import load_diabetes, load_digits
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LassoCV
-from sklearn.model_selection import GridSearchCV, KFold, cross_validate
-from sklearn.pipeline import Pipeline
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    StratifiedKFold,
+    cross_val_score,
+    cross_validate,
+)
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import (
     PolynomialFeatures,
     QuantileTransformer,
@@ -23,7 +32,7 @@ from sklearn.preprocessing import (
 from threadpoolctl import threadpool_limits
 
 import skmohn
-from skmohn.datasets import make_ising
+from skmohn.datasets import make_ising, make_two_spirals
 
 PICTURE = Path(__file__).resolve().with_name("demo.png")
 POSITIVE, NEGATIVE, FALSE = "#c8553d", "#2e6f95", "#b9b4a7"
@@ -48,6 +57,7 @@ def pipelines():
             ("model", LassoCV(max_iter=20_000)),
         ]
     )
+    blm = Pipeline([("model", skmohn.BLMRegressor((10,), random_state=0))])
     boosting = Pipeline([("model", HistGradientBoostingRegressor(random_state=0))])
     forest = Pipeline([("model", RandomForestRegressor(random_state=0))])
     expansions = [
@@ -56,6 +66,7 @@ def pipelines():
     ]
     return {
         "MOHNRegressor": (mohn, {"model__max_order": [1, 2, 3]}),
+        "BLMRegressor": (blm, {"model__alpha": [3, 10, 30]}),
         "PolynomialFeatures + LassoCV": (lasso, expansions),
         "HistGradientBoosting": (boosting, {"model__max_leaf_nodes": [4, 8, 31]}),
         "RandomForest": (forest, {"model__min_samples_leaf": [1, 3, 10]}),
@@ -164,14 +175,65 @@ def watch_search():
     return history
 
 
+# ---------------------------------------------------- 4. networks of a few bits
+
+
+def low_bits():
+    """Train networks of few bits on digits; return accuracies by number of bits."""
+    heading("4. Networks of a few bits: 1,797 handwritten digits, 20 hidden units")
+    X, y = load_digits(return_X_y=True)
+    mlp = make_pipeline(
+        StandardScaler(), MLPClassifier((20,), alpha=1.0, max_iter=500, random_state=0)
+    )
+    learners = {"MLPClassifier, 64-bit floats": (mlp, 64)}
+    for n_bits in (8, 4, 3, 2):
+        model = skmohn.BLMClassifier((20,), n_bits=n_bits, random_state=0)
+        learners[f"BLMClassifier, {n_bits} bits"] = model, n_bits
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    print(f"{'network':<30}{'accuracy':>9}{'+-':>7}{'bytes':>8}{'seconds':>9}")
+    accuracies = {}
+    for name, (model, n_bits) in learners.items():
+        started = time.perf_counter()
+        scores = cross_val_score(model, X, y, cv=folds, n_jobs=2)
+        seconds = time.perf_counter() - started
+        error = scores.std(ddof=1) / len(scores) ** 0.5
+        n_bytes = (64 + 1) * 20 * n_bits // 8 + (20 + 1) * 10 * n_bits // 8
+        row = f"{scores.mean():>9.3f}{error:>7.3f}{n_bytes:>8,}{seconds:>9.1f}"
+        print(f"{name:<30}{row}")
+        accuracies[n_bits] = scores.mean()
+    return accuracies
+
+
+def learn_spirals():
+    """Learn the two spirals; return the points and the map that the network draws."""
+    X, y = make_two_spirals(return_X_y=True)
+    model = skmohn.BLMClassifier(
+        (20, 20), loss="squared", alpha=0, w_init=1.0, n_restarts=3, random_state=0
+    )
+    # Half a million moves are enough to see the arms, not to end the search.
+    model.set_params(max_flips=500_000, n_iter_no_change=1000)
+    started = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, y)
+    print(
+        f"\nTwo spirals, 12 bits: {model.score(X, y):.1%} of 194 points are right",
+        end="",
+    )
+    print(f" ({time.perf_counter() - started:.1f} s)")
+    side = np.linspace(-7, 7, 161)
+    grid = np.column_stack([axis.ravel() for axis in np.meshgrid(side, side)])
+    return X, y, model.predict_proba(grid)[:, 1].reshape(len(side), len(side))
+
+
 # ---------------------------------------------------------------------- the picture
 
 
-def draw(glass, found, history):
-    """Draw the lattices and the two curves of the search, and save the picture."""
+def draw(glass, found, history, accuracies, spirals):
+    """Draw lattices, the search, the networks of few bits, and save the picture."""
     plt.rcParams.update({"font.size": 10, "axes.titlesize": 11, "figure.dpi": 130})
-    figure = plt.figure(figsize=(13, 8.6), layout="constrained")
-    above, below = figure.subfigures(2, 1, height_ratios=[1.15, 1])
+    figure = plt.figure(figsize=(13, 12.4), layout="constrained")
+    above, below, last = figure.subfigures(3, 1, height_ratios=[1.15, 1, 1])
     above.suptitle(
         "Which spins interact? Answers from 400 energies of an 8 x 8 spin glass",
         fontweight="bold",
@@ -196,6 +258,10 @@ def draw(glass, found, history):
     left, right = below.subplots(1, 2)
     draw_errors(left, history)
     draw_orders(right, history, n_true=200)
+    last.suptitle("Networks trained on the bits of their weights", fontweight="bold")
+    left, right = last.subplots(1, 2, width_ratios=[1.3, 1])
+    draw_bits(left, accuracies)
+    draw_spirals(right, *spirals)
     figure.savefig(PICTURE)
 
 
@@ -251,6 +317,36 @@ def draw_orders(axes, history, n_true):
     finish(axes)
 
 
+def draw_bits(axes, accuracies):
+    """Draw accuracy by bits, beside the network in double precision."""
+    exact = accuracies[64]
+    bits = sorted(set(accuracies) - {64})
+    axes.axhline(exact, color="#333333", lw=0.8, ls=":", zorder=1)
+    axes.annotate(
+        "64-bit floats, by gradients", (2, exact), (0, 3), **POINTS, fontsize=9
+    )
+    axes.plot(
+        bits, [accuracies[n] for n in bits], "o-", color=NEGATIVE, label="BLMClassifier"
+    )
+    axes.set(
+        title="accuracy on digits that were not seen",
+        xlabel="bits of a weight",
+        xticks=bits,
+        ylim=(0.8, 1.0),
+    )
+    finish(axes)
+
+
+def draw_spirals(axes, X, y, values):
+    """Draw the map of the network that has learnt the two spirals."""
+    axes.imshow(
+        values, extent=(-7, 7, -7, 7), origin="lower", cmap="RdBu_r", vmin=0, vmax=1
+    )
+    axes.scatter(*X.T, c=y, cmap="RdBu_r", s=12, edgecolors="white", linewidths=0.4)
+    axes.set_title("two spirals: points and the network's map")
+    axes.axis("off")
+
+
 POINTS = {"textcoords": "offset points"}
 
 
@@ -292,7 +388,9 @@ def main():
         real_data()
         glass, found = spin_glass()
         history = watch_search()
-    draw(glass, found, history)
+        accuracies = low_bits()
+        spirals = learn_spirals()
+    draw(glass, found, history, accuracies, spirals)
     print(f"\nDone in {time.perf_counter() - started:.0f} s. The picture is in")
     print(PICTURE)
 
