@@ -167,6 +167,7 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
 
     def _plan(self, X, targets, weights, validation, epochs):
         layout = Layout((X.shape[1], *self._hidden_sizes(), targets.shape[1]))
+        layout.require_memory(len(X), self.n_bits)
         loss, number, own = self._loss_of(targets.shape[1])
         problems = [
             None

@@ -13,6 +13,7 @@ from skmohn._core._fitting import all_or_nothing
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._labels import Labels
+from skmohn.blm._network import compile_loss
 
 _LOSSES = {
     "squared": kernels.LOGISTIC_SQUARED,
@@ -199,13 +200,12 @@ class BLMClassifier(ClassifierMixin, BaseBLM):
 
     See Also
     --------
-    BLMRegressor : The same for regression.
+    BLMRegressor : For regression.
 
     References
     ----------
     .. [1] Brunato, M. and Battiti, R. (2017). A telescopic binary learning machine for
-       training neural networks. IEEE Transactions on Neural Networks and Learning
-       Systems 28(3).
+       training neural networks. IEEE Trans. Neural Networks and Learning Systems 28(3).
 
     Examples
     --------
@@ -422,7 +422,7 @@ class BLMClassifier(ClassifierMixin, BaseBLM):
 
     def _loss_of(self, n_outputs):
         if callable(self.loss):
-            return kernels.OWN, 0.0, self.loss
+            return kernels.OWN, 0.0, compile_loss(self.loss)
         loss = _LOSSES[self.loss]
         if self._labels.one_of_many:
             together = {"cross_entropy": kernels.SOFTMAX, "zero_one": kernels.MISSES}

@@ -31,7 +31,7 @@ class Labels:
         classes = np.unique(column_or_1d(y)) if classes is None else classes
         if len(classes) < 2:
             raise ValueError(
-                f"y has one class only, {classes[0]!r}: there is nothing to tell apart"
+                f"y has one class only, {classes[0]}: there is nothing to tell apart"
             )
         return cls(classes, False)
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
+import numba
 import numpy as np
 from scipy.special import expit, softmax
 
@@ -53,6 +54,17 @@ class Layout:
         """First row of each layer, and the end; row 0 is the constant."""
         return np.cumsum([1, *self.sizes]).astype(np.int64)
 
+    def require_memory(self, n_samples, n_bits):
+        """Refuse a network that cannot be trained in this machine's memory."""
+        n_rows = 1.0 + sum(self.sizes)
+        # Four rows of single precision for each unit; whole numbers for each weight.
+        n_bytes = 16.0 * n_rows * n_samples + (60.0 + 4.0 * n_bits) * self.n_weights
+        require_memory(
+            n_bytes,
+            f"A {'-'.join(map(str, self.sizes))} network on {n_samples} samples",
+            "use fewer or smaller hidden layers (hidden_layer_sizes) or fewer samples",
+        )
+
     def fan_in(self):
         """Number of inputs of the unit that each weight leads to."""
         return np.concatenate(
@@ -80,6 +92,22 @@ class Layout:
             source.append(np.tile(np.append(0, inputs), n_out))
         target = np.concatenate(target)
         return target, np.concatenate(source), np.searchsorted(target, range(rows[-1]))
+
+
+def compile_loss(loss):
+    """Compile a loss of the user, a function of a target and an output."""
+    if not hasattr(loss, "py_func"):
+        loss = numba.njit(loss)
+    try:
+        value = float(loss(1.0, 0.5))
+    except (numba.core.errors.NumbaError, TypeError) as error:
+        raise ValueError(
+            "loss must be a function of two floats, a target and an output, that "
+            f"returns a float and that numba can compile: {error}"
+        ) from error
+    if np.isnan(value):
+        raise ValueError("loss must return a number, not NaN")
+    return loss
 
 
 def forward(X, coefs, intercepts, activation, out_activation):
@@ -146,11 +174,6 @@ class Problem:
     def connect(self, weights):
         """The network with these weights, its rows still to be computed."""
         rows, n_samples = self.layout.rows, len(self.X)
-        require_memory(
-            16.0 * rows[-1] * n_samples,
-            f"a network of {rows[-1] - 1} units on {n_samples} samples",
-            "use fewer or smaller hidden layers (hidden_layer_sizes) or fewer samples",
-        )
         pre, out, trial_pre, trial_out = (
             np.zeros((rows[-1], n_samples), dtype=np.float32) for _ in range(4)
         )

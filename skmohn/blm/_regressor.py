@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from skmohn._core._fitting import all_or_nothing
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._base import BaseBLM
+from skmohn.blm._network import compile_loss
 
 _LOSSES = {
     "squared": kernels.SQUARED,
@@ -393,7 +394,7 @@ class BLMRegressor(MultiOutputMixin, RegressorMixin, BaseBLM):
     def _loss_of(self, n_outputs):
         number = self.quantile if self.loss == "pinball" else self.epsilon
         if callable(self.loss):
-            return kernels.OWN, 0.0, self.loss
+            return kernels.OWN, 0.0, compile_loss(self.loss)
         return _LOSSES[self.loss], float(number), None
 
     def _out_activation(self):

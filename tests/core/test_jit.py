@@ -94,11 +94,12 @@ def test_options_reach_numba(options, monkeypatch):
 
 WARM_UP = """
 import skmohn
+from skmohn.blm import _kernels as network_kernels
 from skmohn.mohn import _kernels, _learning_kernels
 
 kernels = {
     name: kernel
-    for module in (_kernels, _learning_kernels)
+    for module in (_kernels, _learning_kernels, network_kernels)
     for name, kernel in vars(module).items()
     if hasattr(kernel, "signatures")
 }
@@ -122,6 +123,8 @@ ENTRIES = [
     "evaluate",
     "lasso_descent",
     "delta_epoch",
+    "refresh",
+    "run",
 ]
 
 
