@@ -1,6 +1,5 @@
 """What the classifier and the regressor share: from samples to a trained network."""
 
-import json
 import warnings
 from numbers import Integral, Real
 
@@ -22,14 +21,13 @@ from sklearn.utils.validation import (
 
 from skmohn._core._fitting import FitLoop
 from skmohn._core._validation import require_memory
-from skmohn.blm import _codec
 from skmohn.blm._network import ACTIVATIONS, Layout, Problem, forward
 from skmohn.blm._search import SearchControl
+from skmohn.blm._storage import network_attributes, read_network, write_network
 from skmohn.blm._training import MOVES_PER_EPOCH, Plan, train
 
 # Moves tried per weight when max_flips is "auto".
 _AUTO_FLIPS = 500
-_MAGIC = b"BLM1"
 
 
 def _positive(kind):
@@ -72,6 +70,11 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
         "n_jobs": [Integral, None],
     }
 
+    # Whether StandardScaler scales the targets, and the built-in loss whose outputs are
+    # as raw as those of a loss that the user has written.
+    _scales_targets = False
+    _raw_loss = "hinge"
+
     # ------------------------------------------------------------------- fitting
 
     @with_callbacks
@@ -103,7 +106,16 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
         if not go_on:
             self._learn_scales(X, targets, weights)
         plan = self._plan(X, targets, weights, validation, epochs)
-        return self._search(plan, given, go_on)
+        self._search(plan, given, go_on)
+        # An epoch of partial_fit need not be the last one.
+        if epochs is None and _was_cut_short(self.stopping_reason_, self.loss_curve_):
+            warnings.warn(
+                f"the loss was still falling after max_flips={plan.max_flips} moves: "
+                "raise max_flips",
+                ConvergenceWarning,
+                stacklevel=6,
+            )
+        return self
 
     def _fit_epoch(self, X, y, sample_weight):
         """Train for one epoch, whatever `max_flips` is."""
@@ -113,6 +125,8 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
     def _search(self, plan, given, go_on):
         random_state = check_random_state(self.random_state)
         seeds = random_state.randint(2**31, size=self.n_restarts)
+        if go_on:
+            self._check_same_network(plan.problem.layout)
         codes = [self.codes_] if go_on else []
         starts = codes + [None] * (self.n_restarts - len(codes))
         runs = [
@@ -135,33 +149,15 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
         self.history_ = loop.history
         self.n_iter_ = len(runs[0].records) - 1
         self.stopping_reason_ = runs[0].reason
-        if runs[0].reason == "max_flips" and _still_falls(self.loss_curve_):
-            warnings.warn(
-                f"the loss was still falling after max_flips={plan.max_flips} moves: "
-                "raise max_flips",
-                ConvergenceWarning,
-                stacklevel=7,
-            )
-        return self
 
     def _fitted(self, runs, plan):
         """Fitted attributes, given the runs from the best on."""
-        layout, step = plan.problem.layout, plan.step
         members = [run.best_codes for run in runs[: self.ensemble]]
-        coefs, intercepts = layout.split(members[0] * step)
-        packed = -(-layout.n_weights * self.n_bits // 8)
         return {
-            "codes_": members[0],
-            "coefs_": coefs,
-            "intercepts_": intercepts,
-            "members_": [layout.split(codes * step) for codes in members],
-            "weight_bits_": _codec.gray_bits(members[0], self.n_bits),
-            "nbytes_": packed,
+            **network_attributes(members, plan.problem.layout, self.n_bits, plan.step),
             "n_movable_bits_": int(runs[0].search.bits[0]),
             "loss_": float(runs[0].best_loss),
             "loss_curve_": [record["loss"] for record in runs[0].records],
-            "n_layers_": len(layout.sizes),
-            "n_outputs_": layout.sizes[-1],
             "out_activation_": self._out_activation(),
         }
 
@@ -178,8 +174,8 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
                 loss,
                 number,
                 own,
-                self._scale_inputs(part[0]).astype(np.float32),
-                self._scale_targets(part[1]).astype(np.float32),
+                _single(self._scale_inputs(part[0]), "X"),
+                _single(self._scale_targets(part[1]), "y"),
                 part[2].astype(np.float32),
                 alpha,
             )
@@ -239,15 +235,29 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
             )
 
     def _hidden_sizes(self):
-        sizes = np.atleast_1d(self.hidden_layer_sizes)
-        if sizes.ndim != 1 or (
-            sizes.size and (sizes.dtype.kind not in "iu" or sizes.min() < 1)
+        sizes = self.hidden_layer_sizes
+        sizes = (sizes,) if isinstance(sizes, Integral) else tuple(sizes)
+        if any(
+            isinstance(size, bool) or not isinstance(size, Integral) or size < 1
+            for size in sizes
         ):
             raise ValueError(
                 "hidden_layer_sizes must be whole numbers of units, at least 1 each, "
                 f"got {self.hidden_layer_sizes!r}"
             )
         return tuple(int(size) for size in sizes)
+
+    def _check_same_network(self, layout):
+        """Going on from other weights makes sense for the same network alone."""
+        for name, is_same in (
+            ("hidden_layer_sizes", layout.n_weights == len(self.codes_)),
+            ("n_bits", self.weight_bits_.shape[1] == self.n_bits),
+        ):
+            if not is_same:
+                raise ValueError(
+                    f"{name} has changed since the fit that warm_start or partial_fit "
+                    "goes on from: keep it, or fit anew"
+                )
 
     def _read_table(self, X, **options):
         options = {"dtype": np.float64, "accept_sparse": "csr", **options}
@@ -315,29 +325,11 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
         -------
         bytes
             A header (what is needed to predict: sizes, activations, scales, classes)
-            and then the Gray codes of the weights, `nbytes_` bytes.
+            and then the Gray codes of the weights, `nbytes_` bytes. Of a loss that you
+            have written nothing is kept.
         """
         check_is_fitted(self)
-        header = {
-            "class": type(self).__name__,
-            "sizes": [self.n_features_in_, *self._hidden_sizes(), self.n_outputs_],
-            "params": {
-                "activation": self.activation,
-                "n_bits": int(self.n_bits),
-                "w_max": self._w_max(),
-                **({} if callable(self.loss) else {"loss": self.loss}),
-            },
-            "scalers": [
-                None
-                if scaler is None
-                else [scaler.mean_.tolist(), scaler.scale_.tolist()]
-                for scaler in (self.input_scaler_, self.target_scaler_)
-            ],
-            **self._header(),
-        }
-        text = json.dumps(header).encode()
-        size = len(text).to_bytes(4, "little")
-        return _MAGIC + size + text + _codec.pack(self.codes_, self.n_bits)
+        return write_network(self)
 
     @classmethod
     def from_packed(cls, packed):
@@ -358,52 +350,7 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
         ValueError
             When the bytes are not those of such an estimator.
         """
-        if packed[:4] != _MAGIC:
-            raise ValueError("packed does not begin like a packed network")
-        end = 8 + int.from_bytes(packed[4:8], "little")
-        header = json.loads(packed[8:end])
-        if header["class"] != cls.__name__:
-            raise ValueError(f"packed holds a {header['class']}, not a {cls.__name__}")
-        sizes = tuple(header["sizes"])
-        model = cls(hidden_layer_sizes=sizes[1:-1], **header["params"])
-        layout = Layout(sizes)
-        model.codes_ = _codec.unpack(packed[end:], layout.n_weights, model.n_bits)
-        step = _codec.grid_step(model.n_bits, model._w_max())
-        model.coefs_, model.intercepts_ = layout.split(model.codes_ * step)
-        model.members_ = [(model.coefs_, model.intercepts_)]
-        model.input_scaler_, model.target_scaler_ = map(_scaler, header["scalers"])
-        model.n_features_in_, model.n_outputs_ = sizes[0], sizes[-1]
-        model.n_layers_ = len(sizes)
-        model._read_header(header)
-        model.out_activation_ = model._out_activation()
-        return model
-
-    def _to_mlp(self, mlp):
-        """Fill scikit-learn's network with equal weights, scales folded in."""
-        check_is_fitted(self)
-        if self.activation == "step":
-            raise ValueError('scikit-learn\'s networks have no activation="step"')
-        if len(self.members_) > 1:
-            raise ValueError(
-                f"the model averages {len(self.members_)} networks and an MLP is one: "
-                "fit with ensemble=1"
-            )
-        coefs = [coef.copy() for coef in self.coefs_]
-        intercepts = [intercept.copy() for intercept in self.intercepts_]
-        if self.input_scaler_ is not None:
-            coefs[0] /= self.input_scaler_.scale_[:, None]
-            intercepts[0] -= self.input_scaler_.mean_ @ coefs[0]
-        if self.target_scaler_ is not None:
-            coefs[-1] *= self.target_scaler_.scale_
-            intercepts[-1] *= self.target_scaler_.scale_
-            intercepts[-1] += self.target_scaler_.mean_
-        mlp.coefs_, mlp.intercepts_ = coefs, intercepts
-        mlp.n_features_in_, mlp.n_outputs_ = self.n_features_in_, self.n_outputs_
-        mlp.n_layers_, mlp.out_activation_ = self.n_layers_, self.out_activation_
-        mlp.loss_, mlp.n_iter_ = self.loss_, self.n_iter_
-        if hasattr(self, "feature_names_in_"):
-            mlp.feature_names_in_ = self.feature_names_in_
-        return mlp
+        return read_network(cls, packed)
 
     def __sklearn_tags__(self):
         """Say what the estimator can take."""
@@ -412,13 +359,14 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
         return tags
 
 
-def _scaler(stored):
-    if stored is None:
-        return None
-    scaler = StandardScaler()
-    scaler.mean_, scaler.scale_ = map(np.array, stored)
-    scaler.var_, scaler.n_features_in_ = scaler.scale_**2, len(scaler.mean_)
-    return scaler
+def _single(table, name):
+    """Convert to single precision, in which networks are trained."""
+    if np.abs(table).max(initial=0.0) > np.finfo(np.float32).max:
+        raise ValueError(
+            f"{name} has values too large for float32: standardize=True brings them "
+            "into range"
+        )
+    return table.astype(np.float32)
 
 
 def _merge_rows(X, targets, weights):
@@ -434,6 +382,6 @@ def _merge_rows(X, targets, weights):
     return table[:, : X.shape[1]], table[:, X.shape[1] :], weights
 
 
-def _still_falls(curve):
-    """Whether the last tenth of the epochs lowered the loss by a hundredth."""
-    return curve[-1] < 0.99 * curve[-max(len(curve) // 10, 2)]
+def _was_cut_short(reason, curve):
+    """Whether the last tenth of all epochs still lowered the loss by a hundredth."""
+    return reason == "max_flips" and curve[-1] < 0.99 * curve[-max(len(curve) // 10, 2)]

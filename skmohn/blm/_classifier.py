@@ -14,6 +14,7 @@ from skmohn.blm import _kernels as kernels
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._labels import Labels
 from skmohn.blm._network import compile_loss
+from skmohn.blm._storage import fill_mlp
 
 _LOSSES = {
     "squared": kernels.LOGISTIC_SQUARED,
@@ -224,7 +225,6 @@ class BLMClassifier(ClassifierMixin, BaseBLM):
         "loss": [StrOptions(set(_LOSSES)), callable],
         "class_weight": [StrOptions({"balanced"}), dict, list, None],
     }
-    _scales_targets = False
 
     def __init__(
         self,
@@ -403,7 +403,7 @@ class BLMClassifier(ClassifierMixin, BaseBLM):
                 "those of an MLPClassifier are"
             )
         mlp = MLPClassifier(self._hidden_sizes(), self.activation)
-        self._to_mlp(mlp)
+        fill_mlp(self, mlp)
         mlp.classes_ = self.classes_
         mlp._label_binarizer = LabelBinarizer().fit(self._labels.examples())
         return mlp

@@ -100,7 +100,7 @@ def compile_loss(loss):
         loss = numba.njit(loss)
     try:
         value = float(loss(1.0, 0.5))
-    except (numba.core.errors.NumbaError, TypeError) as error:
+    except (numba.core.errors.NumbaError, TypeError, ValueError) as error:
         raise ValueError(
             "loss must be a function of two floats, a target and an output, that "
             f"returns a float and that numba can compile: {error}"

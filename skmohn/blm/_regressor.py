@@ -11,6 +11,7 @@ from skmohn._core._fitting import all_or_nothing
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._network import compile_loss
+from skmohn.blm._storage import fill_mlp
 
 _LOSSES = {
     "squared": kernels.SQUARED,
@@ -218,6 +219,7 @@ class BLMRegressor(MultiOutputMixin, RegressorMixin, BaseBLM):
         "epsilon": [Interval(Real, 0, None, closed="neither")],
     }
     _scales_targets = True
+    _raw_loss = "squared"
 
     def __init__(
         self,
@@ -373,13 +375,14 @@ class BLMRegressor(MultiOutputMixin, RegressorMixin, BaseBLM):
         mlp = MLPRegressor(
             hidden_layer_sizes=self._hidden_sizes(), activation=self.activation
         )
-        return self._to_mlp(mlp)
+        return fill_mlp(self, mlp)
 
     def _read_samples(self, X, y, learn):
         X, y = self._read_table(X, y=y, multi_output=True, y_numeric=True, reset=learn)
         y = np.asarray(y, dtype=np.float64)
         if learn:
             self._one_dimensional = y.ndim == 1
+            self.n_outputs_ = 1 if y.ndim == 1 else y.shape[1]
         targets = y.reshape(len(y), -1)
         if not learn and targets.shape[1] != self.n_outputs_:
             raise ValueError(

@@ -158,15 +158,18 @@ def _ask_gray(search):
 
 
 @jit
-def _clip(code, n_bits):
-    top = (1 << (n_bits - 1)) - 1
-    return min(max(code, -top - 1), top)
-
-
-@jit
 def _unit(search):
     """Smallest step that the movable bits allow."""
     return 1 << (search.n_bits - search.bits[0])
+
+
+@jit
+def _reach(search, weight, step):
+    """Code after a step, or as near to it as the range and the frozen bits allow."""
+    code, unit, top = search.codes[weight], _unit(search), 1 << (search.n_bits - 1)
+    if step > 0:
+        return code + min(step, (top - 1 - code) // unit * unit)
+    return code - min(-step, (code + top) // unit * unit)
 
 
 @jit
@@ -227,7 +230,7 @@ def _ask_adaptive(search):
             return _question(search, VERTEX, weight, search.asked[2])
         if kind != NEXT:
             step = search.steps[weight] if kind == FORTH else -search.steps[weight]
-            code = _clip(search.codes[weight] + step, search.n_bits)
+            code = _reach(search, weight, step)
             if code != search.codes[weight]:
                 return _question(search, kind, weight, code)
             # The end of the range: turn round, or give up on this weight for now.
@@ -262,8 +265,9 @@ def _succeed(search, loss):
     search.mean_tried[0] += (1.0 - search.decay) * search.tried[0]
     search.tried[0] = 0
     if kind in (FORTH, BACK):
-        step = 2 * search.steps[weight] if kind == FORTH else -2 * search.steps[weight]
-        search.steps[weight] = _clip(step, search.n_bits)
+        widest = 1 << (search.n_bits - 1)
+        size = min(2 * abs(search.steps[weight]), widest)
+        search.steps[weight] = size if gone > 0 else -size
         search.asked[0] = FORTH
         search.flags[2] = search.flags[3] = True
     elif kind == VERTEX:
@@ -293,9 +297,10 @@ def _fail(search, loss):
     elif kind == BACK:
         bend = loss + search.loss[1] - 2.0 * search.loss[0]
         step, unit = search.steps[weight], _unit(search)
+        whole = _reach(search, weight, step) - _reach(search, weight, -step) == 2 * step
         search.asked[0] = VERTEX
         search.asked[2] = search.codes[weight]
-        if 0.0 < bend < np.inf:
+        if whole and 0.0 < bend < np.inf:
             jump = 0.5 * step * (loss - search.loss[1]) / bend
             search.asked[2] += np.int64(np.rint(jump / unit)) * unit
         if search.asked[2] == search.codes[weight]:

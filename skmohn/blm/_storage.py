@@ -1,0 +1,130 @@
+"""A trained network in other forms: attributes, bytes, scikit-learn's MLP."""
+
+import json
+
+import numpy as np
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from skmohn.blm import _codec
+from skmohn.blm._network import Layout
+
+_MAGIC = b"BLM1"
+
+
+def network_attributes(members, layout, n_bits, step):
+    """Fitted attributes that follow from the codes alone.
+
+    Parameters
+    ----------
+    members : list of ndarrays of shape (n_weights,), int
+        Codes of the networks that predict together, the best first.
+    layout : Layout
+    n_bits : int
+    step : float
+        Weight that one unit of a code stands for.
+
+    Returns
+    -------
+    attributes : dict
+    """
+    networks = [layout.split(codes * step) for codes in members]
+    return {
+        "codes_": members[0],
+        "coefs_": networks[0][0],
+        "intercepts_": networks[0][1],
+        "members_": networks,
+        "weight_bits_": _codec.gray_bits(members[0], n_bits),
+        "nbytes_": -(-layout.n_weights * n_bits // 8),
+        "n_layers_": len(layout.sizes),
+        "n_outputs_": layout.sizes[-1],
+    }
+
+
+def write_network(model):
+    """Bytes of a fitted network: magic, length of the header, header, Gray codes."""
+    header = {
+        "class": type(model).__name__,
+        "sizes": [len(model.coefs_[0]), *(coef.shape[1] for coef in model.coefs_)],
+        "params": {
+            "activation": model.activation,
+            "n_bits": int(model.n_bits),
+            "w_max": model._w_max(),
+            "loss": model._raw_loss if callable(model.loss) else model.loss,
+        },
+        "scalers": [
+            None if scaler is None else [scaler.mean_.tolist(), scaler.scale_.tolist()]
+            for scaler in (model.input_scaler_, model.target_scaler_)
+        ],
+        **model._header(),
+    }
+    text = json.dumps(header).encode()
+    size = len(text).to_bytes(4, "little")
+    return _MAGIC + size + text + _codec.pack(model.codes_, model.n_bits)
+
+
+def read_network(cls, packed):
+    """Fitted network from what :func:`write_network` has written."""
+    end = 8 + int.from_bytes(packed[4:8], "little")
+    if packed[:4] != _MAGIC or len(packed) < end:
+        raise ValueError("packed is not what to_packed has written, or only a part")
+    header = json.loads(packed[8:end])
+    if header["class"] != cls.__name__:
+        raise ValueError(f"packed holds a {header['class']}, not a {cls.__name__}")
+    layout = Layout(tuple(header["sizes"]))
+    model = cls(hidden_layer_sizes=layout.sizes[1:-1], **header["params"])
+    if 8 * (len(packed) - end) < layout.n_weights * model.n_bits:
+        raise ValueError("packed ends before the last weight")
+    codes = _codec.unpack(packed[end:], layout.n_weights, model.n_bits)
+    step = _codec.grid_step(model.n_bits, model._w_max())
+    attributes = network_attributes([codes], layout, model.n_bits, step)
+    for name, value in attributes.items():
+        setattr(model, name, value)
+    model.input_scaler_, model.target_scaler_ = map(_scaler, header["scalers"])
+    model.n_features_in_, model.n_movable_bits_ = layout.sizes[0], model.n_bits
+    model._read_header(header)
+    model.out_activation_ = model._out_activation()
+    return model
+
+
+def _scaler(stored):
+    if stored is None:
+        return None
+    scaler = StandardScaler()
+    scaler.mean_, scaler.scale_ = map(np.array, stored)
+    scaler.var_, scaler.n_features_in_ = scaler.scale_**2, len(scaler.mean_)
+    return scaler
+
+
+def fill_mlp(model, mlp):
+    """Give scikit-learn's network equal weights, with the scales folded in."""
+    check_is_fitted(model)
+    if model.activation == "step":
+        raise ValueError('scikit-learn\'s networks have no activation="step"')
+    if len(model.members_) > 1:
+        raise ValueError(
+            f"the model averages {len(model.members_)} networks and an MLP is one: fit "
+            "with ensemble=1"
+        )
+    coefs = [coef.copy() for coef in model.coefs_]
+    intercepts = [intercept.copy() for intercept in model.intercepts_]
+    if model.input_scaler_ is not None:
+        coefs[0] /= model.input_scaler_.scale_[:, None]
+        intercepts[0] -= model.input_scaler_.mean_ @ coefs[0]
+    if model.target_scaler_ is not None:
+        coefs[-1] *= model.target_scaler_.scale_
+        intercepts[-1] *= model.target_scaler_.scale_
+        intercepts[-1] += model.target_scaler_.mean_
+    mlp.coefs_, mlp.intercepts_ = coefs, intercepts
+    for name in (
+        "n_features_in_",
+        "feature_names_in_",
+        "n_outputs_",
+        "n_layers_",
+        "out_activation_",
+        "loss_",
+        "n_iter_",
+    ):
+        if hasattr(model, name):
+            setattr(mlp, name, getattr(model, name))
+    return mlp

@@ -1,0 +1,394 @@
+"""What cannot work is refused, or done as well as it can be, in clear words."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from skmohn import BLMClassifier, BLMRegressor
+from skmohn.blm._training import Plan
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 4))
+Y = X[:, 0] + X[:, 1] ** 2
+LABELS = np.where(X[:, 0] > 0, "yes", "no")
+QUICK = {"hidden_layer_sizes": (2,), "max_flips": 200, "random_state": 0}
+TARGETS = {BLMRegressor: Y, BLMClassifier: LABELS}
+
+
+@pytest.fixture(params=[BLMRegressor, BLMClassifier])
+def network(request):
+    """One of the two classes."""
+    return request.param
+
+
+def replaced(values, index, value):
+    values = np.array(values, dtype=float)
+    values[index] = value
+    return values
+
+
+def refused(
+    network, *args, match, error=ValueError, call="fit", fit=None, **parameters
+):
+    """Check that neither an unfitted nor a fitted estimator is changed by a refusal."""
+    more = fit or {}
+    model = network(**{**QUICK, **parameters})
+    before = dict(vars(model))
+    with pytest.raises(error, match=match):
+        getattr(model, call)(*args, **more)
+    assert vars(model) == before
+    model = network(**QUICK).fit(X, TARGETS[network])
+    expected, old = model.predict(X), dict(vars(model))
+    model.set_params(**parameters)
+    with pytest.raises(error, match=match):
+        model.fit(*args, **more)
+    model.set_params(**network(**QUICK).get_params())
+    assert all(vars(model)[name] is old[name] for name in old if name.endswith("_"))
+    assert vars(model).keys() == old.keys()
+    assert_array_equal(model.predict(X), expected)
+
+
+# ------------------------------------------------------------------------- the data
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_input_that_is_not_finite(network, value):
+    word = "NaN" if np.isnan(value) else "infinity"
+    bad = replaced(X, (3, 1), value)
+    refused(network, bad, TARGETS[network], match=f"Input X contains {word}")
+    model = network(**QUICK).fit(X, TARGETS[network])
+    with pytest.raises(ValueError, match=f"Input X contains {word}"):
+        model.predict(bad)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_target_that_is_not_finite(network, value):
+    word = "NaN" if np.isnan(value) else "infinity"
+    bad = replaced(Y > 0, 3, value)
+    refused(network, X, bad, match=f"Input y contains {word}")
+
+
+def test_no_sample_no_column_no_target(network):
+    y = TARGETS[network]
+    refused(network, X[:0], y[:0], match=r"0 sample\(s\)")
+    refused(network, X[:, :0], y, match=r"0 feature\(s\)")
+    refused(network, X, None, match="requires y to be passed")
+    refused(network, X, y[:-1], match="inconsistent numbers of samples")
+    refused(network, X[0], y, match="Expected 2D array")
+
+
+def test_one_class(network):
+    if network is BLMClassifier:
+        refused(network, X, np.full(60, "yes"), match="one class only, .?yes")
+    else:
+        found = network(**QUICK).fit(X, np.ones(60)).predict(X)
+        assert_allclose(found, 1, atol=0.2)
+
+
+def test_target_that_is_no_class():
+    refused(BLMClassifier, X, Y, match="Unknown label type: continuous")
+
+
+def test_words_as_numbers():
+    refused(BLMRegressor, X, LABELS, match="could not convert string to float")
+
+
+@pytest.mark.parametrize("value", [0.0, -7.0, 1e6])
+@pytest.mark.parametrize("standardize", [True, False])
+def test_constant_target(value, standardize):
+    model = BLMRegressor((2,), w_max=8, n_bits=16, random_state=0, alpha=0)
+    model.set_params(standardize=standardize).fit(X, np.full(60, value))
+    if standardize:
+        assert_allclose(model.predict(X), value, atol=0.05)
+    assert np.isfinite(model.predict(X)).all()
+
+
+def test_columns_that_are_constant(network):
+    y = TARGETS[network]
+    model = network(**QUICK).fit(np.full_like(X, 3.0), y)
+    assert len(np.unique(model.predict(np.full_like(X, 3.0)))) == 1
+
+
+@pytest.mark.parametrize("n_samples", [1, 2, 3])
+def test_very_few_samples(n_samples):
+    model = BLMRegressor(**QUICK).fit(X[:n_samples], Y[:n_samples])
+    assert np.isfinite(model.predict(X)).all()
+    if n_samples > 1:
+        labels = ["a", "b", "b"][:n_samples]
+        found = BLMClassifier(**QUICK).fit(X[:n_samples], labels).predict(X)
+        assert set(found) <= {"a", "b"}
+
+
+def test_one_sample_of_a_classifier():
+    refused(BLMClassifier, X[:1], LABELS[:1], match="one class only")
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
+def test_numbers_of_any_size(scale):
+    model = BLMRegressor(**{**QUICK, "max_flips": 2000}).fit(X * scale, Y * scale)
+    assert model.score(X * scale, Y * scale) > 0.1
+
+
+def test_numbers_beyond_single_precision():
+    refused(
+        BLMRegressor, X * 1e200, Y, match="float32|large|infinit", standardize=False
+    )
+
+
+# -------------------------------------------------------------------- the parameters
+
+RANGES = [
+    ("n_bits", 1), ("n_bits", 25), ("n_bits", 8.0), ("w_max", 0), ("w_max", -1.0),
+    ("w_max", "big"), ("w_init", 0), ("init", "zeros"), ("activation", "sin"),
+    ("loss", "log"), ("search", "random"), ("neighborhood", "all"),
+    ("telescopic", "yes"), ("phi", 1.5), ("eta", 1.0), ("freeze", "none"),
+    ("start_bits", 0), ("sparsity", 1.0), ("sparsity", -0.1), ("alpha", -1),
+    ("standardize", "yes"), ("n_restarts", 0), ("ensemble", 0), ("max_flips", 0),
+    ("max_flips", None), ("max_time", 0), ("tol", -1), ("n_iter_no_change", 0),
+    ("early_stopping", "yes"), ("validation_fraction", 1.0), ("warm_start", 2),
+    ("random_state", "seed"), ("n_jobs", 1.5), ("hidden_layer_sizes", 0),
+    ("hidden_layer_sizes", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("parameter", "value"), RANGES)
+def test_parameter_out_of_range(network, parameter, value):
+    words = f"The '{parameter}' parameter of {network.__name__} must be"
+    refused(network, X, TARGETS[network], match=words, **{parameter: value})
+
+
+@pytest.mark.parametrize(
+    ("network_class", "parameter", "value"),
+    [
+        (BLMRegressor, "quantile", 0.0),
+        (BLMRegressor, "quantile", 1.0),
+        (BLMRegressor, "epsilon", 0),
+        (BLMRegressor, "loss", "cross_entropy"),
+        (BLMClassifier, "loss", "pinball"),
+        (BLMClassifier, "class_weight", "even"),
+    ],
+)
+def test_parameter_of_one_of_them(network_class, parameter, value):
+    words = f"The '{parameter}' parameter of {network_class.__name__} must be"
+    y = TARGETS[network_class]
+    refused(network_class, X, y, match=words, **{parameter: value})
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [[0], (3, 0), [-1], [2.5], (3.0,), ["3"], [[3]], [None], [True], [[2], [2, 3]]],
+)
+def test_impossible_hidden_layers(network, sizes):
+    words = "hidden_layer_sizes"
+    refused(network, X, TARGETS[network], match=words, hidden_layer_sizes=sizes)
+
+
+def test_parameters_that_contradict_each_other(network):
+    y = TARGETS[network]
+    refused(
+        network, X, y, match='neighborhood="best".*search="gray"', neighborhood="best"
+    )
+    refused(network, X, y, match="ensemble=3.*n_restarts=2", ensemble=3, n_restarts=2)
+    refused(
+        network,
+        X,
+        y,
+        match="start_bits=9 is above n_bits=8",
+        start_bits=9,
+        n_bits=8,
+        telescopic="threshold",
+    )
+    # Nobody asks for the bits of a telescope that is not there.
+    network(**QUICK, start_bits=9, n_bits=8).fit(X, y)
+
+
+def no_function_of_two(output):
+    return output
+
+
+def words_for_numbers(target, output):
+    return "high" if output > target else "low"
+
+
+def beyond_the_compiler(target, output):
+    return {target: output}[target] + __import__("math").pi
+
+
+def never_a_number(target, output):
+    return np.nan * output
+
+
+@pytest.mark.parametrize(
+    "loss", [no_function_of_two, words_for_numbers, beyond_the_compiler, never_a_number]
+)
+def test_losses_that_do_not_work(network, loss):
+    refused(network, X, TARGETS[network], match="^loss must", loss=loss)
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        (np.zeros(60), "at least one non-zero|zero for every sample"),
+        (-np.ones(60), "[Nn]egative"),
+        (np.ones(59), "sample_weight.shape"),
+        (np.full(60, np.nan), "sample_weight contains NaN"),
+    ],
+)
+def test_impossible_weights(network, weights, words):
+    refused(network, X, TARGETS[network], weights, match=words)
+
+
+# ------------------------------------------------------------------- validation data
+
+
+def test_validation_samples_come_in_pairs(network):
+    y = TARGETS[network]
+    refused(network, X, y, fit={"X_val": X}, match="y_val is missing")
+    refused(network, X, y, fit={"y_val": y}, match="X_val is missing")
+
+
+def test_impossible_validation_samples(network):
+    y = TARGETS[network]
+    for X_val, y_val, words in (
+        (X[:, :3], y, "3 features.*expecting 4"),
+        (X, y[:-1], "inconsistent numbers of samples"),
+        (replaced(X, (0, 0), np.inf), y, "infinity"),
+    ):
+        refused(network, X, y, fit={"X_val": X_val, "y_val": y_val}, match=words)
+
+
+def test_validation_targets_of_another_kind():
+    refused(
+        BLMRegressor, X, Y, fit={"X_val": X, "y_val": np.column_stack([Y, Y])},
+        match="y has 2 outputs|y_val has 2 outputs",
+    )  # fmt: skip
+    refused(
+        BLMClassifier, X, LABELS, fit={"X_val": X[:1], "y_val": ["perhaps"]},
+        match="perhaps",
+    )  # fmt: skip
+
+
+def test_too_few_samples_to_hold_some_out(network):
+    y = TARGETS[network]
+    words = "early_stopping holds out validation_fraction=0.1"
+    refused(network, X[:5], y[:5], early_stopping=True, match=words)
+
+
+# -------------------------------------------------------------------------- going on
+
+
+def test_other_shapes_than_before(network):
+    y = TARGETS[network]
+    model = network(**QUICK, warm_start=True).fit(X, y)
+    before = dict(vars(model))
+    for call in (model.fit, model.partial_fit):
+        with pytest.raises(ValueError, match=r"X has 3 features.*expecting 4"):
+            call(X[:, :3], y)
+    assert all(vars(model)[name] is before[name] for name in before)
+
+
+def test_other_number_of_outputs_than_before():
+    model = BLMRegressor(**QUICK, warm_start=True).fit(X, Y)
+    for call in (model.fit, model.partial_fit):
+        with pytest.raises(ValueError, match="y has 2 outputs, and 1 were seen"):
+            call(X, np.column_stack([Y, Y]))
+    # Without warm_start a new fit begins anew.
+    model.set_params(warm_start=False).fit(X, np.column_stack([Y, Y]))
+    assert model.predict(X).shape == (60, 2)
+
+
+def test_other_labels_than_before():
+    model = BLMClassifier(**QUICK, warm_start=True).fit(X, LABELS)
+    for call in (model.fit, model.partial_fit):
+        with pytest.raises(ValueError, match=r"not announced: \['perhaps'\]"):
+            call(X[:2], ["yes", "perhaps"])
+        with pytest.raises(ValueError, match="same kind as in the first fit"):
+            call(X, np.ones((60, 2), dtype=int))
+    several = (X[:, :3] > 0).astype(int)
+    model = BLMClassifier(**QUICK, warm_start=True).fit(X, several)
+    with pytest.raises(ValueError, match="2 labels and 3 are expected"):
+        model.fit(X, several[:, :2])
+    with pytest.raises(ValueError, match="same kind as in the first fit"):
+        model.fit(X, several[:, 0])
+
+
+@pytest.mark.parametrize("changes", [{"hidden_layer_sizes": (5,)}, {"n_bits": 4}])
+def test_other_network_than_before(network, changes):
+    y = TARGETS[network]
+    model = network(**QUICK, warm_start=True).fit(X, y)
+    expected = model.codes_
+    model.set_params(**changes)
+    for call in (model.fit, model.partial_fit):
+        with pytest.raises(ValueError, match=next(iter(changes))):
+            call(X, y)
+    assert_array_equal(model.codes_, expected)
+
+
+# ------------------------------------------------------------------------ prediction
+
+
+def test_use_before_the_fit(network):
+    for use in ("predict", "to_packed", "to_mlp", "score"):
+        call = getattr(network(), use)
+        arguments = {"predict": [X], "score": [X, TARGETS[network]]}.get(use, [])
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            call(*arguments)
+
+
+def test_number_of_columns_at_predict(network):
+    model = network(**QUICK).fit(X, TARGETS[network])
+    for wrong in (X[:, :3], np.hstack([X, X])):
+        words = rf"X has {wrong.shape[1]} features.*expecting 4"
+        with pytest.raises(ValueError, match=words):
+            model.predict(wrong)
+
+
+# -------------------------------------------------------------------------- failures
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt, MemoryError])
+def test_fit_that_is_interrupted(network, failure, monkeypatch):
+    y, epochs = TARGETS[network], []
+    advance = Plan.advance
+
+    def interrupted(plan, run, *args):
+        epochs.append(run)
+        if len(epochs) == 2:
+            raise failure
+        return advance(plan, run, *args)
+
+    fresh = network(**{**QUICK, "max_flips": 5000}, tol=0)
+    model = clone(fresh).fit(X, y)
+    monkeypatch.setattr(Plan, "advance", interrupted)
+    before = dict(vars(fresh))
+    with pytest.raises(failure):
+        fresh.fit(X, y)
+    assert vars(fresh) == before
+    expected, before, codes = model.predict(X), dict(vars(model)), model.codes_.copy()
+    for call in (model.fit, model.set_params(warm_start=True).fit):
+        epochs.clear()
+        with pytest.raises(failure):
+            call(X * 2, y)
+        assert vars(model).keys() == before.keys()
+        assert model.codes_ is before["codes_"]
+        assert_array_equal(model.codes_, codes)
+        assert_array_equal(model.predict(X), expected)
+
+
+def test_sparse_table_that_is_too_large_when_dense(network):
+    huge = sparse.csr_array(([1.0], ([0], [0])), shape=(2_000_000, 4_000_000))
+    y = np.arange(2_000_000) % 2
+    tracemalloc.start()
+    try:
+        with pytest.raises(MemoryError, match=r"2000000 x 4000000.*select columns"):
+            network().fit(huge, y)
+        assert tracemalloc.get_traced_memory()[1] < 200e6
+    finally:
+        tracemalloc.stop()

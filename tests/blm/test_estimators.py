@@ -1,0 +1,857 @@
+"""The networks as their user sees them."""
+
+import pickle
+import warnings
+
+import numba
+import numpy as np
+import pandas as pd
+import pytest
+from joblib import parallel_config
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.callback import ScoringMonitor
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import (
+    hinge_loss,
+    log_loss,
+    mean_absolute_error,
+    mean_pinball_loss,
+    mean_squared_error,
+    zero_one_loss,
+)
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+
+from skmohn import BLMClassifier, BLMRegressor
+from skmohn.blm._codec import gray_bits, grid_step
+from skmohn.blm._training import MOVES_PER_EPOCH
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(3, 2, (90, 3))
+Y = np.tanh(X[:, 0] - 3) + 0.3 * X[:, 1] + 0.1 * RNG.normal(size=90) + 5
+Y2 = np.column_stack([Y, X[:, 2] ** 2])
+BINARY = np.where(X[:, 0] + X[:, 1] > 6, "yes", "no")
+CLASSES = np.array(["a", "b", "c"])[np.digitize(X[:, 0] - X[:, 1], [-1.5, 1.5])]
+LABELS = np.column_stack([X[:, 0] > 3, X[:, 1] > 3, X[:, 2] > 3]).astype(int)
+
+QUICK = {"hidden_layer_sizes": (3,), "max_flips": 1500, "random_state": 0}
+TASKS = {
+    "one": (BLMRegressor, Y),
+    "two": (BLMRegressor, Y2),
+    "binary": (BLMClassifier, BINARY),
+    "classes": (BLMClassifier, CLASSES),
+    "labels": (BLMClassifier, LABELS),
+}
+EVERY_LOSS = [
+    *(
+        (task, loss)
+        for task in ("one", "two")
+        for loss in ("squared", "absolute", "huber", "pinball")
+    ),
+    *(
+        (task, loss)
+        for task in ("binary", "classes", "labels")
+        for loss in ("cross_entropy", "squared", "hinge", "zero_one")
+    ),
+]
+
+
+def make(task, **parameters):
+    """An unfitted network for a task and the task's targets."""
+    estimator, y = TASKS[task]
+    return estimator(**{**QUICK, **parameters}), y
+
+
+def fitted(task, **parameters):
+    model, y = make(task, **parameters)
+    return model.fit(X, y)
+
+
+def assert_same_network(first, second):
+    assert_array_equal(first.codes_, second.codes_)
+    assert first.loss_ == second.loss_
+    for one, other in zip(first.coefs_, second.coefs_, strict=True):
+        assert_array_equal(one, other)
+    assert_array_equal(first.predict(X), second.predict(X))
+
+
+# Compiled once for all tests; a function that is not compiled yet will do as well.
+@numba.njit
+def own_squared(target, output):
+    return 0.5 * (target - output) ** 2
+
+
+@numba.njit
+def own_hinge(target, output):
+    return max(0.0, 1.0 - (2.0 * target - 1.0) * output)
+
+
+# --------------------------------------------------------------- what is predicted
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("standardize", [False, True])
+@pytest.mark.parametrize("activation", ["tanh", "relu", "logistic", "identity"])
+def test_predictions_are_those_of_the_equal_mlp(task, standardize, activation):
+    model = fitted(task, standardize=standardize, activation=activation)
+    mlp = model.to_mlp()
+    found, expected = model.predict(X), mlp.predict(X)
+    assert found.shape == TASKS[task][1].shape
+    if isinstance(model, BLMRegressor):
+        assert_allclose(found, expected, rtol=1e-9)
+    else:
+        assert_array_equal(found, expected)
+        assert_allclose(model.predict_proba(X), mlp.predict_proba(X), atol=1e-12)
+        assert_array_equal(mlp.classes_, model.classes_)
+    assert mlp.hidden_layer_sizes == (3,)
+    assert mlp.score(X, TASKS[task][1]) == pytest.approx(model.score(X, TASKS[task][1]))
+
+
+@pytest.mark.parametrize("hidden", [(), 4, [2], np.array([2, 3])])
+def test_ways_to_write_the_hidden_layers(hidden):
+    sizes = tuple(np.atleast_1d(hidden).astype(int))
+    model = fitted("two", hidden_layer_sizes=hidden)
+    shapes = [coef.shape for coef in model.coefs_]
+    assert shapes == list(zip((3, *sizes), (*sizes, 2), strict=True))
+    assert model.n_layers_ == len(sizes) + 2
+    assert model.n_outputs_ == 2
+    assert_allclose(model.predict(X), model.to_mlp().predict(X))
+
+
+def test_linear_model_without_penalty_is_least_squares():
+    model = BLMRegressor((), n_bits=20, alpha=0, tol=0, random_state=0).fit(X, Y)
+    design = np.column_stack([X, np.ones(len(X))])
+    expected = design @ np.linalg.lstsq(design, Y)[0]
+    assert_allclose(model.predict(X), expected, atol=0.02)
+
+
+@pytest.mark.parametrize("task", ["binary", "classes"])
+@pytest.mark.parametrize("loss", ["cross_entropy", "squared"])
+def test_probabilities_sum_to_one(task, loss):
+    model = fitted(task, loss=loss)
+    found = model.predict_proba(X)
+    assert found.shape == (90, len(model.classes_))
+    assert_allclose(found.sum(axis=1), 1)
+    assert found.min() >= 0
+    if task == "classes":
+        assert_array_equal(model.classes_[found.argmax(axis=1)], model.predict(X))
+
+
+def test_multilabel():
+    model = fitted("labels", max_flips=6000)
+    found = model.predict(X)
+    assert found.shape == LABELS.shape
+    assert set(np.unique(found)) == {0, 1}
+    assert model.score(X, LABELS) > 0.7
+    proba = model.predict_proba(X)
+    assert_array_equal(proba > 0.5, found)
+    assert_array_equal(model.classes_, [0, 1, 2])
+
+
+@pytest.mark.parametrize("loss", ["hinge", "zero_one", own_hinge])
+def test_no_probabilities_without_a_loss_for_them(loss):
+    model = BLMClassifier(loss=loss)
+    assert not hasattr(model, "predict_proba")
+    model.set_params(**QUICK).fit(X, BINARY)
+    with pytest.raises(ValueError, match="no probabilities"):
+        model.to_mlp()
+
+
+def test_what_an_mlp_cannot_be():
+    with pytest.raises(ValueError, match='no activation="step"'):
+        fitted("one", activation="step").to_mlp()
+    with pytest.raises(ValueError, match="averages 2 networks"):
+        fitted("one", n_restarts=2, ensemble=2).to_mlp()
+
+
+# --------------------------------------------------------------------------- losses
+
+
+def outputs_of(model, X):
+    """What leaves the network, before the activation of the outputs."""
+    hidden = X if model.input_scaler_ is None else model.input_scaler_.transform(X)
+    for k, (coef, intercept) in enumerate(
+        zip(model.coefs_, model.intercepts_, strict=True)
+    ):
+        hidden = hidden @ coef + intercept
+        if k < len(model.coefs_) - 1:
+            hidden = np.tanh(hidden)
+    return hidden
+
+
+def penalty_of(model, n_samples):
+    squares = sum((coef**2).sum() for coef in model.coefs_)
+    return model.alpha / 2 * squares / n_samples
+
+
+def indicators(model, y):
+    if y.ndim == 2:
+        return y
+    y = (y[:, None] == model.classes_).astype(int)
+    return y if y.shape[1] > 2 else y[:, 1:]
+
+
+def loss_at_the_weights(model, y, X=X):
+    """The loss by scikit-learn's metrics."""
+    t, penalty = outputs_of(model, X), penalty_of(model, len(X))
+    if isinstance(model, BLMRegressor):
+        y = y.reshape(len(y), -1)
+        if model.target_scaler_ is not None:
+            y = model.target_scaler_.transform(y)
+        size = np.abs(y - t)
+        return (
+            penalty
+            + {
+                "squared": mean_squared_error(y, t) / 2,
+                "absolute": mean_absolute_error(y, t),
+                "pinball": mean_pinball_loss(y, t, alpha=model.quantile),
+                "huber": np.where(
+                    size < model.epsilon,
+                    size**2 / 2,
+                    model.epsilon * (size - model.epsilon / 2),
+                ).mean(),
+            }[model.loss]
+        )
+    y = indicators(model, y)
+    each = range(y.shape[1])
+    if model.loss == "cross_entropy":
+        if model.out_activation_ == "softmax":
+            return penalty + log_loss(y, model.predict_proba(X))
+        return penalty + sum(log_loss(y[:, k], expit(t[:, k])) for k in each)
+    if model.loss == "squared":
+        return penalty + mean_squared_error(y, expit(t)) / 2
+    if model.loss == "hinge":
+        return penalty + np.mean([hinge_loss(y[:, k], t[:, k]) for k in each])
+    if len(each) == 1 or y.sum(axis=1).max() > 1:
+        return penalty + np.mean([zero_one_loss(y[:, k], t[:, k] > 0) for k in each])
+    return penalty + zero_one_loss(y.argmax(axis=1), t.argmax(axis=1))
+
+
+def loss_of_the_best_constant(task, loss):
+    """Loss of a network that may only change its bias."""
+    model, y = make(task, loss=loss, hidden_layer_sizes=(), alpha=0)
+    return model.fit(np.zeros((len(X), 1)), y).loss_
+
+
+@pytest.mark.parametrize(("task", "loss"), EVERY_LOSS)
+def test_loss_is_the_one_at_the_weights_and_below_that_of_a_constant(task, loss):
+    model, y = make(task, loss=loss, max_flips=4000, alpha=0.1)
+    if loss == "pinball":
+        model.set_params(quantile=0.7)
+    if loss == "zero_one":
+        # Far from any other class there is nothing to gain but smaller weights.
+        model.set_params(alpha=0, n_restarts=5)
+    model.fit(X, y)
+    assert model.loss_ == pytest.approx(loss_at_the_weights(model, y), rel=1e-4)
+    constant = loss_of_the_best_constant(task, loss)
+    assert model.loss_ < 0.8 * constant
+    assert model.loss_curve_[-1] == model.loss_
+    assert np.diff(model.loss_curve_).max() <= 1e-5 * constant
+
+
+@pytest.mark.parametrize("task", ["one", "two", "binary", "classes"])
+def test_loss_is_that_of_the_mlp_with_the_same_weights(task):
+    model, y = make(task, standardize=False)
+    model.fit(X, y)
+    mlp = model.to_mlp().set_params(alpha=model.alpha)
+    # One step of no length: what it reports is the loss at the weights it began with.
+    mlp.set_params(
+        solver="sgd", learning_rate_init=1e-300, max_iter=1, warm_start=True,
+        batch_size=len(X), shuffle=False, momentum=0,
+    )  # fmt: skip
+    mlp.t_, mlp.loss_curve_, mlp._no_improvement_count = 0, [], 0
+    mlp.best_loss_, mlp._random_state = np.inf, np.random.RandomState(0)
+    mlp.n_iter_ = 0
+    mlp.fit(X, y)
+    assert_allclose(mlp.loss_, model.loss_, rtol=1e-5)
+
+
+@pytest.mark.parametrize("task", ["one", "two"])
+def test_loss_that_the_user_writes(task):
+    own, built_in = (fitted(task, loss=loss) for loss in (own_squared, "squared"))
+    assert own.loss_curve_[0] == pytest.approx(built_in.loss_curve_[0], rel=1e-5)
+    y = TASKS[task][1]
+    own.set_params(loss="squared")
+    assert own.loss_ == pytest.approx(loss_at_the_weights(own, y), rel=1e-4)
+
+
+def test_loss_that_is_not_compiled():
+    model = fitted("one", loss=own_squared.py_func)
+    assert_same_network(model, fitted("one", loss=own_squared))
+
+
+@pytest.mark.parametrize("task", ["binary", "classes"])
+def test_loss_of_classes_that_the_user_writes(task):
+    own, built_in = (fitted(task, loss=loss) for loss in (own_hinge, "hinge"))
+    assert own.loss_curve_[0] == pytest.approx(built_in.loss_curve_[0], rel=1e-5)
+    assert own.score(X, TASKS[task][1]) > 0.8
+    assert own.out_activation_ == "identity"
+
+
+@pytest.mark.parametrize("quantile", [0.1, 0.5, 0.9])
+def test_quantiles_cover_their_share(quantile):
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1, 1, (600, 1))
+    y = 2 * X[:, 0] + rng.exponential(size=600)
+    model = BLMRegressor(
+        (), loss="pinball", quantile=quantile, alpha=0, random_state=0
+    ).fit(X, y)
+    assert np.mean(y < model.predict(X)) == pytest.approx(quantile, abs=0.03)
+
+
+def test_huber_and_absolute_forgive_what_squares_do_not():
+    y = 2 * X[:, 0]
+    y[::10] += 100
+    errors = {
+        loss: np.abs(fitted_line(loss, y).predict(X)[1::10] - 2 * X[1::10, 0]).mean()
+        for loss in ("squared", "huber", "absolute")
+    }
+    assert errors["absolute"] < errors["squared"] / 3
+    assert errors["huber"] < errors["squared"] / 1.5
+
+
+def fitted_line(loss, y):
+    model = BLMRegressor((), loss=loss, epsilon=0.1, alpha=0, random_state=0)
+    return model.fit(X, y)
+
+
+# -------------------------------------------------------------------------- weights
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_weights_of_samples_are_repetitions(task):
+    weights = np.random.default_rng(1).integers(0, 3, len(X))
+    model, y = make(task)
+    weighted = clone(model).fit(X, y, weights)
+    rows = np.repeat(np.arange(len(X)), weights)
+    repeated = clone(model).fit(X[rows], y[rows])
+    assert_same_network(weighted, repeated)
+    plain = clone(model).fit(X, y)
+    assert (plain.codes_ != weighted.codes_).any()
+
+
+def test_order_of_the_samples_does_not_matter():
+    model, y = make("one")
+    assert_same_network(clone(model).fit(X, y), clone(model).fit(X[::-1], y[::-1]))
+
+
+def test_class_weights_are_weights_of_samples():
+    shares = {"a": 1.0, "b": 3.0, "c": 0.5}
+    model, y = make("classes")
+    by_class = clone(model).set_params(class_weight=shares).fit(X, y)
+    by_sample = clone(model).fit(X, y, [shares[label] for label in y])
+    assert_same_network(by_class, by_sample)
+    both = clone(model).set_params(class_weight=shares).fit(X, y, np.full(len(y), 2.0))
+    assert_array_equal(both.classes_, by_class.classes_)
+    counts = dict(zip(*np.unique(y, return_counts=True), strict=True))
+    balanced = clone(model).set_params(class_weight="balanced").fit(X, y)
+    expected = clone(model).fit(X, y, [len(y) / (3 * counts[label]) for label in y])
+    assert_same_network(balanced, expected)
+
+
+# ------------------------------------------------------------------------- going on
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_warm_start_goes_on_from_the_codes(task):
+    model, y = make(task, warm_start=True, max_flips=300)
+    model.fit(X, y)
+    for _ in range(3):
+        codes, loss, scaler = model.codes_, model.loss_, model.input_scaler_
+        model.fit(X, y)
+        assert model.loss_curve_[0] == pytest.approx(loss, rel=1e-5)
+        assert model.loss_ <= loss
+        assert model.input_scaler_ is scaler
+    changed = model.set_params(max_flips=1, n_iter_no_change=1).fit(X, y).codes_
+    assert (changed != codes).sum() < len(codes)
+
+
+def test_warm_start_with_restarts_keeps_the_best():
+    model, y = make("one", warm_start=True, n_restarts=3)
+    first = model.fit(X, y).loss_
+    assert model.set_params(max_flips=10).fit(X, y).loss_ <= first
+
+
+def test_fit_without_warm_start_forgets():
+    model, y = make("one")
+    first = model.fit(X, y).codes_
+    assert_array_equal(model.fit(X, y).codes_, first)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_partial_fit_is_an_epoch_and_no_reason_to_warn(task):
+    model, y = make(task, max_flips=1)
+    more = {} if isinstance(model, BLMRegressor) else {"classes": np.unique(y)}
+    losses = []
+    for k in range(8):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model.partial_fit(X, y, **(more if k == 0 else {}))
+        losses.append(model.loss_)
+        assert model.n_iter_ == 1
+        assert model.history_[-1]["flips"] == MOVES_PER_EPOCH * len(model.codes_)
+    assert (np.diff(losses) <= 1e-6).all()
+    assert losses[-1] < losses[0]
+    assert_array_equal(np.shape(model.predict(X)), np.shape(y))
+
+
+def test_partial_fit_learns_the_scales_from_the_first_samples():
+    model, y = make("one")
+    model.partial_fit(X[:50], y[:50])
+    mean = model.input_scaler_.mean_
+    assert_allclose(mean, X[:50].mean(axis=0))
+    model.partial_fit(X[50:], y[50:], np.ones(40))
+    assert_array_equal(model.input_scaler_.mean_, mean)
+
+
+def test_partial_fit_needs_the_classes_at_first():
+    model, _ = make("classes")
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        model.partial_fit(X, CLASSES)
+    some = CLASSES != "c"
+    model.partial_fit(X[some], CLASSES[some], classes=["c", "b", "a"])
+    assert_array_equal(model.classes_, ["a", "b", "c"])
+    assert model.predict_proba(X).shape == (90, 3)
+    model.partial_fit(X, CLASSES)
+    with pytest.raises(ValueError, match=r"not announced: \['z'\]"):
+        model.partial_fit(X[:1], ["z"])
+
+
+def test_partial_fit_goes_on_after_fit():
+    model, y = make("binary", max_flips=300)
+    loss = model.fit(X, y).loss_
+    assert model.partial_fit(X, y).loss_ <= loss
+
+
+# ----------------------------------------------------------------------- validation
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_best_weights_are_those_of_the_validation_samples(task):
+    model, y = make(task, alpha=0, hidden_layer_sizes=(8,), n_iter_no_change=40)
+    model.set_params(max_flips=6000).fit(X[:20], y[:20], X_val=X[20:], y_val=y[20:])
+    curve = [record["validation_loss"] for record in model.history_]
+    assert model.loss_ <= min(curve)
+    assert model.loss_ == pytest.approx(
+        loss_at_the_weights(model, y[20:], X[20:]), 1e-3
+    )
+
+
+def test_training_loss_goes_on_falling_beyond_the_best_weights():
+    model, y = make("one", alpha=0, hidden_layer_sizes=(8,), n_iter_no_change=5)
+    model.set_params(max_flips=10**5).fit(X[:20], y[:20], X_val=X[20:], y_val=y[20:])
+    assert "no improvement" in model.stopping_reason_
+    assert loss_at_the_weights(model, y[:20], X[:20]) > model.loss_curve_[-1]
+
+
+def test_early_stopping_holds_samples_out():
+    model = fitted(
+        "one", early_stopping=True, validation_fraction=0.3, alpha=0, max_flips=10**5,
+        hidden_layer_sizes=(10,), n_iter_no_change=3,
+    )  # fmt: skip
+    curve = [record["validation_loss"] for record in model.history_]
+    assert model.loss_ <= min(curve)
+    assert "no improvement" in model.stopping_reason_
+    assert fitted("one").history_[0]["validation_loss"] is None
+
+
+# --------------------------------------------------------------- restarts, ensembles
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_ensemble_is_the_mean_of_the_best_runs(task):
+    alone = fitted(task, n_restarts=4)
+    model = fitted(task, n_restarts=4, ensemble=3)
+    assert len(model.members_) == 3
+    assert len(alone.members_) == 1
+    assert_array_equal(model.codes_, alone.codes_)
+    outputs = []
+    for coefs, intercepts in model.members_:
+        alone.members_ = [(coefs, intercepts)]
+        outputs.append(alone._outputs(X))
+    assert_allclose(model._outputs(X), np.mean(outputs, axis=0))
+    assert_array_equal(model.members_[0][0][0], model.coefs_[0])
+
+
+def test_best_run_is_the_best():
+    best, single = fitted("one", n_restarts=5), fitted("one")
+    # The first run of several is not the single one, yet the best is seldom worse.
+    assert best.loss_ <= single.loss_
+    losses = []
+    for coefs, intercepts in fitted("one", n_restarts=5, ensemble=5).members_:
+        best.coefs_, best.intercepts_ = coefs, intercepts
+        losses.append(loss_at_the_weights(best, Y))
+    assert losses == sorted(losses)
+    assert losses[0] == pytest.approx(best.loss_, rel=1e-4)
+
+
+@pytest.mark.parametrize("task", ["one", "classes"])
+def test_threads_equal_serial(task):
+    model, y = make(task, n_restarts=3, ensemble=2)
+    serial = clone(model).fit(X, y)
+    with parallel_config(backend="threading"):
+        threads = clone(model).set_params(n_jobs=2).fit(X, y)
+    assert_same_network(serial, threads)
+    assert serial.loss_curve_ == threads.loss_curve_
+
+
+# -------------------------------------------------------------------------- stopping
+
+
+@pytest.mark.parametrize("max_flips", [1, 7, 163, 1000])
+def test_max_flips_is_the_most(max_flips):
+    model = fitted("one", max_flips=max_flips, tol=0, hidden_layer_sizes=(6,))
+    assert model.history_[-1]["flips"] == max_flips
+    assert model.stopping_reason_ == "max_flips"
+
+
+def test_max_time_ends_a_long_fit():
+    model = fitted("one", max_time=1e-9, max_flips=10**9, tol=0)
+    assert model.stopping_reason_ == "max_time"
+    assert model.n_iter_ == 1
+    assert np.isfinite(model.predict(X)).all()
+
+
+@pytest.mark.parametrize("task", ["one", "binary"])
+def test_too_few_flips_are_told(task):
+    model, y = make(task, max_flips=200)
+    with pytest.warns(ConvergenceWarning, match="max_flips=200") as caught:
+        model.fit(X, y)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+
+
+def test_enough_flips_are_not_told():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = fitted("one", max_flips="auto")
+    assert "max_flips" not in model.stopping_reason_
+
+
+def test_local_minimum_is_the_end():
+    model = fitted("one", hidden_layer_sizes=(), n_bits=4, max_flips=10**6, tol=0)
+    assert model.stopping_reason_ == "local minimum: no move improves"
+    again = model.set_params(warm_start=True).fit(X, Y)
+    assert again.history_[-1]["accepted"] == 0
+
+
+def test_tolerance_and_patience():
+    lazy, keen = (fitted("one", tol=tol, max_flips=10**4) for tol in (0.5, 0.0))
+    assert lazy.n_iter_ < keen.n_iter_
+    assert "no improvement" in lazy.stopping_reason_
+
+
+# ------------------------------------------------------------------ what is recorded
+
+RECORD = {
+    "iteration", "loss", "rmse", "validation_loss", "bits", "explored", "flips",
+    "accepted", "seconds",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_history(task):
+    model = fitted(task)
+    assert model.n_iter_ == len(model.history_) == len(model.loss_curve_) - 1
+    losses = [record["loss"] for record in model.history_]
+    assert losses == model.loss_curve_[1:]
+    assert_allclose(np.maximum(np.diff(losses), 0), 0, atol=1e-6)
+    for number, record in enumerate(model.history_, start=1):
+        assert set(record) == RECORD
+        assert record["iteration"] == number
+        assert record["bits"] == 12
+        assert record["accepted"] <= record["flips"] <= 1500
+        if task in ("one", "two"):
+            assert record["rmse"] == pytest.approx(np.sqrt(2 * record["loss"]))
+        else:
+            assert record["rmse"] is None
+    assert len(model.history_.to_frame()) == model.n_iter_
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_scoring_monitor(task):
+    monitor = ScoringMonitor(scoring="r2" if task in ("one", "two") else "accuracy")
+    model, y = make(task)
+    model.set_callbacks(monitor).fit(X, y)
+    (rows,) = [log.data for log in monitor.get_logs(select="all")]
+    rows = [row for row in rows if row["task_name"] == "iteration"]
+    name = next(key for key in rows[-1] if key in ("r2", "accuracy"))
+    assert len(rows) == model.n_iter_ + 1
+    assert rows[-1][name] == pytest.approx(model.score(X, y))
+
+
+class Stop:
+    """A callback that has seen enough."""
+
+    def setup(self, estimator, context): ...
+
+    def teardown(self, estimator, context): ...
+
+    def on_fit_task_begin(self, estimator, context, **more): ...
+
+    def on_fit_task_end(self, estimator, context, **more):
+        return True
+
+
+def test_callback_that_stops():
+    model, y = make("one", max_flips=10**6, tol=0)
+    model.set_callbacks(Stop()).fit(X, y)
+    assert model.n_iter_ == 1
+    assert "callback" in model.stopping_reason_
+    assert model.predict(X).shape == y.shape
+
+
+# ------------------------------------------------------------------------ few bits
+
+
+@pytest.mark.parametrize("n_bits", [2, 3, 4, 12])
+@pytest.mark.parametrize("task", ["two", "classes"])
+def test_weights_lie_on_the_grid(task, n_bits):
+    model = fitted(task, n_bits=n_bits, w_max=1.5)
+    step = grid_step(n_bits, 1.5)
+    assert model.codes_.dtype == np.int32
+    assert model.codes_.min() >= -(2 ** (n_bits - 1))
+    assert model.codes_.max() <= 2 ** (n_bits - 1) - 1
+    flat = []
+    for coef, intercept in zip(model.coefs_, model.intercepts_, strict=True):
+        for k in range(len(intercept)):
+            flat += [intercept[k], *coef[:, k]]
+    assert_array_equal(flat, model.codes_ * step)
+    assert len(flat) == len(model.codes_)
+    assert_array_equal(model.weight_bits_, gray_bits(model.codes_, n_bits))
+    assert model.nbytes_ == -(-len(flat) * n_bits // 8)
+
+
+@pytest.mark.parametrize("search", ["adaptive", "gray"])
+@pytest.mark.parametrize("telescopic", [None, "local_minimum", "threshold"])
+@pytest.mark.parametrize("init", ["bounded", "uniform", "zero_low_bits"])
+def test_codes_stay_in_range(search, telescopic, init):
+    for seed in range(6):
+        model = fitted(
+            "labels", n_bits=5, w_max=1.0, search=search, init=init, alpha=0,
+            telescopic=telescopic, random_state=seed,
+        )  # fmt: skip
+        assert model.codes_.min() >= -16
+        assert model.codes_.max() <= 15
+
+
+def start_of(**parameters):
+    """The codes before the first move that could change them."""
+    model = BLMRegressor((40,), max_flips=1, random_state=0, alpha=1e9, **parameters)
+    X = np.random.default_rng(2).normal(size=(10, 5))
+    codes = model.set_params(search="gray").fit(X, X[:, 0]).codes_
+    assert len(codes) == 281
+    return codes
+
+
+def test_share_of_zeros_at_the_start():
+    for share in (0.25, 0.75):
+        zeros = np.count_nonzero(start_of(sparsity=share, init="uniform") == 0)
+        assert abs(zeros - round(share * 281)) <= 2
+    assert np.count_nonzero(start_of(init="uniform") == 0) <= 2
+
+
+def test_range_at_the_start():
+    step = grid_step(12, 6.0)
+    bounded = np.abs(start_of(w_init=0.5)) * step
+    assert 0.4 < np.sort(bounded)[-2] <= 0.5 + step
+    uniform = np.abs(start_of(init="uniform")) * step
+    assert 5.5 < np.sort(uniform)[-2] <= 6 + step
+    # Units with more than twenty inputs begin with less.
+    auto = np.abs(start_of()) * step
+    assert 0.65 < np.sort(auto[240:])[-2] <= np.sqrt(20 / 40) + step
+    assert 0.9 < np.sort(auto[:240])[-2] <= 1 + step
+
+
+def test_low_bits_at_the_start():
+    codes = start_of(init="zero_low_bits", start_bits=4, n_bits=10)
+    assert np.count_nonzero(codes % 2**6) <= 1
+    assert np.count_nonzero(codes) > 20
+
+
+@pytest.mark.parametrize("freeze", ["binary", "gray"])
+@pytest.mark.parametrize("search", ["adaptive", "gray"])
+@pytest.mark.parametrize("telescopic", ["local_minimum", "threshold"])
+def test_telescope_ends_with_all_bits_or_all_flips(telescopic, search, freeze):
+    model = fitted(
+        "one", telescopic=telescopic, search=search, freeze=freeze, n_bits=6,
+        max_flips=20_000, tol=0, n_iter_no_change=10**6,
+    )  # fmt: skip
+    bits = [record["bits"] for record in model.history_]
+    assert (np.diff(bits) >= 0).all()
+    assert bits[-1] == 6 or model.history_[-1]["flips"] == 20_000
+    assert bits[0] >= 2
+    assert model.score(X, Y) > 0.5
+
+
+def test_best_neighborhood_and_sparsity_learn():
+    assert fitted("one", search="gray", neighborhood="best").score(X, Y) > 0.3
+    assert fitted("one", sparsity=0.5, max_flips=5000).score(X, Y) > 0.7
+
+
+def test_w_max_of_few_bits():
+    model = fitted("one", n_bits=4)
+    step = 0.3 * 2 / 7
+    assert_allclose(model.coefs_[0] / step, np.rint(model.coefs_[0] / step), atol=1e-9)
+    assert_array_equal(fitted("one", w_max=0.6, n_bits=4).codes_, model.codes_)
+
+
+# ---------------------------------------------------------------------- repeatability
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_same_seed_same_network(task):
+    assert_same_network(fitted(task), fitted(task))
+    assert (fitted(task).codes_ != fitted(task, random_state=1).codes_).any()
+
+
+def test_numpys_global_random_state_is_left_alone():
+    np.random.seed(0)  # noqa: NPY002
+    expected = np.random.uniform(size=3)  # noqa: NPY002
+    np.random.seed(0)  # noqa: NPY002
+    fitted("one", early_stopping=True, n_restarts=2).predict(X)
+    assert_array_equal(np.random.uniform(size=3), expected)  # noqa: NPY002
+
+
+# --------------------------------------------------------------------------- storage
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("n_bits", [2, 5, 12, 24])
+@pytest.mark.parametrize("standardize", [True, False])
+def test_packed_network_comes_back(task, n_bits, standardize):
+    model = fitted(task, n_bits=n_bits, standardize=standardize)
+    packed = model.to_packed()
+    header = 8 + int.from_bytes(packed[4:8], "little")
+    assert len(packed) == header + model.nbytes_
+    back = type(model).from_packed(packed)
+    assert_array_equal(back.codes_, model.codes_)
+    assert_array_equal(back.predict(X), model.predict(X))
+    assert back.predict(X).dtype == model.predict(X).dtype
+    assert back.to_packed() == packed
+    if isinstance(model, BLMClassifier):
+        assert_array_equal(back.classes_, model.classes_)
+        assert_array_equal(back.predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize("hidden", [(), (4, 2)])
+@pytest.mark.parametrize("activation", ["step", "relu"])
+def test_packed_network_of_any_layers(hidden, activation):
+    model = fitted("two", hidden_layer_sizes=hidden, activation=activation)
+    back = BLMRegressor.from_packed(model.to_packed())
+    assert_array_equal(back.predict(X), model.predict(X))
+    assert back.hidden_layer_sizes == hidden
+
+
+@pytest.mark.parametrize(
+    "classes", [[1, 5, 7], [1.0, 2.0, 4.0], [False, True], ["ä", "\n"]]
+)
+def test_packed_classes(classes):
+    classes = np.array(classes)
+    y = classes[np.arange(len(X)) % len(classes)]
+    model = BLMClassifier(**QUICK).fit(X, y)
+    back = BLMClassifier.from_packed(model.to_packed())
+    assert_array_equal(back.predict(X), model.predict(X))
+    assert back.classes_.dtype == model.classes_.dtype
+
+
+@pytest.mark.parametrize("loss", ["hinge", "zero_one", own_hinge])
+def test_packed_classifier_without_probabilities(loss):
+    model = fitted("classes", loss=loss)
+    back = BLMClassifier.from_packed(model.to_packed())
+    assert_array_equal(back.predict(X), model.predict(X))
+    assert back.out_activation_ == "identity"
+    assert not hasattr(back, "predict_proba")
+
+
+def test_packed_network_can_learn_on():
+    model = fitted("one", max_flips=100)
+    back = BLMRegressor.from_packed(model.to_packed())
+    back.set_params(random_state=0)
+    assert back.partial_fit(X, Y).score(X, Y) > model.score(X, Y)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_packed_network_has_what_is_known_of_it(task):
+    model = fitted(task)
+    back = type(model).from_packed(model.to_packed())
+    assert_array_equal(back.weight_bits_, model.weight_bits_)
+    for name in ("nbytes_", "n_outputs_", "n_layers_", "n_features_in_"):
+        assert getattr(back, name) == getattr(model, name)
+    assert_array_equal(back.to_mlp().predict(X), model.to_mlp().predict(X))
+    for own, other in zip(back.coefs_, model.coefs_, strict=True):
+        assert_array_equal(own, other)
+
+
+def test_wrong_bytes_are_refused():
+    packed = fitted("one").to_packed()
+    for wrong in (b"", b"BLM", b"PK" + packed, packed[1:], packed[::-1]):
+        with pytest.raises(ValueError, match="packed"):
+            BLMRegressor.from_packed(wrong)
+    with pytest.raises(ValueError, match="holds a BLMRegressor, not a BLMClassifier"):
+        BLMClassifier.from_packed(packed)
+
+
+@pytest.mark.parametrize("kept", [4, 6, 8, 20, -1])
+def test_bytes_that_are_cut_off_are_refused(kept):
+    packed = fitted("one").to_packed()
+    with pytest.raises(ValueError, match="packed"):
+        BLMRegressor.from_packed(packed[:kept])
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_pickle_and_clone(task):
+    model = fitted(task)
+    assert_same_network(pickle.loads(pickle.dumps(model)), model)
+    fresh = clone(model)
+    assert not hasattr(fresh, "codes_")
+    assert fresh.get_params() == model.get_params()
+
+
+# -------------------------------------------------------------------- other libraries
+
+
+@pytest.mark.parametrize("task", ["one", "classes"])
+def test_pipeline_and_grid_search(task):
+    model, y = make(task)
+    pipeline = make_pipeline(MinMaxScaler(), model).fit(X, y)
+    assert pipeline.score(X, y) > 0.5
+    search = GridSearchCV(model, {"n_bits": [3, 8], "activation": ["relu"]}, cv=2)
+    search.fit(X, y)
+    assert search.best_params_["n_bits"] in (3, 8)
+    assert search.best_estimator_.coefs_[0].shape == (3, 3)
+
+
+@pytest.mark.parametrize(
+    "kind", [sparse.csr_matrix, sparse.csc_array, sparse.coo_array]
+)
+@pytest.mark.parametrize("task", ["one", "classes"])
+def test_sparse_input_equals_dense(task, kind):
+    model, y = make(task)
+    table = np.where(X > 3, X, 0)
+    dense = clone(model).fit(table, y)
+    thin = clone(model).fit(kind(table), y)
+    assert_array_equal(thin.codes_, dense.codes_)
+    assert_array_equal(thin.predict(kind(table)), dense.predict(table))
+
+
+def test_names_of_columns():
+    frame = pd.DataFrame(X, columns=["first", "second", "third"])
+    model = BLMRegressor(**QUICK).fit(frame, pd.Series(Y))
+    assert model.feature_names_in_.tolist() == ["first", "second", "third"]
+    assert_array_equal(model.predict(frame), fitted("one").predict(X))
+    assert model.to_mlp().feature_names_in_.tolist() == ["first", "second", "third"]
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(frame[["second", "first", "third"]])
+
+
+def test_column_that_is_constant_changes_nothing_else():
+    wide = np.column_stack([X, np.full(len(X), 7.0)])
+    model, y = make("one")
+    assert np.isfinite(model.fit(wide, y).predict(wide)).all()

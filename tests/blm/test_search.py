@@ -1,0 +1,421 @@
+"""The search on codes, for losses that have nothing to do with networks."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from skmohn.blm import _search_kernels as kernels
+from skmohn.blm._search import SearchControl, explored_share, start_search
+
+N_BITS = 5
+LOW, HIGH = -16, 15
+
+
+# ------------------------------------------------------------------ Gray neighbours
+
+
+def gray_flip(code, bit, n_bits):
+    """Flip a bit of the reflected Gray code of a number in two's complement."""
+    natural = code % 2**n_bits
+    gray = [(natural >> k & 1) ^ (natural >> (k + 1) & 1) for k in range(n_bits)]
+    gray[bit] ^= 1
+    found, above = 0, 0
+    for k in reversed(range(n_bits)):
+        above ^= gray[k]
+        found += above << k
+    return found - 2**n_bits if found >= 2 ** (n_bits - 1) else found
+
+
+def neighbours(code, n_bits=N_BITS):
+    return [gray_flip(code, bit, n_bits) for bit in range(n_bits)]
+
+
+@pytest.mark.parametrize("binary", [False, True])
+@pytest.mark.parametrize("n_bits", range(2, 9))
+def test_neighbours_are_the_flips_of_gray_bits(n_bits, binary):
+    for code in range(-(2 ** (n_bits - 1)), 2 ** (n_bits - 1)):
+        for bit in range(n_bits):
+            found = kernels.neighbour(code, bit, n_bits, n_bits, binary)
+            assert found == gray_flip(code, bit, n_bits)
+
+
+@pytest.mark.parametrize("n_bits", range(2, 8))
+def test_freezing_gray_bits_changes_nothing_but_the_choice(n_bits):
+    for code in range(-(2 ** (n_bits - 1)), 2 ** (n_bits - 1)):
+        for movable in range(1, n_bits + 1):
+            for bit in range(n_bits - movable, n_bits):
+                found = kernels.neighbour(code, bit, movable, n_bits, False)
+                assert found == gray_flip(code, bit, n_bits)
+
+
+@pytest.mark.parametrize("n_bits", range(2, 8))
+def test_freezing_binary_bits_keeps_the_low_ones(n_bits):
+    for code in range(-(2 ** (n_bits - 1)), 2 ** (n_bits - 1)):
+        for movable in range(1, n_bits + 1):
+            unit = 2 ** (n_bits - movable)
+            for bit in range(n_bits - movable, n_bits):
+                found = kernels.neighbour(code, bit, movable, n_bits, True)
+                assert found % unit == code % unit
+                # The high bits do what a code of so few bits does.
+                top = gray_flip(code // unit, bit - n_bits + movable, movable)
+                assert found // unit == top
+
+
+# ---------------------------------------------------------------------- expectation
+
+
+@pytest.mark.parametrize("n_moves", range(1, 9))
+def test_expected_tries_are_those_of_all_draws(n_moves):
+    for n_good in range(1, n_moves + 1):
+        subsets = itertools.combinations(range(n_moves), n_good)
+        firsts = [min(subset) for subset in subsets]
+        expected = sum(firsts) / len(firsts)
+        assert kernels.expected_tries(n_good, n_moves) == pytest.approx(expected)
+
+
+# ------------------------------------------------------------------------- searches
+
+SEARCHES = {
+    "adaptive": {},
+    "gray-first": {"search": "gray"},
+    "gray-best": {"search": "gray", "neighborhood": "best"},
+    "local-minimum": {"search": "gray", "telescopic": "local_minimum"},
+    "threshold": {"search": "gray", "telescopic": "threshold", "eta": 0.5, "phi": 0.3},
+    "gray-freeze": {"search": "gray", "telescopic": "threshold", "freeze": "gray"},
+    "best-telescopic": {
+        "search": "gray",
+        "neighborhood": "best",
+        "telescopic": "local_minimum",
+    },
+    "adaptive-local-minimum": {"telescopic": "local_minimum"},
+    "adaptive-threshold": {"telescopic": "threshold", "start_bits": 1},
+    "sparse": {"sparse": True},
+    "sparse-gray": {"search": "gray", "sparse": True},
+    "sparse-telescopic": {"sparse": True, "telescopic": "local_minimum"},
+}
+
+
+class Landscape:
+    """A loss of codes with a target for each, and what may happen to them."""
+
+    def __init__(self, seed, n_codes=4, rugged=False):
+        rng = np.random.default_rng(seed)
+        self.target = rng.uniform(LOW, HIGH, n_codes)
+        self.scale = rng.uniform(0.5, 2.0, n_codes)
+        self.ripple = 15.0 if rugged else 0.0
+        self.phase = rng.uniform(0, 6, n_codes)
+        self.start = rng.integers(LOW, HIGH + 1, n_codes)
+
+    def __call__(self, codes):
+        gaps = np.asarray(codes) - self.target
+        waves = self.ripple * np.sin(2.1 * np.asarray(codes) + self.phase)
+        return float(1 + (self.scale * gaps**2 + waves).sum()) + 20 * self.ripple
+
+    def around(self, codes, which=None):
+        """Losses of all Gray neighbours."""
+        found = {}
+        for j in range(len(codes)) if which is None else which:
+            for code in neighbours(codes[j]):
+                changed = np.array(codes)
+                changed[j] = code
+                found[j, code] = self(changed)
+        return found
+
+
+def begin(loss, start=None, seed=0, first_step=4, **control):
+    control = SearchControl(n_bits=N_BITS, **control)
+    codes = loss.start if start is None else np.array(start)
+    return start_search(codes, loss(codes), control, seed, first_step)
+
+
+def moves(search, loss, most=20_000):
+    """Drive a search to its end; yield what it asks, and whether it is done."""
+    for _ in range(most):
+        j, code = kernels.ask(search)
+        if j < 0:
+            return
+        changed = search.codes.copy()
+        changed[j] = code
+        told = loss(changed)
+        yield j, code, told, kernels.tell(search, told)
+    raise AssertionError("the search does not end")
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("rugged", [False, True])
+@settings(max_examples=15)
+@given(seed=st.integers(0, 10**6))
+def test_every_search_ends_in_a_local_minimum_of_all_flips(name, rugged, seed):
+    loss = Landscape(seed, rugged=rugged)
+    search = begin(loss, seed=seed, **SEARCHES[name])
+    for _ in moves(search, loss):
+        pass
+    assert search.bits[0] == N_BITS
+    assert search.loss[0] == loss(search.codes)
+    assert min(loss.around(search.codes).values()) >= search.loss[0] * (1 - 1e-6)
+    # And it says so again.
+    assert kernels.ask(search)[0] == -1
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+@settings(max_examples=15)
+@given(seed=st.integers(0, 10**6))
+def test_moves_are_made_just_when_they_improve(name, seed):
+    loss = Landscape(seed, rugged=True)
+    search = begin(loss, seed=seed, **SEARCHES[name])
+    codes, now, n_made, n_told = search.codes.copy(), search.loss[0], 0, 0
+    for j, code, told, made in moves(search, loss):
+        n_told += 1
+        assert LOW <= code <= HIGH
+        assert code != codes[j]
+        if made:
+            assert told < now
+            n_made += 1
+            codes[j], now = code, told
+        elif SEARCHES[name].get("neighborhood") != "best":
+            assert told >= now * (1 - 1e-6)
+        assert_array_equal(search.codes, codes)
+        assert search.loss[0] == now
+    assert (search.tried[1], search.tried[2]) == (n_told, n_made)
+
+
+def test_gains_of_the_size_of_rounding_errors_are_none():
+    loss = Landscape(0)
+    search = begin(loss, search="gray")
+    kernels.ask(search)
+    assert not kernels.tell(search, search.loss[0])
+    kernels.ask(search)
+    assert not kernels.tell(search, search.loss[0] * (1 - 1e-8))
+    kernels.ask(search)
+    assert not kernels.tell(search, math.nan)
+    kernels.ask(search)
+    assert not kernels.tell(search, math.inf)
+    kernels.ask(search)
+    assert kernels.tell(search, search.loss[0] * (1 - 1e-5))
+
+
+def test_losses_below_zero_can_fall():
+    loss = Landscape(1)
+
+    def shifted(codes):
+        return loss(codes) - 1e4
+
+    search = start_search(
+        loss.start, shifted(loss.start), SearchControl(n_bits=N_BITS), 0, 4
+    )
+    for _ in moves(search, shifted):
+        pass
+    assert_array_equal(search.codes, np.rint(loss.target))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_adaptive_search_finds_the_minimum_of_a_bowl(seed):
+    loss = Landscape(seed)
+    search = begin(loss, seed=seed)
+    for _ in moves(search, loss):
+        pass
+    assert_array_equal(search.codes, np.rint(loss.target))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_best_neighbour_is_the_steepest(seed):
+    loss = Landscape(seed, rugged=True)
+    search = begin(loss, seed=seed, search="gray", neighborhood="best")
+    around, n_asked = loss.around(search.codes), 0
+    for j, code, told, made in moves(search, loss):
+        n_asked += 1
+        if made:
+            assert told == min(around.values())
+            assert around[j, code] == told
+            # All neighbours were looked at, and the best once more.
+            assert n_asked == len(search.codes) * N_BITS + 1
+            around, n_asked = loss.around(search.codes), 0
+    assert search.tried[2] > 0
+
+
+@pytest.mark.parametrize("name", ["gray-first", "gray-best"])
+def test_each_neighbour_is_tried_once(name):
+    loss = Landscape(3)
+    search = begin(loss, **SEARCHES[name])
+    for _ in moves(search, loss):
+        pass
+    end = search.codes.copy()
+    again = begin(loss, end, seed=9, **SEARCHES[name])
+    asked = [(j, code) for j, code, *_ in moves(again, loss)]
+    assert sorted(asked) == sorted(loss.around(end))
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_same_seed_same_path(name):
+    loss = Landscape(4, rugged=True)
+    paths = [
+        list(moves(begin(loss, seed=seed, **SEARCHES[name]), loss))
+        for seed in (5, 5, 6)
+    ]
+    assert paths[0] == paths[1]
+    assert paths[0] != paths[2]
+
+
+# ------------------------------------------------------------------------ telescope
+
+
+@pytest.mark.parametrize("search", ["adaptive", "gray"])
+@pytest.mark.parametrize("telescopic", ["local_minimum", "threshold"])
+@pytest.mark.parametrize("start_bits", [1, 2, 4, 5])
+def test_telescopic_search_widens_one_bit_at_a_time(search, telescopic, start_bits):
+    loss = Landscape(7, rugged=True)
+    state = begin(
+        loss, search=search, telescopic=telescopic, start_bits=start_bits, seed=1
+    )
+    assert state.bits[0] == start_bits
+    seen, codes = [start_bits], state.codes.copy()
+    while True:
+        j, code = kernels.ask(state)
+        if state.bits[0] != seen[-1]:
+            seen.append(int(state.bits[0]))
+        if j < 0:
+            break
+        # Low binary bits stay as they are.
+        assert (code - codes[j]) % 2 ** (N_BITS - seen[-1]) == 0
+        changed = codes.copy()
+        changed[j] = code
+        if kernels.tell(state, loss(changed)):
+            codes = changed
+        if state.bits[0] != seen[-1]:
+            seen.append(int(state.bits[0]))
+    assert seen == list(range(start_bits, N_BITS + 1))
+
+
+def test_telescope_widens_at_minima_of_the_movable_bits():
+    loss = Landscape(8, rugged=True)
+    search = begin(
+        loss, search="gray", telescopic="local_minimum", start_bits=2, freeze="gray"
+    )
+    bits = 2
+    while bits < N_BITS:
+        codes = search.codes.copy()
+        j, code = kernels.ask(search)
+        if search.bits[0] > bits:
+            around = [
+                loss([*codes[:k], gray_flip(codes[k], bit, N_BITS), *codes[k + 1 :]])
+                for k in range(len(codes))
+                for bit in range(N_BITS - bits, N_BITS)
+            ]
+            assert min(around) >= loss(codes) * (1 - 1e-6)
+            bits += 1
+        assert code in [
+            gray_flip(codes[j], bit, N_BITS) for bit in range(N_BITS - bits, N_BITS)
+        ]
+        changed = codes.copy()
+        changed[j] = code
+        kernels.tell(search, loss(changed))
+
+
+def test_threshold_widens_when_success_is_rarer_than_phi():
+    loss = Landscape(9, n_codes=10)
+    control = {"search": "gray", "telescopic": "threshold", "start_bits": 2}
+    early = begin(loss, phi=0.9, eta=0.0, **control)
+    late = begin(loss, phi=0.0, eta=0.0, **control)
+    n_moves = {}
+    for name, search in (("early", early), ("late", late)):
+        for _ in moves(search, loss):
+            if search.bits[0] > 2:
+                break
+        n_moves[name] = int(search.tried[1])
+    # phi=0 never widens before a local minimum; phi=0.9 at the first failure or so.
+    assert n_moves["early"] < n_moves["late"]
+    minimum = begin(loss, search="gray", telescopic="local_minimum", start_bits=2)
+    for _ in moves(minimum, loss):
+        if minimum.bits[0] > 2:
+            break
+    assert n_moves["late"] == minimum.tried[1]
+
+
+def test_threshold_uses_a_moving_average_of_failures_per_success():
+    loss = Landscape(10)
+    search = begin(
+        loss, search="gray", telescopic="threshold", start_bits=4, phi=0.25, eta=0.8
+    )
+    average = failures = 0.0
+    for *_, made in moves(search, loss):
+        if search.bits[0] > 4:
+            assert made
+            average = 0.8 * average + 0.2 * failures
+            # Of 16 moves 4 are a fourth.
+            assert average >= (16 - 4) / 5
+            break
+        if made:
+            average = 0.8 * average + 0.2 * failures
+            assert search.mean_tried[0] == pytest.approx(average)
+            assert explored_share(search) == pytest.approx(average / 16)
+            assert average < (16 - 4) / 5
+            failures = 0
+        else:
+            failures += 1
+    assert search.tried[2] > 0
+
+
+def test_search_without_telescope_begins_with_all_bits():
+    assert begin(Landscape(0), start_bits=2).bits[0] == N_BITS
+
+
+# -------------------------------------------------------------------------- sparsity
+
+
+@pytest.mark.parametrize("search", ["gray", "adaptive"])
+@settings(max_examples=20)
+@given(seed=st.integers(0, 10**6))
+def test_zeros_move_only_when_nothing_else_improves(search, seed):
+    loss = Landscape(seed, n_codes=6, rugged=True)
+    start = loss.start * np.array([0, 1, 0, 1, 0, 1])
+    state = begin(loss, start, seed=seed, search=search, sparse=True)
+    codes = state.codes.copy()
+    for j, code, told, made in moves(state, loss):
+        if made and codes[j] == 0 and search == "gray":
+            others = loss.around(codes, np.flatnonzero(codes))
+            assert min(others.values(), default=np.inf) >= loss(codes) * (1 - 1e-6)
+        if made:
+            codes[j] = code
+            assert loss(codes) == told
+
+
+@pytest.mark.parametrize("search", ["gray", "adaptive"])
+def test_zeros_wait_for_the_others_in_a_sparse_search_only(search):
+    start = [0, 3, 0, -5, 0, 9]
+    asked = {}
+    for sparse in (True, False):
+        state = begin(lambda codes: 1.0, start, search=search, sparse=sparse)
+        asked[sparse] = []
+        for _ in range(15):
+            asked[sparse].append(int(kernels.ask(state)[0]))
+            kernels.tell(state, math.inf)
+    assert set(asked[True][:3]) <= {1, 3, 5}
+    assert set(asked[False]) & {0, 2, 4}
+    if search == "gray":
+        # All bits of the three, then those of the zeros.
+        assert sorted(asked[True]) == [1] * 5 + [3] * 5 + [5] * 5
+
+
+# --------------------------------------------------------------------------- errors
+
+
+def test_codes_out_of_range_are_refused():
+    for code in (LOW - 1, HIGH + 1):
+        with pytest.raises(ValueError, match=r"codes of 5 bits lie in \[-16, 15\]"):
+            start_search([0, code], 1.0, SearchControl(n_bits=5), 0)
+
+
+def test_codes_of_the_caller_are_not_written_to():
+    loss = Landscape(12)
+    start = loss.start.astype(np.int32)
+    kept = start.copy()
+    search = start_search(start, loss(start), SearchControl(n_bits=N_BITS), 0)
+    for _ in moves(search, loss):
+        pass
+    assert search.tried[2] > 0
+    assert_array_equal(start, kept)
