@@ -1,10 +1,13 @@
 """What every test may use."""
 
+import contextlib
 import os
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+import skmohn
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -31,3 +34,19 @@ def real_data():
     if not folder.is_dir():
         pytest.skip(f"no real data: {folder} is not a folder (set SKMOHN_DATA)")
     return folder
+
+
+def pytest_configure():
+    """Drop compiled kernels that are older than any kernel's source.
+
+    Numba looks at the file of a function, not at those of the functions that it calls:
+    tests would go on with what has been edited since.
+    """
+    package = Path(skmohn.__file__).parent
+    newest = max(path.stat().st_mtime for path in package.rglob("*_kernels.py"))
+    caches = package, ROOT / ".pytest_cache" / "numba"
+    for compiled in (path for cache in caches for path in cache.rglob("*.nb[ci]")):
+        # Another process of a parallel run may have been faster.
+        with contextlib.suppress(FileNotFoundError):
+            if compiled.stat().st_mtime < newest:
+                compiled.unlink()

@@ -91,6 +91,7 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
         weights = weights * self._class_weights(y)
         if not weights.any():
             raise ValueError("sample_weight is zero for every sample")
+        X, targets, weights = (part[weights > 0] for part in (X, targets, weights))
         validation = None
         if X_val is not None or y_val is not None:
             if X_val is None or y_val is None:
@@ -370,18 +371,20 @@ def _single(table, name):
 
 
 def _merge_rows(X, targets, weights):
-    """Merge equal samples and drop those without weight.
+    """Merge equal samples.
 
     Then a repeated sample is one with a double weight, to the last bit; else rounding
     would send the searches to different minima.
     """
-    rows = np.flatnonzero(weights)
-    table = np.column_stack([X, targets])[rows]
+    table = np.column_stack([X, targets])
     table, place = np.unique(table, axis=0, return_inverse=True)
-    weights = np.bincount(place.ravel(), weights=weights[rows])
+    weights = np.bincount(place.ravel(), weights=weights)
     return table[:, : X.shape[1]], table[:, X.shape[1] :], weights
 
 
 def _was_cut_short(reason, curve):
     """Whether the last tenth of all epochs still lowered the loss by a hundredth."""
-    return reason == "max_flips" and curve[-1] < 0.99 * curve[-max(len(curve) // 10, 2)]
+    return (
+        reason == "max_flips"
+        and curve[-1] < 0.99 * curve[-max(len(curve) // 10, 3) :][0]
+    )

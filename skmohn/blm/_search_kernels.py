@@ -301,8 +301,10 @@ def _fail(search, loss):
         search.asked[0] = VERTEX
         search.asked[2] = search.codes[weight]
         if whole and 0.0 < bend < np.inf:
-            jump = 0.5 * step * (loss - search.loss[1]) / bend
-            search.asked[2] += np.int64(np.rint(jump / unit)) * unit
+            jump = np.rint(0.5 * step * (loss - search.loss[1]) / bend / unit)
+            # Where the three losses are all but equal the parabola means nothing.
+            if abs(jump) * unit < abs(step):
+                search.asked[2] += np.int64(jump) * unit
         if search.asked[2] == search.codes[weight]:
             _halve(search, weight)
     elif kind in (FORTH, VERTEX):

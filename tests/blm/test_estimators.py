@@ -461,6 +461,13 @@ def test_early_stopping_holds_samples_out():
     assert fitted("one").history_[0]["validation_loss"] is None
 
 
+@pytest.mark.parametrize("task", ["one", "binary"])
+def test_samples_without_weight_are_not_held_out(task):
+    model, y = make(task, early_stopping=True)
+    weights = (np.arange(len(X)) < 20).astype(float)
+    assert_same_network(clone(model).fit(X, y, weights), model.fit(X[:20], y[:20]))
+
+
 # --------------------------------------------------------------- restarts, ensembles
 
 
@@ -520,8 +527,8 @@ def test_max_time_ends_a_long_fit():
 
 @pytest.mark.parametrize("task", ["one", "binary"])
 def test_too_few_flips_are_told(task):
-    model, y = make(task, max_flips=200)
-    with pytest.warns(ConvergenceWarning, match="max_flips=200") as caught:
+    model, y = make(task, max_flips=60)
+    with pytest.warns(ConvergenceWarning, match="max_flips=60 ") as caught:
         model.fit(X, y)
     assert len(caught) == 1
     assert caught[0].filename == __file__

@@ -119,7 +119,7 @@ def test_networks_that_no_memory_holds_are_refused_before_they_are_made(hidden):
 
 
 def test_refusal_leaves_the_old_network():
-    model = BLMRegressor((2,), max_flips=200, tol=1, random_state=0)
+    model = BLMRegressor((2,), alpha=100, random_state=0)
     model.fit(X, X.ravel())
     expected = model.predict(X)
     model.set_params(hidden_layer_sizes=(10**7, 10**7))

@@ -184,19 +184,25 @@ def test_moves_are_made_just_when_they_improve(name, seed):
     assert (search.tried[1], search.tried[2]) == (n_told, n_made)
 
 
-def test_gains_of_the_size_of_rounding_errors_are_none():
-    loss = Landscape(0)
-    search = begin(loss, search="gray")
+@pytest.mark.parametrize("now", [5.0, -5.0, 1e-12])
+def test_gains_of_the_size_of_rounding_errors_are_none(now):
+    search = begin(lambda codes: now, [3, -4], search="gray")
+    for loss in (now, now - 1e-8 * abs(now), math.nan, math.inf):
+        kernels.ask(search)
+        assert not kernels.tell(search, loss)
     kernels.ask(search)
-    assert not kernels.tell(search, search.loss[0])
-    kernels.ask(search)
-    assert not kernels.tell(search, search.loss[0] * (1 - 1e-8))
-    kernels.ask(search)
-    assert not kernels.tell(search, math.nan)
-    kernels.ask(search)
-    assert not kernels.tell(search, math.inf)
-    kernels.ask(search)
-    assert kernels.tell(search, search.loss[0] * (1 - 1e-5))
+    assert kernels.tell(search, now - 1e-5 * abs(now))
+
+
+def test_adaptive_search_shortens_its_steps_before_it_proves_a_minimum():
+    search = begin(lambda codes: 1.0, [0] * 6, first_step=8)
+    steps = set()
+    while not search.flags[0]:
+        j, code = kernels.ask(search)
+        if j >= 0 and not search.flags[0]:
+            steps.add(int(code))
+        kernels.tell(search, 1e3)
+    assert {8, -8, 4, -4, 2, -2, 1, -1} <= steps
 
 
 def test_losses_below_zero_can_fall():
