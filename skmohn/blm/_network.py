@@ -1,7 +1,7 @@
 """A layered network: where its weights lie, what it computes, how it meets data."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 import numba
@@ -94,8 +94,9 @@ class Layout:
         return target, np.concatenate(source), np.searchsorted(target, range(rows[-1]))
 
 
+@lru_cache(maxsize=32)
 def compile_loss(loss):
-    """Compile a loss of the user, a function of a target and an output."""
+    """Compile a loss of the user, a function of a target and an output, once."""
     if not hasattr(loss, "py_func"):
         loss = numba.njit(loss)
     try:

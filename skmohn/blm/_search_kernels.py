@@ -310,6 +310,7 @@ def _fail(search, loss):
     elif kind in (FORTH, VERTEX):
         _halve(search, weight)
     elif kind == RANDOM:
+        search.flags[2] |= abs(search.steps[weight]) > _unit(search)
         search.asked[0] = NEXT
 
 
