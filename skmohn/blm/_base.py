@@ -166,6 +166,8 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
         layout = Layout((X.shape[1], *self._hidden_sizes(), targets.shape[1]))
         layout.require_memory(len(X), self.n_bits)
         loss, number, own = self._loss_of(targets.shape[1])
+        # Where all samples are right nothing else has a slope: it would undo the rest.
+        alpha = 0.0 if self.loss == "zero_one" else self.alpha
         problems = [
             None
             if part is None
@@ -180,7 +182,7 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
                 part[2].astype(np.float32),
                 alpha,
             )
-            for part, alpha in (((X, targets, weights), self.alpha), (validation, 0.0))
+            for part, alpha in (((X, targets, weights), alpha), (validation, 0.0))
         ]
         max_flips = self.max_flips
         if epochs is not None:

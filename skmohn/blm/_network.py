@@ -205,3 +205,9 @@ class Problem:
     def evaluate(self, weights):
         """Loss of the network with these weights."""
         return kernels.refresh(self.connect(weights), self.own_loss)
+
+    def price(self, weights):
+        """Part of the loss that the size of the weights causes."""
+        coefs, _ = self.layout.split(weights)
+        squares = sum(float((coef**2).sum()) for coef in coefs)
+        return 0.5 * self.alpha * squares / float(self.sample_weight.sum())

@@ -27,6 +27,8 @@ class Run:
         Those with the lowest validation loss, or the last ones without validation.
     best_loss : float
         What they are judged by.
+    reference : float
+        The last loss that was an improvement by more than `tol`.
     records : list of dict
         One for each epoch.
     waited : int
@@ -39,6 +41,7 @@ class Run:
     loss: float
     best_codes: np.ndarray
     best_loss: float = np.inf
+    reference: float = np.inf
     records: list = field(default_factory=list)
     waited: int = 0
     reason: str | None = None
@@ -97,7 +100,6 @@ class Plan:
         )
         run = Run(search, loss, search.codes.copy())
         self._judge(run)
-        run.waited = 0
         return run
 
     def advance(self, run, max_moves=None):
@@ -127,15 +129,20 @@ class Plan:
         if self.validation is not None:
             loss = validation_loss = self.validation.evaluate(search.codes * self.step)
         widened = run.records and run.records[-1]["bits"] < int(search.bits[0])
-        enough = loss < run.best_loss - self.tol * abs(run.best_loss)
-        run.waited = 0 if enough or widened else run.waited + 1
+        # Small gains add up until they count.
+        enough = loss < run.reference - self.tol * abs(run.reference)
+        if enough or widened or not run.records:
+            run.reference, run.waited = loss, 0
+        else:
+            run.waited += 1
         if loss < run.best_loss:
             run.best_loss, run.best_codes = float(loss), search.codes.copy()
+        error = max(run.loss - self.problem.price(search.codes * self.step), 0.0)
         is_squared = self.problem.loss in (kernels.SQUARED, kernels.LOGISTIC_SQUARED)
         run.records.append(
             {
                 "loss": float(run.loss),
-                "rmse": float(np.sqrt(2.0 * run.loss)) if is_squared else None,
+                "rmse": float(np.sqrt(2.0 * error)) if is_squared else None,
                 "validation_loss": validation_loss,
                 "bits": int(search.bits[0]),
                 "explored": explored_share(search),
