@@ -81,32 +81,21 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
     def _fit(self, X, y, sample_weight, X_val, y_val, *, go_on, epochs=None):
         """Learn; with `go_on` from the present weights and codings."""
         self._check_parameters()
-        given = (
-            X,
-            y,
-            None if sample_weight is None else {"sample_weight": sample_weight},
-        )
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        given = X, y, metadata
         X, targets = self._read_samples(X, y, learn=not go_on)
         weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         weights = weights * self._class_weights(y)
         if not weights.any():
             raise ValueError("sample_weight is zero for every sample")
-        X, targets, weights = (part[weights > 0] for part in (X, targets, weights))
-        validation = None
-        if X_val is not None or y_val is not None:
-            if X_val is None or y_val is None:
-                missing = "X_val" if X_val is None else "y_val"
-                raise ValueError(
-                    f"X_val and y_val go together, and {missing} is missing"
-                )
-            X_val, val_targets = self._read_samples(X_val, y_val, learn=False)
-            validation = X_val, val_targets, np.ones(len(X_val))
-        elif self.early_stopping:
-            (X, targets, weights), validation = self._hold_out(X, targets, weights)
-        X, targets, weights = _merge_rows(X, targets, weights)
+        samples = tuple(part[weights > 0] for part in (X, targets, weights))
+        validation = self._read_validation(X_val, y_val)
+        if validation is None and self.early_stopping:
+            samples, validation = self._hold_out(*samples)
+        samples = _merge_rows(*samples)
         if not go_on:
-            self._learn_scales(X, targets, weights)
-        plan = self._plan(X, targets, weights, validation, epochs)
+            self._learn_scales(*samples)
+        plan = self._plan(samples, validation, epochs)
         self._search(plan, given, go_on)
         # An epoch of partial_fit need not be the last one.
         if epochs is None and _was_cut_short(self.stopping_reason_, self.loss_curve_):
@@ -162,10 +151,11 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
             "out_activation_": self._out_activation(),
         }
 
-    def _plan(self, X, targets, weights, validation, epochs):
-        layout = Layout((X.shape[1], *self._hidden_sizes(), targets.shape[1]))
-        layout.require_memory(len(X), self.n_bits)
-        loss, number, own = self._loss_of(targets.shape[1])
+    def _plan(self, samples, validation, epochs):
+        n_inputs, n_outputs = samples[0].shape[1], samples[1].shape[1]
+        layout = Layout((n_inputs, *self._hidden_sizes(), n_outputs))
+        layout.require_memory(len(samples[0]), self.n_bits)
+        loss, number, own = self._loss_of(n_outputs)
         # Where all samples are right nothing else has a slope: it would undo the rest.
         alpha = 0.0 if self.loss == "zero_one" else self.alpha
         problems = [
@@ -182,7 +172,7 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
                 part[2].astype(np.float32),
                 alpha,
             )
-            for part, alpha in (((X, targets, weights), alpha), (validation, 0.0))
+            for part, alpha in ((samples, alpha), (validation, 0.0))
         ]
         max_flips = self.max_flips
         if epochs is not None:
@@ -274,6 +264,16 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
             )
             table = table.toarray()
         return (table, found[1]) if "y" in options else table
+
+    def _read_validation(self, X_val, y_val):
+        """Samples of the user that say which weights are best; None without."""
+        if X_val is None and y_val is None:
+            return None
+        if X_val is None or y_val is None:
+            missing = "X_val" if X_val is None else "y_val"
+            raise ValueError(f"X_val and y_val go together, and {missing} is missing")
+        X_val, targets = self._read_samples(X_val, y_val, learn=False)
+        return X_val, targets, np.ones(len(X_val))
 
     def _hold_out(self, X, targets, weights):
         if len(X) * self.validation_fraction < 1 or len(X) < 4:
