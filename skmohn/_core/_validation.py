@@ -44,23 +44,36 @@ def validate_table(estimator, X, y="no_validation", *, reset=False):
         X = validate_data(estimator, X, **options)
     else:
         X, y = validate_data(estimator, X, y, y_numeric=True, **options)
-    if issparse(X):
-        require_memory(
-            8.0 * X.shape[0] * X.shape[1],
-            f"a dense copy of X, {X.shape[0]} x {X.shape[1]},",
-            "select columns first",
-        )
-        X = X.toarray()
+    X = densify(X)
     return X if alone else (X, np.asarray(y, dtype=np.float64))
+
+
+def densify(X):
+    """Make a sparse table dense, if there is room for it; leave others as they are."""
+    if not issparse(X):
+        return X
+    require_memory(
+        8.0 * X.shape[0] * X.shape[1],
+        f"a dense copy of X, {X.shape[0]} x {X.shape[1]},",
+        "select columns first",
+    )
+    return X.toarray()
+
+
+def is_pair_given(X_val, y_val):
+    """Whether there are validation samples; refuse one half of them."""
+    if X_val is None and y_val is None:
+        return False
+    if X_val is None or y_val is None:
+        missing = "X_val" if X_val is None else "y_val"
+        raise ValueError(f"X_val and y_val go together, and {missing} is missing")
+    return True
 
 
 def validate_held_out(estimator, X_val, y_val):
     """Check validation samples; return them, or None when there are none."""
-    if X_val is None and y_val is None:
+    if not is_pair_given(X_val, y_val):
         return None
-    if X_val is None or y_val is None:
-        missing = "X_val" if X_val is None else "y_val"
-        raise ValueError(f"X_val and y_val go together, and {missing} is missing")
     X_val = validate_table(estimator, X_val)
     y_val = np.asarray(y_val, dtype=np.float64)
     if y_val.ndim != 1 or not np.isfinite(y_val).all():

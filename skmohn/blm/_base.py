@@ -5,7 +5,6 @@ from numbers import Integral, Real
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
@@ -20,7 +19,7 @@ from sklearn.utils.validation import (
 )
 
 from skmohn._core._fitting import FitLoop
-from skmohn._core._validation import require_memory
+from skmohn._core._validation import densify, is_pair_given
 from skmohn.blm._network import ACTIVATIONS, Layout, Problem, forward
 from skmohn.blm._search import SearchControl
 from skmohn.blm._storage import network_attributes, read_network, write_network
@@ -255,23 +254,14 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
     def _read_table(self, X, **options):
         options = {"dtype": np.float64, "accept_sparse": "csr", **options}
         found = validate_data(self, X, **options)
-        table = found[0] if "y" in options else found
-        if issparse(table):
-            require_memory(
-                8.0 * table.shape[0] * table.shape[1],
-                f"a dense copy of X, {table.shape[0]} x {table.shape[1]},",
-                "select columns first",
-            )
-            table = table.toarray()
-        return (table, found[1]) if "y" in options else table
+        if "y" in options:
+            return densify(found[0]), found[1]
+        return densify(found)
 
     def _read_validation(self, X_val, y_val):
         """Samples of the user that say which weights are best; None without."""
-        if X_val is None and y_val is None:
+        if not is_pair_given(X_val, y_val):
             return None
-        if X_val is None or y_val is None:
-            missing = "X_val" if X_val is None else "y_val"
-            raise ValueError(f"X_val and y_val go together, and {missing} is missing")
         X_val, targets = self._read_samples(X_val, y_val, learn=False)
         return X_val, targets, np.ones(len(X_val))
 
