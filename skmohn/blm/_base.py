@@ -144,7 +144,7 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
         members = [run.best_codes for run in runs[: self.ensemble]]
         return {
             **network_attributes(members, plan.problem.layout, self.n_bits, plan.step),
-            "n_movable_bits_": int(runs[0].search.bits[0]),
+            "n_movable_bits_": int(runs[0].search.state[0].bits),
             "loss_": float(runs[0].best_loss),
             "loss_curve_": [record["loss"] for record in runs[0].records],
             "out_activation_": self._out_activation(),

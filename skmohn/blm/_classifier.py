@@ -47,8 +47,8 @@ class BLMClassifier(ClassifierMixin, BaseBLM):
             default="cross_entropy"
         What is minimised: cross-entropy of softmax outputs (logistic ones if binary or
         multilabel), squared error of logistic outputs (as published), hinge of each
-        class against the rest, or the share of errors, for fine tuning
-        (``warm_start``) and without `alpha`. A callable takes a target, 0 or 1, and an
+        class against the rest, or the share of errors (ties among them), for fine
+        tuning (``warm_start``) and without `alpha`. A callable takes a target, 0 or 1, and an
         output; numba compiles it.
 
     n_bits : int, default=12

@@ -109,14 +109,14 @@ class Plan:
         kernels.refresh(net, problem.own_loss)
         if max_moves is None:
             max_moves = MOVES_PER_EPOCH * len(search.codes)
-        max_moves = min(max_moves, self.max_flips - int(search.tried[1]))
+        max_moves = min(max_moves, self.max_flips - int(search.state[0].tried))
         more = kernels.run(search, net, problem.own_loss, self.step, max_moves)
         # Free of the rounding errors that single moves leave behind.
-        run.loss = search.loss[0] = kernels.refresh(net, problem.own_loss)
+        run.loss = search.state[0].loss = kernels.refresh(net, problem.own_loss)
         self._judge(run)
         if not more:
             run.reason = "local minimum: no move improves"
-        elif search.tried[1] >= self.max_flips:
+        elif search.state[0].tried >= self.max_flips:
             run.reason = "max_flips"
         elif run.waited >= self.n_iter_no_change:
             run.reason = "no improvement: the loss no longer falls by more than tol"
@@ -128,7 +128,7 @@ class Plan:
         loss = run.loss
         if self.validation is not None:
             loss = validation_loss = self.validation.evaluate(search.codes * self.step)
-        widened = run.records and run.records[-1]["bits"] < int(search.bits[0])
+        widened = run.records and run.records[-1]["bits"] < int(search.state[0].bits)
         # Small gains add up until they count.
         enough = loss < run.reference - self.tol * abs(run.reference)
         if enough or widened or not run.records:
@@ -144,10 +144,10 @@ class Plan:
                 "loss": float(run.loss),
                 "rmse": float(np.sqrt(2.0 * error)) if is_squared else None,
                 "validation_loss": validation_loss,
-                "bits": int(search.bits[0]),
+                "bits": int(search.state[0].bits),
                 "explored": explored_share(search),
-                "flips": int(search.tried[1]),
-                "accepted": int(search.tried[2]),
+                "flips": int(search.state[0].tried),
+                "accepted": int(search.state[0].accepted),
             }
         )
 
