@@ -48,8 +48,8 @@ class BLMClassifier(ClassifierMixin, BaseBLM):
         What is minimised: cross-entropy of softmax outputs (logistic ones if binary or
         multilabel), squared error of logistic outputs (as published), hinge of each
         class against the rest, or the share of errors (ties among them), for fine
-        tuning (``warm_start``) and without `alpha`. A callable takes a target, 0 or 1, and an
-        output; numba compiles it.
+        tuning (``warm_start``) and without `alpha`. A callable takes a target, 0 or 1,
+        and an output; numba compiles it.
 
     n_bits : int, default=12
         Bits of a weight, 2 to 24. A weight is a whole multiple of
