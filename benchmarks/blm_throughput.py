@@ -47,7 +47,7 @@ def make_plan(sizes, n_samples, seed=0):
         problem,
         validation=None,
         control=SearchControl(),
-        w_max=6.0,
+        w_max=np.full(len(sizes) - 1, 6.0),
         init="bounded",
         w_init="auto",
         sparsity=0.0,

@@ -426,17 +426,17 @@ def refresh(net, own):
 
 
 @jit
-def run(search, net, own, step, max_moves):
+def run(search, net, own, steps, max_moves):
     """Search for ``max_moves`` moves; return whether there are more to try.
 
-    ``step`` is the weight that one unit of a code stands for.
+    ``steps`` (P,) is what one unit of each code stands for.
     """
     search, net = borrow(search), borrow(net)
     for _ in range(max_moves):
         j, code = ask(search)
         if j < 0:
             return False
-        value = np.float32(code * step)
+        value = np.float32(code * steps[j])
         if tell(search, try_weight(net, own, j, value)):
             keep_weight(net, j, value)
     return True

@@ -65,11 +65,10 @@ class Layout:
             "use fewer or smaller hidden layers (hidden_layer_sizes) or fewer samples",
         )
 
-    def fan_in(self):
-        """Number of inputs of the unit that each weight leads to."""
-        return np.concatenate(
-            [np.full((n_in + 1) * n_out, n_in) for n_in, n_out in pairwise(self.sizes)]
-        )
+    def spread(self, values):
+        """Give the weights, biases among them, the value of their layer."""
+        n_weights = [(n_in + 1) * n_out for n_in, n_out in pairwise(self.sizes)]
+        return np.repeat(values, n_weights)
 
     def split(self, weights):
         """Matrices of shape (n_in, n_out) and biases, as in scikit-learn's MLP."""

@@ -51,9 +51,12 @@ class BLMRegressor(MultiOutputMixin, RegressorMixin, BaseBLM):
         Bits of a weight, 2 to 24. A weight is a whole multiple of
         ``w_max / (2 ** (n_bits - 1) - 1)`` ([1]_ Eq 1).
 
-    w_max : float or "auto", default="auto"
-        Largest weight. It also regularises. "auto" is 6 and, for fewer than 11 bits,
-        ``0.3 * 2 ** (n_bits / 2 - 1)``, which balances range and resolution.
+    w_max : float, array-like of a float for each layer, or "auto", default="auto"
+        Largest weight. It also regularises, and with few bits it decides how fine the
+        weights are. "auto" is, for a layer whose units have `n_inputs` inputs,
+        ``2 ** (n_bits / 2 - 1)`` times ``2.4 / sqrt(n_inputs)`` or 0.6 if that is less,
+        for outputs of hidden units that are to meet standardised targets ``0.48 /
+        sqrt(n_inputs)``, and never more than 6.
 
     init : {"bounded", "uniform", "zero_low_bits"}, default="bounded"
         Random start ([1]_ III-F): up to `w_init`, over the whole range, or up to
@@ -148,6 +151,9 @@ class BLMRegressor(MultiOutputMixin, RegressorMixin, BaseBLM):
 
     weight_bits_ : ndarray of shape (n_weights, n_bits), uint8
         Their Gray codes, the highest bit first.
+
+    w_max_ : ndarray of shape (n_layers_ - 1,)
+        Largest weight of each layer.
 
     nbytes_, n_movable_bits_ : int
         Bytes that the weights take at `n_bits` each; bits that may move at the end.

@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -58,7 +59,8 @@ class Plan:
     validation : Problem or None
         Further samples that say which codes are best and when to stop.
     control : SearchControl
-    w_max : float
+    w_max : ndarray of shape (n_layers,)
+        Largest weight of each layer.
     init : {"uniform", "bounded", "zero_low_bits"}
     w_init : float or "auto"
     sparsity : float
@@ -74,7 +76,7 @@ class Plan:
     problem: object
     validation: object
     control: object
-    w_max: float
+    w_max: np.ndarray
     init: str
     w_init: float | str
     sparsity: float
@@ -82,10 +84,11 @@ class Plan:
     tol: float
     n_iter_no_change: int
 
-    @property
+    @cached_property
     def step(self):
-        """Weight that one unit of a code stands for."""
-        return grid_step(self.control.n_bits, self.w_max)
+        """What one unit of a code stands for, shape (n_weights,)."""
+        step = grid_step(self.control.n_bits, self.w_max)
+        return self.problem.layout.spread(step)
 
     def begin(self, seed, codes=None):
         """Start a run, from given codes or at random."""
@@ -93,8 +96,7 @@ class Plan:
         if codes is None:
             codes = self._initial_codes(rng)
         loss = self.problem.evaluate(codes * self.step)
-        # A fourth of the range, or the whole initial range.
-        first_step = max(self.w_max / 6.0 / self.step, 1.0)
+        first_step = max(code_range(self.control.n_bits)[1] / 6.0, 1.0)
         search = start_search(
             codes, loss, self.control, int(rng.integers(2**63)), first_step
         )
@@ -164,11 +166,13 @@ class Plan:
                 unit = 2 ** (control.n_bits - min(control.start_bits, control.n_bits))
             bound = self.w_init
             if bound == "auto":
-                bound = np.minimum(1.0, np.sqrt(20.0 / layout.fan_in()))
+                fan_in = np.array(layout.sizes[:-1])
+                bound = layout.spread(np.minimum(1.0, np.sqrt(20.0 / fan_in)))
             # A range below the grid's step would leave nothing but zeros.
             bound = np.maximum(bound, unit * self.step)
+            w_max = layout.spread(self.w_max)
             weights = rng.uniform(-bound, bound, n_weights)
-            codes = encode(weights / unit, control.n_bits, self.w_max) * unit
+            codes = encode(weights / unit, control.n_bits, w_max) * unit
         codes = np.clip(codes, low, high)
         if self.sparsity:
             codes[rng.permutation(n_weights)[: round(self.sparsity * n_weights)]] = 0

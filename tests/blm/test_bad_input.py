@@ -165,6 +165,13 @@ def test_parameter_out_of_range(network, parameter, value):
 
 
 @pytest.mark.parametrize(
+    "w_max", [[1.0], [1.0, 2.0, 3.0], [1.0, 0.0], [1.0, np.nan], ["a", "b"], [[1], [2]]]
+)
+def test_ranges_that_are_not_those_of_two_layers(network, w_max):
+    refused(network, X, TARGETS[network], match="w_max|could not convert", w_max=w_max)
+
+
+@pytest.mark.parametrize(
     ("network_class", "parameter", "value"),
     [
         (BLMRegressor, "quantile", 0.0),

@@ -671,13 +671,15 @@ def test_share_of_zeros_at_the_start():
 
 
 def test_range_at_the_start():
-    step = grid_step(12, 6.0)
-    bounded = np.abs(start_of(w_init=0.5)) * step
-    assert 0.4 < np.sort(bounded)[-2] <= 0.5 + step
-    uniform = np.abs(start_of(init="uniform")) * step
-    assert 5.5 < np.sort(uniform)[-2] <= 6 + step
+    step = grid_step(12, np.repeat([6.0, 3.0], [240, 41]))
+    bounded = np.abs(start_of(w_init=0.5, w_max=[6, 3])) * step
+    assert 0.4 < np.sort(bounded)[-2] <= 0.5 + step[0]
+    uniform = np.abs(start_of(init="uniform", w_max=[6, 3])) * step
+    assert 5.5 < np.sort(uniform[:240])[-2] <= 6 + step[0]
+    assert 2.5 < np.sort(uniform[240:])[-2] <= 3 + step[-1]
     # Units with more than twenty inputs begin with less.
-    auto = np.abs(start_of()) * step
+    auto = np.abs(start_of(w_max=[6, 3])) * step
+    step = step[0]
     assert 0.65 < np.sort(auto[240:])[-2] <= np.sqrt(20 / 40) + step
     assert 0.9 < np.sort(auto[:240])[-2] <= 1 + step
 
@@ -708,11 +710,17 @@ def test_best_neighborhood_and_sparsity_learn():
     assert fitted("one", sparsity=0.5, max_flips=5000).score(X, Y) > 0.7
 
 
-def test_w_max_of_few_bits():
-    model = fitted("one", n_bits=4)
-    step = 0.3 * 2 / 7
-    assert_allclose(model.coefs_[0] / step, np.rint(model.coefs_[0] / step), atol=1e-9)
-    assert_array_equal(fitted("one", w_max=0.6, n_bits=4).codes_, model.codes_)
+@pytest.mark.parametrize(("task", "last"), [("one", 0.24), ("binary", 0.6)])
+def test_w_max_of_few_bits(task, last):
+    model = fitted(task, n_bits=4, hidden_layer_sizes=(25, 4))
+    w_max = 2 * np.array([0.6, 2.4 / 5, last])
+    assert_allclose(model.w_max_, w_max)
+    for coef, step in zip(model.coefs_, w_max / 7, strict=True):
+        assert_allclose(coef / step, np.rint(coef / step), atol=1e-9)
+    same = fitted(task, w_max=w_max, n_bits=4, hidden_layer_sizes=(25, 4))
+    assert_array_equal(same.codes_, model.codes_)
+    assert_allclose(fitted(task, n_bits=24).w_max_, 6.0)
+    assert_allclose(fitted(task, n_bits=2, hidden_layer_sizes=()).w_max_, 0.6)
 
 
 # ---------------------------------------------------------------------- repeatability

@@ -180,7 +180,8 @@ class Case:
         return start_search(self.codes, self.loss, control, 0, first_step=4)
 
     def run(self, search, max_moves):
-        return kernels.run(search, self.net, self.own, STEP, max_moves)
+        steps = np.full(len(search.codes), STEP)
+        return kernels.run(search, self.net, self.own, steps, max_moves)
 
 
 hidden_sizes = st.lists(st.integers(1, 4), max_size=3)
