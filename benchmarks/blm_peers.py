@@ -118,6 +118,7 @@ def by_us(problem, seconds, seed):
         init="bounded",
         w_init="auto",
         sparsity=0.0,
+        perturbation=0.01,
         n_iter_no_change=100,
         **limits,
     )

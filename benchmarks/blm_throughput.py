@@ -51,6 +51,7 @@ def make_plan(sizes, n_samples, seed=0):
         init="bounded",
         w_init="auto",
         sparsity=0.0,
+        perturbation=0.0,
         max_flips=10**9,
         tol=1e-4,
         n_iter_no_change=10,

@@ -99,6 +99,11 @@ class BLMClassifier(ClassifierMixin, BaseBLM):
         Share of the weights that start at zero. These move only when no other move
         improves ([1]_ IV).
 
+    perturbation : float, default=0.01
+        Share of the weights (at least one) that are drawn anew at a local minimum, the
+        best so far, from where the search goes on (iterated local search). With few
+        bits minima are near, and this is better than new starts. 0 ends the run there.
+
     alpha : float, default=3.0
         Price of the squared weights, as in scikit-learn's MLP.
 
@@ -249,6 +254,7 @@ class BLMClassifier(ClassifierMixin, BaseBLM):
         eta=0.95,
         freeze="binary",
         sparsity=0.0,
+        perturbation=0.01,
         alpha=3.0,
         standardize=True,
         n_restarts=1,
@@ -279,6 +285,7 @@ class BLMClassifier(ClassifierMixin, BaseBLM):
         self.eta = eta
         self.freeze = freeze
         self.sparsity = sparsity
+        self.perturbation = perturbation
         self.alpha = alpha
         self.standardize = standardize
         self.n_restarts = n_restarts

@@ -129,6 +129,29 @@ def start_search(codes, loss, control, seed, first_step=1):
     return search
 
 
+def go_on(search, codes, loss, first_step=1):
+    """Let a search that is at a local minimum go on from other codes.
+
+    Parameters
+    ----------
+    search : Search
+
+    codes : ndarray of shape (n_weights,), int
+        Those that differ from the present ones get a new first step.
+
+    loss : float
+        The loss there.
+
+    first_step : int, default=1
+        As in :func:`start_search`.
+    """
+    changed = codes != search.codes
+    search.steps[changed] = 2 ** int(np.log2(max(first_step, 1)))
+    search.codes[:] = codes
+    search.state[0].loss = loss
+    kernels.restart(search)
+
+
 def explored_share(search):
     """Moves tried for each success of late, as a share of the neighbourhood."""
     state = search.state[0]

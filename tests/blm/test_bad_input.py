@@ -154,7 +154,7 @@ RANGES = [
     ("max_flips", None), ("max_time", 0), ("tol", -1), ("n_iter_no_change", 0),
     ("early_stopping", "yes"), ("validation_fraction", 1.0), ("warm_start", 2),
     ("random_state", "seed"), ("n_jobs", 1.5), ("hidden_layer_sizes", 0),
-    ("hidden_layer_sizes", None),
+    ("hidden_layer_sizes", None), ("perturbation", -0.1), ("perturbation", 1.5),
 ]  # fmt: skip
 
 

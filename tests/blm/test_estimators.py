@@ -545,10 +545,53 @@ def test_enough_flips_are_not_told():
 
 
 def test_local_minimum_is_the_end():
-    model = fitted("one", hidden_layer_sizes=(), n_bits=4, max_flips=10**6, tol=0)
+    model = fitted(
+        "one",
+        hidden_layer_sizes=(),
+        n_bits=4,
+        max_flips=10**6,
+        tol=0,
+        perturbation=0,
+    )
     assert model.stopping_reason_ == "local minimum: no move improves"
     again = model.set_params(warm_start=True).fit(X, Y)
     assert again.history_[-1]["accepted"] == 0
+
+
+@pytest.mark.parametrize("task", ["one", "classes"])
+def test_perturbed_minima_are_left_for_better_ones(task):
+    parameters = {"n_bits": 3, "alpha": 0.1, "max_flips": 10**5}
+    parameters |= {"hidden_layer_sizes": (8,), "n_iter_no_change": 50}
+    lone = fitted(task, perturbation=0, **parameters)
+    iterated = fitted(task, **parameters)
+    assert "local minimum" in lone.stopping_reason_
+    assert iterated.loss_ < 0.99 * lone.loss_
+    assert np.diff(iterated.loss_curve_).max() <= 0
+    assert iterated.loss_curve_[-1] == iterated.loss_
+    assert iterated.loss_ == pytest.approx(loss_at_the_weights(iterated, make(task)[1]))
+    # The same way as far as the first minimum, of which the last epoch is a part.
+    assert iterated.loss_curve_[: lone.n_iter_] == lone.loss_curve_[:-1]
+
+
+def test_perturbation_leaves_the_zeros_of_a_sparse_network():
+    parameters = {"n_bits": 2, "sparsity": 0.8, "hidden_layer_sizes": (30,)}
+    lone = fitted("one", perturbation=0, alpha=100, **parameters)
+    iterated = fitted("one", perturbation=0.5, alpha=100, **parameters)
+    assert np.mean(lone.codes_ == 0) > 0.5
+    assert np.mean(iterated.codes_ == 0) > 0.5
+
+
+def test_perturbed_runs_keep_what_is_best_for_the_validation_samples():
+    model, y = make("one", n_bits=3, n_iter_no_change=30)
+    model.fit(X[::2], y[::2], X_val=X[1::2], y_val=y[1::2])
+    found = [record["validation_loss"] for record in model.history_]
+    assert model.loss_ <= min(found)
+    assert model.loss_ == pytest.approx(
+        np.mean((model.predict(X[1::2]) - y[1::2]) ** 2)
+        / 2
+        / model.target_scaler_.scale_[0] ** 2,
+        rel=1e-4,
+    )
 
 
 def test_tolerance_and_patience():
