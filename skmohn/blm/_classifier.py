@@ -6,7 +6,6 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils import compute_sample_weight
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 
 from skmohn._core._fitting import all_or_nothing
@@ -14,6 +13,7 @@ from skmohn.blm import _kernels as kernels
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._labels import Labels
 from skmohn.blm._network import compile_loss
+from skmohn.blm._predictions import ClassPredictionMixin, has_probabilities
 from skmohn.blm._storage import fill_mlp
 
 _LOSSES = {
@@ -24,11 +24,7 @@ _LOSSES = {
 }
 
 
-def _has_probabilities(estimator):
-    return estimator.loss in ("cross_entropy", "squared")
-
-
-class BLMClassifier(ClassifierMixin, BaseBLM):
+class BLMClassifier(ClassifierMixin, ClassPredictionMixin, BaseBLM):
     """Neural network for classification, trained without derivatives on weight bits.
 
     Weights are small whole numbers times a step; training flips their bits and keeps
@@ -49,7 +45,8 @@ class BLMClassifier(ClassifierMixin, BaseBLM):
         multilabel), squared error of logistic outputs (as published), hinge of each
         class against the rest, or the share of errors (ties among them), for fine
         tuning (``warm_start``) and without `alpha`. A callable takes a target, 0 or 1,
-        and an output; numba compiles it.
+        and an output; numba compiles it. The first two have :meth:`predict_proba`, the
+        others :meth:`decision_function`.
 
     n_bits : int, default=12
         Bits of a weight, 2 to 24. A weight is a whole multiple of
@@ -367,40 +364,6 @@ class BLMClassifier(ClassifierMixin, BaseBLM):
             self._classes_wanted = np.unique(classes)
         return self._fit_epoch(X, y, sample_weight)
 
-    def predict(self, X):
-        """Predict classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_labels)
-            Labels.
-        """
-        outputs = self._outputs(X)
-        # Raw outputs are compared with 0, probabilities with one half.
-        threshold = 0.0 if self.out_activation_ == "identity" else 0.5
-        return self._labels.decode(outputs, threshold)
-
-    @available_if(_has_probabilities)
-    def predict_proba(self, X):
-        """Predict the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            For a multilabel target, the probability of each label. Logistic outputs of
-            several classes are divided by their sum.
-        """
-        outputs = self._outputs(X)
-        return self._labels.probabilities(outputs)
-
     def to_mlp(self):
         """Make an equal scikit-learn network, scales folded into its weights.
 
@@ -409,10 +372,10 @@ class BLMClassifier(ClassifierMixin, BaseBLM):
         MLPClassifier
             Fitted; for tools that read those.
         """
-        if not _has_probabilities(self):
+        if not has_probabilities(self):
             raise ValueError(
-                f"outputs trained with loss={self.loss!r} are no probabilities, which "
-                "those of an MLPClassifier are"
+                "the outputs are no probabilities, which those of an MLPClassifier "
+                'are: fit with loss="cross_entropy" or loss="squared"'
             )
         mlp = MLPClassifier(self._hidden_sizes(), self.activation)
         fill_mlp(self, mlp)
@@ -440,12 +403,6 @@ class BLMClassifier(ClassifierMixin, BaseBLM):
             together = {"cross_entropy": kernels.SOFTMAX, "zero_one": kernels.MISSES}
             loss = together.get(self.loss, loss)
         return loss, 0.0, None
-
-    def _out_activation(self):
-        if not _has_probabilities(self):
-            return "identity"
-        is_softmax = self.loss == "cross_entropy" and self._labels.one_of_many
-        return "softmax" if is_softmax else "logistic"
 
     def _header(self):
         labels = self._labels

@@ -12,17 +12,23 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.special import expit
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.callback import ScoringMonitor
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import (
+    get_scorer,
     hinge_loss,
     log_loss,
+    make_scorer,
     mean_absolute_error,
     mean_pinball_loss,
     mean_squared_error,
+    roc_auc_score,
+    top_k_accuracy_score,
     zero_one_loss,
 )
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
@@ -92,6 +98,8 @@ def own_hinge(target, output):
     return max(0.0, 1.0 - (2.0 * target - 1.0) * output)
 
 
+RAW_LOSSES = ["hinge", "zero_one", own_hinge]
+
 # --------------------------------------------------------------- what is predicted
 
 
@@ -154,13 +162,72 @@ def test_multilabel():
     assert_array_equal(model.classes_, [0, 1, 2])
 
 
-@pytest.mark.parametrize("loss", ["hinge", "zero_one", own_hinge])
-def test_no_probabilities_without_a_loss_for_them(loss):
-    model = BLMClassifier(loss=loss)
-    assert not hasattr(model, "predict_proba")
-    model.set_params(**QUICK).fit(X, BINARY)
+@pytest.mark.parametrize("loss", RAW_LOSSES)
+def test_no_mlp_of_outputs_that_are_no_probabilities(loss):
+    model = fitted("binary", loss=loss)
     with pytest.raises(ValueError, match="no probabilities"):
         model.to_mlp()
+
+
+@pytest.mark.parametrize("loss", RAW_LOSSES)
+@pytest.mark.parametrize("task", ["binary", "classes", "labels"])
+@pytest.mark.parametrize("ensemble", [1, 2])
+def test_decision_function_is_the_output_and_decides(task, loss, ensemble):
+    model = fitted(task, loss=loss, n_restarts=2, ensemble=ensemble)
+    found = model.decision_function(X)
+    outputs = []
+    for coefs, intercepts in model.members_:
+        model.coefs_, model.intercepts_ = coefs, intercepts
+        outputs.append(outputs_of(model, X))
+    expected = np.mean(outputs, axis=0)
+    assert_allclose(found, expected[:, 0] if task == "binary" else expected)
+    predicted = {
+        "binary": lambda: np.where(found > 0, "yes", "no"),
+        "classes": lambda: np.array(["a", "b", "c"])[found.argmax(axis=1)],
+        "labels": lambda: (found > 0).astype(int),
+    }[task]()
+    assert_array_equal(model.predict(X), predicted)
+
+
+@pytest.mark.parametrize("loss", ["hinge", own_hinge])
+def test_scorers_and_calibration_take_the_decision_function(loss):
+    model, y = make("binary", loss=loss)
+    assert cross_val_score(model, X, y, scoring="roc_auc", cv=3).min() > 0.9
+    model.fit(X, y)
+    found = get_scorer("roc_auc")(model, X, y)
+    assert found == roc_auc_score(y == "yes", model.decision_function(X))
+    labels = fitted("labels", loss=loss, max_flips=6000)
+    found = get_scorer("roc_auc")(labels, X, LABELS)
+    scores = labels.decision_function(X)
+    assert found == pytest.approx(
+        np.mean([roc_auc_score(LABELS[:, k], scores[:, k]) for k in range(3)])
+    )
+    assert found > 0.9
+    classes = fitted("classes", loss=loss)
+    top = make_scorer(top_k_accuracy_score, response_method="decision_function", k=1)
+    assert top(classes, X, CLASSES) == pytest.approx(classes.score(X, CLASSES))
+    calibrated = CalibratedClassifierCV(FrozenEstimator(classes)).fit(X, CLASSES)
+    assert calibrated.score(X, CLASSES) > 0.8
+
+
+@pytest.mark.parametrize("loss", ["cross_entropy", "squared", *RAW_LOSSES])
+def test_either_probabilities_or_a_decision_function(loss):
+    def available(model):
+        names = ("predict_proba", "decision_function")
+        return tuple(hasattr(model, name) for name in names)
+
+    smooth = loss in ("cross_entropy", "squared")
+    model, y = make("binary", loss=loss)
+    assert available(model) == (smooth, not smooth)
+    assert available(model.fit(X, y)) == (smooth, not smooth)
+    # The fitted network stays what it is until the next fit.
+    expected = model.predict(X)
+    model.set_params(loss="hinge" if smooth else "cross_entropy")
+    assert available(model) == (smooth, not smooth)
+    assert_array_equal(model.predict(X), expected)
+    assert available(clone(model)) == (not smooth, smooth)
+    assert available(model.fit(X, y)) == (not smooth, smooth)
+    assert available(BLMRegressor()) == (False, False)
 
 
 def test_what_an_mlp_cannot_be():
@@ -825,12 +892,13 @@ def test_packed_classes(classes):
     assert back.classes_.dtype == model.classes_.dtype
 
 
-@pytest.mark.parametrize("loss", ["hinge", "zero_one", own_hinge])
+@pytest.mark.parametrize("loss", RAW_LOSSES)
 def test_packed_classifier_without_probabilities(loss):
     model = fitted("classes", loss=loss)
     back = BLMClassifier.from_packed(model.to_packed())
     assert_array_equal(back.predict(X), model.predict(X))
     assert back.out_activation_ == "identity"
+    assert_array_equal(back.decision_function(X), model.decision_function(X))
     assert not hasattr(back, "predict_proba")
 
 
