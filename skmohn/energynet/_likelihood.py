@@ -1,185 +1,335 @@
-"""Log-likelihoods of restricted Boltzmann machines and of stacks of them."""
+"""Log-likelihoods and description lengths of stacks of machines."""
 
 import numbers
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
-from scipy.special import logsumexp
-from sklearn.utils import check_array, check_random_state
+from scipy.special import entr, logsumexp
+from sklearn.utils import check_random_state
 
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._rbm import RBM, ROWS_AT_ONCE, random_stream
+from skmohn.energynet._partition import LogPartition, require_count, require_rbm
+from skmohn.energynet._rbm import RBM, ROWS_AT_ONCE, check_states, random_stream
 from skmohn.energynet._training import data_logits
 
-# Beyond this many units on its smaller side a machine has too many states to list.
-MOST_ENUMERATED = 25
 
-
-@dataclass(frozen=True)
-class LogPartition:
-    """An estimate of the log partition function of a machine.
+def independent_bits(X):
+    """Return the machine without hidden units that has the means of the data.
 
     Parameters
     ----------
-    value : float
-        The logarithm of the sum of exp(c.v + b.h + h.Wv) over all states, in nats.
-
-    standard_error : float, default=0.0
-        Of the value, in nats, from the spread of the chains; 0 when it is exact.
-
-    effective_sample_size : float, default=inf
-        Number of independent chains that would be worth as much; the value and its
-        standard error mean little below about 10. Infinite when the value is exact.
-
-    Examples
-    --------
-    >>> from skmohn.energynet import LogPartition
-    >>> LogPartition(2.0).standard_error
-    0.0
-    """
-
-    value: float
-    standard_error: float = 0.0
-    effective_sample_size: float = np.inf
-
-
-def exact_log_partition(rbm):
-    """Sum over all states of the smaller side of a machine.
-
-    Parameters
-    ----------
-    rbm : RBM
-        At most 25 units on one of its sides.
+    X : array-like of shape (n_samples, n_visible)
+        Numbers in [0, 1].
 
     Returns
     -------
-    log_partition : LogPartition
-        Exact but for rounding, in double precision.
-
-    Raises
-    ------
-    ValueError
-        If both sides are larger.
+    RBM
+        Its columns are independent; a column that never varies is given odds of one
+        half against the number of samples, so that no sample is impossible.
 
     Examples
     --------
-    >>> from skmohn.energynet import RBM, exact_log_partition
-    >>> exact_log_partition(RBM([[0.0, 0.0]], [0.0], [0.0, 0.0])).value
-    2.0794
+    >>> from skmohn.energynet import independent_bits
+    >>> independent_bits([[0, 1], [1, 1]]).visible_bias
+    array([0.    , 1.6094], dtype=float32)
     """
-    _require_rbm(rbm)
-    weights = rbm.weights.astype(np.float64)
-    inner, outer = rbm.hidden_bias, rbm.visible_bias
-    if rbm.n_hidden < rbm.n_visible:
-        weights, inner, outer = weights.T, rbm.visible_bias, rbm.hidden_bias
-    n = len(outer)
-    if n > MOST_ENUMERATED:
-        raise ValueError(
-            f"the smaller side has {n} units and at most {MOST_ENUMERATED} can be "
-            "enumerated: use annealed_importance_sampling"
-        )
-    sums = []
-    for start in range(0, 2**n, ROWS_AT_ONCE):
-        states = np.arange(start, min(start + ROWS_AT_ONCE, 2**n))
-        states = ((states[:, None] >> np.arange(n)) & 1).astype(np.float64)
-        terms = np.logaddexp(0.0, states @ weights.T + inner).sum(axis=1)
-        sums.append(logsumexp(states @ outer.astype(np.float64) + terms))
-    return LogPartition(float(logsumexp(sums)))
+    X = check_states(X, None, "X")
+    return RBM(np.zeros((0, X.shape[1])), np.zeros(0), data_logits(X))
 
 
-def annealed_importance_sampling(
-    rbm, X, *, n_temperatures=5000, n_chains=100, random_state=None
-):
-    """Estimate the log partition function of a machine [1]_.
+def dbn_log_likelihood(layers, X, log_partition, *, n_draws=300, random_state=None):
+    """Estimate the log-likelihood of each sample under a deep belief network [1]_.
 
-    Chains are drawn from a machine without weights that has the means of the data, and
-    cooled down to the machine in question.
+    The top machine is the prior of the layer below it, and so on down to the data.
 
     Parameters
     ----------
-    rbm : RBM
-        A machine of any size.
+    layers : sequence of RBM
+        From the bottom to the top; each sees the hidden units of the one below.
 
     X : array-like of shape (n_samples, n_visible)
-        Data whose means the chains start from, in [0, 1]: what the machine was
-        trained on.
+        Samples, bits.
 
-    n_temperatures : int, default=5000
-        Intermediate machines, dense near the end. Too few of them flatter a model, by
-        several nats for hundreds of units.
+    log_partition : LogPartition or float
+        Of the top machine.
 
-    n_chains : int, default=100
-        Independent chains; their spread gives the standard error.
+    n_draws : int, default=300
+        Draws of the hidden units for each sample. The likelihood is estimated without
+        bias, its logarithm is too low by less the more draws there are. Unused with a
+        single layer, whose log-likelihood needs no draws.
 
     random_state : int, RandomState instance or None, default=None
         Pass an int for the same estimate each time.
 
     Returns
     -------
-    log_partition : LogPartition
-        With its standard error and effective sample size.
+    ndarray of shape (n_samples,)
+        In nats.
 
     Raises
     ------
     ValueError
-        If X does not fit the machine.
+        If the layers do not fit on one another, or X on the first.
 
     References
     ----------
-    .. [1] Salakhutdinov and Murray, "On the quantitative analysis of deep belief
-           networks", ICML 2008.
+    .. [1] Theis, Gerwinn, Sinz and Bethge, "In all likelihood, deep belief is not
+           enough", JMLR 12 (2011).
 
     Examples
     --------
-    >>> from skmohn.energynet import RBM, annealed_importance_sampling
-    >>> rbm = RBM([[1.0, -1.0]], [0.0], [0.0, 0.0])
-    >>> ais = annealed_importance_sampling(rbm, [[0, 1], [1, 0]], random_state=0)
-    >>> f"{ais.value:.1f}"
-    '2.1'
+    >>> from skmohn.energynet import RBM, dbn_log_likelihood, exact_log_partition
+    >>> bottom = RBM([[1.0, -1.0]], [0.0], [0.0, 0.0])
+    >>> top = bottom.transposed()
+    >>> z = exact_log_partition(top)
+    >>> dbn_log_likelihood([bottom, top], [[0, 1]], z, random_state=0)
+    array([-1.8935])
     """
-    _require_rbm(rbm)
-    _require_count(n_temperatures, "n_temperatures", 1)
-    _require_count(n_chains, "n_chains", 2)
-    X = rbm._rows(X, rbm.n_visible, "X")
+    layers = check_layers(layers)
+    require_count(n_draws, "n_draws", 1)
     stream = random_stream(check_random_state(random_state).randint(2**31 - 1))
-    base_visible = data_logits(X)
-    # The activations at the mean of the data: with them, and not with zeros, the first
-    # machines are close to the last ones.
-    mean = X.mean(axis=0, dtype=np.float64)
-    base_hidden = (rbm.weights @ mean + rbm.hidden_bias).astype(np.float32)
-    slope = rbm.visible_bias - base_visible
-    steps = np.linspace(0.0, 1.0, n_temperatures + 1)
-    temperatures = (1.0 - (1.0 - steps) ** 2).astype(np.float32)
+    X = check_states(X, layers[0].n_visible, "X")
+    if isinstance(log_partition, LogPartition):
+        log_partition = log_partition.value
+    log_likelihood = -layers[0].free_energy(X) - log_partition
+    if len(layers) > 1:
+        n_rows = max(ROWS_AT_ONCE // n_draws, 1)
+        for start in range(0, len(X), n_rows):
+            rows = slice(start, start + n_rows)
+            log_likelihood[rows] += _gain_of_upper(layers, X[rows], n_draws, stream)
+    return log_likelihood
 
-    visible = np.zeros((n_chains, rbm.n_visible), np.float32)
-    hidden = np.empty((n_chains, rbm.n_hidden), np.float32)
-    kernels.sample(visible, base_visible, stream, visible)
-    log_weight = np.zeros(n_chains)
-    for before, after in zip(temperatures, temperatures[1:], strict=False):
-        log_weight += float(after - before) * (visible @ slope)
-        np.dot(visible, rbm.weights.T, out=hidden)
-        kernels.anneal(
-            hidden, rbm.hidden_bias, base_hidden, before, after, stream, log_weight,
-            hidden,
-        )  # fmt: skip
-        np.dot(hidden, rbm.weights, out=visible)
-        visible *= after
-        kernels.sample(visible, base_visible + after * slope, stream, visible)
-    start = np.logaddexp(0.0, base_visible, dtype=np.float64).sum()
-    start += np.logaddexp(0.0, base_hidden, dtype=np.float64).sum()
-    weight = np.exp(log_weight - log_weight.max())
-    return LogPartition(
-        float(start + log_weight.max() + np.log(weight.mean())),
-        float(weight.std(ddof=1) / weight.mean() / np.sqrt(n_chains)),
-        float(weight.sum() ** 2 / (weight**2).sum()),
+
+def _gain_of_upper(layers, X, n_draws, stream):
+    """What the upper machines say of draws of their inputs, more than the lower."""
+    states = np.repeat(X, n_draws, axis=0)
+    gain = np.zeros(len(states))
+    for lower, upper in pairwise(layers):
+        probabilities = lower.hidden_probabilities(states)
+        states = np.empty_like(probabilities)
+        kernels.bernoulli(probabilities, stream, states)
+        gain -= upper.free_energy(states) + lower.log_hidden_marginal(states)
+    return logsumexp(gain.reshape(len(X), n_draws), axis=1) - np.log(n_draws)
+
+
+# ------------------------------------------------------------------- complexities
+
+
+def rademacher_complexity(layers, X, *, p=2.0):
+    """Bound of the Rademacher complexity of the layers as a feed-forward network.
+
+    Parameters
+    ----------
+    layers : sequence of RBM
+        From the bottom to the top; k of them.
+
+    X : array-like of shape (n_samples, n_visible)
+        The m samples, with n_0 columns.
+
+    p : float, default=2.0
+        At least 1; norm of the weights of a unit, as in [1]_.
+
+    Returns
+    -------
+    float
+        Equation 2 of [1]_, 2^(k-1) r prod_j(L_j n_{j-1}^(1/q)) sqrt(2 log(2 n_0) / m),
+        with r the largest absolute input, L_j the largest norm of a unit of layer j and
+        1/p + 1/q = 1. It is 0 for a layer without units.
+
+    References
+    ----------
+    .. [1] Kristiansen and Gonzalvo, "EnergyNet: energy-based adaptive structural
+           learning of artificial neural network architectures" (2017).
+
+    Examples
+    --------
+    >>> from skmohn.energynet import RBM, rademacher_complexity
+    >>> rademacher_complexity([RBM([[3.0, 4.0]], [0.0], [0.0, 0.0])], [[0, 1], [1, 0]])
+    8.3255
+    """
+    layers = check_layers(layers)
+    if not (isinstance(p, numbers.Real) and p >= 1):
+        raise ValueError(f"p must be a number of at least 1, got {p}")
+    X = check_states(X, layers[0].n_visible, "X")
+    share = 0.0 if p == 1 else 1.0 - 1.0 / p
+    bound = 2.0 ** (len(layers) - 1) * np.abs(X).max()
+    for layer in layers:
+        norms = np.linalg.norm(layer.weights.astype(np.float64), ord=p, axis=1)
+        bound *= norms.max(initial=0.0) * layer.n_visible**share
+    return float(bound * np.sqrt(2.0 * np.log(2.0 * X.shape[1]) / len(X)))
+
+
+def unit_price(X, kappa=1.0):
+    """Price of a hidden unit: half the logarithm of the samples for each parameter.
+
+    A column counts as much as its entropy in bits: the weight of one that hardly varies
+    is hardly seen in the data.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_visible)
+        Inputs of the unit, in [0, 1].
+
+    kappa : float, default=1.0
+        Factor of the price.
+
+    Returns
+    -------
+    float
+        In nats per sample.
+    """
+    mean = np.clip(X.mean(axis=0, dtype=np.float64), 0.0, 1.0)
+    n_bits = float((entr(mean) + entr(1.0 - mean)).sum() / np.log(2.0))
+    return kappa * (n_bits + 1.0) / 2.0 * np.log(len(X)) / len(X)
+
+
+def parameter_complexity(layers, X, *, kappa=1.0):
+    """Price of the hidden units of all layers, in nats.
+
+    Parameters
+    ----------
+    layers : sequence of RBM
+        From the bottom to the top.
+
+    X : array-like of shape (n_samples, n_visible)
+        Inputs of the first layer; those of the others are the hidden probabilities.
+
+    kappa : float, default=1.0
+        Factor of the price; 1 is the price of Rissanen's two-part code.
+
+    Returns
+    -------
+    float
+        Each unit costs kappa (D + 1) / 2 log(n_samples), where D is the sum of the
+        entropies of its inputs in bits.
+
+    Examples
+    --------
+    >>> from skmohn.energynet import RBM, parameter_complexity
+    >>> parameter_complexity([RBM([[3.0, 4.0]], [0.0], [0.0, 0.0])], [[0, 1], [1, 0]])
+    1.0397
+    """
+    layers = check_layers(layers)
+    inputs, total = check_states(X, layers[0].n_visible, "X"), 0.0
+    for layer in layers:
+        total += layer.n_hidden * unit_price(inputs, kappa) * len(inputs)
+        inputs = layer.hidden_probabilities(inputs)
+    return float(total)
+
+
+# ------------------------------------------------------------- description length
+
+
+@dataclass(frozen=True)
+class DescriptionLength:
+    """How long a description of the data is that names the model first.
+
+    Parameters
+    ----------
+    log_likelihood : float
+        Of all samples together, in nats.
+
+    complexity : float
+        Length of the description of the model, in nats.
+
+    Examples
+    --------
+    >>> from skmohn.energynet import DescriptionLength
+    >>> DescriptionLength(-100.0, 20.0).total
+    120.0
+    """
+
+    log_likelihood: float
+    complexity: float
+
+    @property
+    def total(self):
+        """Complexity minus log-likelihood: the lower, the better the model."""
+        return self.complexity - self.log_likelihood
+
+
+def description_length(
+    layers, X, log_partition, *, complexity="parameters", kappa=1.0, p=2.0,
+    n_draws=300, random_state=None,
+):  # fmt: skip
+    """Measure how well layers describe data, and at what cost.
+
+    Parameters
+    ----------
+    layers : sequence of RBM
+        From the bottom to the top. For none, pass ``[independent_bits(X)]``.
+
+    X : array-like of shape (n_samples, n_visible)
+        Samples, bits.
+
+    log_partition : LogPartition or float
+        Of the top machine.
+
+    complexity : {"parameters", "rademacher"}, default="parameters"
+        What the layers cost: :func:`parameter_complexity`, or as in EnergyNet
+        :func:`rademacher_complexity`.
+
+    kappa : float, default=1.0
+        Factor of the price of the parameters.
+
+    p : float, default=2.0
+        Norm in the Rademacher bound.
+
+    n_draws : int, default=300
+        Draws of the hidden units for each sample, as in :func:`dbn_log_likelihood`.
+
+    random_state : int, RandomState instance or None, default=None
+        Pass an int for the same estimate each time.
+
+    Returns
+    -------
+    DescriptionLength
+        Its ``total`` is the number to compare.
+
+    Raises
+    ------
+    ValueError
+        If the layers do not fit on one another, X not on the first, or the complexity
+        is not known.
+
+    Examples
+    --------
+    >>> from skmohn.energynet import (
+    ...     description_length,
+    ...     exact_log_partition,
+    ...     independent_bits,
+    ... )
+    >>> X = [[0, 0], [1, 0], [0, 1], [1, 1]]
+    >>> rbm = independent_bits(X)
+    >>> description_length([rbm], X, exact_log_partition(rbm)).total
+    5.5452
+    """
+    if complexity == "parameters":
+        cost = parameter_complexity(layers, X, kappa=kappa)
+    elif complexity == "rademacher":
+        cost = rademacher_complexity(layers, X, p=p)
+    else:
+        raise ValueError(
+            f"complexity must be 'parameters' or 'rademacher', got {complexity!r}"
+        )
+    log_likelihood = dbn_log_likelihood(
+        layers, X, log_partition, n_draws=n_draws, random_state=random_state
     )
+    return DescriptionLength(float(log_likelihood.sum()), cost)
 
 
-def _require_rbm(rbm):
-    if not isinstance(rbm, RBM):
-        raise TypeError(f"expected an RBM, got {type(rbm).__name__}")
-
-
-def _require_count(value, name, least):
-    if not (isinstance(value, numbers.Integral) and value >= least):
-        raise ValueError(f"{name} must be an integer of at least {least}, got {value}")
+def check_layers(layers):
+    """Check that machines stand on one another; return them as a list."""
+    layers = list(layers)
+    if not layers:
+        raise ValueError("layers is empty: pass [independent_bits(X)] for no layer")
+    for layer in layers:
+        require_rbm(layer)
+    for k, (lower, upper) in enumerate(pairwise(layers)):
+        if lower.n_hidden != upper.n_visible:
+            raise ValueError(
+                f"layer {k + 1} sees {upper.n_visible} units, but the layer below it "
+                f"has {lower.n_hidden}"
+            )
+    return layers

@@ -55,7 +55,9 @@ class RBM:
         for name, ndim in (("weights", 2), ("hidden_bias", 1), ("visible_bias", 1)):
             array = np.ascontiguousarray(getattr(self, name), dtype=np.float32)
             if array.ndim != ndim or not np.isfinite(array).all():
-                raise ValueError(f"{name} must be a finite array of {ndim} dimension(s)")
+                raise ValueError(
+                    f"{name} must be a finite array of {ndim} dimension(s)"
+                )
             object.__setattr__(self, name, array)
         expected = (len(self.hidden_bias), len(self.visible_bias))
         if self.weights.shape != expected:
@@ -75,7 +77,7 @@ class RBM:
         return self.weights.shape[1]
 
     def free_energy(self, V):
-        """Free energy of visible units, -log of the sum over h of exp(c.v + b.h + h.Wv).
+        """Compute minus the logarithm of the sum over h of exp(c.v + b.h + h.Wv).
 
         Parameters
         ----------
@@ -84,14 +86,15 @@ class RBM:
 
         Returns
         -------
-        energy : ndarray of shape (n_samples,)
-            In nats; the log-likelihood is its negative minus the log partition function.
+        ndarray of shape (n_samples,)
+            In nats; the log-likelihood is its negative minus the log partition
+            function.
         """
-        V = self._rows(V, self.n_visible, "V")
+        V = check_states(V, self.n_visible, "V")
         return -_log_marginal(V, self.weights.T, self.hidden_bias, self.visible_bias)
 
     def log_hidden_marginal(self, H):
-        """Logarithm of the sum over v of exp(c.v + b.h + h.Wv).
+        """Compute the logarithm of the sum over v of exp(c.v + b.h + h.Wv).
 
         Parameters
         ----------
@@ -100,10 +103,10 @@ class RBM:
 
         Returns
         -------
-        log_marginal : ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,)
             The log-probability of the states, plus the log partition function.
         """
-        H = self._rows(H, self.n_hidden, "H")
+        H = check_states(H, self.n_hidden, "H")
         return _log_marginal(H, self.weights, self.visible_bias, self.hidden_bias)
 
     def hidden_probabilities(self, V):
@@ -116,10 +119,10 @@ class RBM:
 
         Returns
         -------
-        probabilities : ndarray of shape (n_samples, n_hidden), float32
+        ndarray of shape (n_samples, n_hidden), float32
             They are independent of one another given V.
         """
-        V = self._rows(V, self.n_visible, "V")
+        V = check_states(V, self.n_visible, "V")
         return _probabilities(V, self.weights.T, self.hidden_bias)
 
     def visible_probabilities(self, H):
@@ -132,10 +135,10 @@ class RBM:
 
         Returns
         -------
-        probabilities : ndarray of shape (n_samples, n_visible), float32
+        ndarray of shape (n_samples, n_visible), float32
             They are independent of one another given H.
         """
-        H = self._rows(H, self.n_hidden, "H")
+        H = check_states(H, self.n_hidden, "H")
         return _probabilities(H, self.weights, self.visible_bias)
 
     def sample(self, n_samples=1, n_steps=1000, V=None, random_state=None):
@@ -157,13 +160,13 @@ class RBM:
 
         Returns
         -------
-        V : ndarray of shape (n_samples, n_visible), float32
+        ndarray of shape (n_samples, n_visible), float32
             The visible units after the last step, 0 or 1.
         """
         random_state = check_random_state(random_state)
         if V is None:
             V = random_state.randint(2, size=(n_samples, self.n_visible))
-        V = self._rows(V, self.n_visible, "V").copy()
+        V = check_states(V, self.n_visible, "V").copy()
         gibbs(self, V, n_steps, random_stream(random_state.randint(2**31 - 1)))
         return V
 
@@ -172,21 +175,23 @@ class RBM:
 
         Returns
         -------
-        rbm : RBM
+        RBM
             A layer above this one that starts as the transposed machine leaves the
             model of the data as it is.
         """
         return RBM(self.weights.T, self.visible_bias, self.hidden_bias)
 
-    @staticmethod
-    def _rows(V, n_columns, name):
-        """Check a table of states."""
-        V = check_array(V, dtype=np.float32, order="C", input_name=name)
-        if V.shape[1] != n_columns:
-            raise ValueError(f"{name} has {V.shape[1]} columns instead of {n_columns}")
-        if V.min() < 0 or V.max() > 1:
-            raise ValueError(f"{name} must lie between 0 and 1")
-        return V
+
+def check_states(states, n_columns, name):
+    """Check a table of numbers in [0, 1]; return it as contiguous float32."""
+    states = check_array(
+        states, dtype=np.float32, order="C", input_name=name, ensure_min_features=0
+    )
+    if n_columns is not None and states.shape[1] != n_columns:
+        raise ValueError(f"{name} has {states.shape[1]} columns instead of {n_columns}")
+    if states.size and not (states.min() >= 0 and states.max() <= 1):
+        raise ValueError(f"{name} must lie between 0 and 1")
+    return states
 
 
 def random_stream(seed):

@@ -1,11 +1,11 @@
-"""Training of a restricted Boltzmann machine: centred persistent contrastive divergence.
+"""Training of a restricted Boltzmann machine by centred PCD.
 
-The gradient of the log-likelihood is that of the data minus that of the model, which
-chains stand for that are kept from step to step (Tieleman, "Training restricted
-Boltzmann machines using approximations to the likelihood gradient", ICML 2008).
-Activities are centred in it (Melchior, Fischer and Wiskott, "How to center deep
-Boltzmann machines", JMLR 17, 2016), which makes it independent of which value of a unit
-is called 0: no further parameter buys as much.
+Persistent contrastive divergence: the gradient of the log-likelihood is that of the
+data minus that of the model, which chains stand for that are kept from step to step
+(Tieleman, "Training restricted Boltzmann machines using approximations to the
+likelihood gradient", ICML 2008). Activities are centred in it (Melchior, Fischer and
+Wiskott, "How to center deep Boltzmann machines", JMLR 17, 2016): it no longer depends
+on which value of a unit is called 0.
 """
 
 from dataclasses import dataclass, replace
@@ -167,12 +167,7 @@ class Plan:
                     break
                 batch = indices[start : start + self.batch_size]
                 self._step(run, X, batch, sample_weight, buffers)
-        size = max(run.rbm.weights.max(), -run.rbm.weights.min())
-        if not size < LARGEST_WEIGHT:
-            raise FloatingPointError(
-                f"training diverged after {run.step} steps: the largest weight is "
-                f"{size:.3g}; lower learning_rate, now {self.learning_rate:g}"
-            )
+        check_weights(run.rbm.weights, run.step, self.learning_rate)
 
     def _step(self, run, X, batch, sample_weight, buffers):
         """Follow the gradient of one batch."""
@@ -191,7 +186,9 @@ class Plan:
         fantasy = visible[1 : 1 + n_chains]
         np.dot(run.chains, rbm.weights, out=fantasy)
         kernels.sample(fantasy, rbm.visible_bias, run.stream, fantasy)
-        logits = np.dot(visible[1:], rbm.weights.T, out=buffers.logits[: len(share) - 1])
+        logits = np.dot(
+            visible[1:], rbm.weights.T, out=buffers.logits[: len(share) - 1]
+        )
         kernels.hidden_pass(
             logits, rbm.hidden_bias, run.hidden_mean, share[1:], n_chains, run.stream,
             residual, run.chains, buffers.lead,
@@ -238,11 +235,19 @@ class _Buffers:
         return self.visible[:n_rows], self.residual[:n_rows], share
 
 
+def check_weights(weights, step, learning_rate):
+    """Refuse weights that have grown beyond all bounds, or are no numbers."""
+    size = max(weights.max(initial=0.0), -weights.min(initial=0.0))
+    if not size < LARGEST_WEIGHT:
+        raise FloatingPointError(
+            f"training diverged after {step} steps: the largest weight is {size:.3g}; "
+            f"lower learning_rate, now {learning_rate:g}"
+        )
+
+
 def copy_of(rbm):
     """Return a machine whose arrays can be changed without changing another's."""
-    return RBM(
-        rbm.weights.copy(), rbm.hidden_bias.copy(), rbm.visible_bias.copy()
-    )
+    return RBM(rbm.weights.copy(), rbm.hidden_bias.copy(), rbm.visible_bias.copy())
 
 
 def new_machine(X, n_hidden, seed, scale=0.1, sample_weight=None):
@@ -296,3 +301,59 @@ def trained(plan, X, rbm, n_steps, seed):
 def prolonged(run, n_steps):
     """A run that goes on from another, with as many steps ahead."""
     return replace(run, n_steps=n_steps, step=0)
+
+
+def widened(run, further):
+    """A run with further units beside those it has.
+
+    Parameters
+    ----------
+    run : Run
+
+    further : RBM
+        The new hidden units; its visible biases are not used.
+
+    Returns
+    -------
+    run : Run
+        The chains draw the new units with even odds.
+    """
+    rbm, shape = run.rbm, (len(run.chains), further.n_hidden)
+    even = np.full(shape, 0.5, np.float32)
+    bits = np.empty(shape, np.float32)
+    kernels.bernoulli(even, run.stream, bits)
+    return replace(
+        run,
+        rbm=RBM(
+            np.vstack([rbm.weights, further.weights]),
+            np.append(rbm.hidden_bias, further.hidden_bias),
+            rbm.visible_bias,
+        ),
+        hidden_mean=np.append(run.hidden_mean, even[0]),
+        chains=np.hstack([run.chains, bits]),
+    )
+
+
+def narrowed(run, kept, visible_bias):
+    """A run with some of its units, and other visible biases.
+
+    Parameters
+    ----------
+    run : Run
+
+    kept : ndarray of bool or int
+        Index of the hidden units that stay.
+
+    visible_bias : ndarray of shape (n_visible,)
+
+    Returns
+    -------
+    run : Run
+    """
+    rbm = run.rbm
+    return replace(
+        run,
+        rbm=RBM(rbm.weights[kept], rbm.hidden_bias[kept], visible_bias),
+        hidden_mean=run.hidden_mean[kept],
+        chains=np.ascontiguousarray(run.chains[:, kept]),
+    )
