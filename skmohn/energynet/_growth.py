@@ -21,6 +21,10 @@ from skmohn.energynet._training import (
     widened,
 )
 
+GAMMA_REASON = "gamma fell to its threshold"
+PAYING_REASON = "every unit is worth its price"
+GIVEN_REASON = "the width was given"
+
 
 @dataclass(frozen=True)
 class Grown:
@@ -39,6 +43,105 @@ class Grown:
     run: Run
     reason: str
     limit: str | None = None
+
+
+def given_width(X, plan, rbm, n_epochs, seed):
+    """Train a layer of fixed width.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_visible), float32
+
+    plan : Plan
+
+    rbm : RBM
+        Where to start: :func:`~skmohn.energynet._training.new_machine`, or the layer
+        below transposed, which leaves the model of the data as it is.
+
+    n_epochs : int
+
+    seed : int
+
+    Yields
+    ------
+    record : dict
+        ``stage`` ("train"), ``units``, ``steps`` and ``clock``.
+
+    rbm : RBM
+        The machine as it is.
+
+    Returns
+    -------
+    grown : Grown
+    """
+    n_steps = plan.steps_of_epochs(n_epochs, len(X))
+    run = plan.begin(X, rbm, n_steps, seed)
+    yield from _epochs(run, X, plan, "train")
+    return Grown(run, GIVEN_REASON)
+
+
+def width_by_gamma(X, ordered_plan, plan, polish_epochs, seed):
+    """Grow an infinite machine until units are rarely born; make it a plain one.
+
+    This is TrainNewLayer of EnergyNet: gamma is the number of units for each step of
+    training.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_visible), float32
+
+    ordered_plan : OrderedPlan
+
+    plan : Plan
+        How to train the plain machine.
+
+    polish_epochs : int
+        Epochs of that training; 0 for the paper to the letter, at the price of a
+        machine that models the data badly.
+
+    seed : int
+
+    Yields
+    ------
+    record : dict
+        ``stage`` ("grow" or "polish"), ``units`` and ``steps``; ``gamma`` while it
+        grows, ``clock`` afterwards.
+
+    rbm : RBM
+        The machine as it is, converted.
+
+    Returns
+    -------
+    grown : Grown
+    """
+    ordered = ordered_plan.begin(X, seed)
+    while ordered.reason is None:
+        ordered_plan.advance(ordered, X)
+        record = {"stage": "grow", "units": ordered.machine.n_hidden}
+        record |= {"steps": ordered.step, "gamma": ordered.gamma}
+        yield record, ordered.machine.converted()
+    n_steps = plan.steps_of_epochs(polish_epochs, len(X))
+    run = plan.begin(X, ordered.machine.converted(), n_steps, seed)
+    yield from _epochs(run, X, plan, "polish", ordered.step)
+    if ordered.reason == "gamma":
+        return Grown(run, GAMMA_REASON)
+    return Grown(run, ordered.reason, ordered.reason)
+
+
+def _epochs(run, X, plan, stage, n_steps=0):
+    """Train to the end of a run; yield after every epoch."""
+    while not run.is_over:
+        plan.advance(run, X)
+        yield _record(run, stage, n_steps + run.step), run.rbm
+
+
+def _record(run, stage, n_steps):
+    return {
+        "stage": stage,
+        "units": run.rbm.n_hidden,
+        "steps": n_steps,
+        "clock": run.clock,
+    }
 
 
 @dataclass(frozen=True)
@@ -177,7 +280,7 @@ def width_by_nats(X, plan, control, seed):
         paying = values > price
         yield ladder.decision(run, "drop", price, paying)
     run = yield from ladder.train(run, "polish", control.polish)
-    return Grown(run, limit or "every unit is worth its price", limit)
+    return Grown(run, limit or PAYING_REASON, limit)
 
 
 def _without_worst(run, values, activity, paying, drop_share):
@@ -196,7 +299,7 @@ class _Ladder:
     def __init__(self, X, plan, control, seed):
         self.X, self.plan, self.control = X, plan, control
         self.stream = random_stream(seed + 1)
-        self.n_steps, self.clock = 0, 0.0
+        self.n_steps = 0
         self.data = X
         if plan.resample:
             self.data = np.empty_like(X)
@@ -212,9 +315,7 @@ class _Ladder:
     def train(self, run, stage, clock):
         """Train for a stage; yield after every epoch."""
         run = prolonged(run, self.plan.steps_of_clock(clock))
-        while not run.is_over:
-            self.plan.advance(run, self.X)
-            yield self._record(run, stage), run.rbm
+        yield from _epochs(run, self.X, self.plan, stage, self.n_steps)
         self.n_steps += run.step
         return run
 
@@ -226,12 +327,4 @@ class _Ladder:
     def decision(self, run, stage, price, paying):
         """The record of a decision, and the machine."""
         record = {"price": price, "paying": int(paying.sum())}
-        return self._record(run, stage, done=0) | record, run.rbm
-
-    def _record(self, run, stage, done=None):
-        return {
-            "stage": stage,
-            "units": run.rbm.n_hidden,
-            "steps": self.n_steps + (run.step if done is None else done),
-            "clock": run.clock,
-        }
+        return _record(run, stage, self.n_steps) | record, run.rbm

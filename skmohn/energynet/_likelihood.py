@@ -181,7 +181,7 @@ def unit_price(X, kappa=1.0):
     """
     mean = np.clip(X.mean(axis=0, dtype=np.float64), 0.0, 1.0)
     n_bits = float((entr(mean) + entr(1.0 - mean)).sum() / np.log(2.0))
-    return kappa * (n_bits + 1.0) / 2.0 * np.log(len(X)) / len(X)
+    return float(kappa * (n_bits + 1.0) / 2.0 * np.log(len(X)) / len(X))
 
 
 def parameter_complexity(layers, X, *, kappa=1.0):
@@ -216,6 +216,17 @@ def parameter_complexity(layers, X, *, kappa=1.0):
         total += layer.n_hidden * unit_price(inputs, kappa) * len(inputs)
         inputs = layer.hidden_probabilities(inputs)
     return float(total)
+
+
+def complexity_of(layers, X, complexity, *, kappa, p):
+    """Compute the complexity that is named, in nats."""
+    if complexity == "parameters":
+        return parameter_complexity(layers, X, kappa=kappa)
+    if complexity == "rademacher":
+        return rademacher_complexity(layers, X, p=p)
+    raise ValueError(
+        f"complexity must be 'parameters' or 'rademacher', got {complexity!r}"
+    )
 
 
 # ------------------------------------------------------------- description length
@@ -305,14 +316,7 @@ def description_length(
     >>> description_length([rbm], X, exact_log_partition(rbm)).total
     5.5452
     """
-    if complexity == "parameters":
-        cost = parameter_complexity(layers, X, kappa=kappa)
-    elif complexity == "rademacher":
-        cost = rademacher_complexity(layers, X, p=p)
-    else:
-        raise ValueError(
-            f"complexity must be 'parameters' or 'rademacher', got {complexity!r}"
-        )
+    cost = complexity_of(layers, X, complexity, kappa=kappa, p=p)
     log_likelihood = dbn_log_likelihood(
         layers, X, log_partition, n_draws=n_draws, random_state=random_state
     )

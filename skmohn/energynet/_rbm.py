@@ -54,10 +54,12 @@ class RBM:
     def __post_init__(self):
         for name, ndim in (("weights", 2), ("hidden_bias", 1), ("visible_bias", 1)):
             array = np.ascontiguousarray(getattr(self, name), dtype=np.float32)
-            if array.ndim != ndim or not np.isfinite(array).all():
+            if array.ndim != ndim:
                 raise ValueError(
-                    f"{name} must be a finite array of {ndim} dimension(s)"
+                    f"{name} must have {ndim} dimension(s), not {array.ndim}"
                 )
+            if not np.isfinite(array).all():
+                raise ValueError(f"{name} must be finite")
             object.__setattr__(self, name, array)
         expected = (len(self.hidden_bias), len(self.visible_bias))
         if self.weights.shape != expected:

@@ -18,7 +18,7 @@ from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._rbm import RBM, random_stream
 
 # Weights beyond this say nothing that smaller ones would not: training has diverged.
-LARGEST_WEIGHT = 1e3
+LARGEST_WEIGHT = 100.0
 # How fast the mean activities of hidden units follow, per step.
 _FOLLOW = 0.01
 
@@ -123,7 +123,10 @@ class Plan:
         """
         order = np.random.default_rng(seed)
         stream = random_stream(seed)
-        rows = order.choice(len(X), self.n_chains or self.batch_size)
+        share = None
+        if sample_weight is not None:
+            share = sample_weight / np.sum(sample_weight)
+        rows = order.choice(len(X), self.n_chains or self.batch_size, p=share)
         probabilities = rbm.hidden_probabilities(X[rows])
         chains = np.empty_like(probabilities)
         kernels.bernoulli(probabilities, stream, chains)
