@@ -13,6 +13,7 @@ from skmohn.energynet._growth import (
     GIVEN_REASON,
     PAYING_REASON,
     NatsControl,
+    _without_worst,
     given_width,
     unit_values,
     width_by_gamma,
@@ -80,6 +81,18 @@ def test_value_of_a_unit_is_what_is_lost_without_it(list_states):
         without = RBM(rbm.weights[kept], rbm.hidden_bias[kept], folded)
         lost = log_likelihood(rbm) - log_likelihood(without)
         assert values[i] == pytest.approx(lost, abs=1e-3)
+
+
+@pytest.mark.parametrize(("n_paying", "kept"), [(4, [0, 1, 2, 4]), (0, [0, 1, 2, 4])])
+def test_the_worst_units_are_folded_into_the_visible_biases(digits, n_paying, kept):
+    run = FAST.begin(digits, new_machine(digits, 5, 0), 1, 0)
+    values = np.array([0.5, 0.2, 0.3, 0.1, 0.4])
+    activity = np.array([0.9, 0.8, 0.7, 0.6, 0.5])
+    paying = values > np.sort(values)[4 - n_paying] if n_paying else values > 1
+    fewer = _without_worst(run, values, activity, paying, drop_share=0.2).rbm
+    assert_array_equal(fewer.weights, run.rbm.weights[kept])
+    folded = run.rbm.visible_bias + 0.6 * run.rbm.weights[3]
+    assert_allclose(fewer.visible_bias, folded, rtol=1e-6)
 
 
 # --------------------------------------------------------------------------- widths
