@@ -184,7 +184,8 @@ class OrderedPlan:
             for start in range(0, len(X), self.batch_size):
                 batch = X[indices[start : start + self.batch_size]]
                 if self.resample:
-                    kernels.bernoulli(batch, run.stream, batch)
+                    probabilities, batch = batch, np.empty_like(batch)
+                    kernels.bernoulli(probabilities, run.stream, batch)
                 self._step(run, batch)
                 if run.reason is not None:
                     break
@@ -201,8 +202,9 @@ class OrderedPlan:
             # The same distribution with one unit more, whose gradient is wanted.
             hidden, data, _ = machine.visit(batch, share, run.stream)
         for _ in range(self.n_gibbs):
-            fantasy = hidden @ machine.weights
-            kernels.sample(fantasy, machine.visible_bias, run.stream, fantasy)
+            logits = hidden @ machine.weights
+            fantasy = np.empty_like(logits)
+            kernels.sample(logits, machine.visible_bias, run.stream, fantasy)
             hidden, model, _ = machine.visit(fantasy, share, run.stream)
         parameters = machine.weights, machine.hidden_bias, machine.visible_bias
         for parameter, up, down in zip(parameters, data, model, strict=True):

@@ -1,7 +1,9 @@
 """Compiled kernels of restricted Boltzmann machines.
 
 Matrix products are BLAS's and happen outside; a kernel does all that follows for each
-element in one pass. Arrays are float32 and C-contiguous unless said otherwise.
+element in one pass. Arrays are float32 and C-contiguous unless said otherwise. What is
+written should not overlap what is read: loops would no longer vectorise, and take five
+times as long.
 
 Chance comes from SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): draw number i of a
 stream is a hash of its state plus i times a constant, so that draws do not wait for one

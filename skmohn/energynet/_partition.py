@@ -154,20 +154,21 @@ def annealed_importance_sampling(
     steps = np.linspace(0.0, 1.0, n_temperatures + 1)
     temperatures = (1.0 - (1.0 - steps) ** 3).astype(np.float32)
 
-    visible = np.zeros((n_chains, rbm.n_visible), np.float32)
-    hidden = np.empty((n_chains, rbm.n_hidden), np.float32)
-    kernels.sample(visible, base_visible, stream, visible)
+    visible, visible_logits = np.zeros((2, n_chains, rbm.n_visible), np.float32)
+    hidden, hidden_logits = np.empty((2, n_chains, rbm.n_hidden), np.float32)
+    kernels.sample(visible_logits, base_visible, stream, visible)
     log_weight = np.zeros(n_chains)
     for before, after in pairwise(temperatures):
         log_weight += float(after - before) * (visible @ slope)
-        np.dot(visible, rbm.weights.T, out=hidden)
+        np.dot(visible, rbm.weights.T, out=hidden_logits)
         kernels.anneal(
-            hidden, rbm.hidden_bias, base_hidden, before, after, stream, log_weight,
-            hidden,
+            hidden_logits, rbm.hidden_bias, base_hidden, before, after, stream,
+            log_weight, hidden,
         )  # fmt: skip
-        np.dot(hidden, rbm.weights, out=visible)
-        visible *= after
-        kernels.sample(visible, base_visible + after * slope, stream, visible)
+        np.dot(hidden, rbm.weights, out=visible_logits)
+        visible_logits *= after
+        bias = base_visible + after * slope
+        kernels.sample(visible_logits, bias, stream, visible)
     start = np.logaddexp(0.0, base_visible, dtype=np.float64).sum()
     start += np.logaddexp(0.0, base_hidden, dtype=np.float64).sum()
     weight = np.exp(log_weight - log_weight.max())

@@ -216,12 +216,13 @@ def gibbs(rbm, V, n_steps, stream):
     stream : ndarray of shape (1,), uint64
         Source of random numbers, moved on.
     """
-    H = np.empty((len(V), rbm.n_hidden), np.float32)
+    H, hidden_logits = np.empty((2, len(V), rbm.n_hidden), np.float32)
+    visible_logits = np.empty_like(V)
     for _ in range(n_steps):
-        np.dot(V, rbm.weights.T, out=H)
-        kernels.sample(H, rbm.hidden_bias, stream, H)
-        np.dot(H, rbm.weights, out=V)
-        kernels.sample(V, rbm.visible_bias, stream, V)
+        np.dot(V, rbm.weights.T, out=hidden_logits)
+        kernels.sample(hidden_logits, rbm.hidden_bias, stream, H)
+        np.dot(H, rbm.weights, out=visible_logits)
+        kernels.sample(visible_logits, rbm.visible_bias, stream, V)
 
 
 def _log_marginal(states, weights, other_bias, bias):
@@ -237,5 +238,6 @@ def _log_marginal(states, weights, other_bias, bias):
 def _probabilities(states, weights, bias):
     """Probabilities of one kind of units, given rows of the other kind."""
     logits = states @ weights
-    kernels.logistic(logits, bias, logits)
-    return logits
+    probabilities = np.empty_like(logits)
+    kernels.logistic(logits, bias, probabilities)
+    return probabilities

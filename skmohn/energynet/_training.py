@@ -180,15 +180,16 @@ class Plan:
             rate *= 1.0 - run.step / run.n_steps
         visible, residual, share = buffers.rows(len(batch), n_chains)
         data = visible[1 + n_chains :]
-        np.take(X, batch, axis=0, out=data, mode="clip")
         if self.resample:
-            kernels.bernoulli(data, run.stream, data)
+            kernels.bernoulli(X[batch], run.stream, data)
+        else:
+            np.take(X, batch, axis=0, out=data, mode="clip")
         if sample_weight is not None:
             share[1 + n_chains :] *= sample_weight[batch]
             share[0] = share[1:].sum()
         fantasy = visible[1 : 1 + n_chains]
-        np.dot(run.chains, rbm.weights, out=fantasy)
-        kernels.sample(fantasy, rbm.visible_bias, run.stream, fantasy)
+        np.dot(run.chains, rbm.weights, out=buffers.fantasy_logits)
+        kernels.sample(buffers.fantasy_logits, rbm.visible_bias, run.stream, fantasy)
         logits = np.dot(
             visible[1:], rbm.weights.T, out=buffers.logits[: len(share) - 1]
         )
@@ -223,6 +224,7 @@ class _Buffers:
         n_rows = 1 + len(run.chains) + batch_size
         self.visible = np.empty((n_rows, run.rbm.n_visible), np.float32)
         self.visible[0] = -run.visible_mean
+        self.fantasy_logits = np.empty((len(run.chains), run.rbm.n_visible), np.float32)
         self.logits = np.empty((n_rows - 1, run.rbm.n_hidden), np.float32)
         self.residual = np.empty((n_rows, run.rbm.n_hidden), np.float32)
         self.share = np.empty(n_rows, np.float32)
