@@ -1,0 +1,31 @@
+"""Unsupervised layers that grow to fit the data."""
+
+from skmohn.energynet._likelihood import (
+    DescriptionLength,
+    dbn_log_likelihood,
+    description_length,
+    independent_bits,
+    parameter_complexity,
+    rademacher_complexity,
+)
+from skmohn.energynet._partition import (
+    LogPartition,
+    annealed_importance_sampling,
+    exact_log_partition,
+    log_partition,
+)
+from skmohn.energynet._rbm import RBM
+
+__all__ = [
+    "RBM",
+    "DescriptionLength",
+    "LogPartition",
+    "annealed_importance_sampling",
+    "dbn_log_likelihood",
+    "description_length",
+    "exact_log_partition",
+    "independent_bits",
+    "log_partition",
+    "parameter_complexity",
+    "rademacher_complexity",
+]

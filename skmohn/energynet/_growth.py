@@ -1,0 +1,330 @@
+"""How wide a layer becomes: by the nats each unit is worth, or by EnergyNet's gamma.
+
+A growth is a generator. It yields a record and the machine as it is after every epoch
+and after every decision, so that a caller can watch or stop it, and it returns a
+:class:`Grown`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logsumexp
+
+from skmohn.energynet import _kernels as kernels
+from skmohn.energynet._likelihood import unit_price
+from skmohn.energynet._rbm import gibbs, random_stream
+from skmohn.energynet._training import (
+    Run,
+    narrowed,
+    new_machine,
+    prolonged,
+    widened,
+)
+
+GAMMA_REASON = "gamma fell to its threshold"
+PAYING_REASON = "every unit is worth its price"
+GIVEN_REASON = "the width was given"
+
+
+@dataclass(frozen=True)
+class Grown:
+    """A layer that has its width.
+
+    Parameters
+    ----------
+    run : Run
+        The trained machine, as ``run.rbm``, and what is needed to train it further.
+    reason : str
+        Why it has this width.
+    limit : {"max_units", "max_steps"} or None
+        What kept the growth from its own end.
+    """
+
+    run: Run
+    reason: str
+    limit: str | None = None
+
+
+def given_width(X, plan, rbm, n_epochs, seed):
+    """Train a layer of fixed width.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_visible), float32
+
+    plan : Plan
+
+    rbm : RBM
+        Where to start: :func:`~skmohn.energynet._training.new_machine`, or the layer
+        below transposed, which leaves the model of the data as it is.
+
+    n_epochs : int
+
+    seed : int
+
+    Yields
+    ------
+    record : dict
+        ``stage`` ("train"), ``units``, ``steps`` and ``clock``.
+
+    rbm : RBM
+        The machine as it is.
+
+    Returns
+    -------
+    grown : Grown
+    """
+    n_steps = plan.steps_of_epochs(n_epochs, len(X))
+    run = plan.begin(X, rbm, n_steps, seed)
+    yield from _epochs(run, X, plan, "train")
+    return Grown(run, GIVEN_REASON)
+
+
+def width_by_gamma(X, ordered_plan, plan, polish_epochs, seed):
+    """Grow an infinite machine until units are rarely born; make it a plain one.
+
+    This is TrainNewLayer of EnergyNet: gamma is the number of units for each step of
+    training.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_visible), float32
+
+    ordered_plan : OrderedPlan
+
+    plan : Plan
+        How to train the plain machine.
+
+    polish_epochs : int
+        Epochs of that training; 0 for the paper to the letter, at the price of a
+        machine that models the data badly.
+
+    seed : int
+
+    Yields
+    ------
+    record : dict
+        ``stage`` ("grow" or "polish"), ``units`` and ``steps``; ``gamma`` while it
+        grows, ``clock`` afterwards.
+
+    rbm : RBM
+        The machine as it is, converted.
+
+    Returns
+    -------
+    grown : Grown
+    """
+    ordered = ordered_plan.begin(X, seed)
+    while ordered.reason is None:
+        ordered_plan.advance(ordered, X)
+        record = {"stage": "grow", "units": ordered.machine.n_hidden}
+        record |= {"steps": ordered.step, "gamma": ordered.gamma}
+        yield record, ordered.machine.converted()
+    n_steps = plan.steps_of_epochs(polish_epochs, len(X))
+    run = plan.begin(X, ordered.machine.converted(), n_steps, seed)
+    yield from _epochs(run, X, plan, "polish", ordered.step)
+    if ordered.reason == "gamma":
+        return Grown(run, GAMMA_REASON)
+    return Grown(run, ordered.reason, ordered.reason)
+
+
+def _epochs(run, X, plan, stage, n_steps=0):
+    """Train to the end of a run; yield after every epoch."""
+    while not run.is_over:
+        plan.advance(run, X)
+        yield _record(run, stage, n_steps + run.step), run.rbm
+
+
+def _record(run, stage, n_steps):
+    return {
+        "stage": stage,
+        "units": run.rbm.n_hidden,
+        "steps": n_steps,
+        "clock": run.clock,
+    }
+
+
+@dataclass(frozen=True)
+class NatsControl:
+    """When a unit is worth its price.
+
+    Parameters
+    ----------
+    kappa : float, default=1.0
+        Factor of the price of a unit; the lower, the wider the layer.
+    n_initial : int, default=8
+        Units to begin with.
+    clock : float, default=60.0
+        Sum of the learning rates between two decisions.
+    polish : float, default=300.0
+        Sum of the learning rates after the last one.
+    paying_share : float, default=0.8
+        Share of the units that must be worth their price for there to be more.
+    drop_share : float, default=0.2
+        Most of the units that are dropped at once.
+    n_chains : int, default=400
+        Samples of the model that value units.
+    n_gibbs : int, default=100
+        Steps of these chains before each decision.
+    max_units : int, default=2000
+    max_steps : int, default=1000000
+        Steps of training before the polish.
+    """
+
+    kappa: float = 1.0
+    n_initial: int = 8
+    clock: float = 60.0
+    polish: float = 300.0
+    paying_share: float = 0.8
+    drop_share: float = 0.2
+    n_chains: int = 400
+    n_gibbs: int = 100
+    max_units: int = 2000
+    max_steps: int = 1_000_000
+
+
+def unit_values(rbm, data, model):
+    """What each hidden unit adds to the mean log-likelihood of the data.
+
+    Dropping unit i while its mean linear effect s_i W_i goes to the visible biases
+    divides the probability of v by exp(g_i(v)), g_i = softplus(a_i) - s_i a_i, up to
+    normalisation. So the loss is E_data g_i + log E_model exp(-g_i), exactly when the
+    expectations are: no partition function is needed.
+
+    Parameters
+    ----------
+    rbm : RBM
+
+    data : ndarray of shape (n_samples, n_visible)
+        Bits.
+
+    model : ndarray of shape (n_chains, n_visible)
+        Samples of the machine's own distribution.
+
+    Returns
+    -------
+    values : ndarray of shape (n_hidden,)
+        In nats per sample.
+
+    activity : ndarray of shape (n_hidden,)
+        The means s_i of the hidden probabilities on the data.
+    """
+    activity = rbm.hidden_probabilities(data).mean(axis=0, dtype=np.float64)
+    in_data = _residual_gains(rbm, data, activity)
+    in_model = _residual_gains(rbm, model, activity)
+    values = in_data.mean(axis=0) + logsumexp(-in_model, axis=0) - np.log(len(model))
+    return values, activity
+
+
+def _residual_gains(rbm, V, activity):
+    """g_i of each sample, (n_samples, n_hidden)."""
+    active = (V @ rbm.weights.T).astype(np.float64) + rbm.hidden_bias
+    return np.logaddexp(0.0, active) - activity * active
+
+
+def width_by_nats(X, plan, control, seed):
+    """Grow a layer while its units are worth their price; drop those that are not.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_visible), float32
+
+    plan : Plan
+        How to train. Steps are counted by the sum of their learning rates, which makes
+        the width depend little on the learning rate and the batch size.
+
+    control : NatsControl
+
+    seed : int
+
+    Yields
+    ------
+    record : dict
+        ``stage`` ("grow", "drop" or "polish"), ``units``, ``steps`` and ``clock``; at a
+        decision also ``price`` and ``paying``, the number of units worth it.
+
+    rbm : RBM
+        The machine as it is.
+
+    Returns
+    -------
+    grown : Grown
+    """
+    price = unit_price(X, control.kappa)
+    ladder = _Ladder(X, plan, control, seed)
+    n_units = min(control.n_initial, control.max_units)
+    run = plan.begin(X, new_machine(X, n_units, seed), 0, seed)
+    limit, decided = None, False
+    while not decided:
+        run = yield from ladder.train(run, "grow", control.clock)
+        values, activity = ladder.value(run.rbm)
+        paying = values > price
+        yield ladder.decision(run, "grow", price, paying)
+        n_units = run.rbm.n_hidden
+        decided = paying.mean() < control.paying_share
+        if not decided and n_units >= control.max_units:
+            limit, decided = "max_units", True
+        elif not decided and ladder.is_spent(control.clock):
+            limit, decided = "max_steps", True
+        elif not decided:
+            n_new = min(n_units, control.max_units - n_units)
+            further = new_machine(X, n_new, seed + n_units)
+            run = widened(run, further)
+    while len(values) > 1 and not paying.all():
+        if ladder.is_spent(control.clock / 3):
+            limit = limit or "max_steps"
+            break
+        run = _without_worst(run, values, activity, paying, control.drop_share)
+        run = yield from ladder.train(run, "drop", control.clock / 3)
+        values, activity = ladder.value(run.rbm)
+        paying = values > price
+        yield ladder.decision(run, "drop", price, paying)
+    run = yield from ladder.train(run, "polish", control.polish)
+    return Grown(run, limit or PAYING_REASON, limit)
+
+
+def _without_worst(run, values, activity, paying, drop_share):
+    """Drop the units worth least; their linear part goes to the visible biases."""
+    n_drop = min(int(np.sum(~paying)), max(int(drop_share * len(values)), 1))
+    worst = np.argsort(values)[: min(n_drop, len(values) - 1)]
+    kept = np.ones(len(values), bool)
+    kept[worst] = False
+    folded = run.rbm.visible_bias + activity[worst] @ run.rbm.weights[worst]
+    return narrowed(run, kept, folded)
+
+
+class _Ladder:
+    """The training between decisions, and the samples that decisions are made on."""
+
+    def __init__(self, X, plan, control, seed):
+        self.X, self.plan, self.control = X, plan, control
+        self.stream = random_stream(seed + 1)
+        self.n_steps = 0
+        self.data = X
+        if plan.resample:
+            self.data = np.empty_like(X)
+            kernels.bernoulli(X, self.stream, self.data)
+        rows = np.random.default_rng(seed).choice(len(X), control.n_chains)
+        self.model = self.data[rows]
+
+    def is_spent(self, clock):
+        """Whether there are not steps enough left for a stage."""
+        ahead = self.plan.steps_of_clock(clock)
+        return self.n_steps + ahead > self.control.max_steps
+
+    def train(self, run, stage, clock):
+        """Train for a stage; yield after every epoch."""
+        run = prolonged(run, self.plan.steps_of_clock(clock))
+        yield from _epochs(run, self.X, self.plan, stage, self.n_steps)
+        self.n_steps += run.step
+        return run
+
+    def value(self, rbm):
+        """Value the units, on the data and on chains that go on from the last time."""
+        gibbs(rbm, self.model, self.control.n_gibbs, self.stream)
+        return unit_values(rbm, self.data, self.model)
+
+    def decision(self, run, stage, price, paying):
+        """The record of a decision, and the machine."""
+        record = {"price": price, "paying": int(paying.sum())}
+        return _record(run, stage, self.n_steps) | record, run.rbm

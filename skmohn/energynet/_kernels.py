@@ -1,0 +1,271 @@
+"""Compiled kernels of restricted Boltzmann machines.
+
+Matrix products are BLAS's and happen outside; a kernel does all that follows for each
+element in one pass. Arrays are float32 and C-contiguous unless said otherwise. What is
+written should not overlap what is read: loops would no longer vectorise, and take five
+times as long.
+
+Chance comes from SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): draw number i of a
+stream is a hash of its state plus i times a constant, so that draws do not wait for one
+another and loops vectorise. A state is an array of one uint64, moved on in place.
+"""
+
+import numpy as np
+
+from skmohn._core._jit import jit
+
+_FAST = {"reassoc", "nsz", "contract", "arcp"}
+_0, _1, _2, _HALF = (np.float32(x) for x in (0, 1, 2, 0.5))
+
+# exp(y) for y <= 0 is 2^k exp(f), |f| <= log(2) / 2, with exp(f) by the polynomial of
+# Cephes' expf. Below the limit it would no longer be a normal number.
+_LOWEST = np.float32(-87.0)
+_LOG2_E = np.float32(1.4426950408889634)
+# log 2 in two parts, the first with few bits: its multiples are exact.
+_LN2_HIGH, _LN2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
+_E2, _E3, _E4, _E5, _E6, _E7 = (
+    np.float32(x)
+    for x in (
+        5.0000001201e-1,
+        1.6666665459e-1,
+        4.1665795894e-2,
+        8.3334519073e-3,
+        1.3981999507e-3,
+        1.9875691500e-4,
+    )
+)
+_EXPONENT_BIAS, _MANTISSA_BITS = np.int32(127), np.int32(23)
+# log(1 + t) is 2 atanh(s), s = t / (2 + t); for t in [0, 1] this polynomial in the
+# square of s is atanh(s) / s to 4e-9 (Chebyshev interpolation).
+_L0, _L1, _L2, _L3, _L4 = (
+    np.float32(x)
+    for x in (
+        1.0000000039388743,
+        0.33333157967540694,
+        0.2001242686173093,
+        0.1398070941739767,
+        0.14087328631750926,
+    )
+)
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1, _MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_S27, _S30, _S31, _S40 = (np.uint64(x) for x in (27, 30, 31, 40))
+_ULP = np.float32(2.0**-24)
+
+
+# ---------------------------------------------------------------- for one element
+
+
+@jit(fastmath=_FAST)
+def _decay(x):
+    """exp(-|x|), to 2e-7 of its value."""
+    y = -abs(x)
+    y = y if y > _LOWEST else _LOWEST
+    k = np.int32(y * _LOG2_E - _HALF)
+    f = y - np.float32(k) * _LN2_HIGH
+    f = f - np.float32(k) * _LN2_LOW
+    tail = _E2 + f * (_E3 + f * (_E4 + f * (_E5 + f * (_E6 + f * _E7))))
+    power = np.int32((k + _EXPONENT_BIAS) << _MANTISSA_BITS).view(np.float32)
+    return (_1 + f + f * f * tail) * power
+
+
+@jit(fastmath=_FAST)
+def _logistic(x):
+    t = _decay(x)
+    s = _1 / (_1 + t)
+    return s if x >= _0 else t * s
+
+
+@jit(fastmath=_FAST)
+def _softplus(x):
+    t = _decay(x)
+    s = t / (_2 + t)
+    z = s * s
+    log = _2 * s * (_L0 + z * (_L1 + z * (_L2 + z * (_L3 + z * _L4))))
+    return log + (x if x > _0 else _0)
+
+
+@jit
+def _uniform(z):
+    """The number in [0, 1) that a position of a stream hashes to: 24 bits."""
+    z = (z ^ (z >> _S30)) * _MIX_1
+    z = (z ^ (z >> _S27)) * _MIX_2
+    z = z ^ (z >> _S31)
+    return np.float32(np.int32(z >> _S40)) * _ULP
+
+
+# -------------------------------------------------------------------- whole tables
+
+
+@jit(fastmath=_FAST)
+def bernoulli(probabilities, state, out):
+    """Draw bits with given probabilities, both (R, n). O(R n)."""
+    n = probabilities.shape[1]
+    for r in range(probabilities.shape[0]):
+        start = state[0]
+        for j in range(n):
+            u = _uniform(start + _STEP * np.uint64(j + 1))
+            out[r, j] = _1 if u < probabilities[r, j] else _0
+        state[0] = start + _STEP * np.uint64(n)
+
+
+@jit(fastmath=_FAST)
+def logistic(logits, bias, out):
+    """Probabilities of logits (R, n) plus a bias (n,), into (R, n). O(R n)."""
+    for r in range(logits.shape[0]):
+        for j in range(logits.shape[1]):
+            out[r, j] = _logistic(logits[r, j] + bias[j])
+
+
+@jit(fastmath=_FAST)
+def sample(logits, bias, state, out):
+    """Draw bits from logits (R, n) plus a bias (n,), into (R, n). O(R n)."""
+    n = logits.shape[1]
+    for r in range(logits.shape[0]):
+        start = state[0]
+        for j in range(n):
+            u = _uniform(start + _STEP * np.uint64(j + 1))
+            out[r, j] = _1 if u < _logistic(logits[r, j] + bias[j]) else _0
+        state[0] = start + _STEP * np.uint64(n)
+
+
+@jit(fastmath=_FAST)
+def softplus_sums(logits, bias, out):
+    """Sums over rows of softplus(logits + bias), (R, n), into float64 (R,). O(R n)."""
+    for r in range(logits.shape[0]):
+        total = 0.0
+        for j in range(logits.shape[1]):
+            total += np.float64(_softplus(logits[r, j] + bias[j]))
+        out[r] = total
+
+
+# ------------------------------------------------------------------------ training
+
+
+@jit(fastmath=_FAST)
+def hidden_pass(logits, bias, offset, share, n_chains, state, residual, sample, lead):
+    """Everything a step of training needs of the hidden units. O(R n).
+
+    Parameters
+    ----------
+    logits : (R, n), with the chains in the first rows and then the data
+    bias, offset : (n,), the offset being what activities are centred by
+    share : (R,), weight of each row in the gradient: negative for chains
+    n_chains : int
+    state : (1,) uint64
+    residual : (R + 1, n), set to share times the centred activity from its second row
+        on, and to the sum of those rows in its first
+    sample : (n_chains, n), set to bits drawn for the chains
+    lead : (n,), set to the sum of the residuals of the data alone
+    """
+    n = logits.shape[1]
+    for j in range(n):
+        residual[0, j] = _0
+        lead[j] = _0
+    for r in range(n_chains):
+        start = state[0]
+        for j in range(n):
+            p = _logistic(logits[r, j] + bias[j])
+            u = _uniform(start + _STEP * np.uint64(j + 1))
+            sample[r, j] = _1 if u < p else _0
+            q = share[r] * (p - offset[j])
+            residual[r + 1, j] = q
+            residual[0, j] += q
+        state[0] = start + _STEP * np.uint64(n)
+    for r in range(n_chains, logits.shape[0]):
+        for j in range(n):
+            q = share[r] * (_logistic(logits[r, j] + bias[j]) - offset[j])
+            residual[r + 1, j] = q
+            lead[j] += q
+    for j in range(n):
+        residual[0, j] += lead[j]
+
+
+@jit
+def ordered_pass(
+    logits, bias, penalty, log_tail, share, state, residual, sample, reach
+):
+    """Hidden units of an infinite machine: z, then the units up to z. O(R n).
+
+    Parameters
+    ----------
+    logits : (R, n)
+    bias : (n,)
+    penalty : (n,), what each unit costs
+    log_tail : float, logarithm of the weight of all orders past n, over that of n
+    share : float32, weight of each row in the gradient
+    state : (1,) uint64
+    residual : (R, n), grows by share q_i sigma(a_i), q_i = P(z >= i | v)
+    sample : (R, n), set to bits drawn for the units up to the z drawn, 0 after it
+    reach : (n,), grows by the sum over rows of share q_i
+
+    Returns
+    -------
+    n_past : int
+        Rows whose z fell past n.
+    """
+    n, n_past = logits.shape[1], 0
+    weight = np.empty(n + 1)
+    for r in range(logits.shape[0]):
+        start = state[0]
+        height, top = 0.0, -np.inf
+        for j in range(n):
+            height += np.float64(_softplus(logits[r, j] + bias[j]) - penalty[j])
+            weight[j] = height
+            top = max(top, height)
+        weight[n] = height + log_tail
+        top = max(top, weight[n])
+        total = 0.0
+        for j in range(n + 1):
+            weight[j] = np.exp(weight[j] - top)
+            total += weight[j]
+        # The orders are met from the last to the first: z is the first that brings
+        # the share of the orders from it on above a uniform number.
+        level = np.float64(_uniform(start + _STEP)) * total
+        reached = weight[n]
+        inside = reached > level
+        n_past += inside
+        for j in range(n - 1, -1, -1):
+            reached += weight[j]
+            inside = inside or reached > level
+            p = _logistic(logits[r, j] + bias[j])
+            u = _uniform(start + _STEP * np.uint64(j + 2))
+            sample[r, j] = _1 if inside and u < p else _0
+            q = share * np.float32(reached / total)
+            residual[r, j] += q * p
+            reach[j] += q
+        state[0] = start + _STEP * np.uint64(n + 1)
+    return n_past
+
+
+# ------------------------------------------------------ annealed importance sampling
+
+
+@jit(fastmath=_FAST)
+def anneal(logits, bias, base, before, after, state, log_weight, sample):
+    """Go from one temperature to the next: weigh, then draw hidden units. O(R n).
+
+    Hidden unit j has the logit (1 - t) base_j + t (logits_j + bias_j) at the inverse
+    temperature t.
+
+    Parameters
+    ----------
+    logits : (R, n)
+    bias, base : (n,)
+    before, after : float32, inverse temperatures
+    state : (1,) uint64
+    log_weight : (R,) float64, grows by the difference of the sums of softplus
+    sample : (R, n), set to bits drawn at `after`
+    """
+    n = logits.shape[1]
+    for r in range(logits.shape[0]):
+        start, gain = state[0], 0.0
+        for j in range(n):
+            slope = logits[r, j] + bias[j] - base[j]
+            old, new = base[j] + before * slope, base[j] + after * slope
+            gain += np.float64(_softplus(new) - _softplus(old))
+            u = _uniform(start + _STEP * np.uint64(j + 1))
+            sample[r, j] = _1 if u < _logistic(new) else _0
+        log_weight[r] += gain
+        state[0] = start + _STEP * np.uint64(n)

@@ -1,0 +1,339 @@
+"""Log-likelihoods and description lengths of stacks of machines."""
+
+import numbers
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from scipy.special import entr, logsumexp
+from sklearn.utils import check_random_state
+
+from skmohn.energynet import _kernels as kernels
+from skmohn.energynet._partition import LogPartition, require_count, require_rbm
+from skmohn.energynet._rbm import RBM, ROWS_AT_ONCE, check_states, random_stream
+from skmohn.energynet._training import data_logits
+
+
+def independent_bits(X):
+    """Return the machine without hidden units that has the means of the data.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_visible)
+        Numbers in [0, 1].
+
+    Returns
+    -------
+    RBM
+        Its columns are independent; a column that never varies is given odds of one
+        half against the number of samples, so that no sample is impossible.
+
+    Examples
+    --------
+    >>> from skmohn.energynet import independent_bits
+    >>> independent_bits([[0, 1], [1, 1]]).visible_bias
+    array([0.    , 1.6094], dtype=float32)
+    """
+    X = check_states(X, None, "X")
+    return RBM(np.zeros((0, X.shape[1])), np.zeros(0), data_logits(X))
+
+
+def dbn_log_likelihood(layers, X, log_partition, *, n_draws=300, random_state=None):
+    """Estimate the log-likelihood of each sample under a deep belief network [1]_.
+
+    The top machine is the prior of the layer below it, and so on down to the data.
+
+    Parameters
+    ----------
+    layers : sequence of RBM
+        From the bottom to the top; each sees the hidden units of the one below.
+
+    X : array-like of shape (n_samples, n_visible)
+        Samples, bits.
+
+    log_partition : LogPartition or float
+        Of the top machine.
+
+    n_draws : int, default=300
+        Draws of the hidden units for each sample. The likelihood is estimated without
+        bias, its logarithm is too low by less the more draws there are. Unused with a
+        single layer, whose log-likelihood needs no draws.
+
+    random_state : int, RandomState instance or None, default=None
+        Pass an int for the same estimate each time.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        In nats.
+
+    Raises
+    ------
+    ValueError
+        If the layers do not fit on one another, or X on the first.
+
+    References
+    ----------
+    .. [1] Theis, Gerwinn, Sinz and Bethge, "In all likelihood, deep belief is not
+           enough", JMLR 12 (2011).
+
+    Examples
+    --------
+    >>> from skmohn.energynet import RBM, dbn_log_likelihood, exact_log_partition
+    >>> bottom = RBM([[1.0, -1.0]], [0.0], [0.0, 0.0])
+    >>> top = bottom.transposed()
+    >>> z = exact_log_partition(top)
+    >>> dbn_log_likelihood([bottom, top], [[0, 1]], z, random_state=0)
+    array([-1.8935])
+    """
+    layers = check_layers(layers)
+    require_count(n_draws, "n_draws", 1)
+    stream = random_stream(check_random_state(random_state).randint(2**31 - 1))
+    X = check_states(X, layers[0].n_visible, "X")
+    if isinstance(log_partition, LogPartition):
+        log_partition = log_partition.value
+    log_likelihood = -layers[0].free_energy(X) - log_partition
+    if len(layers) > 1:
+        n_rows = max(ROWS_AT_ONCE // n_draws, 1)
+        for start in range(0, len(X), n_rows):
+            rows = slice(start, start + n_rows)
+            log_likelihood[rows] += _gain_of_upper(layers, X[rows], n_draws, stream)
+    return log_likelihood
+
+
+def _gain_of_upper(layers, X, n_draws, stream):
+    """What the upper machines say of draws of their inputs, more than the lower."""
+    states = np.repeat(X, n_draws, axis=0)
+    gain = np.zeros(len(states))
+    for lower, upper in pairwise(layers):
+        probabilities = lower.hidden_probabilities(states)
+        states = np.empty_like(probabilities)
+        kernels.bernoulli(probabilities, stream, states)
+        gain -= upper.free_energy(states) + lower.log_hidden_marginal(states)
+    return logsumexp(gain.reshape(len(X), n_draws), axis=1) - np.log(n_draws)
+
+
+# ------------------------------------------------------------------- complexities
+
+
+def rademacher_complexity(layers, X, *, p=2.0):
+    """Bound of the Rademacher complexity of the layers as a feed-forward network.
+
+    Parameters
+    ----------
+    layers : sequence of RBM
+        From the bottom to the top; k of them.
+
+    X : array-like of shape (n_samples, n_visible)
+        The m samples, with n_0 columns.
+
+    p : float, default=2.0
+        At least 1; norm of the weights of a unit, as in [1]_.
+
+    Returns
+    -------
+    float
+        Equation 2 of [1]_, 2^(k-1) r prod_j(L_j n_{j-1}^(1/q)) sqrt(2 log(2 n_0) / m),
+        with r the largest absolute input, L_j the largest norm of a unit of layer j and
+        1/p + 1/q = 1. It is 0 for a layer without units.
+
+    References
+    ----------
+    .. [1] Kristiansen and Gonzalvo, "EnergyNet: energy-based adaptive structural
+           learning of artificial neural network architectures" (2017).
+
+    Examples
+    --------
+    >>> from skmohn.energynet import RBM, rademacher_complexity
+    >>> rademacher_complexity([RBM([[3.0, 4.0]], [0.0], [0.0, 0.0])], [[0, 1], [1, 0]])
+    8.3255
+    """
+    layers = check_layers(layers)
+    if not (isinstance(p, numbers.Real) and p >= 1):
+        raise ValueError(f"p must be a number of at least 1, got {p}")
+    X = check_states(X, layers[0].n_visible, "X")
+    share = 0.0 if p == 1 else 1.0 - 1.0 / p
+    bound = 2.0 ** (len(layers) - 1) * np.abs(X).max()
+    for layer in layers:
+        norms = np.linalg.norm(layer.weights.astype(np.float64), ord=p, axis=1)
+        bound *= norms.max(initial=0.0) * layer.n_visible**share
+    return float(bound * np.sqrt(2.0 * np.log(2.0 * X.shape[1]) / len(X)))
+
+
+def unit_price(X, kappa=1.0):
+    """Price of a hidden unit: half the logarithm of the samples for each parameter.
+
+    A column counts as much as its entropy in bits: the weight of one that hardly varies
+    is hardly seen in the data.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_visible)
+        Inputs of the unit, in [0, 1].
+
+    kappa : float, default=1.0
+        Factor of the price.
+
+    Returns
+    -------
+    float
+        In nats per sample.
+    """
+    mean = np.clip(X.mean(axis=0, dtype=np.float64), 0.0, 1.0)
+    n_bits = float((entr(mean) + entr(1.0 - mean)).sum() / np.log(2.0))
+    return float(kappa * (n_bits + 1.0) / 2.0 * np.log(len(X)) / len(X))
+
+
+def parameter_complexity(layers, X, *, kappa=1.0):
+    """Price of the hidden units of all layers, in nats.
+
+    Parameters
+    ----------
+    layers : sequence of RBM
+        From the bottom to the top.
+
+    X : array-like of shape (n_samples, n_visible)
+        Inputs of the first layer; those of the others are the hidden probabilities.
+
+    kappa : float, default=1.0
+        Factor of the price; 1 is the price of Rissanen's two-part code.
+
+    Returns
+    -------
+    float
+        Each unit costs kappa (D + 1) / 2 log(n_samples), where D is the sum of the
+        entropies of its inputs in bits.
+
+    Examples
+    --------
+    >>> from skmohn.energynet import RBM, parameter_complexity
+    >>> parameter_complexity([RBM([[3.0, 4.0]], [0.0], [0.0, 0.0])], [[0, 1], [1, 0]])
+    1.0397
+    """
+    layers = check_layers(layers)
+    inputs, total = check_states(X, layers[0].n_visible, "X"), 0.0
+    for layer in layers:
+        total += layer.n_hidden * unit_price(inputs, kappa) * len(inputs)
+        inputs = layer.hidden_probabilities(inputs)
+    return float(total)
+
+
+def complexity_of(layers, X, complexity, *, kappa, p):
+    """Compute the complexity that is named, in nats."""
+    if complexity == "parameters":
+        return parameter_complexity(layers, X, kappa=kappa)
+    if complexity == "rademacher":
+        return rademacher_complexity(layers, X, p=p)
+    raise ValueError(
+        f"complexity must be 'parameters' or 'rademacher', got {complexity!r}"
+    )
+
+
+# ------------------------------------------------------------- description length
+
+
+@dataclass(frozen=True)
+class DescriptionLength:
+    """How long a description of the data is that names the model first.
+
+    Parameters
+    ----------
+    log_likelihood : float
+        Of all samples together, in nats.
+
+    complexity : float
+        Length of the description of the model, in nats.
+
+    Examples
+    --------
+    >>> from skmohn.energynet import DescriptionLength
+    >>> DescriptionLength(-100.0, 20.0).total
+    120.0
+    """
+
+    log_likelihood: float
+    complexity: float
+
+    @property
+    def total(self):
+        """Complexity minus log-likelihood: the lower, the better the model."""
+        return self.complexity - self.log_likelihood
+
+
+def description_length(
+    layers, X, log_partition, *, complexity="parameters", kappa=1.0, p=2.0,
+    n_draws=300, random_state=None,
+):  # fmt: skip
+    """Measure how well layers describe data, and at what cost.
+
+    Parameters
+    ----------
+    layers : sequence of RBM
+        From the bottom to the top. For none, pass ``[independent_bits(X)]``.
+
+    X : array-like of shape (n_samples, n_visible)
+        Samples, bits.
+
+    log_partition : LogPartition or float
+        Of the top machine.
+
+    complexity : {"parameters", "rademacher"}, default="parameters"
+        What the layers cost: :func:`parameter_complexity`, or as in EnergyNet
+        :func:`rademacher_complexity`.
+
+    kappa : float, default=1.0
+        Factor of the price of the parameters.
+
+    p : float, default=2.0
+        Norm in the Rademacher bound.
+
+    n_draws : int, default=300
+        Draws of the hidden units for each sample, as in :func:`dbn_log_likelihood`.
+
+    random_state : int, RandomState instance or None, default=None
+        Pass an int for the same estimate each time.
+
+    Returns
+    -------
+    DescriptionLength
+        Its ``total`` is the number to compare.
+
+    Raises
+    ------
+    ValueError
+        If the layers do not fit on one another, X not on the first, or the complexity
+        is not known.
+
+    Examples
+    --------
+    >>> from skmohn.energynet import (
+    ...     description_length,
+    ...     exact_log_partition,
+    ...     independent_bits,
+    ... )
+    >>> X = [[0, 0], [1, 0], [0, 1], [1, 1]]
+    >>> rbm = independent_bits(X)
+    >>> description_length([rbm], X, exact_log_partition(rbm)).total
+    5.5452
+    """
+    cost = complexity_of(layers, X, complexity, kappa=kappa, p=p)
+    log_likelihood = dbn_log_likelihood(
+        layers, X, log_partition, n_draws=n_draws, random_state=random_state
+    )
+    return DescriptionLength(float(log_likelihood.sum()), cost)
+
+
+def check_layers(layers):
+    """Check that machines stand on one another; return them as a list."""
+    layers = list(layers)
+    if not layers:
+        raise ValueError("layers is empty: pass [independent_bits(X)] for no layer")
+    for layer in layers:
+        require_rbm(layer)
+    for k, (lower, upper) in enumerate(pairwise(layers)):
+        if lower.n_hidden != upper.n_visible:
+            raise ValueError(
+                f"layer {k + 1} sees {upper.n_visible} units, but the layer below it "
+                f"has {lower.n_hidden}"
+            )
+    return layers

@@ -1,0 +1,239 @@
+"""Partition functions of restricted Boltzmann machines: exact or estimated."""
+
+import numbers
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from scipy.special import logsumexp
+from sklearn.utils import check_random_state
+
+from skmohn.energynet import _kernels as kernels
+from skmohn.energynet._rbm import RBM, ROWS_AT_ONCE, check_states, random_stream
+from skmohn.energynet._training import data_logits
+
+# Beyond this many units on its smaller side a machine has too many states to list.
+MOST_ENUMERATED = 20
+# Up to this many states times units of the other side it takes no longer than sampling.
+_CHEAP = 1e8
+
+
+@dataclass(frozen=True)
+class LogPartition:
+    """An estimate of the log partition function of a machine.
+
+    Parameters
+    ----------
+    value : float
+        The logarithm of the sum of exp(c.v + b.h + h.Wv) over all states, in nats.
+
+    standard_error : float, default=0.0
+        Of the value, in nats, from the spread of the chains; 0 when it is exact.
+
+    effective_sample_size : float, default=inf
+        Number of independent chains that would be worth as much; the value and its
+        standard error mean little below about 10. Infinite when the value is exact.
+
+    Examples
+    --------
+    >>> from skmohn.energynet import LogPartition
+    >>> LogPartition(2.0).standard_error
+    0.0
+    """
+
+    value: float
+    standard_error: float = 0.0
+    effective_sample_size: float = np.inf
+
+
+def exact_log_partition(rbm):
+    """Sum over all states of the smaller side of a machine.
+
+    Parameters
+    ----------
+    rbm : RBM
+        At most 20 units on one of its sides.
+
+    Returns
+    -------
+    LogPartition
+        Exact but for rounding, in double precision.
+
+    Raises
+    ------
+    ValueError
+        If both sides are larger.
+
+    Examples
+    --------
+    >>> from skmohn.energynet import RBM, exact_log_partition
+    >>> exact_log_partition(RBM([[0.0, 0.0]], [0.0], [0.0, 0.0])).value
+    2.0794
+    """
+    require_rbm(rbm)
+    weights = rbm.weights.astype(np.float64)
+    inner, outer = rbm.hidden_bias, rbm.visible_bias
+    if rbm.n_hidden < rbm.n_visible:
+        weights, inner, outer = weights.T, rbm.visible_bias, rbm.hidden_bias
+    n = len(outer)
+    if n > MOST_ENUMERATED:
+        raise ValueError(
+            f"the smaller side has {n} units and at most {MOST_ENUMERATED} can be "
+            "enumerated: use annealed_importance_sampling"
+        )
+    sums = []
+    for start in range(0, 2**n, ROWS_AT_ONCE):
+        states = np.arange(start, min(start + ROWS_AT_ONCE, 2**n))
+        states = ((states[:, None] >> np.arange(n)) & 1).astype(np.float64)
+        terms = np.logaddexp(0.0, states @ weights.T + inner).sum(axis=1)
+        sums.append(logsumexp(states @ outer.astype(np.float64) + terms))
+    return LogPartition(float(logsumexp(sums)))
+
+
+def annealed_importance_sampling(
+    rbm, X, *, n_temperatures=10000, n_chains=100, random_state=None
+):
+    """Estimate the log partition function of a machine [1]_.
+
+    Chains are drawn from a machine without weights that has the means of the data, and
+    cooled down to the machine in question.
+
+    Parameters
+    ----------
+    rbm : RBM
+        A machine of any size.
+
+    X : array-like of shape (n_samples, n_visible)
+        Data whose means the chains start from, in [0, 1]: what the machine was
+        trained on.
+
+    n_temperatures : int, default=10000
+        Intermediate machines, dense near the end. Too few of them flatter a model, by
+        several nats for hundreds of units.
+
+    n_chains : int, default=100
+        Independent chains; their spread gives the standard error.
+
+    random_state : int, RandomState instance or None, default=None
+        Pass an int for the same estimate each time.
+
+    Returns
+    -------
+    LogPartition
+        With its standard error and effective sample size.
+
+    Raises
+    ------
+    ValueError
+        If X does not fit the machine.
+
+    References
+    ----------
+    .. [1] Salakhutdinov and Murray, "On the quantitative analysis of deep belief
+           networks", ICML 2008.
+
+    Examples
+    --------
+    >>> from skmohn.energynet import RBM, annealed_importance_sampling
+    >>> rbm = RBM([[1.0, -1.0]], [0.0], [0.0, 0.0])
+    >>> ais = annealed_importance_sampling(rbm, [[0, 1], [1, 0]], random_state=0)
+    >>> f"{ais.value:.1f}"
+    '2.2'
+    """
+    require_rbm(rbm)
+    require_count(n_temperatures, "n_temperatures", 1)
+    require_count(n_chains, "n_chains", 2)
+    X = check_states(X, rbm.n_visible, "X")
+    stream = random_stream(check_random_state(random_state).randint(2**31 - 1))
+    base_visible = data_logits(X)
+    # The activations at the mean of the data: with them, and not with zeros, the first
+    # machines are close to the last ones.
+    mean = X.mean(axis=0, dtype=np.float64)
+    base_hidden = (rbm.weights @ mean + rbm.hidden_bias).astype(np.float32)
+    slope = rbm.visible_bias - base_visible
+    steps = np.linspace(0.0, 1.0, n_temperatures + 1)
+    temperatures = (1.0 - (1.0 - steps) ** 3).astype(np.float32)
+
+    visible, visible_logits = np.zeros((2, n_chains, rbm.n_visible), np.float32)
+    hidden, hidden_logits = np.empty((2, n_chains, rbm.n_hidden), np.float32)
+    kernels.sample(visible_logits, base_visible, stream, visible)
+    log_weight = np.zeros(n_chains)
+    for before, after in pairwise(temperatures):
+        log_weight += float(after - before) * (visible @ slope)
+        np.dot(visible, rbm.weights.T, out=hidden_logits)
+        kernels.anneal(
+            hidden_logits, rbm.hidden_bias, base_hidden, before, after, stream,
+            log_weight, hidden,
+        )  # fmt: skip
+        np.dot(hidden, rbm.weights, out=visible_logits)
+        visible_logits *= after
+        bias = base_visible + after * slope
+        kernels.sample(visible_logits, bias, stream, visible)
+    start = np.logaddexp(0.0, base_visible, dtype=np.float64).sum()
+    start += np.logaddexp(0.0, base_hidden, dtype=np.float64).sum()
+    weight = np.exp(log_weight - log_weight.max())
+    return LogPartition(
+        float(start + log_weight.max() + np.log(weight.mean())),
+        float(weight.std(ddof=1) / weight.mean() / np.sqrt(n_chains)),
+        float(weight.sum() ** 2 / (weight**2).sum()),
+    )
+
+
+def log_partition(rbm, X, *, n_temperatures=10000, n_chains=100, random_state=None):
+    """Compute the log partition function exactly if that is fast, else estimate it.
+
+    Parameters
+    ----------
+    rbm : RBM
+        A machine of any size.
+
+    X : array-like of shape (n_samples, n_visible)
+        Data for :func:`annealed_importance_sampling`.
+
+    n_temperatures : int, default=10000
+        For :func:`annealed_importance_sampling`.
+
+    n_chains : int, default=100
+        For :func:`annealed_importance_sampling`.
+
+    random_state : int, RandomState instance or None, default=None
+        Pass an int for the same estimate each time.
+
+    Returns
+    -------
+    LogPartition
+        By :func:`exact_log_partition` for some 16 units or fewer on the smaller side.
+
+    Raises
+    ------
+    ValueError
+        If X does not fit the machine.
+
+    Examples
+    --------
+    >>> from skmohn.energynet import RBM, log_partition
+    >>> log_partition(RBM([[0.0, 0.0]], [0.0], [0.0, 0.0]), [[0, 1]]).value
+    2.0794
+    """
+    require_rbm(rbm)
+    small, large = sorted((rbm.n_hidden, rbm.n_visible))
+    if small <= MOST_ENUMERATED and 2.0**small * large <= _CHEAP:
+        check_states(X, rbm.n_visible, "X")
+        return exact_log_partition(rbm)
+    return annealed_importance_sampling(
+        rbm,
+        X,
+        n_temperatures=n_temperatures,
+        n_chains=n_chains,
+        random_state=random_state,
+    )
+
+
+def require_rbm(rbm):
+    if not isinstance(rbm, RBM):
+        raise TypeError(f"expected an RBM, got {type(rbm).__name__}")
+
+
+def require_count(value, name, least):
+    if not (isinstance(value, numbers.Integral) and value >= least):
+        raise ValueError(f"{name} must be an integer of at least {least}, got {value}")

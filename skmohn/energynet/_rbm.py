@@ -1,0 +1,243 @@
+"""The restricted Boltzmann machine: what it says of visible and hidden units."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils import check_array, check_random_state
+
+from skmohn.energynet import _kernels as kernels
+
+# Rows whose activations are in memory at once.
+ROWS_AT_ONCE = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class RBM:
+    """A restricted Boltzmann machine of binary units with given weights.
+
+    The probability of visible units v and hidden units h, all 0 or 1, is proportional
+    to exp(c.v + b.h + h.Wv).
+
+    Parameters
+    ----------
+    weights : array-like of shape (n_hidden, n_visible)
+        W; what a fitted :class:`sklearn.neural_network.BernoulliRBM` calls
+        ``components_``.
+
+    hidden_bias : array-like of shape (n_hidden,)
+        The biases b.
+
+    visible_bias : array-like of shape (n_visible,)
+        The biases c.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit or a number is not finite.
+
+    Notes
+    -----
+    All three are kept in single precision.
+
+    Examples
+    --------
+    >>> from skmohn.energynet import RBM
+    >>> rbm = RBM([[2.0, -1.0]], [0.5], [0.0, 1.0])
+    >>> rbm.free_energy([[1, 0]])
+    array([-2.5789])
+    """
+
+    weights: np.ndarray
+    hidden_bias: np.ndarray
+    visible_bias: np.ndarray
+
+    def __post_init__(self):
+        for name, ndim in (("weights", 2), ("hidden_bias", 1), ("visible_bias", 1)):
+            array = np.ascontiguousarray(getattr(self, name), dtype=np.float32)
+            if array.ndim != ndim:
+                raise ValueError(
+                    f"{name} must have {ndim} dimension(s), not {array.ndim}"
+                )
+            if not np.isfinite(array).all():
+                raise ValueError(f"{name} must be finite")
+            object.__setattr__(self, name, array)
+        expected = (len(self.hidden_bias), len(self.visible_bias))
+        if self.weights.shape != expected:
+            raise ValueError(
+                f"weights has the shape {self.weights.shape}, the biases ask for "
+                f"{expected}"
+            )
+
+    @property
+    def n_hidden(self):
+        """Number of hidden units."""
+        return self.weights.shape[0]
+
+    @property
+    def n_visible(self):
+        """Number of visible units."""
+        return self.weights.shape[1]
+
+    def free_energy(self, V):
+        """Compute minus the logarithm of the sum over h of exp(c.v + b.h + h.Wv).
+
+        Parameters
+        ----------
+        V : array-like of shape (n_samples, n_visible)
+            Numbers in [0, 1]; a likelihood follows only from bits.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            In nats; the log-likelihood is its negative minus the log partition
+            function.
+        """
+        V = check_states(V, self.n_visible, "V")
+        return -_log_marginal(V, self.weights.T, self.hidden_bias, self.visible_bias)
+
+    def log_hidden_marginal(self, H):
+        """Compute the logarithm of the sum over v of exp(c.v + b.h + h.Wv).
+
+        Parameters
+        ----------
+        H : array-like of shape (n_samples, n_hidden)
+            States of the hidden units, 0 or 1.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The log-probability of the states, plus the log partition function.
+        """
+        H = check_states(H, self.n_hidden, "H")
+        return _log_marginal(H, self.weights, self.visible_bias, self.hidden_bias)
+
+    def hidden_probabilities(self, V):
+        """Probability that each hidden unit is 1, given the visible ones.
+
+        Parameters
+        ----------
+        V : array-like of shape (n_samples, n_visible)
+            Numbers in [0, 1].
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_hidden), float32
+            They are independent of one another given V.
+        """
+        V = check_states(V, self.n_visible, "V")
+        return _probabilities(V, self.weights.T, self.hidden_bias)
+
+    def visible_probabilities(self, H):
+        """Probability that each visible unit is 1, given the hidden ones.
+
+        Parameters
+        ----------
+        H : array-like of shape (n_samples, n_hidden)
+            Numbers in [0, 1].
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_visible), float32
+            They are independent of one another given H.
+        """
+        H = check_states(H, self.n_hidden, "H")
+        return _probabilities(H, self.weights, self.visible_bias)
+
+    def sample(self, n_samples=1, n_steps=1000, V=None, random_state=None):
+        """Draw visible units by Gibbs sampling, one chain for each sample.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of chains; ignored when V is given.
+
+        n_steps : int, default=1000
+            Steps of each chain; a step draws the hidden, then the visible units.
+
+        V : array-like of shape (n_samples, n_visible), default=None
+            Where the chains start, bits. None for random bits.
+
+        random_state : int, RandomState instance or None, default=None
+            Pass an int for the same draws each time.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_visible), float32
+            The visible units after the last step, 0 or 1.
+        """
+        random_state = check_random_state(random_state)
+        if V is None:
+            V = random_state.randint(2, size=(n_samples, self.n_visible))
+        V = check_states(V, self.n_visible, "V").copy()
+        gibbs(self, V, n_steps, random_stream(random_state.randint(2**31 - 1)))
+        return V
+
+    def transposed(self):
+        """Exchange the roles of visible and hidden units.
+
+        Returns
+        -------
+        RBM
+            A layer above this one that starts as the transposed machine leaves the
+            model of the data as it is.
+        """
+        return RBM(self.weights.T, self.visible_bias, self.hidden_bias)
+
+
+def check_states(states, n_columns, name):
+    """Check a table of numbers in [0, 1]; return it as contiguous float32."""
+    states = check_array(
+        states, dtype=np.float32, order="C", input_name=name, ensure_min_features=0
+    )
+    if n_columns is not None and states.shape[1] != n_columns:
+        raise ValueError(f"{name} has {states.shape[1]} columns instead of {n_columns}")
+    if states.size and not (states.min() >= 0 and states.max() <= 1):
+        raise ValueError(f"{name} must lie between 0 and 1")
+    return states
+
+
+def random_stream(seed):
+    """Start a stream of random numbers for the kernels, from an integer."""
+    return np.random.SeedSequence(seed).generate_state(1, np.uint64)
+
+
+def gibbs(rbm, V, n_steps, stream):
+    """Take steps of Gibbs sampling, in place.
+
+    Parameters
+    ----------
+    rbm : RBM
+
+    V : ndarray of shape (n_chains, n_visible), float32
+        Visible units, replaced by those after the last step.
+
+    n_steps : int
+
+    stream : ndarray of shape (1,), uint64
+        Source of random numbers, moved on.
+    """
+    H, hidden_logits = np.empty((2, len(V), rbm.n_hidden), np.float32)
+    visible_logits = np.empty_like(V)
+    for _ in range(n_steps):
+        np.dot(V, rbm.weights.T, out=hidden_logits)
+        kernels.sample(hidden_logits, rbm.hidden_bias, stream, H)
+        np.dot(H, rbm.weights, out=visible_logits)
+        kernels.sample(visible_logits, rbm.visible_bias, stream, V)
+
+
+def _log_marginal(states, weights, other_bias, bias):
+    """Sum one kind of units out, of rows of the other kind."""
+    total = states @ bias.astype(np.float64)
+    sums = np.empty(len(states))
+    for start in range(0, len(states), ROWS_AT_ONCE):
+        rows = slice(start, start + ROWS_AT_ONCE)
+        kernels.softplus_sums(states[rows] @ weights, other_bias, sums[rows])
+    return total + sums
+
+
+def _probabilities(states, weights, bias):
+    """Probabilities of one kind of units, given rows of the other kind."""
+    logits = states @ weights
+    probabilities = np.empty_like(logits)
+    kernels.logistic(logits, bias, probabilities)
+    return probabilities

@@ -1,0 +1,364 @@
+"""Training of a restricted Boltzmann machine by centred PCD.
+
+Persistent contrastive divergence: the gradient of the log-likelihood is that of the
+data minus that of the model, which chains stand for that are kept from step to step
+(Tieleman, "Training restricted Boltzmann machines using approximations to the
+likelihood gradient", ICML 2008). Activities are centred in it (Melchior, Fischer and
+Wiskott, "How to center deep Boltzmann machines", JMLR 17, 2016): it no longer depends
+on which value of a unit is called 0.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg.blas import sgemm
+from scipy.special import logit
+
+from skmohn.energynet import _kernels as kernels
+from skmohn.energynet._rbm import RBM, random_stream
+
+# Weights beyond this say nothing that smaller ones would not: training has diverged.
+LARGEST_WEIGHT = 100.0
+# How fast the mean activities of hidden units follow, per step.
+_FOLLOW = 0.01
+
+
+@dataclass
+class Run:
+    """One training run; it can be pickled and go on elsewhere.
+
+    Attributes
+    ----------
+    rbm : RBM
+        The arrays of the machine are changed in place.
+    visible_mean : ndarray of shape (n_visible,), float32
+        What visible activities are centred by, the mean of the data.
+    hidden_mean : ndarray of shape (n_hidden,), float32
+        What hidden activities are centred by, a moving average.
+    chains : ndarray of shape (n_chains, n_hidden), float32
+        Hidden units of the chains, 0 or 1.
+    order : numpy.random.Generator
+        Source of the orders in which samples are visited.
+    stream : ndarray of shape (1,), uint64
+        Source of all other random numbers.
+    n_steps : int
+        Steps after which the learning rate is zero.
+    step : int
+        Steps done.
+    clock : float
+        Sum of the learning rates of all steps since the run began.
+    """
+
+    rbm: RBM
+    visible_mean: np.ndarray
+    hidden_mean: np.ndarray
+    chains: np.ndarray
+    order: np.random.Generator
+    stream: np.ndarray
+    n_steps: int
+    step: int = 0
+    clock: float = 0.0
+
+    @property
+    def is_over(self):
+        """Whether all steps are done."""
+        return self.step >= self.n_steps
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How to train: centred PCD-1.
+
+    Parameters
+    ----------
+    learning_rate : float, default=0.2
+        The first one.
+    batch_size : int, default=100
+        Samples of a step.
+    n_chains : int, default=None
+        None for as many as samples of a step.
+    l2 : float, default=1e-4
+        Price of half the squared weights, in nats per sample.
+    schedule : {"linear", "constant"}, default="linear"
+        Whether the learning rate falls to zero over the steps of a run.
+    resample : bool, default=False
+        Whether inputs are probabilities from which bits are drawn at every step, rather
+        than taken as they are.
+    """
+
+    learning_rate: float = 0.2
+    batch_size: int = 100
+    n_chains: int | None = None
+    l2: float = 1e-4
+    schedule: str = "linear"
+    resample: bool = False
+
+    def steps_of_epochs(self, n_epochs, n_samples):
+        """Steps that visit all samples a number of times."""
+        return n_epochs * -(-n_samples // self.batch_size)
+
+    def steps_of_clock(self, clock):
+        """Steps whose learning rates sum to a number."""
+        mean_rate = self.learning_rate / (2 if self.schedule == "linear" else 1)
+        return max(round(clock / mean_rate), 1)
+
+    def begin(self, X, rbm, n_steps, seed, sample_weight=None):
+        """Start a run on a machine, whose arrays are copied.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_visible), float32
+
+        rbm : RBM
+
+        n_steps : int
+
+        seed : int
+
+        sample_weight : ndarray of shape (n_samples,), default=None
+
+        Returns
+        -------
+        run : Run
+        """
+        order = np.random.default_rng(seed)
+        stream = random_stream(seed)
+        share = None
+        if sample_weight is not None:
+            share = sample_weight / np.sum(sample_weight)
+        rows = order.choice(len(X), self.n_chains or self.batch_size, p=share)
+        probabilities = rbm.hidden_probabilities(X[rows])
+        chains = np.empty_like(probabilities)
+        kernels.bernoulli(probabilities, stream, chains)
+        return Run(
+            rbm=copy_of(rbm),
+            visible_mean=np.average(X, axis=0, weights=sample_weight).astype("f4"),
+            hidden_mean=probabilities.mean(axis=0),
+            chains=chains,
+            order=order,
+            stream=stream,
+            n_steps=n_steps,
+        )
+
+    def advance(self, run, X, sample_weight=None):
+        """Go on for an epoch, or as far as there are steps left.
+
+        Parameters
+        ----------
+        run : Run
+            Changed in place.
+
+        X : ndarray of shape (n_samples, n_visible), float32
+            The samples the run began with, or others of the same kind.
+
+        sample_weight : ndarray of shape (n_samples,), float32, default=None
+            The larger, the more a sample counts in the gradient.
+
+        Raises
+        ------
+        FloatingPointError
+            When the weights have grown beyond all bounds.
+        """
+        buffers = _Buffers(run, min(self.batch_size, len(X)))
+        if sample_weight is not None:
+            sample_weight = (sample_weight / sample_weight.mean()).astype(np.float32)
+        indices = run.order.permutation(len(X))
+        # What diverges is told at the end, not by a warning on the way.
+        with np.errstate(over="ignore", invalid="ignore"):
+            for start in range(0, len(X), self.batch_size):
+                if run.is_over:
+                    break
+                batch = indices[start : start + self.batch_size]
+                self._step(run, X, batch, sample_weight, buffers)
+        check_weights(run.rbm.weights, run.step, self.learning_rate)
+
+    def _step(self, run, X, batch, sample_weight, buffers):
+        """Follow the gradient of one batch."""
+        rbm, n_chains = run.rbm, len(run.chains)
+        rate = self.learning_rate
+        if self.schedule == "linear":
+            rate *= 1.0 - run.step / run.n_steps
+        visible, residual, share = buffers.rows(len(batch), n_chains)
+        data = visible[1 + n_chains :]
+        if self.resample:
+            kernels.bernoulli(X[batch], run.stream, data)
+        else:
+            np.take(X, batch, axis=0, out=data, mode="clip")
+        if sample_weight is not None:
+            share[1 + n_chains :] *= sample_weight[batch]
+            share[0] = share[1:].sum()
+        fantasy = visible[1 : 1 + n_chains]
+        np.dot(run.chains, rbm.weights, out=buffers.fantasy_logits)
+        kernels.sample(buffers.fantasy_logits, rbm.visible_bias, run.stream, fantasy)
+        logits = np.dot(
+            visible[1:], rbm.weights.T, out=buffers.logits[: len(share) - 1]
+        )
+        kernels.hidden_pass(
+            logits, rbm.hidden_bias, run.hidden_mean, share[1:], n_chains, run.stream,
+            residual, run.chains, buffers.lead,
+        )  # fmt: skip
+        # With the first rows, minus the visible mean and the sum of the residuals, the
+        # one product is the centred gradient G of the weights; those of the biases are
+        # sum of residuals - G visible_mean and sum of shares - hidden_mean G.
+        hidden_step = residual[0] - (visible @ run.visible_mean) @ residual
+        visible_step = (share - residual @ run.hidden_mean) @ visible
+        sgemm(
+            rate, visible.T, residual.T, 1.0 - rate * self.l2, rbm.weights.T,
+            trans_b=True, overwrite_c=True,
+        )  # fmt: skip
+        np.add(rbm.hidden_bias, rate * hidden_step, out=rbm.hidden_bias)
+        np.add(rbm.visible_bias, rate * visible_step, out=rbm.visible_bias)
+        run.hidden_mean += _FOLLOW * buffers.lead
+        run.step += 1
+        run.clock += rate
+
+
+class _Buffers:
+    """Memory of the steps of an epoch.
+
+    The first row of `visible` is minus the visible mean; then come the chains and last
+    the samples, so that a shorter batch is a shorter table.
+    """
+
+    def __init__(self, run, batch_size):
+        n_rows = 1 + len(run.chains) + batch_size
+        self.visible = np.empty((n_rows, run.rbm.n_visible), np.float32)
+        self.visible[0] = -run.visible_mean
+        self.fantasy_logits = np.empty((len(run.chains), run.rbm.n_visible), np.float32)
+        self.logits = np.empty((n_rows - 1, run.rbm.n_hidden), np.float32)
+        self.residual = np.empty((n_rows, run.rbm.n_hidden), np.float32)
+        self.share = np.empty(n_rows, np.float32)
+        self.lead = np.empty(run.rbm.n_hidden, np.float32)
+
+    def rows(self, n_samples, n_chains):
+        """Visible rows, residuals and shares of a batch."""
+        n_rows = 1 + n_chains + n_samples
+        share = self.share[:n_rows]
+        share[0] = 0.0
+        share[1 : 1 + n_chains] = -1.0 / n_chains
+        share[1 + n_chains :] = 1.0 / n_samples
+        return self.visible[:n_rows], self.residual[:n_rows], share
+
+
+def check_weights(weights, step, learning_rate):
+    """Refuse weights that have grown beyond all bounds, or are no numbers."""
+    size = max(weights.max(initial=0.0), -weights.min(initial=0.0))
+    if not size < LARGEST_WEIGHT:
+        raise FloatingPointError(
+            f"training diverged after {step} steps: the largest weight is {size:.3g}; "
+            f"lower learning_rate, now {learning_rate:g}"
+        )
+
+
+def copy_of(rbm):
+    """Return a machine whose arrays can be changed without changing another's."""
+    return RBM(rbm.weights.copy(), rbm.hidden_bias.copy(), rbm.visible_bias.copy())
+
+
+def new_machine(X, n_hidden, seed, scale=0.1, sample_weight=None):
+    """Draw small weights; set the biases so that the units are centred on the data.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_visible), float32
+
+    n_hidden : int
+
+    seed : int
+
+    scale : float, default=0.1
+        Standard deviation of the weights.
+
+    sample_weight : ndarray of shape (n_samples,), default=None
+
+    Returns
+    -------
+    rbm : RBM
+        Its hidden units are 1 half of the time at the mean of the data, its visible
+        biases are the log-odds of the data.
+    """
+    weights = np.random.default_rng(seed).normal(0.0, scale, (n_hidden, X.shape[1]))
+    mean = np.average(X, axis=0, weights=sample_weight)
+    return RBM(weights, -weights @ mean, data_logits(X, sample_weight))
+
+
+def data_logits(X, sample_weight=None):
+    """Log-odds of the columns, as if each value had been seen half a time more."""
+    total = len(X) if sample_weight is None else np.sum(sample_weight)
+    mean = np.average(X, axis=0, weights=sample_weight)
+    return logit((mean * total + 0.5) / (total + 1.0)).astype(np.float32)
+
+
+def trained(plan, X, rbm, n_steps, seed):
+    """Train a machine at one go.
+
+    Returns
+    -------
+    run : Run
+        Over; go on with `plan.advance` after :func:`prolonged`.
+    """
+    run = plan.begin(X, rbm, n_steps, seed)
+    while not run.is_over:
+        plan.advance(run, X)
+    return run
+
+
+def prolonged(run, n_steps):
+    """A run that goes on from another, with as many steps ahead."""
+    return replace(run, n_steps=n_steps, step=0)
+
+
+def widened(run, further):
+    """A run with further units beside those it has.
+
+    Parameters
+    ----------
+    run : Run
+
+    further : RBM
+        The new hidden units; its visible biases are not used.
+
+    Returns
+    -------
+    run : Run
+        The chains draw the new units with even odds.
+    """
+    rbm, shape = run.rbm, (len(run.chains), further.n_hidden)
+    even = np.full(shape, 0.5, np.float32)
+    bits = np.empty(shape, np.float32)
+    kernels.bernoulli(even, run.stream, bits)
+    return replace(
+        run,
+        rbm=RBM(
+            np.vstack([rbm.weights, further.weights]),
+            np.append(rbm.hidden_bias, further.hidden_bias),
+            rbm.visible_bias,
+        ),
+        hidden_mean=np.append(run.hidden_mean, even[0]),
+        chains=np.hstack([run.chains, bits]),
+    )
+
+
+def narrowed(run, kept, visible_bias):
+    """A run with some of its units, and other visible biases.
+
+    Parameters
+    ----------
+    run : Run
+
+    kept : ndarray of bool or int
+        Index of the hidden units that stay.
+
+    visible_bias : ndarray of shape (n_visible,)
+
+    Returns
+    -------
+    run : Run
+    """
+    rbm = run.rbm
+    return replace(
+        run,
+        rbm=RBM(rbm.weights[kept], rbm.hidden_bias[kept], visible_bias),
+        hidden_mean=run.hidden_mean[kept],
+        chains=np.ascontiguousarray(run.chains[:, kept]),
+    )

@@ -1,0 +1,59 @@
+"""Small machines whose every state can be listed."""
+
+import numpy as np
+import pytest
+
+from skmohn.energynet import RBM
+
+
+def all_states(n):
+    """Every state of n bits, (2 ** n, n), in double precision."""
+    return ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(np.float64)
+
+
+class Listed:
+    """A machine with the exact probability of each joint state, by definition."""
+
+    def __init__(self, rbm):
+        self.rbm = rbm
+        self.W = rbm.weights.astype(np.float64)
+        self.b = rbm.hidden_bias.astype(np.float64)
+        self.c = rbm.visible_bias.astype(np.float64)
+        self.V, self.H = all_states(rbm.n_visible), all_states(rbm.n_hidden)
+        exponent = (
+            (self.V @ self.c)[:, None]
+            + self.H @ self.b
+            + np.einsum("vi,ji,hj->vh", self.V, self.W, self.H)
+        )
+        top = exponent.max()
+        total = np.exp(exponent - top).sum()
+        self.log_z = top + np.log(total)
+        self.joint = np.exp(exponent - top) / total
+
+    @property
+    def log_likelihood(self):
+        """Of every visible state."""
+        return np.log(self.joint.sum(axis=1))
+
+
+def random_machine(n_visible, n_hidden, seed, scale=1.0):
+    rng = np.random.default_rng(seed)
+    return RBM(
+        rng.normal(0, scale, (n_hidden, n_visible)),
+        rng.normal(size=n_hidden),
+        rng.normal(size=n_visible),
+    )
+
+
+@pytest.fixture(scope="session")
+def list_states():
+    """Function that makes a random machine and lists its states."""
+    return lambda *shape, seed, **options: Listed(
+        random_machine(*shape, seed=seed, **options)
+    )
+
+
+@pytest.fixture(scope="session")
+def listed(list_states):
+    """Machine of 5 visible and 4 hidden units."""
+    return list_states(5, 4, seed=0)

@@ -1,0 +1,282 @@
+"""How wide and how deep: the worth of a unit, widths on known data, stacks."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_digits
+
+from skmohn.energynet import RBM, description_length, exact_log_partition
+from skmohn.energynet._growth import (
+    GAMMA_REASON,
+    GIVEN_REASON,
+    PAYING_REASON,
+    NatsControl,
+    _without_worst,
+    given_width,
+    unit_values,
+    width_by_gamma,
+    width_by_nats,
+)
+from skmohn.energynet._irbm import OrderedPlan
+from skmohn.energynet._stack import (
+    ALL_LAYERS,
+    DEEP_ENOUGH,
+    StackControl,
+    grow_stack,
+)
+from skmohn.energynet._training import Plan, new_machine
+
+FAST = Plan(learning_rate=0.1, batch_size=64)
+WIDTH_ONLY = NatsControl(polish=1.0)
+
+
+def run_through(growing):
+    """What a growth yields, and what it returns."""
+    yielded = []
+    while True:
+        try:
+            yielded.append(next(growing))
+        except StopIteration as end:
+            return [record for record, _ in yielded], end.value
+
+
+def width(X, plan=FAST, control=WIDTH_ONLY, seed=0):
+    _, grown = run_through(width_by_nats(X, plan, control, seed))
+    return grown.run.rbm.n_hidden
+
+
+def clusters(k, n_samples=1300, n_columns=64, seed=0):
+    rng = np.random.default_rng(seed)
+    centres = rng.random((k, n_columns)) < 0.5
+    noise = rng.random((n_samples, n_columns)) < 0.05
+    return (centres[rng.integers(k, size=n_samples)] ^ noise).astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return (load_digits().data > 7).astype(np.float32)
+
+
+# ------------------------------------------------------------------ worth of a unit
+
+
+def test_value_of_a_unit_is_what_is_lost_without_it(list_states):
+    exact = list_states(6, 4, seed=1)
+    rbm, p = exact.rbm, exact.joint.sum(axis=1)
+    rng = np.random.default_rng(0)
+    data = exact.V[rng.choice(64, 300)].astype(np.float32)
+    # As many of each state as the machine asks for, with the fractions rounded.
+    model = np.repeat(exact.V, np.round(p * 200_000).astype(int), axis=0)
+    values, activity = unit_values(rbm, data, model.astype(np.float32))
+
+    def log_likelihood(machine):
+        return -machine.free_energy(data).mean() - exact_log_partition(machine).value
+
+    assert_allclose(activity, rbm.hidden_probabilities(data).mean(axis=0), rtol=1e-5)
+    for i in range(4):
+        kept = np.arange(4) != i
+        folded = rbm.visible_bias + activity[i] * rbm.weights[i]
+        without = RBM(rbm.weights[kept], rbm.hidden_bias[kept], folded)
+        lost = log_likelihood(rbm) - log_likelihood(without)
+        assert values[i] == pytest.approx(lost, abs=1e-3)
+
+
+@pytest.mark.parametrize(("n_paying", "kept"), [(4, [0, 1, 2, 4]), (0, [0, 1, 2, 4])])
+def test_the_worst_units_are_folded_into_the_visible_biases(digits, n_paying, kept):
+    run = FAST.begin(digits, new_machine(digits, 5, 0), 1, 0)
+    values = np.array([0.5, 0.2, 0.3, 0.1, 0.4])
+    activity = np.array([0.9, 0.8, 0.7, 0.6, 0.5])
+    paying = values > np.sort(values)[4 - n_paying] if n_paying else values > 1
+    fewer = _without_worst(run, values, activity, paying, drop_share=0.2).rbm
+    assert_array_equal(fewer.weights, run.rbm.weights[kept])
+    folded = run.rbm.visible_bias + 0.6 * run.rbm.weights[3]
+    assert_allclose(fewer.visible_bias, folded, rtol=1e-6)
+
+
+# --------------------------------------------------------------------------- widths
+
+
+def test_width_on_digits_depends_little_on_how_one_trains(digits):
+    widths = [
+        width(digits, Plan(learning_rate=rate, batch_size=size))
+        for rate, size in ((0.03, 16), (0.1, 16), (0.1, 64), (0.1, 256), (0.2, 100))
+    ]
+    assert np.abs(np.array(widths) / np.mean(widths) - 1).max() <= 0.25
+    assert 9 <= np.mean(widths) <= 15
+
+
+def test_width_on_digits_depends_little_on_the_seed(digits):
+    widths = [width(digits, seed=seed) for seed in range(10)]
+    assert np.std(widths) / np.mean(widths) < 0.15
+
+
+def test_independent_bits_need_one_unit():
+    rng = np.random.default_rng(0)
+    X = (rng.random((1300, 64)) < rng.random(64)).astype(np.float32)
+    assert width(X) == 1
+
+
+def test_width_rises_with_the_number_of_clusters():
+    widths = [width(clusters(k)) for k in (2, 8, 32)]
+    assert widths[0] < widths[1] < widths[2]
+    assert widths[0] <= 10
+
+
+def test_cheaper_units_make_wider_layers(digits):
+    cheap, dear = (
+        width(digits, control=replace(WIDTH_ONLY, kappa=k)) for k in (0.3, 3)
+    )
+    assert cheap > 12 > dear
+
+
+def test_growth_by_nats_says_what_it_does(digits):
+    control = replace(WIDTH_ONLY, polish=5.0)
+    records, grown = run_through(width_by_nats(digits, FAST, control, 0))
+    assert (grown.reason, grown.limit) == (PAYING_REASON, None)
+    decisions = [r for r in records if "price" in r]
+    assert decisions[0]["units"] == 8
+    assert decisions[1]["units"] == 16
+    assert decisions[-1]["paying"] == decisions[-1]["units"] == grown.run.rbm.n_hidden
+    stages = [r["stage"] for r in records]
+    assert stages == sorted(stages, key=["grow", "drop", "polish"].index)
+    steps, clock = ([r[name] for r in records] for name in ("steps", "clock"))
+    assert steps == sorted(steps)
+    assert clock == sorted(clock)
+    n_grow = sum(r["stage"] == "grow" for r in decisions)
+    n_drop = len(decisions) - n_grow
+    expected = 60 * n_grow + 20 * n_drop + 5
+    assert clock[-1] == pytest.approx(expected, rel=0.01)
+
+
+def test_growth_by_nats_can_be_repeated(digits):
+    X = digits[:400]
+    _, grown = run_through(width_by_nats(X, FAST, WIDTH_ONLY, 3))
+    _, again = run_through(width_by_nats(X, FAST, WIDTH_ONLY, 3))
+    assert_array_equal(grown.run.rbm.weights, again.run.rbm.weights)
+
+
+@pytest.mark.parametrize(
+    ("options", "limit"),
+    [({"max_units": 10}, "max_units"), ({"max_steps": 1300}, "max_steps")],
+)
+def test_growth_by_nats_ends_at_its_limits(options, limit):
+    control = replace(WIDTH_ONLY, **options)
+    records, grown = run_through(width_by_nats(clusters(32), FAST, control, 0))
+    assert (grown.limit, grown.reason) == (limit, limit)
+    assert grown.run.rbm.n_hidden <= 10
+    growing = [r["steps"] for r in records if r["stage"] != "polish"]
+    assert max(growing) <= options.get("max_steps", np.inf)
+
+
+def test_growth_by_gamma_converts_and_polishes():
+    X = clusters(4, n_columns=12)
+    ordered = OrderedPlan(learning_rate=0.1)
+    raw_records, raw = run_through(width_by_gamma(X, ordered, Plan(), 0, 0))
+    records, polished = run_through(width_by_gamma(X, ordered, Plan(), 30, 0))
+    assert (raw.reason, raw.limit) == (GAMMA_REASON, None)
+    assert raw_records[-1]["gamma"] <= 0.1
+    assert raw_records[-1]["units"] == raw.run.rbm.n_hidden
+    assert polished.run.rbm.n_hidden == raw.run.rbm.n_hidden
+    assert sum(r["stage"] == "polish" for r in records) == 30
+    found = [
+        -rbm.free_energy(X).mean() - exact_log_partition(rbm).value
+        for rbm in (raw.run.rbm, polished.run.rbm)
+    ]
+    assert found[1] > found[0] + 1.0
+
+
+def test_growth_by_gamma_ends_at_its_limits():
+    ordered = OrderedPlan(learning_rate=0.1, max_units=5)
+    _, grown = run_through(width_by_gamma(clusters(4), ordered, Plan(), 1, 0))
+    assert (grown.reason, grown.limit) == ("max_units", "max_units")
+    assert grown.run.rbm.n_hidden == 5
+
+
+def test_given_width_trains_for_the_epochs_asked(digits):
+    start = new_machine(digits, 7, 0)
+    records, grown = run_through(given_width(digits, FAST, start, 3, 0))
+    assert [r["stage"] for r in records] == ["train"] * 3
+    assert grown.reason == GIVEN_REASON
+    assert grown.run.rbm.weights.shape == (7, 64)
+    assert grown.run.is_over
+
+
+# --------------------------------------------------------------------------- stacks
+
+
+def by_nats(inputs, depth, below, seed):
+    plan = replace(FAST, resample=depth > 0)
+    return width_by_nats(inputs, plan, replace(WIDTH_ONLY, polish=20.0), seed)
+
+
+def test_stack_keeps_the_layers_that_shorten_the_description():
+    X = clusters(8)[:600]
+    records, stack = run_through(grow_stack(X, by_nats, StackControl(), 0))
+    totals = [r["description_length"] for r in records if r["stage"] == "layer"]
+    kept = [layer.description.total for layer in stack.layers]
+    assert stack.reason == DEEP_ENOUGH
+    assert kept == totals[: len(kept)]
+    assert len(totals) == len(kept) + 1
+    assert totals[-1] >= kept[-1]
+    assert kept == sorted(kept, reverse=True)
+    assert kept[0] < stack.without.total
+    rbms = [layer.rbm for layer in stack.layers]
+    again = description_length(
+        rbms, X, stack.layers[-1].log_partition, n_draws=300, random_state=0
+    )
+    assert again.total == pytest.approx(kept[-1], rel=1e-3)
+
+
+def test_a_first_layer_that_is_not_worth_it_stays_and_is_told_of():
+    rng = np.random.default_rng(0)
+    X = (rng.random((500, 20)) < 0.5).astype(np.float32)
+    _, stack = run_through(grow_stack(X, by_nats, StackControl(), 0))
+    assert stack.reason == DEEP_ENOUGH
+    assert len(stack.layers) == 1
+    assert stack.layers[0].description.total >= stack.without.total
+
+
+def test_layers_whatever_they_cost_see_those_below():
+    X = clusters(4)[:300]
+    seen = []
+
+    def layer(inputs, depth, below, seed):
+        seen.append((inputs.shape[1], depth, below))
+        plan = replace(FAST, resample=depth > 0)
+        return given_width(inputs, plan, new_machine(inputs, 6 - depth, 0), 2, seed)
+
+    control = StackControl(max_layers=3, complexity=None, n_temperatures=100)
+    records, stack = run_through(grow_stack(X, layer, control, 0))
+    assert [layer.rbm.weights.shape for layer in stack.layers] == [
+        (6, 64),
+        (5, 6),
+        (4, 5),
+    ]
+    assert stack.reason == ALL_LAYERS
+    assert [entry[:2] for entry in seen] == [(64, 0), (6, 1), (5, 2)]
+    assert seen[0][2] is None
+    assert seen[2][2] is stack.layers[1].rbm
+    assert [r["layer"] for r in records] == sorted(r["layer"] for r in records)
+
+
+def test_stack_by_the_rademacher_bound():
+    X = clusters(4, n_columns=12)[:300]
+
+    def layer(inputs, depth, below, seed):
+        plan = Plan(resample=depth > 0)
+        ordered = OrderedPlan(learning_rate=0.1, max_units=6, resample=depth > 0)
+        return width_by_gamma(inputs, ordered, plan, 30, seed)
+
+    control = StackControl(max_layers=2, complexity="rademacher")
+    _, stack = run_through(grow_stack(X, layer, control, 0))
+    assert stack.layers[0].description.total < stack.without.total
+    assert stack.layers[0].grown.limit == "max_units"
+    bound = stack.layers[0].description.complexity
+    assert (
+        bound
+        == description_length(
+            [stack.layers[0].rbm], X, 0.0, complexity="rademacher"
+        ).complexity
+    )

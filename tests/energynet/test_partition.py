@@ -1,0 +1,112 @@
+"""Partition functions against the list of all states."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from skmohn.energynet import (
+    RBM,
+    LogPartition,
+    annealed_importance_sampling,
+    exact_log_partition,
+    log_partition,
+)
+
+
+def draws(exact, n, seed=0):
+    """Independent samples of the exact distribution."""
+    p = exact.joint.sum(axis=1)
+    return exact.V[np.random.default_rng(seed).choice(len(p), n, p=p / p.sum())]
+
+
+@given(st.integers(0, 1000), st.integers(1, 7), st.integers(0, 7))
+def test_exact_log_partition_is_the_sum_over_states(
+    list_states, seed, n_visible, n_hidden
+):
+    exact = list_states(n_visible, n_hidden, seed=seed, scale=2.0)
+    assert_allclose(exact_log_partition(exact.rbm).value, exact.log_z, rtol=1e-12)
+
+
+def test_exact_log_partition_goes_through_many_states():
+    rbm = RBM(np.zeros((14, 20)), np.zeros(14), np.zeros(20))
+    exact = exact_log_partition(rbm)
+    assert exact.value == pytest.approx(34 * np.log(2), rel=1e-12)
+    assert (exact.standard_error, exact.effective_sample_size) == (0.0, np.inf)
+
+
+def test_exact_log_partition_refuses_large_machines():
+    rbm = RBM(np.zeros((21, 30)), np.zeros(21), np.zeros(30))
+    with pytest.raises(ValueError, match="use annealed_importance_sampling"):
+        exact_log_partition(rbm)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_ais_is_within_a_hundredth_of_a_nat_at_the_defaults(list_states, seed):
+    exact = list_states(10, 7, seed=seed, scale=1.5)
+    estimate = annealed_importance_sampling(
+        exact.rbm, draws(exact, 500), random_state=seed
+    )
+    assert abs(estimate.value - exact.log_z) < 0.01
+    assert estimate.standard_error < 0.005
+    assert estimate.effective_sample_size > 90
+
+
+def test_standard_error_is_the_spread_of_estimates(list_states):
+    exact = list_states(10, 7, seed=1, scale=1.5)
+    found = [
+        annealed_importance_sampling(
+            exact.rbm, draws(exact, 500), n_temperatures=10, random_state=seed
+        )
+        for seed in range(200)
+    ]
+    errors = np.array([f.value for f in found]) - exact.log_z
+    claimed = np.sqrt(np.mean([f.standard_error**2 for f in found]))
+    assert errors.std() == pytest.approx(claimed, rel=0.25)
+    assert abs(errors.mean()) < 0.5 * errors.std()
+    assert np.mean([f.effective_sample_size for f in found]) < 95
+
+
+def test_any_data_may_be_the_start(list_states):
+    exact = list_states(6, 4, seed=2)
+    for X in (np.zeros((3, 6)), np.ones((3, 6)), np.full((2, 6), 0.3)):
+        estimate = annealed_importance_sampling(exact.rbm, X, random_state=0)
+        assert estimate.value == pytest.approx(exact.log_z, abs=0.02)
+
+
+def test_estimates_can_be_repeated(listed):
+    first, again, other = (
+        annealed_importance_sampling(
+            listed.rbm, listed.V, n_temperatures=20, random_state=seed
+        )
+        for seed in (3, 3, 4)
+    )
+    assert first == again != other
+
+
+def test_log_partition_is_exact_where_that_is_fast(listed):
+    assert log_partition(listed.rbm, listed.V) == exact_log_partition(listed.rbm)
+    large = RBM(np.zeros((25, 30)), np.zeros(25), np.zeros(30))
+    estimate = log_partition(
+        large, np.full((2, 30), 0.5), n_temperatures=3, n_chains=5, random_state=0
+    )
+    assert isinstance(estimate, LogPartition)
+    assert estimate.value == pytest.approx(55 * np.log(2), rel=1e-5)
+    assert estimate.effective_sample_size == pytest.approx(5)
+
+
+@pytest.mark.parametrize("options", [{"n_temperatures": 0}, {"n_chains": 1}])
+def test_bad_counts_are_refused(listed, options):
+    with pytest.raises(ValueError, match=f"{next(iter(options))} must be an integer"):
+        annealed_importance_sampling(listed.rbm, listed.V, **options)
+
+
+def test_what_is_no_machine_or_does_not_fit_is_refused(listed):
+    with pytest.raises(TypeError, match="expected an RBM, got ndarray"):
+        exact_log_partition(np.zeros((2, 2)))
+    with pytest.raises(TypeError, match="expected an RBM, got list"):
+        annealed_importance_sampling([], listed.V)
+    for function in (annealed_importance_sampling, log_partition):
+        with pytest.raises(ValueError, match="X has 4 columns instead of 5"):
+            function(listed.rbm, np.zeros((2, 4)))

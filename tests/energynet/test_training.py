@@ -1,0 +1,280 @@
+"""Training: each step against its definition, and where steps lead."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import expit, logit
+
+from skmohn.energynet import RBM, exact_log_partition
+from skmohn.energynet._training import (
+    Plan,
+    _Buffers,
+    data_logits,
+    narrowed,
+    new_machine,
+    prolonged,
+    trained,
+    widened,
+)
+
+
+def bits(seed, shape, odds=0.5):
+    return (np.random.default_rng(seed).random(shape) < odds).astype(np.float32)
+
+
+def state_of(run):
+    rbm = run.rbm
+    return [
+        rbm.weights, rbm.hidden_bias, rbm.visible_bias, run.hidden_mean, run.chains,
+        run.stream,
+    ]  # fmt: skip
+
+
+def assert_same_state(run, other):
+    for mine, its in zip(state_of(run), state_of(other), strict=True):
+        assert_array_equal(mine, its)
+
+
+# ---------------------------------------------------------------------- one step
+
+
+def one_step(plan, X, weight=None, batch=None, **machine):
+    """Run before and after a step, and the visible units of its chains."""
+    run = plan.begin(X, new_machine(X, 6, seed=1, **machine), 10, 0, weight)
+    run.step = 3
+    before = pickle.loads(pickle.dumps(run))
+    batch = np.arange(len(X)) if batch is None else batch
+    buffers = _Buffers(run, len(batch))
+    plan._step(run, X, batch, weight, buffers)
+    return before, run, buffers.visible[1 : 1 + len(run.chains)].copy()
+
+
+def score(rbm, samples, share):
+    """Gradients of shares of minus the free energy, by finite differences."""
+    parts = [rbm.weights, rbm.hidden_bias, rbm.visible_bias]
+    W, b, c = parts = [part.astype(np.float64) for part in parts]
+    gradients = []
+    for part in parts:
+        gradient = np.empty_like(part)
+        for index in np.ndindex(part.shape):
+            old, values = part[index], []
+            for h in (1e-5, -1e-5):
+                part[index] = old + h
+                sums = np.logaddexp(0.0, samples @ W.T + b).sum(axis=1)
+                values.append(share @ (samples @ c + sums))
+            part[index] = old
+            gradient[index] = (values[0] - values[1]) / 2e-5
+        gradients.append(gradient)
+    return gradients
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_step_follows_the_centred_gradient(weighted):
+    X = bits(0, (60, 9), np.linspace(0.1, 0.9, 9))
+    weight, batch = None, np.arange(10, 50)
+    if weighted:
+        weight = np.random.default_rng(1).random(60).astype(np.float32)
+    plan = Plan(learning_rate=0.5, n_chains=30, l2=0.01)
+    before, after, chains = one_step(plan, X, weight, batch, scale=1.0)
+    of_data = np.ones(40) if weight is None else weight[batch].astype(np.float64)
+    share = np.append(of_data / 40, np.full(30, -1 / 30))
+    by_W, by_b, by_c = score(before.rbm, np.vstack([X[batch], chains]), share)
+    # Melchior et al. (2016): the gradient in the coordinates of centred units.
+    mu = before.visible_mean.astype(np.float64)
+    lam = before.hidden_mean.astype(np.float64)
+    total = share.sum()
+    G = by_W - np.outer(by_b, mu) - np.outer(lam, by_c) + total * np.outer(lam, mu)
+    by_b, by_c = by_b - total * lam, by_c - total * mu
+    rate = 0.5 * 0.7
+    W = before.rbm.weights
+    change = after.rbm.weights.astype(np.float64) - (1 - rate * 0.01) * W
+    assert_allclose(change, rate * G, rtol=1e-3, atol=2e-6)
+    change = after.rbm.hidden_bias - before.rbm.hidden_bias
+    assert_allclose(change, rate * (by_b - G @ mu), rtol=1e-3, atol=2e-6)
+    change = after.rbm.visible_bias - before.rbm.visible_bias
+    assert_allclose(change, rate * (by_c - lam @ G), rtol=1e-3, atol=2e-6)
+    assert after.step == 4
+    assert after.clock == pytest.approx(rate)
+
+
+def test_step_moves_the_hidden_mean_towards_the_data():
+    X = bits(0, (50, 9))
+    before, after, _ = one_step(Plan(), X)
+    target = expit(X @ before.rbm.weights.T + before.rbm.hidden_bias).mean(axis=0)
+    moved = before.hidden_mean + 0.01 * (target - before.hidden_mean)
+    assert_allclose(after.hidden_mean, moved, rtol=1e-5)
+
+
+def test_chains_are_steps_of_gibbs_sampling():
+    X = bits(0, (50, 9), 0.3)
+    plan = Plan(n_chains=40_000)
+    before, after, chains = one_step(plan, X, scale=1.0)
+    rbm = before.rbm
+    visible = rbm.visible_probabilities(before.chains).mean(axis=0)
+    assert_allclose(chains.mean(axis=0), visible, atol=0.015)
+    hidden = rbm.hidden_probabilities(chains).mean(axis=0)
+    assert_allclose(after.chains.mean(axis=0), hidden, atol=0.015)
+
+
+def test_resampling_draws_bits_with_given_probabilities():
+    p = np.random.default_rng(0).random((1, 9)).astype(np.float32)
+    X = np.tile(p, (5000, 1))
+    plan = Plan(resample=True)
+    run = plan.begin(X, new_machine(X, 2, seed=0), 5, 0)
+    buffers = _Buffers(run, len(X))
+    plan._step(run, X, np.arange(len(X)), None, buffers)
+    drawn = buffers.visible[-len(X) :]
+    assert set(np.unique(drawn)) == {0.0, 1.0}
+    assert_allclose(drawn.mean(axis=0), p[0], atol=0.03)
+
+
+# ----------------------------------------------------------------------- whole runs
+
+
+def three_patterns():
+    """Two patterns of six bits and their union, which are far from independent."""
+    patterns = np.array(
+        [[1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1], [1, 1, 1, 1, 1, 1]], np.float32
+    )
+    return np.repeat(patterns, [300, 200, 100], axis=0)
+
+
+def log_likelihood(rbm, X):
+    return float(-rbm.free_energy(X).mean() - exact_log_partition(rbm).value)
+
+
+def test_training_nearly_reaches_the_entropy_of_the_data():
+    X = three_patterns()
+    plan = Plan()
+    run = trained(plan, X, new_machine(X, 8, 0), plan.steps_of_epochs(500, len(X)), 0)
+    share = np.array([3, 2, 1]) / 6
+    assert log_likelihood(run.rbm, X) > (share * np.log(share)).sum() - 0.1
+
+
+def test_units_may_be_called_by_their_opposites():
+    X = three_patterns()
+    X[:, 3] = 1
+    found = []
+    for flipped in (X, 1 - X):
+        plan = Plan()
+        run = trained(plan, flipped, new_machine(X, 8, 0), 2000, 0)
+        found.append(log_likelihood(run.rbm, flipped))
+    assert found[0] == pytest.approx(found[1], abs=0.1)
+
+
+def test_training_goes_on_from_a_trained_machine():
+    X, plan = three_patterns(), Plan()
+    run = trained(plan, X, new_machine(X, 8, 0), 200, 0)
+    early = log_likelihood(run.rbm, X)
+    run = prolonged(run, 2000)
+    while not run.is_over:
+        plan.advance(run, X)
+    assert run.step == 2000
+    assert log_likelihood(run.rbm, X) > early + 0.05
+
+
+def test_same_seed_same_run_and_pickles_go_on():
+    X, plan = bits(0, (250, 12)), Plan(batch_size=40)
+    start = new_machine(X, 5, 0)
+    kept = start.weights.copy()
+    run, again, other = (plan.begin(X, start, 1000, seed) for seed in (0, 0, 1))
+    for one in (run, again, other):
+        plan.advance(one, X)
+    assert_array_equal(start.weights, kept)
+    assert_same_state(run, again)
+    assert (run.rbm.weights != other.rbm.weights).any()
+    copied = pickle.loads(pickle.dumps(run))
+    plan.advance(run, X)
+    plan.advance(copied, X)
+    assert run.step == 14
+    assert_same_state(run, copied)
+
+
+def test_equal_weights_are_none_and_weightless_samples_do_nothing():
+    X, plan = bits(0, (90, 12)), Plan(batch_size=20)
+    weight = np.full(90, 3.0)
+    start = new_machine(X, 5, 0)
+    run = plan.begin(X, start, 1000, 0)
+    plan.advance(run, X)
+    even = plan.begin(X, start, 1000, 0)
+    plan.advance(even, X, weight)
+    assert_array_equal(even.chains, run.chains)
+    assert_allclose(even.rbm.weights, run.rbm.weights, atol=1e-5)
+    weight[:30] = 0.0
+    changed = X.copy()
+    changed[:30] = 1 - X[:30]
+    runs = []
+    for table in (X, changed):
+        one = plan.begin(table, start, 1000, 0, weight)
+        plan.advance(one, table, weight)
+        runs.append(one)
+    assert_array_equal(runs[0].rbm.weights, runs[1].rbm.weights)
+    assert (runs[0].rbm.weights != run.rbm.weights).any()
+
+
+def test_schedules_and_clock():
+    X = bits(0, (100, 5))
+    falling, constant = (
+        Plan(learning_rate=0.1, batch_size=30, schedule=name)
+        for name in ("linear", "constant")
+    )
+    assert falling.steps_of_epochs(3, 100) == 12
+    for plan, n_steps in ((falling, 400), (constant, 200)):
+        assert plan.steps_of_clock(20.0) == n_steps
+        run = trained(plan, X, new_machine(X, 3, 0), n_steps, 0)
+        assert run.is_over
+        assert run.clock == pytest.approx(20.0, rel=0.01)
+
+
+@pytest.mark.parametrize("shape", [(1, 4), (3, 1), (7, 4)])
+def test_smallest_tables_can_be_trained_on(shape):
+    X = bits(0, shape)
+    run = trained(Plan(batch_size=5), X, new_machine(X, 1, 0), 20, 0)
+    assert run.step == 20
+    assert np.isfinite(run.rbm.weights).all()
+
+
+@pytest.mark.parametrize("learning_rate", [100.0, 1e10, 1e30])
+def test_divergence_names_the_learning_rate(learning_rate):
+    X = bits(0, (100, 20))
+    message = f"lower learning_rate, now {learning_rate:g}".replace("+", r"\+")
+    with pytest.raises(FloatingPointError, match=message):
+        trained(Plan(learning_rate), X, new_machine(X, 10, 0), 1000, 0)
+
+
+# --------------------------------------------------------------- starts and changes
+
+
+def test_new_machine_is_centred_on_the_data():
+    X = bits(0, (500, 30), 0.2)
+    rbm = new_machine(X, 200, 0, scale=0.3)
+    assert rbm.weights.std() == pytest.approx(0.3, rel=0.05)
+    assert_allclose(X.mean(axis=0) @ rbm.weights.T + rbm.hidden_bias, 0.0, atol=1e-5)
+    assert_allclose(rbm.visible_bias, data_logits(X))
+
+
+def test_data_logits_are_smoothed_log_odds():
+    X = np.array([[0, 1, 1], [0, 1, 0], [0, 0, 1], [0, 1, 1]], np.float32)
+    assert_allclose(data_logits(X), logit([0.1, 0.7, 0.7]), rtol=1e-6)
+    weight = np.array([2.0, 1.0, 1.0, 0.0])
+    assert_allclose(data_logits(X, weight), logit([0.1, 0.7, 0.7]), rtol=1e-6)
+
+
+def test_widened_keeps_what_there_is():
+    X, plan = bits(0, (60, 8)), Plan(batch_size=20)
+    run = trained(plan, X, new_machine(X, 3, 0), 30, 0)
+    wide = widened(run, new_machine(X, 2, 1))
+    assert wide.rbm.weights.shape == (5, 8)
+    assert_array_equal(wide.rbm.weights[:3], run.rbm.weights)
+    assert_array_equal(wide.chains[:, :3], run.chains)
+    assert_array_equal(wide.hidden_mean, np.append(run.hidden_mean, [0.5, 0.5]))
+    wide = prolonged(wide, 30)
+    plan.advance(wide, X)
+    assert (wide.rbm.weights[:3] != run.rbm.weights).all()
+    thin = narrowed(wide, np.array([True, False, True, False, True]), np.zeros(8))
+    assert_array_equal(thin.rbm.weights, wide.rbm.weights[::2])
+    assert_array_equal(thin.chains, wide.chains[:, ::2])
+    plan.advance(thin, X)
+    assert isinstance(thin.rbm, RBM)
