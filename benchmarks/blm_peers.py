@@ -114,10 +114,11 @@ def by_us(problem, seconds, seed):
         problem,
         validation=None,
         control=SearchControl(),
-        w_max=6.0,
+        w_max=np.full(len(problem.layout.sizes) - 1, 6.0),
         init="bounded",
         w_init="auto",
         sparsity=0.0,
+        perturbation=0.01,
         n_iter_no_change=100,
         **limits,
     )

@@ -47,10 +47,11 @@ def make_plan(sizes, n_samples, seed=0):
         problem,
         validation=None,
         control=SearchControl(),
-        w_max=6.0,
+        w_max=np.full(len(sizes) - 1, 6.0),
         init="bounded",
         w_init="auto",
         sparsity=0.0,
+        perturbation=0.0,
         max_flips=10**9,
         tol=1e-4,
         n_iter_no_change=10,
@@ -59,17 +60,18 @@ def make_plan(sizes, n_samples, seed=0):
 
 def flips_per_second(plan, seconds, repeats):
     """Return the flips and the full evaluations a second, medians."""
-    search = plan.begin(0).search
-    net = plan.problem.connect(search.codes * plan.step)
-    kernels.refresh(net, None)
-    # The first flips say how many fill the time.
-    spent, _ = common.timed(kernels.run, search, net, None, plan.step, 100)
-    n_flips = int(100 * seconds / spent)
-    n_full = max(int(10 * seconds / common.timed(_evaluate, net, 10)[0]), 3)
     flips, full = [], []
-    for _ in range(repeats):
+    for seed in range(repeats):
+        search = plan.begin(seed).search
+        net = plan.problem.connect(search.codes * plan.step)
+        kernels.refresh(net, None)
+        # The first flips say how many fill the time.
+        spent, _ = common.timed(kernels.run, search, net, None, plan.step, 100)
+        n_flips = int(100 * seconds / spent)
+        before = search.state[0].tried
         spent, _ = common.timed(kernels.run, search, net, None, plan.step, n_flips)
-        flips.append(n_flips / spent)
+        flips.append((search.state[0].tried - before) / spent)
+        n_full = max(int(10 * seconds / common.timed(_evaluate, net, 10)[0]), 3)
         full.append(n_full / common.timed(_evaluate, net, n_full)[0])
     return median(flips), median(full)
 

@@ -36,3 +36,17 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = f"skmohn {version}"
 html_show_sourcelink = False
+
+
+def setup(app):
+    """Called by sphinx."""
+    app.connect("autodoc-skip-member", skip_what_scikit_learn_gives)
+
+
+def skip_what_scikit_learn_gives(app, what, name, member, skip, options):
+    """List the members written in skmohn, inherited ones too, and no others.
+
+    The docstrings of scikit-learn's have links that lead nowhere in these pages.
+    """
+    module = getattr(member, "__module__", None) or "skmohn"
+    return None if module.split(".")[0] == "skmohn" else True

@@ -14,12 +14,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import (
     _check_sample_weight,
+    check_array,
     check_is_fitted,
     validate_data,
 )
 
 from skmohn._core._fitting import FitLoop
 from skmohn._core._validation import densify, is_pair_given
+from skmohn.blm._codec import auto_range
 from skmohn.blm._network import ACTIVATIONS, Layout, Problem, forward
 from skmohn.blm._search import SearchControl
 from skmohn.blm._storage import network_attributes, read_network, write_network
@@ -43,7 +45,7 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
         ],
         "activation": [StrOptions(set(ACTIVATIONS))],
         "n_bits": [Interval(Integral, 2, 24, closed="both")],
-        "w_max": [_positive(Real), StrOptions({"auto"})],
+        "w_max": [_positive(Real), "array-like", StrOptions({"auto"})],
         "init": [StrOptions({"uniform", "bounded", "zero_low_bits"})],
         "w_init": [_positive(Real), StrOptions({"auto"})],
         "freeze": [StrOptions({"binary", "gray"})],
@@ -54,6 +56,7 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
         "eta": [Interval(Real, 0, 1, closed="left")],
         "start_bits": [Interval(Integral, 1, 24, closed="both")],
         "sparsity": [Interval(Real, 0, 1, closed="left")],
+        "perturbation": [Interval(Real, 0, 1, closed="both")],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "standardize": ["boolean"],
         "n_restarts": [Interval(Integral, 1, None, closed="left")],
@@ -144,7 +147,8 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
         members = [run.best_codes for run in runs[: self.ensemble]]
         return {
             **network_attributes(members, plan.problem.layout, self.n_bits, plan.step),
-            "n_movable_bits_": int(runs[0].search.bits[0]),
+            "w_max_": plan.w_max,
+            "n_movable_bits_": int(runs[0].search.state[0].bits),
             "loss_": float(runs[0].best_loss),
             "loss_curve_": [record["loss"] for record in runs[0].records],
             "out_activation_": self._out_activation(),
@@ -181,19 +185,33 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
         return Plan(
             *problems,
             self._control(),
-            self._w_max(),
+            self._w_max(layout),
             self.init,
             self.w_init,
             self.sparsity,
+            self.perturbation,
             max_flips,
             self.tol,
             self.n_iter_no_change,
         )
 
-    def _w_max(self):
-        if self.w_max != "auto":
-            return float(self.w_max)
-        return min(6.0, 0.3 * 2.0 ** (self.n_bits / 2 - 1))
+    def _w_max(self, layout):
+        """Largest weight of each layer."""
+        n_layers = len(layout.sizes) - 1
+        if isinstance(self.w_max, str):
+            is_scaled = self._scales_targets and self.standardize and n_layers > 1
+            return auto_range(self.n_bits, layout.sizes[:-1], is_scaled)
+        if isinstance(self.w_max, Real):
+            return np.full(n_layers, float(self.w_max))
+        w_max = check_array(
+            self.w_max, dtype=float, ensure_2d=False, input_name="w_max"
+        )
+        if w_max.shape != (n_layers,) or not np.all(w_max > 0):
+            raise ValueError(
+                f"w_max must be a positive number, or one for each of the {n_layers} "
+                f"layers of weights, got {self.w_max!r}"
+            )
+        return w_max
 
     def _control(self):
         return SearchControl(

@@ -6,7 +6,6 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils import compute_sample_weight
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 
 from skmohn._core._fitting import all_or_nothing
@@ -14,6 +13,7 @@ from skmohn.blm import _kernels as kernels
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._labels import Labels
 from skmohn.blm._network import compile_loss
+from skmohn.blm._predictions import ClassPredictionMixin, has_probabilities
 from skmohn.blm._storage import fill_mlp
 
 _LOSSES = {
@@ -24,11 +24,7 @@ _LOSSES = {
 }
 
 
-def _has_probabilities(estimator):
-    return estimator.loss in ("cross_entropy", "squared")
-
-
-class BLMClassifier(ClassifierMixin, BaseBLM):
+class BLMClassifier(ClassifierMixin, ClassPredictionMixin, BaseBLM):
     """Neural network for classification, trained without derivatives on weight bits.
 
     Weights are small whole numbers times a step; training flips their bits and keeps
@@ -47,17 +43,20 @@ class BLMClassifier(ClassifierMixin, BaseBLM):
             default="cross_entropy"
         What is minimised: cross-entropy of softmax outputs (logistic ones if binary or
         multilabel), squared error of logistic outputs (as published), hinge of each
-        class against the rest, or the share of errors, for fine tuning
-        (``warm_start``) and without `alpha`. A callable takes a target, 0 or 1, and an
-        output; numba compiles it.
+        class against the rest, or the share of errors (ties among them), for fine
+        tuning (``warm_start``) and without `alpha`. A callable takes a target, 0 or 1,
+        and an output; numba compiles it. The first two have :meth:`predict_proba`, the
+        others :meth:`decision_function`.
 
     n_bits : int, default=12
         Bits of a weight, 2 to 24. A weight is a whole multiple of
         ``w_max / (2 ** (n_bits - 1) - 1)`` ([1]_ Eq 1).
 
-    w_max : float or "auto", default="auto"
-        Largest weight. It also regularises. "auto" is 6 and, for fewer than 11 bits,
-        ``0.3 * 2 ** (n_bits / 2 - 1)``, which balances range and resolution.
+    w_max : float, array-like of a float for each layer, or "auto", default="auto"
+        Largest weight. It also regularises, and with few bits it decides how fine the
+        weights are. "auto" is, for a layer whose units have `n_inputs` inputs,
+        ``2 ** (n_bits / 2 - 1)`` times ``2.4 / sqrt(n_inputs)`` or 0.6 if that is less,
+        and never more than 6.
 
     init : {"bounded", "uniform", "zero_low_bits"}, default="bounded"
         Random start ([1]_ III-F): up to `w_init`, over the whole range, or up to
@@ -96,6 +95,11 @@ class BLMClassifier(ClassifierMixin, BaseBLM):
     sparsity : float, default=0.0
         Share of the weights that start at zero. These move only when no other move
         improves ([1]_ IV).
+
+    perturbation : float, default=0.01
+        Share of the weights (at least one) that are drawn anew at a local minimum, the
+        best so far, from where the search goes on (iterated local search). With few
+        bits minima are near, and this is better than new starts. 0 ends the run there.
 
     alpha : float, default=3.0
         Price of the squared weights, as in scikit-learn's MLP.
@@ -159,6 +163,9 @@ class BLMClassifier(ClassifierMixin, BaseBLM):
 
     weight_bits_ : ndarray of shape (n_weights, n_bits), uint8
         Their Gray codes, the highest bit first.
+
+    w_max_ : ndarray of shape (n_layers_ - 1,)
+        Largest weight of each layer.
 
     nbytes_, n_movable_bits_ : int
         Bytes that the weights take at `n_bits` each; bits that may move at the end.
@@ -244,6 +251,7 @@ class BLMClassifier(ClassifierMixin, BaseBLM):
         eta=0.95,
         freeze="binary",
         sparsity=0.0,
+        perturbation=0.01,
         alpha=3.0,
         standardize=True,
         n_restarts=1,
@@ -274,6 +282,7 @@ class BLMClassifier(ClassifierMixin, BaseBLM):
         self.eta = eta
         self.freeze = freeze
         self.sparsity = sparsity
+        self.perturbation = perturbation
         self.alpha = alpha
         self.standardize = standardize
         self.n_restarts = n_restarts
@@ -355,40 +364,6 @@ class BLMClassifier(ClassifierMixin, BaseBLM):
             self._classes_wanted = np.unique(classes)
         return self._fit_epoch(X, y, sample_weight)
 
-    def predict(self, X):
-        """Predict classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_labels)
-            Labels.
-        """
-        outputs = self._outputs(X)
-        # Raw outputs are compared with 0, probabilities with one half.
-        threshold = 0.0 if self.out_activation_ == "identity" else 0.5
-        return self._labels.decode(outputs, threshold)
-
-    @available_if(_has_probabilities)
-    def predict_proba(self, X):
-        """Predict the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            For a multilabel target, the probability of each label. Logistic outputs of
-            several classes are divided by their sum.
-        """
-        outputs = self._outputs(X)
-        return self._labels.probabilities(outputs)
-
     def to_mlp(self):
         """Make an equal scikit-learn network, scales folded into its weights.
 
@@ -397,10 +372,10 @@ class BLMClassifier(ClassifierMixin, BaseBLM):
         MLPClassifier
             Fitted; for tools that read those.
         """
-        if not _has_probabilities(self):
+        if not has_probabilities(self):
             raise ValueError(
-                f"outputs trained with loss={self.loss!r} are no probabilities, which "
-                "those of an MLPClassifier are"
+                "the outputs are no probabilities, which those of an MLPClassifier "
+                'are: fit with loss="cross_entropy" or loss="squared"'
             )
         mlp = MLPClassifier(self._hidden_sizes(), self.activation)
         fill_mlp(self, mlp)
@@ -428,12 +403,6 @@ class BLMClassifier(ClassifierMixin, BaseBLM):
             together = {"cross_entropy": kernels.SOFTMAX, "zero_one": kernels.MISSES}
             loss = together.get(self.loss, loss)
         return loss, 0.0, None
-
-    def _out_activation(self):
-        if not _has_probabilities(self):
-            return "identity"
-        is_softmax = self.loss == "cross_entropy" and self._labels.one_of_many
-        return "softmax" if is_softmax else "logistic"
 
     def _header(self):
         labels = self._labels

@@ -2,7 +2,12 @@
 
 The network keeps, for every unit, a row with its pre-activation and one with its output
 on all samples (float32), so that a changed weight costs one row and what follows from
-it ([S4] III-B). :func:`run` lets it answer the questions of a search.
+it ([S4] III-B). There are two of each, for the present weights and for the change on
+trial; to keep a change is to swap them. :func:`run` lets the network answer the
+questions of a search.
+
+What runs often takes arrays and not the tuple of all: that alone would cost more than a
+short row.
 
 [S4] Brunato and Battiti, "A telescopic binary learning machine for training neural
 networks", IEEE TNNLS 28 (2017).
@@ -12,11 +17,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skmohn._core._jit import jit
+from skmohn._core._jit import borrow, jit
 from skmohn.blm._search_kernels import ask, tell
 
 # Activations of the hidden units, and losses with the activation they apply.
 IDENTITY, TANH, LOGISTIC, RELU, STEP = range(5)
+NONE = -1
 # The last two take all outputs together.
 SQUARED, ABSOLUTE, HUBER, PINBALL, LOGISTIC_SQUARED, CROSS_ENTROPY, HINGE = range(7)
 ZERO_ONE, OWN, SOFTMAX, MISSES = range(7, 11)
@@ -44,29 +50,33 @@ _Q1, _Q2, _Q3, _Q4 = (
         8.52227060477162e-07,
     )
 )
-# Sums that are zero but for rounding are not above zero: steps take this for none.
+# Samples that share a logarithm.
+_BLOCK = np.uint64(64)
+# Sums that are zero but for rounding are not above zero, and ties are misses: else a
+# search would find them, and rounding would decide in the end.
 _TIE = np.float32(1e-5)
 
 
 class Network(NamedTuple):
-    """A layered network on one data set; R rows, P weights, D samples, K outputs.
+    """A layered network on one data set; U units, P weights, D samples, K outputs.
 
-    Row 0 is a constant 1, the source of all biases; then come the inputs and the units
-    layer by layer, the outputs last.
+    Unit 0 is a constant 1, the source of all biases; then come the inputs and the other
+    units layer by layer, the outputs last. There are R rows: one for the constant and
+    each input, two for each other unit.
     """
 
-    layers: np.ndarray  # (n_layers + 1,) int64, first row of each layer, and the end
-    target: np.ndarray  # (P,) int64, row of the unit that a weight leads to
-    source: np.ndarray  # (P,) int64, row that it comes from
-    first: np.ndarray  # (R,) int64, first weight of each unit
+    layers: np.ndarray  # (n_layers + 1,) int64, first unit of each layer, and the end
+    target: np.ndarray  # (P,) int64, unit that a weight leads to
+    source: np.ndarray  # (P,) int64, unit that it comes from
+    first: np.ndarray  # (U,) int64, first weight of each unit
     weights: np.ndarray  # (P,) float32
+    rows: np.ndarray  # (2, U) int64, row of each unit, now and on trial
     pre: np.ndarray  # (R, D) float32, pre-activations
-    out: np.ndarray  # (R, D) float32, outputs; the last layer has losses there
-    trial_pre: np.ndarray  # (R, D) float32
-    trial_out: np.ndarray  # (R, D) float32
+    out: np.ndarray  # (R, D) float32, outputs; room for the losses in the last layer
     y: np.ndarray  # (K, D) float32
     sample_weight: np.ndarray  # (D,) float32
     losses: np.ndarray  # (2, K) float64, of each output, now and on trial
+    picked: np.ndarray  # (K,) int64, rows of the outputs
     kinds: np.ndarray  # int64: hidden activation, loss, whether samples weigh the same
     numbers: np.ndarray  # float64: parameter of the loss, divisor, price of a square
     penalty: np.ndarray  # (1,) float64, the price of all squares
@@ -106,16 +116,9 @@ def _activate(kind, pre, row, out):
     elif kind == STEP:
         for d in range(n):
             out[row, d] = _1 if pre[row, d] > _TIE else _0
-    else:
+    elif kind == IDENTITY:
         for d in range(n):
             out[row, d] = pre[row, d]
-
-
-@jit
-def _copy(row, source, target):
-    """Copy one row. O(D)."""
-    for d in range(source.shape[1]):
-        target[row, d] = source[row, d]
 
 
 # ------------------------------------------------------------------------- losses
@@ -152,142 +155,138 @@ def _sum_of_row(kind, p, t, row, y, k, weight):
             total += np.float64(weight[d] * (slack if slack > _0 else _0))
     else:
         for d in range(n):
-            missed = (t[row, d] > _TIE) != (y[k, d] > _HALF)
-            total += np.float64(weight[d] if missed else _0)
+            margin = (_2 * y[k, d] - _1) * t[row, d]
+            total += np.float64(weight[d] if margin <= _TIE else _0)
     return total
 
 
 @jit(fastmath=_FAST)
-def _sum(row, weight):
-    """Weighted sum of float32 numbers, in float64. O(D)."""
+def _sum(rows, row, weight):
+    """Weighted sum of a row of float32 numbers, in float64. O(D)."""
     total = 0.0
-    for d in range(row.shape[0]):
-        total += np.float64(weight[d] * row[d])
+    for d in range(rows.shape[1]):
+        total += np.float64(weight[d] * rows[row, d])
     return total
 
 
 @jit(fastmath=_FAST)
-def _sum_of_logs(row, weight, is_even):
-    """Weighted sum of logarithms of numbers from 1 to 10,000. O(D).
+def _sum_of_logs(rows, row, weight, is_even):
+    """Weighted sum of logarithms of a row of numbers from 1 to 10,000. O(D).
 
     Logarithms are slow: where all weights are equal one serves 64 samples.
     """
     total = 0.0
     if not is_even:
-        for d in range(row.shape[0]):
-            total += weight[d] * np.log(row[d])
+        for d in range(rows.shape[1]):
+            total += weight[d] * np.log(rows[row, d])
         return total
-    for start in range(0, row.shape[0], 64):
-        part = row[start : start + 64]
+    n = np.uint64(rows.shape[1])
+    for start in range(np.uint64(0), n, _BLOCK):
         product = 1.0
-        for d in range(part.shape[0]):
-            product *= np.float64(part[d])
+        for d in range(start, min(start + _BLOCK, n)):
+            product *= np.float64(rows[row, d])
         total += np.log(product)
     return total * weight[0]
 
 
 @jit(fastmath=_FAST)
-def _cross_entropy(t, y, weight, is_even, work):
+def _cross_entropy(t, row, y, k, weight, is_even, work):
     """Cross-entropy of one logistic output: softplus(t) - y t. O(D)."""
-    total = 0.0
-    for d in range(t.shape[0]):
-        positive = t[d] if t[d] > _0 else _0
-        total += np.float64(weight[d] * (positive - y[d] * t[d]))
-    for d in range(t.shape[0]):
-        size = t[d] if t[d] > _0 else -t[d]
+    n, total = t.shape[1], 0.0
+    for d in range(n):
+        positive = t[row, d] if t[row, d] > _0 else _0
+        total += np.float64(weight[d] * (positive - y[k, d] * t[row, d]))
+    for d in range(n):
+        size = t[row, d] if t[row, d] > _0 else -t[row, d]
         # 1 + exp(-size), by the half-angle formula of the exponential.
-        work[d] = _2 / (_1 + _tanh(_HALF * size))
-    return total + _sum_of_logs(work, weight, is_even)
+        work[row, d] = _2 / (_1 + _tanh(_HALF * size))
+    return total + _sum_of_logs(work, row, weight, is_even)
 
 
 @jit(fastmath=_FAST)
-def _softmax(t, y, weight, is_even, work):
+def _softmax(t, rows, y, weight, is_even, work, top, whole):
     """Cross-entropy of softmax outputs: log sum exp(t) - sum y t. O(D K).
 
-    ``work`` (at least 2, D).
+    ``top`` and ``whole`` are rows of ``work``.
     """
-    top, whole = work[0], work[1]
-    total = 0.0
-    for d in range(top.shape[0]):
-        top[d] = t[0, d]
-        whole[d] = _0
-    for k in range(1, t.shape[0]):
-        for d in range(top.shape[0]):
-            top[d] = t[k, d] if t[k, d] > top[d] else top[d]
-    for k in range(t.shape[0]):
-        for d in range(top.shape[0]):
-            half = _tanh(_HALF * (t[k, d] - top[d]))
-            whole[d] += (_1 + half) / (_1 - half)
-            total -= np.float64(weight[d] * y[k, d] * t[k, d])
-    return total + _sum(top, weight) + _sum_of_logs(whole, weight, is_even)
+    n, total = t.shape[1], 0.0
+    for d in range(n):
+        work[top, d] = t[rows[0], d]
+        work[whole, d] = _0
+    for k in range(1, y.shape[0]):
+        row = rows[k]
+        for d in range(n):
+            work[top, d] = t[row, d] if t[row, d] > work[top, d] else work[top, d]
+    for k in range(y.shape[0]):
+        row = rows[k]
+        for d in range(n):
+            half = _tanh(_HALF * (t[row, d] - work[top, d]))
+            work[whole, d] += (_1 + half) / (_1 - half)
+            total -= np.float64(weight[d] * y[k, d] * t[row, d])
+    total += _sum(work, top, weight)
+    return total + _sum_of_logs(work, whole, weight, is_even)
 
 
 @jit
-def _misses(t, y, weight):
-    """Weight of the samples whose largest output is not the target. O(D K)."""
+def _misses(t, rows, y, weight):
+    """Weight of the samples whose target is not above all others. O(D K)."""
     total = 0.0
     for d in range(t.shape[1]):
-        best = 0
-        for k in range(1, t.shape[0]):
-            if t[k, d] > t[best, d] + _TIE:
-                best = k
-        total += weight[d] * (y[best, d] < _HALF)
+        own, other = -np.inf, -np.inf
+        for k in range(y.shape[0]):
+            if y[k, d] > _HALF:
+                own = t[rows[k], d]
+            else:
+                other = max(other, t[rows[k], d])
+        total += weight[d] * (own - other <= _TIE)
     return total
 
 
 @jit
-def _own_sum(element, t, y, weight):
+def _own_sum(element, t, row, y, k, weight):
     """Weighted sum of a loss that the user has written. O(D)."""
     total = 0.0
-    for d in range(t.shape[0]):
-        total += weight[d] * element(y[d], t[d])
+    for d in range(t.shape[1]):
+        total += weight[d] * element(y[k, d], t[row, d])
     return total
 
 
-@jit(inline="always")
-def _loss_of_row(net, own, pre, k):
-    """Sum of the losses of output ``k``."""
-    row, kind, weight = net.layers[-2] + k, net.kinds[1], net.sample_weight
+@jit
+def _loss_of_row(kinds, p, own, t, row, y, k, weight, work):
+    """Sum of the losses of output ``k``, whose pre-activations are ``t[row]``. O(D)."""
     if own is not None:
-        return _own_sum(own, pre[row], net.y[k], weight)
-    if kind == CROSS_ENTROPY:
-        is_even = net.kinds[2] == 1
-        return _cross_entropy(pre[row], net.y[k], weight, is_even, net.trial_out[row])
-    p = np.float32(net.numbers[0])
-    return _sum_of_row(kind, p, pre, row, net.y, k, weight)
+        return _own_sum(own, t, row, y, k, weight)
+    if kinds[1] == CROSS_ENTROPY:
+        return _cross_entropy(t, row, y, k, weight, kinds[2] == 1, work)
+    return _sum_of_row(kinds[1], p, t, row, y, k, weight)
 
 
 @jit(inline="always")
-def _loss_of_all(net, pre, changed):
-    """Sum of the losses of all outputs together."""
-    first, n_rows = net.layers[-2], pre.shape[0]
-    if changed >= 0:
-        for row in range(first, n_rows):
-            if row != changed:
-                _copy(row, net.pre, pre)
-    if net.kinds[1] == MISSES:
-        return _misses(pre[first:], net.y, net.sample_weight)
-    is_even, work = net.kinds[2] == 1, net.trial_out[first:]
-    return _softmax(pre[first:], net.y, net.sample_weight, is_even, work)
+def _sum_losses(net, own, side, changed):
+    """Put the outputs' losses in ``net.losses[side]``; return their mean.
 
-
-@jit(inline="always")
-def _sum_losses(net, own, pre, changed, place):
-    """Put the outputs' losses in ``net.losses[place]``; return their mean.
-
-    ``changed`` is the row of the one output that is new, or -1 for all.
+    ``side`` is 0 for now and 1 for the trial, on which all outputs have new rows, or
+    the unit ``changed`` alone unless that is -1.
     """
-    first, kind, losses = net.layers[-2], net.kinds[1], net.losses
-    if kind in (SOFTMAX, MISSES):
-        losses[place, 0] = _loss_of_all(net, pre, changed)
-        return losses[place, 0] / net.numbers[1]
-    total = 0.0
+    first, kinds, p = net.layers[-2], net.kinds, np.float32(net.numbers[0])
+    rows, pre, out, picked = net.rows, net.pre, net.out, net.picked
+    y, weight, losses, total = net.y, net.sample_weight, net.losses, 0.0
     for k in range(losses.shape[1]):
-        if changed < 0 or changed == first + k:
-            losses[place, k] = _loss_of_row(net, own, pre, k)
-        else:
-            losses[place, k] = losses[0, k]
-        total += losses[place, k]
+        is_new = changed < 0 or changed == first + k
+        picked[k] = rows[side if is_new else 0, first + k]
+    if kinds[1] == SOFTMAX:
+        top, whole = rows[0, first], rows[1, first]
+        total = _softmax(pre, picked, y, weight, kinds[2] == 1, out, top, whole)
+    elif kinds[1] == MISSES:
+        total = _misses(pre, picked, y, weight)
+    else:
+        for k in range(losses.shape[1]):
+            losses[side, k] = losses[0, k]
+            if changed < 0 or changed == first + k:
+                losses[side, k] = _loss_of_row(
+                    kinds, p, own, pre, picked[k], y, k, weight, out
+                )
+            total += losses[side, k]
     return total / net.numbers[1]
 
 
@@ -295,17 +294,60 @@ def _sum_losses(net, own, pre, changed, place):
 
 
 @jit(fastmath=_FAST)
-def _shift(base, unit, weight, rows, source, out):
-    """Row ``unit`` of ``out``: that of ``base`` plus a weight times a row. O(D)."""
-    for d in range(out.shape[1]):
-        out[unit, d] = base[unit, d] + weight * rows[source, d]
+def _shift(kind, change, source, unit, rows, pre, out):
+    """New rows of a unit when its weight from another one changes. O(D)."""
+    now, new, source = rows[0, unit], rows[1, unit], rows[0, source]
+    if kind == TANH:
+        # The usual case in one loop: the processor divides while it waits for memory.
+        for d in range(pre.shape[1]):
+            shifted = pre[now, d] + change * out[source, d]
+            pre[new, d] = shifted
+            out[new, d] = _tanh(shifted)
+        return
+    for d in range(pre.shape[1]):
+        pre[new, d] = pre[now, d] + change * out[source, d]
+    _activate(kind, pre, new, out)
 
 
 @jit(fastmath=_FAST)
-def _shift_by_change(base, unit, weight, new, old, source, out):
-    """Row ``unit`` of ``out``: that of ``base`` and a row's weighted change. O(D)."""
-    for d in range(out.shape[1]):
-        out[unit, d] = base[unit, d] + weight * (new[source, d] - old[source, d])
+def _pass_on(kind, changed, units, first, begin, weights, rows, pre, out):
+    """New rows of a layer's units when some of the layer before have new ones.
+
+    Both are named by their first unit and the end; ``begin`` is the first unit of the
+    layer before. O(D) for each weight between them.
+    """
+    n, (start, stop) = pre.shape[1], changed
+    for k in range(units[0], units[1]):
+        j, now, new = first[k] + 1 - begin, rows[0, k], rows[1, k]
+        before, after, weight = rows[0, start], rows[1, start], weights[j + start]
+        for d in range(n):
+            pre[new, d] = pre[now, d] + weight * (out[after, d] - out[before, d])
+        for i in range(start + 1, stop):
+            before, after, weight = rows[0, i], rows[1, i], weights[j + i]
+            for d in range(n):
+                pre[new, d] += weight * (out[after, d] - out[before, d])
+        _activate(kind, pre, new, out)
+
+
+@jit(fastmath=_FAST)
+def _compute(kind, sources, units, first, weights, rows, pre, out):
+    """Rows of a layer's units from those of the layer before; sum of their squares.
+
+    Both are named by their first unit and the end. O(D) for each weight between them.
+    """
+    n, squares = pre.shape[1], 0.0
+    for k in range(units[0], units[1]):
+        j, row = first[k], rows[0, k]
+        for d in range(n):
+            pre[row, d] = weights[j]
+        for i in range(sources[0], sources[1]):
+            j += 1
+            source, weight = rows[0, i], weights[j]
+            squares += weight * weight
+            for d in range(n):
+                pre[row, d] += weight * out[source, d]
+        _activate(kind, pre, row, out)
+    return squares
 
 
 @jit(inline="always")
@@ -316,91 +358,85 @@ def _price(net, j, value):
     return net.numbers[2] * (value * value - net.weights[j] * net.weights[j])
 
 
+@jit(inline="always")
+def _layer_of(layers, unit):
+    layer = 1
+    while layers[layer + 1] <= unit:
+        layer += 1
+    return layer
+
+
+@jit(inline="always")
+def _activation(net, layer):
+    """Activation of a layer; the losses apply that of the outputs."""
+    return net.kinds[0] if layer < net.layers.shape[0] - 2 else NONE
+
+
 @jit
 def try_weight(net, own, j, value):
-    """Loss with weight ``j`` at another value; the new rows go to the trial arrays.
+    """Loss with weight ``j`` at another value; the new rows are those on trial.
 
     O(D) for an output's weight, O(D fan-out) in the layer before, and from there on
     O(D) for each weight between the following layers.
     """
-    kind, layers = net.kinds[0], net.layers
-    pre, out, trial_pre, trial_out = net.pre, net.out, net.trial_pre, net.trial_out
-    unit, source, last = net.target[j], net.source[j], layers[-2]
+    layers, first, weights = net.layers, net.first, net.weights
+    rows, pre, out = net.rows, net.pre, net.out
+    unit = net.target[j]
+    layer = _layer_of(layers, unit)
     penalty = net.penalty[0] + _price(net, j, value)
-    _shift(pre, unit, np.float32(value - net.weights[j]), out, source, trial_pre)
-    if unit >= last:
-        return _sum_losses(net, own, trial_pre, unit, 1) + penalty
-    _activate(kind, trial_pre, unit, trial_out)
-    layer, start, stop = 1, unit, unit + 1
-    while layers[layer + 1] <= unit:
-        layer += 1
+    change = np.float32(value - weights[j])
+    kind = _activation(net, layer)
+    _shift(kind, change, net.source[j], unit, rows, pre, out)
+    if layer == layers.shape[0] - 2:
+        return _sum_losses(net, own, 1, unit) + penalty
+    changed = unit, unit + 1
     while layer < layers.shape[0] - 2:
-        # Rows start to stop have changed; what follows are all rows of the next layer.
-        for k in range(layers[layer + 1], layers[layer + 2]):
-            first = net.first[k] + 1 - layers[layer]
-            base = pre
-            for i in range(start, stop):
-                weight = net.weights[first + i]
-                _shift_by_change(base, k, weight, trial_out, out, i, trial_pre)
-                base = trial_pre
-            if k < last:
-                _activate(kind, trial_pre, k, trial_out)
+        begin, units = layers[layer], (layers[layer + 1], layers[layer + 2])
         layer += 1
-        start, stop = layers[layer], layers[layer + 1]
-    return _sum_losses(net, own, trial_pre, -1, 1) + penalty
+        kind = _activation(net, layer)
+        _pass_on(kind, changed, units, first, begin, weights, rows, pre, out)
+        changed = units
+    return _sum_losses(net, own, 1, -1) + penalty
 
 
 @jit
 def keep_weight(net, j, value):
-    """Make what :func:`try_weight` has just tried the state of the network."""
-    layers, unit = net.layers, net.target[j]
+    """Make what :func:`try_weight` has just tried the state of the network. O(U)."""
+    layers, rows, losses, unit = net.layers, net.rows, net.losses, net.target[j]
     net.penalty[0] += _price(net, j, value)
     net.weights[j] = value
-    layer = 1
-    while layers[layer + 1] <= unit:
-        layer += 1
-    _copy(unit, net.trial_pre, net.pre)
-    if unit < layers[-2]:
-        _copy(unit, net.trial_out, net.out)
-    for k in range(layers[layer + 1], layers[-1]):
-        _copy(k, net.trial_pre, net.pre)
-        if k < layers[-2]:
-            _copy(k, net.trial_out, net.out)
-    for k in range(net.losses.shape[1]):
-        net.losses[0, k] = net.losses[1, k]
+    rows[0, unit], rows[1, unit] = rows[1, unit], rows[0, unit]
+    for k in range(layers[_layer_of(layers, unit) + 1], layers[-1]):
+        rows[0, k], rows[1, k] = rows[1, k], rows[0, k]
+    for k in range(losses.shape[1]):
+        losses[0, k] = losses[1, k]
 
 
 @jit
 def refresh(net, own):
     """Recompute all rows and the loss, free of accumulated rounding. O(P D)."""
-    layers, squares = net.layers, 0.0
+    layers, first, weights = net.layers, net.first, net.weights
+    rows, pre, out, squares = net.rows, net.pre, net.out, 0.0
     for layer in range(1, layers.shape[0] - 1):
-        begin, end = layers[layer - 1], layers[layer]
-        for k in range(end, layers[layer + 1]):
-            first = net.first[k]
-            for d in range(net.pre.shape[1]):
-                net.pre[k, d] = net.weights[first]
-            for i in range(begin, end):
-                weight = net.weights[first + 1 + i - begin]
-                squares += weight * weight
-                _shift(net.pre, k, weight, net.out, i, net.pre)
-            if k < layers[-2]:
-                _activate(net.kinds[0], net.pre, k, net.out)
+        sources = layers[layer - 1], layers[layer]
+        units, kind = (layers[layer], layers[layer + 1]), _activation(net, layer)
+        squares += _compute(kind, sources, units, first, weights, rows, pre, out)
     net.penalty[0] = net.numbers[2] * squares
-    return _sum_losses(net, own, net.pre, -1, 0) + net.penalty[0]
+    return _sum_losses(net, own, 0, -1) + net.penalty[0]
 
 
 @jit
-def run(search, net, own, step, max_moves):
+def run(search, net, own, steps, max_moves):
     """Search for ``max_moves`` moves; return whether there are more to try.
 
-    ``step`` is the weight that one unit of a code stands for.
+    ``steps`` (P,) is what one unit of each code stands for.
     """
+    search, net = borrow(search), borrow(net)
     for _ in range(max_moves):
         j, code = ask(search)
         if j < 0:
             return False
-        value = np.float32(code * step)
+        value = np.float32(code * steps[j])
         if tell(search, try_weight(net, own, j, value)):
             keep_weight(net, j, value)
     return True

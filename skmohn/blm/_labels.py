@@ -70,6 +70,11 @@ class Labels:
             return self.classes[(outputs[:, 0] > threshold).astype(int)]
         return self.classes[outputs.argmax(axis=1)]
 
+    def scores(self, outputs):
+        """One number a sample for two classes, else a column for each class."""
+        is_single = not self.multilabel and len(self.classes) == 2
+        return outputs[:, 0] if is_single else outputs
+
     def probabilities(self, outputs):
         """A column for each class: shape (n_samples, n_classes)."""
         if self.multilabel:

@@ -50,8 +50,8 @@ class Layout:
         return sum((n_in + 1) * n_out for n_in, n_out in pairwise(self.sizes))
 
     @cached_property
-    def rows(self):
-        """First row of each layer, and the end; row 0 is the constant."""
+    def first_units(self):
+        """First unit of each layer, and the end; unit 0 is the constant."""
         return np.cumsum([1, *self.sizes]).astype(np.int64)
 
     def require_memory(self, n_samples, n_bits):
@@ -65,11 +65,10 @@ class Layout:
             "use fewer or smaller hidden layers (hidden_layer_sizes) or fewer samples",
         )
 
-    def fan_in(self):
-        """Number of inputs of the unit that each weight leads to."""
-        return np.concatenate(
-            [np.full((n_in + 1) * n_out, n_in) for n_in, n_out in pairwise(self.sizes)]
-        )
+    def spread(self, values):
+        """Give the weights, biases among them, the value of their layer."""
+        n_weights = [(n_in + 1) * n_out for n_in, n_out in pairwise(self.sizes)]
+        return np.repeat(values, n_weights)
 
     def split(self, weights):
         """Matrices of shape (n_in, n_out) and biases, as in scikit-learn's MLP."""
@@ -82,16 +81,20 @@ class Layout:
         return coefs, intercepts
 
     def wiring(self):
-        """Rows that the weights lead to and come from; each row's first weight."""
-        rows = self.rows
+        """Units that the weights lead to and come from; each unit's first weight."""
+        layers = self.first_units
         target, source = [], []
         for layer, (n_in, n_out) in enumerate(pairwise(self.sizes)):
-            units = np.arange(rows[layer + 1], rows[layer + 2])
+            units = np.arange(layers[layer + 1], layers[layer + 2])
             target.append(np.repeat(units, n_in + 1))
-            inputs = np.arange(rows[layer], rows[layer + 1])
+            inputs = np.arange(layers[layer], layers[layer + 1])
             source.append(np.tile(np.append(0, inputs), n_out))
         target = np.concatenate(target)
-        return target, np.concatenate(source), np.searchsorted(target, range(rows[-1]))
+        return (
+            target,
+            np.concatenate(source),
+            np.searchsorted(target, range(layers[-1])),
+        )
 
 
 @lru_cache(maxsize=32)
@@ -174,12 +177,14 @@ class Problem:
 
     def connect(self, weights):
         """The network with these weights, its rows still to be computed."""
-        rows, n_samples = self.layout.rows, len(self.X)
-        pre, out, trial_pre, trial_out = (
-            np.zeros((rows[-1], n_samples), dtype=np.float32) for _ in range(4)
-        )
+        layers, n_samples = self.layout.first_units, len(self.X)
+        now = np.arange(layers[-1])
+        # The constant and the inputs never change.
+        on_trial = np.where(now < layers[1], now, now + layers[-1] - layers[1])
+        n_rows = 2 * layers[-1] - layers[1]
+        pre, out = (np.zeros((n_rows, n_samples), dtype=np.float32) for _ in range(2))
         out[0] = 1.0
-        out[1 : rows[1]] = self.X.T
+        out[1 : layers[1]] = self.X.T
         total = float(self.sample_weight.sum(dtype=np.float64))
         n_outputs = self.y.shape[1]
         # Means over samples; cross-entropies and misses are sums over the outputs.
@@ -187,16 +192,16 @@ class Problem:
         divisor = total if is_sum else total * n_outputs
         is_even = bool(np.all(self.sample_weight == self.sample_weight[0]))
         return kernels.Network(
-            rows,
+            layers,
             *self.layout.wiring(),
             np.array(weights, dtype=np.float32),
+            np.stack([now, on_trial]),
             pre,
             out,
-            trial_pre,
-            trial_out,
             np.ascontiguousarray(self.y.T),
             self.sample_weight,
             np.zeros((2, n_outputs)),
+            np.zeros(n_outputs, dtype=np.int64),
             np.array([ACTIVATIONS[self.activation], self.loss, is_even]),
             np.array([self.loss_number, divisor, 0.5 * self.alpha / total]),
             np.zeros(1),

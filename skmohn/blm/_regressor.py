@@ -51,9 +51,12 @@ class BLMRegressor(MultiOutputMixin, RegressorMixin, BaseBLM):
         Bits of a weight, 2 to 24. A weight is a whole multiple of
         ``w_max / (2 ** (n_bits - 1) - 1)`` ([1]_ Eq 1).
 
-    w_max : float or "auto", default="auto"
-        Largest weight. It also regularises. "auto" is 6 and, for fewer than 11 bits,
-        ``0.3 * 2 ** (n_bits / 2 - 1)``, which balances range and resolution.
+    w_max : float, array-like of a float for each layer, or "auto", default="auto"
+        Largest weight. It also regularises, and with few bits it decides how fine the
+        weights are. "auto" is, for a layer whose units have `n_inputs` inputs,
+        ``2 ** (n_bits / 2 - 1)`` times ``2.4 / sqrt(n_inputs)`` or 0.6 if that is less,
+        for outputs of hidden units that are to meet standardised targets ``0.48 /
+        sqrt(n_inputs)``, and never more than 6.
 
     init : {"bounded", "uniform", "zero_low_bits"}, default="bounded"
         Random start ([1]_ III-F): up to `w_init`, over the whole range, or up to
@@ -92,6 +95,11 @@ class BLMRegressor(MultiOutputMixin, RegressorMixin, BaseBLM):
     sparsity : float, default=0.0
         Share of the weights that start at zero. These move only when no other move
         improves ([1]_ IV).
+
+    perturbation : float, default=0.01
+        Share of the weights (at least one) that are drawn anew at a local minimum, the
+        best so far, from where the search goes on (iterated local search). With few
+        bits minima are near, and this is better than new starts. 0 ends the run there.
 
     alpha : float, default=3.0
         Price of the squared weights, as in scikit-learn's MLP.
@@ -148,6 +156,9 @@ class BLMRegressor(MultiOutputMixin, RegressorMixin, BaseBLM):
 
     weight_bits_ : ndarray of shape (n_weights, n_bits), uint8
         Their Gray codes, the highest bit first.
+
+    w_max_ : ndarray of shape (n_layers_ - 1,)
+        Largest weight of each layer.
 
     nbytes_, n_movable_bits_ : int
         Bytes that the weights take at `n_bits` each; bits that may move at the end.
@@ -241,6 +252,7 @@ class BLMRegressor(MultiOutputMixin, RegressorMixin, BaseBLM):
         eta=0.95,
         freeze="binary",
         sparsity=0.0,
+        perturbation=0.01,
         alpha=3.0,
         standardize=True,
         n_restarts=1,
@@ -272,6 +284,7 @@ class BLMRegressor(MultiOutputMixin, RegressorMixin, BaseBLM):
         self.eta = eta
         self.freeze = freeze
         self.sparsity = sparsity
+        self.perturbation = perturbation
         self.alpha = alpha
         self.standardize = standardize
         self.n_restarts = n_restarts

@@ -101,37 +101,61 @@ def start_search(codes, loss, control, seed, first_step=1):
         movable = min(control.start_bits, control.n_bits)
     step = 2 ** int(np.log2(np.clip(first_step, 1, high)))
     step = max(step, 2 ** (control.n_bits - movable))
+    state = np.recarray(1, dtype=kernels.STATE)
+    state.fill(0)
     search = kernels.Search(
         codes=codes,
         steps=np.full(len(codes), step, dtype=np.int32),
         order=np.arange(len(codes), dtype=np.int32),
         moves=np.empty(len(codes) * control.n_bits, dtype=np.int32),
-        rng=np.array([seed], dtype=np.uint64),
-        loss=np.array([loss, np.inf, np.inf]),
-        mean_tried=np.zeros(1),
-        place=np.zeros(2, dtype=np.int64),
-        asked=np.zeros(5, dtype=np.int64),
-        bits=np.array([movable]),
-        tried=np.zeros(3, dtype=np.int64),
-        flags=np.zeros(4, dtype=bool),
-        n_bits=control.n_bits,
-        binary=control.freeze == "binary",
-        adaptive=control.search == "adaptive",
-        best=control.neighborhood == "best",
-        sparse=control.sparse,
-        telescopic=_TELESCOPES[control.telescopic],
-        share=float(control.phi),
-        decay=float(control.eta),
-        least_gain=_LEAST_GAIN,
+        state=state,
     )
+    for name, value in {
+        "rng": seed,
+        "loss": loss,
+        "bits": movable,
+        "n_bits": control.n_bits,
+        "binary": control.freeze == "binary",
+        "adaptive": control.search == "adaptive",
+        "best": control.neighborhood == "best",
+        "sparse": control.sparse,
+        "telescopic": _TELESCOPES[control.telescopic],
+        "share": control.phi,
+        "decay": control.eta,
+        "least_gain": _LEAST_GAIN,
+    }.items():
+        state[name] = value
     kernels.restart(search)
     return search
 
 
+def go_on(search, codes, loss, first_step=1):
+    """Let a search that is at a local minimum go on from other codes.
+
+    Parameters
+    ----------
+    search : Search
+
+    codes : ndarray of shape (n_weights,), int
+        Those that differ from the present ones get a new first step.
+
+    loss : float
+        The loss there.
+
+    first_step : int, default=1
+        As in :func:`start_search`.
+    """
+    changed = codes != search.codes
+    search.steps[changed] = 2 ** int(np.log2(max(first_step, 1)))
+    search.codes[:] = codes
+    search.state[0].loss = loss
+    kernels.restart(search)
+
+
 def explored_share(search):
     """Moves tried for each success of late, as a share of the neighbourhood."""
-    n_moves = len(search.codes) * int(search.bits[0])
-    return float(search.mean_tried[0]) / n_moves
+    state = search.state[0]
+    return float(state.mean_tried) / (len(search.codes) * int(state.bits))
 
 
 ask, tell = kernels.ask, kernels.tell

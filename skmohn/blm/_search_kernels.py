@@ -29,49 +29,72 @@ _RANDOM_EVERY = 10
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
-_S27, _S30, _S31 = (np.uint64(shift) for shift in (27, 30, 31))
+_S27, _S30, _S31, _S32 = (np.uint64(shift) for shift in (27, 30, 31, 32))
+
+
+STATE = np.dtype(
+    [
+        ("rng", np.uint64),
+        ("loss", np.float64),
+        ("loss_forth", np.float64),  # after the step forth
+        ("best_loss", np.float64),  # of the best move
+        ("mean_tried", np.float64),  # moving average of moves tried per success
+        ("place", np.int64),  # in moves
+        ("sweep_place", np.int64),  # in order
+        ("kind", np.int64),  # of the question, with its weight and code
+        ("weight", np.int64),
+        ("code", np.int64),
+        ("best_weight", np.int64),  # the best move so far; -1 for none
+        ("best_code", np.int64),
+        ("bits", np.int64),  # movable bits of each weight
+        ("waited", np.int64),  # moves tried since the last success
+        ("tried", np.int64),  # moves tried in all
+        ("accepted", np.int64),  # successes in all
+        ("proving", np.bool_),  # whether the Gray moves prove a minimum
+        ("on_zeros", np.bool_),  # whether it is the turn of the zeros
+        ("hopeful", np.bool_),  # whether another sweep may succeed
+        ("moving", np.bool_),  # whether the weight in hand has moved
+        # What follows stays as it is.
+        ("n_bits", np.int64),
+        ("binary", np.bool_),  # freeze low binary bits, not low Gray bits
+        ("adaptive", np.bool_),
+        ("best", np.bool_),  # make the best move of all, not the first that improves
+        ("sparse", np.bool_),  # zeros move only when nothing else improves
+        ("telescopic", np.int64),
+        ("share", np.float64),  # phi: more bits when fewer moves than this improve
+        ("decay", np.float64),  # eta, of the moving average
+        ("least_gain", np.float64),  # share of the loss that may be rounding error
+    ],
+    align=True,
+)
 
 
 class Search(NamedTuple):
-    """State of a search over P codes; arrays of one element are variables."""
+    """State of a search over P codes."""
 
     codes: np.ndarray  # (P,) int32
     steps: np.ndarray  # (P,) int32, signed, of the adaptive search
     order: np.ndarray  # (P,) int32, weights as the adaptive search visits them
     moves: np.ndarray  # (P n_bits,) int32, the Gray neighbourhood, shuffled as it goes
-    rng: np.ndarray  # uint64
-    loss: np.ndarray  # float64: now, after the step forth, of the best move
-    mean_tried: np.ndarray  # float64, moving average of moves tried per success
-    place: np.ndarray  # int64: in moves, in order
-    asked: np.ndarray  # int64: kind, weight and code of the question; the best move
-    bits: np.ndarray  # int64, movable bits of each weight
-    tried: np.ndarray  # int64: since the last success, in all, and successes in all
-    flags: np.ndarray  # bool: proving a minimum, on zeros, sweep not in vain, moving
-    n_bits: int
-    binary: bool  # freeze low binary bits, not low Gray bits
-    adaptive: bool
-    best: bool  # make the best move of the neighbourhood, not the first that improves
-    sparse: bool  # zeros move only when nothing else improves
-    telescopic: int
-    share: float  # phi: more bits when fewer moves than this share improve
-    decay: float  # eta, of the moving average
-    least_gain: float  # share of the loss below which a gain is rounding error
+    # (1,) STATE, the variables: one array of them is handed on much faster than many.
+    state: np.recarray
 
 
 @jit
-def _below(rng, n):
-    """Random integer below ``n``, by splitmix64. O(1)."""
-    rng[0] += _GOLDEN
-    z = rng[0]
+def _below(state, n):
+    """Random integer below ``n < 2 ** 31``, by splitmix64. O(1)."""
+    state.rng += _GOLDEN
+    z = state.rng
     z = (z ^ (z >> _S30)) * _MIX_1
     z = (z ^ (z >> _S27)) * _MIX_2
-    return np.int64((z ^ (z >> _S31)) % np.uint64(n))
+    # A product of halves is faster than a remainder.
+    return np.int64(((z ^ (z >> _S31)) >> _S32) * np.uint64(n) >> _S32)
 
 
 @jit
-def _draw(items, place, n, rng):
+def _draw(items, place, n, state):
     """Next item of a shuffle that is made as it is used. O(1)."""
-    other = place + _below(rng, n - place)
+    other = place + _below(state, n - place)
     item = items[other]
     items[other] = items[place]
     items[place] = item
@@ -102,99 +125,105 @@ def expected_tries(n_good, n_moves):
 @jit
 def restart(search):
     """Begin with the whole neighbourhood again. O(P n_bits)."""
-    for k in range(search.codes.shape[0] * search.bits[0]):
+    state = search.state[0]
+    for k in range(search.codes.shape[0] * state.bits):
         search.moves[k] = k
-    search.mean_tried[0] = 0.0
-    search.tried[0] = 0
-    _begin_sweep(search)
+    state.mean_tried = 0.0
+    state.waited = 0
+    _begin_sweep(state)
 
 
 @jit
-def _begin_sweep(search):
-    search.place[:] = 0
-    search.flags[:] = False
-    search.asked[0] = NEXT
-    search.asked[3] = -1
+def _begin_sweep(state):
+    state.place = state.sweep_place = 0
+    state.proving = state.on_zeros = state.hopeful = state.moving = False
+    state.kind = NEXT
+    state.best_weight = -1
 
 
 @jit
 def _widen(search):
     """Let one more bit of each weight move."""
-    search.bits[0] += 1
+    state = search.state[0]
+    state.bits += 1
     restart(search)
 
 
 @jit
-def _question(search, kind, weight, code):
-    search.asked[0], search.asked[1], search.asked[2] = kind, weight, code
+def _question(state, kind, weight, code):
+    state.kind, state.weight, state.code = kind, weight, code
     return weight, code
 
 
 @jit
 def _ask_gray(search):
     """Next move of the Gray neighbourhood; -1 at a local minimum of all bits."""
+    state = search.state[0]
     while True:
-        movable = search.bits[0]
+        movable = state.bits
         n_moves = search.codes.shape[0] * movable
-        while search.place[0] < n_moves:
-            move = _draw(search.moves, search.place[0], n_moves, search.rng)
-            search.place[0] += 1
+        while state.place < n_moves:
+            move = _draw(search.moves, state.place, n_moves, state)
+            state.place += 1
             weight = move // movable
             code = search.codes[weight]
-            if search.sparse and (code == 0) != search.flags[1]:
+            if state.sparse and (code == 0) != state.on_zeros:
                 continue
-            bit = search.n_bits - 1 - move % movable
-            code = neighbour(code, bit, movable, search.n_bits, search.binary)
-            return _question(search, GRAY, weight, code)
-        if search.best and search.asked[3] >= 0:
-            return _question(search, BEST_MOVE, search.asked[3], search.asked[4])
-        if search.sparse and not search.flags[1]:
-            search.flags[1] = True
-            search.place[0] = 0
-        elif movable < search.n_bits:
+            bit = state.n_bits - 1 - move % movable
+            code = neighbour(code, bit, movable, state.n_bits, state.binary)
+            return _question(state, GRAY, weight, code)
+        if state.best and state.best_weight >= 0:
+            return _question(state, BEST_MOVE, state.best_weight, state.best_code)
+        if state.sparse and not state.on_zeros:
+            state.on_zeros = True
+            state.place = 0
+        elif movable < state.n_bits:
             _widen(search)
         else:
             return -1, 0
 
 
 @jit
-def _unit(search):
+def _unit(state):
     """Smallest step that the movable bits allow."""
-    return 1 << (search.n_bits - search.bits[0])
+    return 1 << (state.n_bits - state.bits)
 
 
 @jit
 def _reach(search, weight, step):
     """Code after a step, or as near to it as the range and the frozen bits allow."""
-    code, unit, top = search.codes[weight], _unit(search), 1 << (search.n_bits - 1)
+    state = search.state[0]
+    code, unit, top = search.codes[weight], _unit(state), 1 << (state.n_bits - 1)
     if step > 0:
-        return code + min(step, (top - 1 - code) // unit * unit)
-    return code - min(-step, (code + top) // unit * unit)
+        return code + min(step, (top - 1 - code) & -unit)
+    return code - min(-step, (code + top) & -unit)
 
 
 @jit
 def _halve(search, weight):
     """Shorten a step that failed; a step that is not the shortest may yet succeed."""
-    step, unit = search.steps[weight], _unit(search)
+    state = search.state[0]
+    step, unit = search.steps[weight], _unit(state)
     size = abs(step)
-    search.flags[2] |= size > unit
-    size = max(size // 2 // unit * unit, unit)
+    state.hopeful |= size > unit
+    size = max((size >> 1) & -unit, unit)
     search.steps[weight] = size if step > 0 else -size
-    search.asked[0] = NEXT
+    state.kind = NEXT
 
 
 @jit
 def _visit(search):
     """Take the next weight of the sweep in hand; return whether there is one."""
-    while search.place[1] < search.codes.shape[0]:
-        weight = _draw(search.order, search.place[1], search.codes.shape[0], search.rng)
-        search.place[1] += 1
-        if search.sparse and (search.codes[weight] == 0) != search.flags[1]:
+    state = search.state[0]
+    while state.sweep_place < search.codes.shape[0]:
+        weight = _draw(search.order, state.sweep_place, search.codes.shape[0], state)
+        state.sweep_place += 1
+        if state.sparse and (search.codes[weight] == 0) != state.on_zeros:
             continue
-        search.flags[3] = False
-        search.loss[1] = np.inf
-        is_random = _below(search.rng, _RANDOM_EVERY) == 0
-        search.asked[0], search.asked[1] = RANDOM if is_random else FORTH, weight
+        state.moving = False
+        state.loss_forth = np.inf
+        is_random = _below(state, _RANDOM_EVERY) == 0
+        state.kind, state.weight = RANDOM if is_random else FORTH, weight
         return True
     return False
 
@@ -202,40 +231,42 @@ def _visit(search):
 @jit
 def _end_sweep(search):
     """What follows a sweep; return whether it is another one of the same kind."""
-    zeros_next = search.sparse and not search.flags[1]
-    if not search.flags[2] and not zeros_next:
-        if search.bits[0] == search.n_bits:
-            _begin_sweep(search)
-            search.flags[0] = True
+    state = search.state[0]
+    zeros_next = state.sparse and not state.on_zeros
+    if not state.hopeful and not zeros_next:
+        if state.bits == state.n_bits:
+            _begin_sweep(state)
+            state.proving = True
             return False
         _widen(search)
-    on_zeros = zeros_next and not search.flags[2]
-    _begin_sweep(search)
-    search.flags[1] = on_zeros
+    on_zeros = zeros_next and not state.hopeful
+    _begin_sweep(state)
+    state.on_zeros = on_zeros
     return True
 
 
 @jit
 def _ask_adaptive(search):
     """Go on with the weight in hand, else visit the next one."""
+    state = search.state[0]
     while True:
-        kind, weight = search.asked[0], search.asked[1]
+        kind, weight = state.kind, state.weight
         if kind == RANDOM:
-            bit = search.n_bits - 1 - _below(search.rng, search.bits[0])
+            bit = state.n_bits - 1 - _below(state, state.bits)
             code = neighbour(
-                search.codes[weight], bit, search.bits[0], search.n_bits, search.binary
+                search.codes[weight], bit, state.bits, state.n_bits, state.binary
             )
-            return _question(search, RANDOM, weight, code)
+            return _question(state, RANDOM, weight, code)
         if kind == VERTEX:
-            return _question(search, VERTEX, weight, search.asked[2])
+            return _question(state, VERTEX, weight, state.code)
         if kind != NEXT:
             step = search.steps[weight] if kind == FORTH else -search.steps[weight]
             code = _reach(search, weight, step)
             if code != search.codes[weight]:
-                return _question(search, kind, weight, code)
+                return _question(state, kind, weight, code)
             # The end of the range: turn round, or give up on this weight for now.
-            if kind == FORTH and not search.flags[3]:
-                search.asked[0] = BACK
+            if kind == FORTH and not state.moving:
+                state.kind = BACK
             else:
                 _halve(search, weight)
         elif not _visit(search) and not _end_sweep(search):
@@ -245,7 +276,8 @@ def _ask_adaptive(search):
 @jit
 def ask(search):
     """Name a weight and a code to try; weight -1 when no move improves. O(1)."""
-    if search.adaptive and not search.flags[0]:
+    state = search.state[0]
+    if state.adaptive and not state.proving:
         return _ask_adaptive(search)
     return _ask_gray(search)
 
@@ -256,77 +288,79 @@ def ask(search):
 @jit
 def _succeed(search, loss):
     """Make the move; more bits when successes have become rare."""
-    kind, weight, code = search.asked[0], search.asked[1], search.asked[2]
+    state = search.state[0]
+    kind, weight, code = state.kind, state.weight, state.code
     gone = code - search.codes[weight]
     search.codes[weight] = code
-    search.loss[0] = loss
-    search.tried[2] += 1
-    search.mean_tried[0] *= search.decay
-    search.mean_tried[0] += (1.0 - search.decay) * search.tried[0]
-    search.tried[0] = 0
+    state.loss = loss
+    state.accepted += 1
+    state.mean_tried *= state.decay
+    state.mean_tried += (1.0 - state.decay) * state.waited
+    state.waited = 0
     if kind in (FORTH, BACK):
-        widest = 1 << (search.n_bits - 1)
+        widest = 1 << (state.n_bits - 1)
         size = min(2 * abs(search.steps[weight]), widest)
         search.steps[weight] = size if gone > 0 else -size
-        search.asked[0] = FORTH
-        search.flags[2] = search.flags[3] = True
+        state.kind = FORTH
+        state.hopeful = state.moving = True
     elif kind == VERTEX:
         search.steps[weight] = gone
-        search.asked[0] = NEXT
-        search.flags[2] = True
+        state.kind = NEXT
+        state.hopeful = True
     elif kind == RANDOM:
-        search.asked[0] = NEXT
-        search.flags[2] = True
+        state.kind = NEXT
+        state.hopeful = True
     else:
-        _begin_sweep(search)
-    if search.telescopic == AT_THRESHOLD and search.bits[0] < search.n_bits:
-        n_moves = search.codes.shape[0] * search.bits[0]
-        if search.mean_tried[0] >= expected_tries(
-            np.floor(search.share * n_moves), n_moves
-        ):
+        _begin_sweep(state)
+    if state.telescopic == AT_THRESHOLD and state.bits < state.n_bits:
+        n_moves = search.codes.shape[0] * state.bits
+        n_good = np.floor(state.share * n_moves)
+        if state.mean_tried >= expected_tries(n_good, n_moves):
             _widen(search)
 
 
 @jit
 def _fail(search, loss):
     """Decide what to try next of the weight in hand."""
-    kind, weight = search.asked[0], search.asked[1]
-    if kind == FORTH and not search.flags[3]:
-        search.loss[1] = loss
-        search.asked[0] = BACK
+    state = search.state[0]
+    kind, weight = state.kind, state.weight
+    if kind == FORTH and not state.moving:
+        state.loss_forth = loss
+        state.kind = BACK
     elif kind == BACK:
-        bend = loss + search.loss[1] - 2.0 * search.loss[0]
-        step, unit = search.steps[weight], _unit(search)
+        bend = loss + state.loss_forth - 2.0 * state.loss
+        step, unit = search.steps[weight], _unit(state)
         whole = _reach(search, weight, step) - _reach(search, weight, -step) == 2 * step
-        search.asked[0] = VERTEX
-        search.asked[2] = search.codes[weight]
+        state.kind = VERTEX
+        state.code = search.codes[weight]
         if whole and 0.0 < bend < np.inf:
-            jump = np.rint(0.5 * step * (loss - search.loss[1]) / bend / unit)
+            jump = np.rint(0.5 * step * (loss - state.loss_forth) / bend / unit)
             # Where the three losses are all but equal the parabola means nothing.
             if abs(jump) * unit < abs(step):
-                search.asked[2] += np.int64(jump) * unit
-        if search.asked[2] == search.codes[weight]:
+                state.code += np.int64(jump) * unit
+        if state.code == search.codes[weight]:
             _halve(search, weight)
     elif kind in (FORTH, VERTEX):
         _halve(search, weight)
     elif kind == RANDOM:
-        search.flags[2] |= abs(search.steps[weight]) > _unit(search)
-        search.asked[0] = NEXT
+        state.hopeful |= abs(search.steps[weight]) > _unit(state)
+        state.kind = NEXT
 
 
 @jit
 def tell(search, loss):
     """Hear the loss of the last question; return whether its move is made. O(1)."""
-    search.tried[1] += 1
-    improves = loss < search.loss[0] - search.least_gain * abs(search.loss[0])
-    if search.best and search.asked[0] == GRAY:
-        if improves and (search.asked[3] < 0 or loss < search.loss[2]):
-            search.loss[2] = loss
-            search.asked[3], search.asked[4] = search.asked[1], search.asked[2]
+    state = search.state[0]
+    state.tried += 1
+    improves = loss < state.loss - state.least_gain * abs(state.loss)
+    if state.best and state.kind == GRAY:
+        if improves and (state.best_weight < 0 or loss < state.best_loss):
+            state.best_loss = loss
+            state.best_weight, state.best_code = state.weight, state.code
         improves = False
     if improves:
         _succeed(search, loss)
     else:
-        search.tried[0] += 1
+        state.waited += 1
         _fail(search, loss)
     return improves

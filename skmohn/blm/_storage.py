@@ -21,8 +21,8 @@ def network_attributes(members, layout, n_bits, step):
         Codes of the networks that predict together, the best first.
     layout : Layout
     n_bits : int
-    step : float
-        Weight that one unit of a code stands for.
+    step : ndarray of shape (n_weights,)
+        What one unit of each code stands for.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def write_network(model):
         "params": {
             "activation": model.activation,
             "n_bits": int(model.n_bits),
-            "w_max": model._w_max(),
+            "w_max": model.w_max_.tolist(),
             "loss": model._raw_loss if callable(model.loss) else model.loss,
         },
         "scalers": [
@@ -76,7 +76,8 @@ def read_network(cls, packed):
     if 8 * (len(packed) - end) < layout.n_weights * model.n_bits:
         raise ValueError("packed ends before the last weight")
     codes = _codec.unpack(packed[end:], layout.n_weights, model.n_bits)
-    step = _codec.grid_step(model.n_bits, model._w_max())
+    model.w_max_ = np.array(model.w_max)
+    step = layout.spread(_codec.grid_step(model.n_bits, model.w_max_))
     attributes = network_attributes([codes], layout, model.n_bits, step)
     for name, value in attributes.items():
         setattr(model, name, value)

@@ -2,12 +2,13 @@
 
 import time
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._codec import code_range, encode, grid_step
-from skmohn.blm._search import explored_share, start_search
+from skmohn.blm._search import explored_share, go_on, start_search
 
 # Moves per weight between two looks at the loss, the clock and the validation samples.
 MOVES_PER_EPOCH = 10
@@ -21,6 +22,8 @@ class Run:
     ----------
     search : Search
         Codes and state of the search.
+    rng : Generator
+        For what is drawn at the start and at local minima.
     loss : float
         Loss of the codes on the training samples.
     best_codes : ndarray of shape (n_weights,), int32
@@ -35,9 +38,12 @@ class Run:
         Epochs without improvement.
     reason : str or None
         Why it has ended; None while it goes on.
+    home : tuple of (codes, loss) or None
+        The best local minimum so far.
     """
 
     search: object
+    rng: np.random.Generator
     loss: float
     best_codes: np.ndarray
     best_loss: float = np.inf
@@ -45,6 +51,7 @@ class Run:
     records: list = field(default_factory=list)
     waited: int = 0
     reason: str | None = None
+    home: tuple | None = None
 
 
 @dataclass(frozen=True)
@@ -58,11 +65,14 @@ class Plan:
     validation : Problem or None
         Further samples that say which codes are best and when to stop.
     control : SearchControl
-    w_max : float
+    w_max : ndarray of shape (n_layers,)
+        Largest weight of each layer.
     init : {"uniform", "bounded", "zero_low_bits"}
     w_init : float or "auto"
     sparsity : float
         Share of the weights that start at zero.
+    perturbation : float
+        Share of the weights that are drawn anew at a local minimum; 0 ends the run.
     max_flips : int
         Most moves tried in a run.
     tol : float
@@ -74,18 +84,25 @@ class Plan:
     problem: object
     validation: object
     control: object
-    w_max: float
+    w_max: np.ndarray
     init: str
     w_init: float | str
     sparsity: float
+    perturbation: float
     max_flips: int
     tol: float
     n_iter_no_change: int
 
-    @property
+    @cached_property
     def step(self):
-        """Weight that one unit of a code stands for."""
-        return grid_step(self.control.n_bits, self.w_max)
+        """What one unit of a code stands for, shape (n_weights,)."""
+        step = grid_step(self.control.n_bits, self.w_max)
+        return self.problem.layout.spread(step)
+
+    @property
+    def first_step(self):
+        """First step of the adaptive search, a sixth of the range."""
+        return max(code_range(self.control.n_bits)[1] // 6, 1)
 
     def begin(self, seed, codes=None):
         """Start a run, from given codes or at random."""
@@ -93,61 +110,90 @@ class Plan:
         if codes is None:
             codes = self._initial_codes(rng)
         loss = self.problem.evaluate(codes * self.step)
-        # A fourth of the range, or the whole initial range.
-        first_step = max(self.w_max / 6.0 / self.step, 1.0)
-        search = start_search(
-            codes, loss, self.control, int(rng.integers(2**63)), first_step
-        )
-        run = Run(search, loss, search.codes.copy())
-        self._judge(run)
+        seed = int(rng.integers(2**63))
+        search = start_search(codes, loss, self.control, seed, self.first_step)
+        run = Run(search, rng, loss, search.codes.copy())
+        self._record(run)
         return run
 
     def advance(self, run, max_moves=None):
         """Go on for an epoch; return the run itself, for other processes."""
-        problem, search = self.problem, run.search
-        net = problem.connect(search.codes * self.step)
-        kernels.refresh(net, problem.own_loss)
+        state = run.search.state[0]
         if max_moves is None:
-            max_moves = MOVES_PER_EPOCH * len(search.codes)
-        max_moves = min(max_moves, self.max_flips - int(search.tried[1]))
-        more = kernels.run(search, net, problem.own_loss, self.step, max_moves)
-        # Free of the rounding errors that single moves leave behind.
-        run.loss = search.loss[0] = kernels.refresh(net, problem.own_loss)
-        self._judge(run)
-        if not more:
+            max_moves = MOVES_PER_EPOCH * len(run.search.codes)
+        end = min(int(state.tried) + max_moves, self.max_flips)
+        at_minimum = self._descend(run, end)
+        while at_minimum and self.perturbation and state.tried < end:
+            self._keep_best(run)
+            self._perturb(run)
+            at_minimum = self._descend(run, end)
+        self._record(run)
+        if at_minimum and not self.perturbation:
             run.reason = "local minimum: no move improves"
-        elif search.tried[1] >= self.max_flips:
+        elif state.tried >= self.max_flips:
             run.reason = "max_flips"
         elif run.waited >= self.n_iter_no_change:
             run.reason = "no improvement: the loss no longer falls by more than tol"
         return run
 
-    def _judge(self, run):
-        """Record the epoch and keep the codes when they are the best so far."""
-        search, validation_loss = run.search, None
+    def _descend(self, run, end):
+        """Search until ``end`` moves have been tried; return whether none improves."""
+        problem, search = self.problem, run.search
+        net = problem.connect(search.codes * self.step)
+        kernels.refresh(net, problem.own_loss)
+        n_moves = end - int(search.state[0].tried)
+        more = kernels.run(search, net, problem.own_loss, self.step, n_moves)
+        # Free of the rounding errors that single moves leave behind.
+        run.loss = search.state[0].loss = kernels.refresh(net, problem.own_loss)
+        return not more
+
+    def _perturb(self, run):
+        """Change some weights of the best local minimum and go on from there."""
+        search = run.search
+        if run.home is None or run.loss < run.home[1]:
+            run.home = search.codes.copy(), run.loss
+        codes = run.home[0].copy()
+        # A sparse network stays sparse.
+        places = np.flatnonzero(codes) if self.control.sparse else np.arange(len(codes))
+        n_drawn = min(max(round(self.perturbation * len(codes)), 1), len(places))
+        drawn = run.rng.choice(places, n_drawn, replace=False)
+        codes[drawn] = self._initial_codes(run.rng)[drawn]
+        run.loss = self.problem.evaluate(codes * self.step)
+        go_on(search, codes, run.loss, self.first_step)
+
+    def _keep_best(self, run):
+        """Keep the codes when they are the best so far; return what judges them."""
         loss = run.loss
         if self.validation is not None:
-            loss = validation_loss = self.validation.evaluate(search.codes * self.step)
-        widened = run.records and run.records[-1]["bits"] < int(search.bits[0])
+            loss = self.validation.evaluate(run.search.codes * self.step)
+        if loss < run.best_loss:
+            run.best_loss, run.best_codes = float(loss), run.search.codes.copy()
+        return loss
+
+    def _record(self, run):
+        """Record the epoch."""
+        state, loss, codes = run.search.state[0], run.loss, run.search.codes
+        judged = self._keep_best(run)
+        if run.home is not None and run.home[1] < loss:
+            codes, loss = run.home
+        widened = run.records and run.records[-1]["bits"] < int(state.bits)
         # Small gains add up until they count.
-        enough = loss < run.reference - self.tol * abs(run.reference)
+        enough = run.best_loss < run.reference - self.tol * abs(run.reference)
         if enough or widened or not run.records:
-            run.reference, run.waited = loss, 0
+            run.reference, run.waited = run.best_loss, 0
         else:
             run.waited += 1
-        if loss < run.best_loss:
-            run.best_loss, run.best_codes = float(loss), search.codes.copy()
-        error = max(run.loss - self.problem.price(search.codes * self.step), 0.0)
+        error = max(loss - self.problem.price(codes * self.step), 0.0)
         is_squared = self.problem.loss in (kernels.SQUARED, kernels.LOGISTIC_SQUARED)
         run.records.append(
             {
-                "loss": float(run.loss),
+                "loss": float(loss),
                 "rmse": float(np.sqrt(2.0 * error)) if is_squared else None,
-                "validation_loss": validation_loss,
-                "bits": int(search.bits[0]),
-                "explored": explored_share(search),
-                "flips": int(search.tried[1]),
-                "accepted": int(search.tried[2]),
+                "validation_loss": None if self.validation is None else judged,
+                "bits": int(state.bits),
+                "explored": explored_share(run.search),
+                "flips": int(state.tried),
+                "accepted": int(state.accepted),
             }
         )
 
@@ -164,11 +210,13 @@ class Plan:
                 unit = 2 ** (control.n_bits - min(control.start_bits, control.n_bits))
             bound = self.w_init
             if bound == "auto":
-                bound = np.minimum(1.0, np.sqrt(20.0 / layout.fan_in()))
+                fan_in = np.array(layout.sizes[:-1])
+                bound = layout.spread(np.minimum(1.0, np.sqrt(20.0 / fan_in)))
             # A range below the grid's step would leave nothing but zeros.
             bound = np.maximum(bound, unit * self.step)
+            w_max = layout.spread(self.w_max)
             weights = rng.uniform(-bound, bound, n_weights)
-            codes = encode(weights / unit, control.n_bits, self.w_max) * unit
+            codes = encode(weights / unit, control.n_bits, w_max) * unit
         codes = np.clip(codes, low, high)
         if self.sparsity:
             codes[rng.permutation(n_weights)[: round(self.sparsity * n_weights)]] = 0

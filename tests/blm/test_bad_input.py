@@ -154,7 +154,7 @@ RANGES = [
     ("max_flips", None), ("max_time", 0), ("tol", -1), ("n_iter_no_change", 0),
     ("early_stopping", "yes"), ("validation_fraction", 1.0), ("warm_start", 2),
     ("random_state", "seed"), ("n_jobs", 1.5), ("hidden_layer_sizes", 0),
-    ("hidden_layer_sizes", None),
+    ("hidden_layer_sizes", None), ("perturbation", -0.1), ("perturbation", 1.5),
 ]  # fmt: skip
 
 
@@ -162,6 +162,13 @@ RANGES = [
 def test_parameter_out_of_range(network, parameter, value):
     words = f"The '{parameter}' parameter of {network.__name__} must be"
     refused(network, X, TARGETS[network], match=words, **{parameter: value})
+
+
+@pytest.mark.parametrize(
+    "w_max", [[1.0], [1.0, 2.0, 3.0], [1.0, 0.0], [1.0, np.nan], ["a", "b"], [[1], [2]]]
+)
+def test_ranges_that_are_not_those_of_two_layers(network, w_max):
+    refused(network, X, TARGETS[network], match="w_max|could not convert", w_max=w_max)
 
 
 @pytest.mark.parametrize(

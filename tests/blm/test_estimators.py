@@ -12,17 +12,23 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.special import expit
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.callback import ScoringMonitor
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import (
+    get_scorer,
     hinge_loss,
     log_loss,
+    make_scorer,
     mean_absolute_error,
     mean_pinball_loss,
     mean_squared_error,
+    roc_auc_score,
+    top_k_accuracy_score,
     zero_one_loss,
 )
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
@@ -92,6 +98,8 @@ def own_hinge(target, output):
     return max(0.0, 1.0 - (2.0 * target - 1.0) * output)
 
 
+RAW_LOSSES = ["hinge", "zero_one", own_hinge]
+
 # --------------------------------------------------------------- what is predicted
 
 
@@ -154,13 +162,72 @@ def test_multilabel():
     assert_array_equal(model.classes_, [0, 1, 2])
 
 
-@pytest.mark.parametrize("loss", ["hinge", "zero_one", own_hinge])
-def test_no_probabilities_without_a_loss_for_them(loss):
-    model = BLMClassifier(loss=loss)
-    assert not hasattr(model, "predict_proba")
-    model.set_params(**QUICK).fit(X, BINARY)
+@pytest.mark.parametrize("loss", RAW_LOSSES)
+def test_no_mlp_of_outputs_that_are_no_probabilities(loss):
+    model = fitted("binary", loss=loss)
     with pytest.raises(ValueError, match="no probabilities"):
         model.to_mlp()
+
+
+@pytest.mark.parametrize("loss", RAW_LOSSES)
+@pytest.mark.parametrize("task", ["binary", "classes", "labels"])
+@pytest.mark.parametrize("ensemble", [1, 2])
+def test_decision_function_is_the_output_and_decides(task, loss, ensemble):
+    model = fitted(task, loss=loss, n_restarts=2, ensemble=ensemble)
+    found = model.decision_function(X)
+    outputs = []
+    for coefs, intercepts in model.members_:
+        model.coefs_, model.intercepts_ = coefs, intercepts
+        outputs.append(outputs_of(model, X))
+    expected = np.mean(outputs, axis=0)
+    assert_allclose(found, expected[:, 0] if task == "binary" else expected)
+    predicted = {
+        "binary": lambda: np.where(found > 0, "yes", "no"),
+        "classes": lambda: np.array(["a", "b", "c"])[found.argmax(axis=1)],
+        "labels": lambda: (found > 0).astype(int),
+    }[task]()
+    assert_array_equal(model.predict(X), predicted)
+
+
+@pytest.mark.parametrize("loss", ["hinge", own_hinge])
+def test_scorers_and_calibration_take_the_decision_function(loss):
+    model, y = make("binary", loss=loss)
+    assert cross_val_score(model, X, y, scoring="roc_auc", cv=3).min() > 0.9
+    model.fit(X, y)
+    found = get_scorer("roc_auc")(model, X, y)
+    assert found == roc_auc_score(y == "yes", model.decision_function(X))
+    labels = fitted("labels", loss=loss, max_flips=6000)
+    found = get_scorer("roc_auc")(labels, X, LABELS)
+    scores = labels.decision_function(X)
+    assert found == pytest.approx(
+        np.mean([roc_auc_score(LABELS[:, k], scores[:, k]) for k in range(3)])
+    )
+    assert found > 0.9
+    classes = fitted("classes", loss=loss)
+    top = make_scorer(top_k_accuracy_score, response_method="decision_function", k=1)
+    assert top(classes, X, CLASSES) == pytest.approx(classes.score(X, CLASSES))
+    calibrated = CalibratedClassifierCV(FrozenEstimator(classes)).fit(X, CLASSES)
+    assert calibrated.score(X, CLASSES) > 0.8
+
+
+@pytest.mark.parametrize("loss", ["cross_entropy", "squared", *RAW_LOSSES])
+def test_either_probabilities_or_a_decision_function(loss):
+    def available(model):
+        names = ("predict_proba", "decision_function")
+        return tuple(hasattr(model, name) for name in names)
+
+    smooth = loss in ("cross_entropy", "squared")
+    model, y = make("binary", loss=loss)
+    assert available(model) == (smooth, not smooth)
+    assert available(model.fit(X, y)) == (smooth, not smooth)
+    # The fitted network stays what it is until the next fit.
+    expected = model.predict(X)
+    model.set_params(loss="hinge" if smooth else "cross_entropy")
+    assert available(model) == (smooth, not smooth)
+    assert_array_equal(model.predict(X), expected)
+    assert available(clone(model)) == (not smooth, smooth)
+    assert available(model.fit(X, y)) == (not smooth, smooth)
+    assert available(BLMRegressor()) == (False, False)
 
 
 def test_what_an_mlp_cannot_be():
@@ -229,8 +296,11 @@ def loss_at_the_weights(model, y, X=X):
     if model.loss == "hinge":
         return penalty + np.mean([hinge_loss(y[:, k], t[:, k]) for k in each])
     if len(each) == 1 or y.sum(axis=1).max() > 1:
-        return penalty + np.mean([zero_one_loss(y[:, k], t[:, k] > 0) for k in each])
-    return penalty + zero_one_loss(y.argmax(axis=1), t.argmax(axis=1))
+        margins = (2 * y - 1) * t
+        return penalty + np.mean(margins <= 1e-5)
+    # A tie is a miss: the target must be above all others.
+    found = (t + 1e-5 * (1 - y)).argmax(axis=1)
+    return penalty + zero_one_loss(y.argmax(axis=1), found)
 
 
 def loss_of_the_best_constant(task, loss):
@@ -542,10 +612,53 @@ def test_enough_flips_are_not_told():
 
 
 def test_local_minimum_is_the_end():
-    model = fitted("one", hidden_layer_sizes=(), n_bits=4, max_flips=10**6, tol=0)
+    model = fitted(
+        "one",
+        hidden_layer_sizes=(),
+        n_bits=4,
+        max_flips=10**6,
+        tol=0,
+        perturbation=0,
+    )
     assert model.stopping_reason_ == "local minimum: no move improves"
     again = model.set_params(warm_start=True).fit(X, Y)
     assert again.history_[-1]["accepted"] == 0
+
+
+@pytest.mark.parametrize("task", ["one", "classes"])
+def test_perturbed_minima_are_left_for_better_ones(task):
+    parameters = {"n_bits": 3, "alpha": 0.1, "max_flips": 10**5}
+    parameters |= {"hidden_layer_sizes": (8,), "n_iter_no_change": 50}
+    lone = fitted(task, perturbation=0, **parameters)
+    iterated = fitted(task, **parameters)
+    assert "local minimum" in lone.stopping_reason_
+    assert iterated.loss_ < 0.99 * lone.loss_
+    assert np.diff(iterated.loss_curve_).max() <= 0
+    assert iterated.loss_curve_[-1] == iterated.loss_
+    assert iterated.loss_ == pytest.approx(loss_at_the_weights(iterated, make(task)[1]))
+    # The same way as far as the first minimum, of which the last epoch is a part.
+    assert iterated.loss_curve_[: lone.n_iter_] == lone.loss_curve_[:-1]
+
+
+def test_perturbation_leaves_the_zeros_of_a_sparse_network():
+    parameters = {"n_bits": 2, "sparsity": 0.8, "hidden_layer_sizes": (30,)}
+    lone = fitted("one", perturbation=0, alpha=100, **parameters)
+    iterated = fitted("one", perturbation=0.5, alpha=100, **parameters)
+    assert np.mean(lone.codes_ == 0) > 0.5
+    assert np.mean(iterated.codes_ == 0) > 0.5
+
+
+def test_perturbed_runs_keep_what_is_best_for_the_validation_samples():
+    model, y = make("one", n_bits=3, n_iter_no_change=30)
+    model.fit(X[::2], y[::2], X_val=X[1::2], y_val=y[1::2])
+    found = [record["validation_loss"] for record in model.history_]
+    assert model.loss_ <= min(found)
+    assert model.loss_ == pytest.approx(
+        np.mean((model.predict(X[1::2]) - y[1::2]) ** 2)
+        / 2
+        / model.target_scaler_.scale_[0] ** 2,
+        rel=1e-4,
+    )
 
 
 def test_tolerance_and_patience():
@@ -668,13 +781,15 @@ def test_share_of_zeros_at_the_start():
 
 
 def test_range_at_the_start():
-    step = grid_step(12, 6.0)
-    bounded = np.abs(start_of(w_init=0.5)) * step
-    assert 0.4 < np.sort(bounded)[-2] <= 0.5 + step
-    uniform = np.abs(start_of(init="uniform")) * step
-    assert 5.5 < np.sort(uniform)[-2] <= 6 + step
+    step = grid_step(12, np.repeat([6.0, 3.0], [240, 41]))
+    bounded = np.abs(start_of(w_init=0.5, w_max=[6, 3])) * step
+    assert 0.4 < np.sort(bounded)[-2] <= 0.5 + step[0]
+    uniform = np.abs(start_of(init="uniform", w_max=[6, 3])) * step
+    assert 5.5 < np.sort(uniform[:240])[-2] <= 6 + step[0]
+    assert 2.5 < np.sort(uniform[240:])[-2] <= 3 + step[-1]
     # Units with more than twenty inputs begin with less.
-    auto = np.abs(start_of()) * step
+    auto = np.abs(start_of(w_max=[6, 3])) * step
+    step = step[0]
     assert 0.65 < np.sort(auto[240:])[-2] <= np.sqrt(20 / 40) + step
     assert 0.9 < np.sort(auto[:240])[-2] <= 1 + step
 
@@ -705,11 +820,17 @@ def test_best_neighborhood_and_sparsity_learn():
     assert fitted("one", sparsity=0.5, max_flips=5000).score(X, Y) > 0.7
 
 
-def test_w_max_of_few_bits():
-    model = fitted("one", n_bits=4)
-    step = 0.3 * 2 / 7
-    assert_allclose(model.coefs_[0] / step, np.rint(model.coefs_[0] / step), atol=1e-9)
-    assert_array_equal(fitted("one", w_max=0.6, n_bits=4).codes_, model.codes_)
+@pytest.mark.parametrize(("task", "last"), [("one", 0.24), ("binary", 0.6)])
+def test_w_max_of_few_bits(task, last):
+    model = fitted(task, n_bits=4, hidden_layer_sizes=(25, 4))
+    w_max = 2 * np.array([0.6, 2.4 / 5, last])
+    assert_allclose(model.w_max_, w_max)
+    for coef, step in zip(model.coefs_, w_max / 7, strict=True):
+        assert_allclose(coef / step, np.rint(coef / step), atol=1e-9)
+    same = fitted(task, w_max=w_max, n_bits=4, hidden_layer_sizes=(25, 4))
+    assert_array_equal(same.codes_, model.codes_)
+    assert_allclose(fitted(task, n_bits=24).w_max_, 6.0)
+    assert_allclose(fitted(task, n_bits=2, hidden_layer_sizes=()).w_max_, 0.6)
 
 
 # ---------------------------------------------------------------------- repeatability
@@ -771,12 +892,13 @@ def test_packed_classes(classes):
     assert back.classes_.dtype == model.classes_.dtype
 
 
-@pytest.mark.parametrize("loss", ["hinge", "zero_one", own_hinge])
+@pytest.mark.parametrize("loss", RAW_LOSSES)
 def test_packed_classifier_without_probabilities(loss):
     model = fitted("classes", loss=loss)
     back = BLMClassifier.from_packed(model.to_packed())
     assert_array_equal(back.predict(X), model.predict(X))
     assert back.out_activation_ == "identity"
+    assert_array_equal(back.decision_function(X), model.decision_function(X))
     assert not hasattr(back, "predict_proba")
 
 

@@ -77,14 +77,6 @@ def huber(gaps, epsilon):
     return np.where(size <= epsilon, size**2 / 2, epsilon * (size - epsilon / 2))
 
 
-def first_of_the_largest(row):
-    best = 0
-    for k in range(1, len(row)):
-        if row[k] > row[best] + 1e-5:
-            best = k
-    return best
-
-
 def loss_of_outputs(name, t, y, weight, number):
     """Mean loss over samples, with scikit-learn's metrics where there is one."""
     n_outputs = y.shape[1]
@@ -112,13 +104,16 @@ def loss_of_outputs(name, t, y, weight, number):
             ]
         )
     if name == "zero_one":
+        ties = np.abs(t) <= 1e-5
+        found = np.where(ties, 1 - y, t > 0)
         return np.mean(
-            [zero_one_loss(y[:, k], t[:, k] > 1e-5, sample_weight=weight) for k in each]
+            [zero_one_loss(y[:, k], found[:, k], sample_weight=weight) for k in each]
         )
     if name == "softmax":
         return np.average(-(y * log_softmax(t, axis=1)).sum(axis=1), weights=weight)
     if name == "misses":
-        found = [first_of_the_largest(row) for row in t]
+        # A tie is a miss: the target must be above all others.
+        found = (t + 1e-5 * (1 - y)).argmax(axis=1)
         return zero_one_loss(y.argmax(axis=1), found, sample_weight=weight)
     if name == "own":
         return np.average(((y - t) ** 4 + np.abs(t)).mean(axis=1), weights=weight)
@@ -185,7 +180,8 @@ class Case:
         return start_search(self.codes, self.loss, control, 0, first_step=4)
 
     def run(self, search, max_moves):
-        return kernels.run(search, self.net, self.own, STEP, max_moves)
+        steps = np.full(len(search.codes), STEP)
+        return kernels.run(search, self.net, self.own, steps, max_moves)
 
 
 hidden_sizes = st.lists(st.integers(1, 4), max_size=3)
@@ -232,7 +228,7 @@ def test_loss_is_the_true_one_after_a_search(activation, loss, hidden, seed, eve
     search = case.start()
     case.run(search, 200)
     assert_array_equal(case.net.weights, search.codes * np.float32(STEP))
-    case.check(search.loss[0], search.codes * STEP)
+    case.check(search.state[0].loss, search.codes * STEP)
     case.check(kernels.refresh(case.net, None), search.codes * STEP)
 
 
@@ -243,9 +239,9 @@ def test_loss_that_the_user_has_written(hidden, even):
     case.check(case.loss, case.codes * STEP)
     search = case.start()
     case.run(search, 300)
-    assert search.tried[2] > 5
-    case.check(search.loss[0], search.codes * STEP)
-    assert search.loss[0] < case.loss
+    assert search.state[0].accepted > 5
+    case.check(search.state[0].loss, search.codes * STEP)
+    assert search.state[0].loss < case.loss
 
 
 @pytest.mark.parametrize("n_outputs", [1, 2, 5])
@@ -338,15 +334,16 @@ def test_step_of_a_sum_that_is_zero_but_for_rounding():
 def test_steps_on_ties_survive_many_moves():
     case = Case((4, 3), "step", "squared", 7, n_samples=200)
     # Inputs and weights lie on grids, so that many sums are zero.
-    sums = case.net.pre[case.net.layers[1] : case.net.layers[2]]
+    net = case.net
+    hidden = slice(net.layers[1], net.layers[2])
     weights = case.codes * STEP
-    n_ties = np.count_nonzero(np.abs(sums) < 1e-5)
+    n_ties = np.count_nonzero(np.abs(net.pre[net.rows[0, hidden]]) < 1e-5)
     for _ in range(2000):
         j, value = case.rng.integers(len(weights)), case.random_codes() * STEP
-        loss = kernels.try_weight(case.net, None, j, np.float32(value))
-        kernels.keep_weight(case.net, j, np.float32(value))
+        loss = kernels.try_weight(net, None, j, np.float32(value))
+        kernels.keep_weight(net, j, np.float32(value))
         weights[j] = value
-        n_ties += np.count_nonzero(np.abs(sums) < 1e-5)
+        n_ties += np.count_nonzero(np.abs(net.pre[net.rows[0, hidden]]) < 1e-5)
     assert n_ties > 1000
     case.check(loss, weights)
 
@@ -385,9 +382,9 @@ def test_loss_never_rises_along_a_run(activation, loss):
     before, accepted = case.loss, 0
     for _ in range(300):
         more = case.run(search, 1)
-        assert search.loss[0] <= before
-        assert (search.loss[0] < before) == (search.tried[2] > accepted)
-        before, accepted = search.loss[0], search.tried[2]
+        assert search.state[0].loss <= before
+        assert (search.state[0].loss < before) == (search.state[0].accepted > accepted)
+        before, accepted = search.state[0].loss, search.state[0].accepted
         if not more:
             break
     assert before < case.loss or loss in ("zero_one", "misses")
@@ -398,9 +395,9 @@ def test_run_counts_its_moves():
     case = Case((4,), "tanh", "squared", 10)
     search = case.start()
     assert case.run(search, 17)
-    assert search.tried[1] == 17
+    assert search.state[0].tried == 17
     assert case.run(search, 1)
-    assert search.tried[1] == 18
+    assert search.state[0].tried == 18
 
 
 def test_run_in_pieces_equals_one_run():
@@ -410,14 +407,14 @@ def test_run_in_pieces_equals_one_run():
     for n_moves in (1, 19, 60, 40):
         parts.run(short, n_moves)
     assert_array_equal(long.codes, short.codes)
-    assert long.loss[0] == short.loss[0]
+    assert long.state[0].loss == short.state[0].loss
 
 
 def test_run_ends_where_no_move_improves():
     case = Case((), "identity", "squared", 12)
     search = case.start()
     assert not case.run(search, 10**6)
-    assert search.bits[0] == N_BITS
+    assert search.state[0].bits == N_BITS
     best = math.inf
     for j in range(len(search.codes)):
         for code in range(-(2 ** (N_BITS - 1)), 2 ** (N_BITS - 1)):
@@ -426,4 +423,4 @@ def test_run_ends_where_no_move_improves():
                 weights[j] = code * STEP
                 best = min(best, case.oracle(weights))
     # Convex along each weight, so that a minimum of the flips is one of all steps.
-    assert search.loss[0] <= best * (1 + 1e-6)
+    assert search.state[0].loss <= best * (1 + 1e-6)

@@ -40,8 +40,8 @@ def test_weights_lie_unit_by_unit_with_the_bias_first(sizes):
             fan_in += [n_in] * (n_in + 1)
         begin += n_in
     assert place == layout.n_weights == len(target) == len(source)
-    assert_array_equal(layout.fan_in(), fan_in)
-    assert_array_equal(layout.rows, np.cumsum([1, *sizes]))
+    assert_array_equal(layout.spread(sizes[:-1]), fan_in)
+    assert_array_equal(layout.first_units, np.cumsum([1, *sizes]))
 
 
 def test_split_copies():

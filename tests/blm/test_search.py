@@ -155,9 +155,9 @@ def test_every_search_ends_in_a_local_minimum_of_all_flips(name, rugged, seed):
     search = begin(loss, seed=seed, **SEARCHES[name])
     for _ in moves(search, loss):
         pass
-    assert search.bits[0] == N_BITS
-    assert search.loss[0] == loss(search.codes)
-    assert min(loss.around(search.codes).values()) >= search.loss[0] * (1 - 1e-6)
+    assert search.state[0].bits == N_BITS
+    assert search.state[0].loss == loss(search.codes)
+    assert min(loss.around(search.codes).values()) >= search.state[0].loss * (1 - 1e-6)
     # And it says so again.
     assert kernels.ask(search)[0] == -1
 
@@ -168,7 +168,7 @@ def test_every_search_ends_in_a_local_minimum_of_all_flips(name, rugged, seed):
 def test_moves_are_made_just_when_they_improve(name, seed):
     loss = Landscape(seed, rugged=True)
     search = begin(loss, seed=seed, **SEARCHES[name])
-    codes, now, n_made, n_told = search.codes.copy(), search.loss[0], 0, 0
+    codes, now, n_made, n_told = search.codes.copy(), search.state[0].loss, 0, 0
     for j, code, told, made in moves(search, loss):
         n_told += 1
         assert LOW <= code <= HIGH
@@ -180,8 +180,8 @@ def test_moves_are_made_just_when_they_improve(name, seed):
         elif SEARCHES[name].get("neighborhood") != "best":
             assert told >= now * (1 - 1e-6)
         assert_array_equal(search.codes, codes)
-        assert search.loss[0] == now
-    assert (search.tried[1], search.tried[2]) == (n_told, n_made)
+        assert search.state[0].loss == now
+    assert (search.state[0].tried, search.state[0].accepted) == (n_told, n_made)
 
 
 @pytest.mark.parametrize("now", [5.0, -5.0, 1e-12])
@@ -197,9 +197,9 @@ def test_gains_of_the_size_of_rounding_errors_are_none(now):
 def test_adaptive_search_shortens_its_steps_before_it_proves_a_minimum():
     search = begin(lambda codes: 1.0, [0] * 6, first_step=8)
     steps = set()
-    while not search.flags[0]:
+    while not search.state[0].proving:
         j, code = kernels.ask(search)
-        if j >= 0 and not search.flags[0]:
+        if j >= 0 and not search.state[0].proving:
             steps.add(int(code))
         kernels.tell(search, 1e3)
     assert {8, -8, 4, -4, 2, -2, 1, -1} <= steps
@@ -241,7 +241,7 @@ def test_best_neighbour_is_the_steepest(seed):
             # All neighbours were looked at, and the best once more.
             assert n_asked == len(search.codes) * N_BITS + 1
             around, n_asked = loss.around(search.codes), 0
-    assert search.tried[2] > 0
+    assert search.state[0].accepted > 0
 
 
 @pytest.mark.parametrize("name", ["gray-first", "gray-best"])
@@ -275,25 +275,25 @@ def test_same_seed_same_path(name):
 @pytest.mark.parametrize("start_bits", [1, 2, 4, 5])
 def test_telescopic_search_widens_one_bit_at_a_time(search, telescopic, start_bits):
     loss = Landscape(7, rugged=True)
-    state = begin(
+    running = begin(
         loss, search=search, telescopic=telescopic, start_bits=start_bits, seed=1
     )
-    assert state.bits[0] == start_bits
-    seen, codes = [start_bits], state.codes.copy()
+    assert running.state[0].bits == start_bits
+    seen, codes = [start_bits], running.codes.copy()
     while True:
-        j, code = kernels.ask(state)
-        if state.bits[0] != seen[-1]:
-            seen.append(int(state.bits[0]))
+        j, code = kernels.ask(running)
+        if running.state[0].bits != seen[-1]:
+            seen.append(int(running.state[0].bits))
         if j < 0:
             break
         # Low binary bits stay as they are.
         assert (code - codes[j]) % 2 ** (N_BITS - seen[-1]) == 0
         changed = codes.copy()
         changed[j] = code
-        if kernels.tell(state, loss(changed)):
+        if kernels.tell(running, loss(changed)):
             codes = changed
-        if state.bits[0] != seen[-1]:
-            seen.append(int(state.bits[0]))
+        if running.state[0].bits != seen[-1]:
+            seen.append(int(running.state[0].bits))
     assert seen == list(range(start_bits, N_BITS + 1))
 
 
@@ -306,7 +306,7 @@ def test_telescope_widens_at_minima_of_the_movable_bits():
     while bits < N_BITS:
         codes = search.codes.copy()
         j, code = kernels.ask(search)
-        if search.bits[0] > bits:
+        if search.state[0].bits > bits:
             around = [
                 loss([*codes[:k], gray_flip(codes[k], bit, N_BITS), *codes[k + 1 :]])
                 for k in range(len(codes))
@@ -330,16 +330,16 @@ def test_threshold_widens_when_success_is_rarer_than_phi():
     n_moves = {}
     for name, search in (("early", early), ("late", late)):
         for _ in moves(search, loss):
-            if search.bits[0] > 2:
+            if search.state[0].bits > 2:
                 break
-        n_moves[name] = int(search.tried[1])
+        n_moves[name] = int(search.state[0].tried)
     # phi=0 never widens before a local minimum; phi=0.9 at the first failure or so.
     assert n_moves["early"] < n_moves["late"]
     minimum = begin(loss, search="gray", telescopic="local_minimum", start_bits=2)
     for _ in moves(minimum, loss):
-        if minimum.bits[0] > 2:
+        if minimum.state[0].bits > 2:
             break
-    assert n_moves["late"] == minimum.tried[1]
+    assert n_moves["late"] == minimum.state[0].tried
 
 
 def test_threshold_uses_a_moving_average_of_failures_per_success():
@@ -349,7 +349,7 @@ def test_threshold_uses_a_moving_average_of_failures_per_success():
     )
     average = failures = 0.0
     for *_, made in moves(search, loss):
-        if search.bits[0] > 4:
+        if search.state[0].bits > 4:
             assert made
             average = 0.8 * average + 0.2 * failures
             # Of 16 moves 4 are a fourth.
@@ -357,17 +357,17 @@ def test_threshold_uses_a_moving_average_of_failures_per_success():
             break
         if made:
             average = 0.8 * average + 0.2 * failures
-            assert search.mean_tried[0] == pytest.approx(average)
+            assert search.state[0].mean_tried == pytest.approx(average)
             assert explored_share(search) == pytest.approx(average / 16)
             assert average < (16 - 4) / 5
             failures = 0
         else:
             failures += 1
-    assert search.tried[2] > 0
+    assert search.state[0].accepted > 0
 
 
 def test_search_without_telescope_begins_with_all_bits():
-    assert begin(Landscape(0), start_bits=2).bits[0] == N_BITS
+    assert begin(Landscape(0), start_bits=2).state[0].bits == N_BITS
 
 
 # -------------------------------------------------------------------------- sparsity
@@ -379,9 +379,9 @@ def test_search_without_telescope_begins_with_all_bits():
 def test_zeros_move_only_when_nothing_else_improves(search, seed):
     loss = Landscape(seed, n_codes=6, rugged=True)
     start = loss.start * np.array([0, 1, 0, 1, 0, 1])
-    state = begin(loss, start, seed=seed, search=search, sparse=True)
-    codes = state.codes.copy()
-    for j, code, told, made in moves(state, loss):
+    running = begin(loss, start, seed=seed, search=search, sparse=True)
+    codes = running.codes.copy()
+    for j, code, told, made in moves(running, loss):
         if made and codes[j] == 0 and search == "gray":
             others = loss.around(codes, np.flatnonzero(codes))
             assert min(others.values(), default=np.inf) >= loss(codes) * (1 - 1e-6)
@@ -395,11 +395,11 @@ def test_zeros_wait_for_the_others_in_a_sparse_search_only(search):
     start = [0, 3, 0, -5, 0, 9]
     asked = {}
     for sparse in (True, False):
-        state = begin(lambda codes: 1.0, start, search=search, sparse=sparse)
+        running = begin(lambda codes: 1.0, start, search=search, sparse=sparse)
         asked[sparse] = []
         for _ in range(15):
-            asked[sparse].append(int(kernels.ask(state)[0]))
-            kernels.tell(state, math.inf)
+            asked[sparse].append(int(kernels.ask(running)[0]))
+            kernels.tell(running, math.inf)
     assert set(asked[True][:3]) <= {1, 3, 5}
     assert set(asked[False]) & {0, 2, 4}
     if search == "gray":
@@ -423,5 +423,5 @@ def test_codes_of_the_caller_are_not_written_to():
     search = start_search(start, loss(start), SearchControl(n_bits=N_BITS), 0)
     for _ in moves(search, loss):
         pass
-    assert search.tried[2] > 0
+    assert search.state[0].accepted > 0
     assert_array_equal(start, kept)

@@ -4,11 +4,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from skmohn._core._jit import CACHE_VARIABLE, jit
+from skmohn._core._jit import CACHE_VARIABLE, borrow, jit
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -138,3 +139,29 @@ def test_import_compiles_nothing_and_warm_up_everything():
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "[]"
+
+
+class Pair(NamedTuple):
+    """Two arrays."""
+
+    numbers: np.ndarray
+    table: np.ndarray
+
+
+@jit
+def add_rows(pair):
+    """Add the rows of the table to the numbers."""
+    pair = borrow(pair)
+    for row in pair.table:
+        for i in range(len(row)):
+            pair.numbers[i] += row[i]
+    return pair.numbers.sum()
+
+
+def test_borrowed_arrays_are_those_of_the_caller():
+    pair = Pair(np.zeros(3), np.arange(6).reshape(2, 3))
+    n_references = [sys.getrefcount(array) for array in pair]
+    for times in range(1, 50):
+        assert add_rows(pair) == times * 15
+    assert [sys.getrefcount(array) for array in pair] == n_references
+    assert pair.numbers.tolist() == [49 * 3, 49 * 5, 49 * 7]
