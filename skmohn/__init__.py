@@ -9,6 +9,7 @@ __version__ = "0.1.0.dev0"
 _HOMES = {
     "BLMClassifier": "skmohn.blm",
     "BLMRegressor": "skmohn.blm",
+    "EnergyNetTransformer": "skmohn.energynet",
     "MOHNRegressor": "skmohn.mohn",
     "MSDAControl": "skmohn.mohn",
     "warm_up": "skmohn._warm_up",
@@ -17,6 +18,7 @@ _HOMES = {
 __all__ = [
     "BLMClassifier",
     "BLMRegressor",
+    "EnergyNetTransformer",
     "MOHNRegressor",
     "MSDAControl",
     "__version__",

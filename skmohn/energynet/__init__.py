@@ -15,10 +15,12 @@ from skmohn.energynet._partition import (
     log_partition,
 )
 from skmohn.energynet._rbm import RBM
+from skmohn.energynet._transformer import EnergyNetTransformer
 
 __all__ = [
     "RBM",
     "DescriptionLength",
+    "EnergyNetTransformer",
     "LogPartition",
     "annealed_importance_sampling",
     "dbn_log_likelihood",
