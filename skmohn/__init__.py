@@ -9,6 +9,8 @@ __version__ = "0.1.0.dev0"
 _HOMES = {
     "BLMClassifier": "skmohn.blm",
     "BLMRegressor": "skmohn.blm",
+    "EnergyNetClassifier": "skmohn.energynet",
+    "EnergyNetRegressor": "skmohn.energynet",
     "EnergyNetTransformer": "skmohn.energynet",
     "MOHNRegressor": "skmohn.mohn",
     "MSDAControl": "skmohn.mohn",
@@ -18,6 +20,8 @@ _HOMES = {
 __all__ = [
     "BLMClassifier",
     "BLMRegressor",
+    "EnergyNetClassifier",
+    "EnergyNetRegressor",
     "EnergyNetTransformer",
     "MOHNRegressor",
     "MSDAControl",

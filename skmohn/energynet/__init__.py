@@ -1,5 +1,6 @@
 """Unsupervised layers that grow to fit the data."""
 
+from skmohn.energynet._estimators import EnergyNetClassifier, EnergyNetRegressor
 from skmohn.energynet._likelihood import (
     DescriptionLength,
     dbn_log_likelihood,
@@ -20,6 +21,8 @@ from skmohn.energynet._transformer import EnergyNetTransformer
 __all__ = [
     "RBM",
     "DescriptionLength",
+    "EnergyNetClassifier",
+    "EnergyNetRegressor",
     "EnergyNetTransformer",
     "LogPartition",
     "annealed_importance_sampling",

@@ -4,6 +4,7 @@ from copy import deepcopy
 
 import numpy as np
 from scipy.special import expit
+from sklearn.base import TransformerMixin
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import (
@@ -26,7 +27,7 @@ _MEASURED = ("log_likelihood_", "complexity_", "description_length_")
 _ROWS_OF_MEANS = 1000
 
 
-class FittedStackMixin:
+class FittedStackMixin(TransformerMixin):
     """The methods of a stack that has its layers, coding and scalers."""
 
     def transform(self, X):
@@ -47,7 +48,7 @@ class FittedStackMixin:
         check_is_fitted(self)
         X = self._read_table(X)
         units = self.coding_.encode(X, self._names())
-        blocks = feature_blocks(self._rbms(), units, X)
+        blocks = feature_blocks(self.layers_, units, X)
         shown = self._shown()
         if self.standardize:
             blocks = [self.scalers_[k].transform(blocks[k]) for k in shown]
@@ -83,7 +84,7 @@ class FittedStackMixin:
         if self.standardize:
             states = self.scalers_[top].inverse_transform(states)
         states = np.clip(states, 0.0, 1.0)
-        for rbm in reversed(self._rbms()[: top + 1]):
+        for rbm in reversed(self.layers_[: top + 1]):
             states = rbm.visible_probabilities(states)
         return self.coding_.decode(states)
 
@@ -133,7 +134,7 @@ class FittedStackMixin:
         require_count(n_samples, "n_samples", 1)
         require_count(n_steps, "n_steps", 1)
         random_state = check_random_state(random_state)
-        *lower, top = self._rbms()
+        *lower, top = self.layers_
         states = top.sample(n_samples, n_steps, random_state=random_state)
         for rbm in reversed(lower):
             probabilities = rbm.visible_probabilities(states)
@@ -161,7 +162,7 @@ class FittedStackMixin:
         units = self.coding_.encode(X, self._names())
         top = len(self.weights_) - 1
         log_z = self._log_partition_of(top).value
-        return log_likelihoods(self._rbms(), units, log_z, self.n_draws, self._seed)
+        return log_likelihoods(self.layers_, units, log_z, self.n_draws, self._seed)
 
     def score(self, X, y=None):
         """Estimate the mean log-likelihood.
@@ -180,6 +181,13 @@ class FittedStackMixin:
             Mean of :meth:`score_samples`, in nats per sample.
         """
         return float(self.score_samples(X).mean())
+
+    @property
+    def layers_(self):
+        """Weights and biases of each layer as a list of RBM, from the bottom up."""
+        check_is_fitted(self)
+        parts = self.weights_, self.hidden_bias_, self.visible_bias_
+        return [RBM(*layer) for layer in zip(*parts, strict=True)]
 
     @property
     def log_partition_(self):
@@ -254,16 +262,12 @@ class FittedStackMixin:
         if self._log_partitions[k] is None:
             mean = self._input_means[k]
             self._log_partitions[k] = log_partition(
-                self._rbms()[k],
+                self.layers_[k],
                 np.broadcast_to(mean, (_ROWS_OF_MEANS, len(mean))),
                 n_temperatures=self.n_temperatures,
                 random_state=self._seed,
             )
         return self._log_partitions[k]
-
-    def _rbms(self):
-        parts = self.weights_, self.hidden_bias_, self.visible_bias_
-        return [RBM(*layer) for layer in zip(*parts, strict=True)]
 
     def _shown(self):
         """Which of the blocks make up the features."""

@@ -4,7 +4,7 @@ import warnings
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -18,9 +18,7 @@ from skmohn.energynet._growth import GIVEN_REASON
 _CALLER = 5
 
 
-class EnergyNetTransformer(
-    FittedStackMixin, CallbackSupportMixin, TransformerMixin, BaseEstimator
-):
+class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator):
     """Layers of hidden units whose number is found from the data, without labels.
 
     Each layer is a restricted Boltzmann machine trained by centred persistent
@@ -329,7 +327,7 @@ class EnergyNetTransformer(
         """
         go_on = self.warm_start and hasattr(self, "weights_")
         X, units = self._read_samples(X, learn=not go_on)
-        rbms = self._rbms() if go_on else None
+        rbms = self.layers_ if go_on else None
         self._seed = self._new_seed()
         builder = Builder(self, self._seed)
         building = builder.train_on(units, rbms) if go_on else builder.build(units)
@@ -379,7 +377,7 @@ class EnergyNetTransformer(
         X, units = self._read_samples(X, learn=is_first)
         if is_first:
             self._seed, self.n_iter_ = self._new_seed(), 0
-        rbms = None if is_first else self._rbms()
+        rbms = None if is_first else self.layers_
         # Other random numbers for each call.
         seed = np.random.SeedSequence([self._seed, self.n_iter_]).generate_state(1)
         rbms = Builder(self, self._seed).train_epoch(units, rbms, int(seed[0]))
