@@ -9,6 +9,9 @@ __version__ = "0.1.0.dev0"
 _HOMES = {
     "BLMClassifier": "skmohn.blm",
     "BLMRegressor": "skmohn.blm",
+    "EnergyNetClassifier": "skmohn.energynet",
+    "EnergyNetRegressor": "skmohn.energynet",
+    "EnergyNetTransformer": "skmohn.energynet",
     "MOHNRegressor": "skmohn.mohn",
     "MSDAControl": "skmohn.mohn",
     "warm_up": "skmohn._warm_up",
@@ -17,6 +20,9 @@ _HOMES = {
 __all__ = [
     "BLMClassifier",
     "BLMRegressor",
+    "EnergyNetClassifier",
+    "EnergyNetRegressor",
+    "EnergyNetTransformer",
     "MOHNRegressor",
     "MSDAControl",
     "__version__",

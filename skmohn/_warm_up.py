@@ -19,6 +19,7 @@ def warm_up():
     >>> skmohn.warm_up()
     """
     from skmohn.blm import BLMClassifier, BLMRegressor
+    from skmohn.energynet import EnergyNetTransformer
     from skmohn.mohn import MOHNRegressor
 
     signs = 1.0 - 2.0 * ((np.arange(64)[:, None] >> np.arange(6)) & 1)
@@ -36,3 +37,11 @@ def warm_up():
             MOHNRegressor("msda", rule, max_iter=2, random_state=0).fit(signs, y)
         for network in (BLMRegressor, BLMClassifier):
             network((2,), max_flips=100).fit(signs, y > 0)
+        stacks = (
+            EnergyNetTransformer(kappa=0.01, polish=1, n_temperatures=10),
+            EnergyNetTransformer("paper", max_layers=1, max_units=3, polish=1),
+            EnergyNetTransformer(None, [25, 25], polish=1, n_temperatures=10),
+        )
+        for stack in stacks:
+            stack.set_params(coding="minmax", random_state=0)
+            stack.fit(graded).score(graded[:2])

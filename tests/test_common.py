@@ -5,14 +5,28 @@ import pytest
 from joblib import parallel_config
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
+from sklearn.neural_network import MLPClassifier
 from sklearn.utils.estimator_checks import (
     check_dataframe_column_names_consistency,
+    check_global_output_transform_pandas,
     check_inplace_ensure_writeable,
     check_param_validation,
+    check_set_output_transform,
+    check_set_output_transform_pandas,
+    check_set_output_transform_polars,
+    check_transformer_get_feature_names_out,
+    check_transformer_get_feature_names_out_pandas,
     parametrize_with_checks,
 )
 
-from skmohn import BLMClassifier, BLMRegressor, MOHNRegressor
+from skmohn import (
+    BLMClassifier,
+    BLMRegressor,
+    EnergyNetClassifier,
+    EnergyNetRegressor,
+    EnergyNetTransformer,
+    MOHNRegressor,
+)
 from skmohn.datasets import make_sparse_walsh
 
 # Every parameterisation has to pass every check: there is no list of exceptions.
@@ -33,7 +47,24 @@ NETWORKS = [
     BLMClassifier((8,), loss="squared", search="gray", telescopic="threshold"),
     BLMClassifier((8,), "step", loss="hinge", n_bits=3),
 ]
-ESTIMATORS = MOHNS + NETWORKS
+STACKS = [
+    EnergyNetTransformer(),
+    EnergyNetTransformer(learning_rate=1.0, polish=5, coding="minmax"),
+    EnergyNetTransformer("paper", max_layers=1, max_units=10, threshold=0.5, polish=5),
+    EnergyNetTransformer(None, [5, 3], polish=20, layer="all", append_input=True),
+]
+FEW_UNITS = EnergyNetTransformer(None, 5, polish=20)
+ENERGY_NETS = [
+    EnergyNetClassifier(FEW_UNITS),
+    EnergyNetClassifier(
+        FEW_UNITS,
+        MLPClassifier(activation="logistic", max_iter=500),
+        init="generative",
+    ),
+    EnergyNetRegressor(FEW_UNITS),
+    EnergyNetRegressor(FEW_UNITS, init="generative"),
+]
+ESTIMATORS = MOHNS + NETWORKS + STACKS + ENERGY_NETS
 
 
 def label(estimator):
@@ -60,6 +91,32 @@ def test_scikit_learns_checks(estimator, check):
 )
 def test_checks_that_check_estimator_leaves_out(estimator, check):
     check(type(estimator).__name__, clone(estimator))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+# The checks themselves fit on frames and transform arrays, and the other way round.
+@pytest.mark.filterwarnings("ignore:X (has|does not have valid) feature names")
+@pytest.mark.parametrize("stack", STACKS[1:], ids=label)
+@pytest.mark.parametrize(
+    "check",
+    [
+        check_global_output_transform_pandas,
+        check_set_output_transform,
+        check_set_output_transform_pandas,
+        check_set_output_transform_polars,
+        check_transformer_get_feature_names_out,
+        check_transformer_get_feature_names_out_pandas,
+    ],
+    ids=lambda check: check.__name__,
+)
+def test_checks_of_transformers_that_check_estimator_leaves_out(stack, check):
+    check(type(stack).__name__, clone(stack))
+
+
+def output(estimator, X):
+    """What a fitted estimator is for."""
+    is_stack = isinstance(estimator, EnergyNetTransformer)
+    return estimator.transform(X) if is_stack else estimator.predict(X)
 
 
 def noisy_problem():
@@ -106,7 +163,7 @@ def test_same_seed_same_model(estimator):
     first, second = (
         clone(estimator).set_params(random_state=3).fit(X, y) for _ in range(2)
     )
-    assert_array_equal(first.predict(X), second.predict(X))
+    assert_array_equal(output(first, X), output(second, X))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -115,9 +172,9 @@ def test_same_seed_same_model(estimator):
 )
 def test_fit_leaves_numpys_global_random_state_alone(estimator):
     X, y = noisy_problem()
-    y = y > 0 if estimator in NETWORKS else y
+    y = y if isinstance(estimator, MOHNRegressor) else y > 0
     np.random.seed(0)  # noqa: NPY002
     expected = np.random.uniform(size=3)  # noqa: NPY002
     np.random.seed(0)  # noqa: NPY002
-    clone(estimator).set_params(random_state=0).fit(X, y).predict(X)
+    output(clone(estimator).set_params(random_state=0).fit(X, y), X)
     assert_array_equal(np.random.uniform(size=3), expected)  # noqa: NPY002

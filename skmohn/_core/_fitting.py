@@ -47,8 +47,8 @@ class FitLoop:
     metadata : dict or None
         Further arguments of a scorer, such as sample weights.
 
-    max_iter : int
-        Most iterations there can be.
+    max_iter : int or None
+        Most iterations there can be; None when that is not known.
 
     attributes : callable
         Called with what :meth:`step` is given; returns the fitted attributes that make
@@ -65,7 +65,8 @@ class FitLoop:
         self._data = {"X": X, "y": y, "metadata": metadata}
         self._attributes = attributes
         # One more than asked for: the iteration that notices there is nothing to do.
-        self._task = estimator._init_callback_context(max_subtasks=max_iter + 1)
+        max_subtasks = None if max_iter is None else max_iter + 1
+        self._task = estimator._init_callback_context(max_subtasks=max_subtasks)
         self._task.call_on_fit_task_begin(estimator=estimator, **self._data)
         self._open()
 

@@ -1,5 +1,6 @@
 """Unsupervised layers that grow to fit the data."""
 
+from skmohn.energynet._estimators import EnergyNetClassifier, EnergyNetRegressor
 from skmohn.energynet._likelihood import (
     DescriptionLength,
     dbn_log_likelihood,
@@ -15,10 +16,14 @@ from skmohn.energynet._partition import (
     log_partition,
 )
 from skmohn.energynet._rbm import RBM
+from skmohn.energynet._transformer import EnergyNetTransformer
 
 __all__ = [
     "RBM",
     "DescriptionLength",
+    "EnergyNetClassifier",
+    "EnergyNetRegressor",
+    "EnergyNetTransformer",
     "LogPartition",
     "annealed_importance_sampling",
     "dbn_log_likelihood",

@@ -157,7 +157,7 @@ class NatsControl:
     clock : float, default=60.0
         Sum of the learning rates between two decisions.
     polish : float, default=300.0
-        Sum of the learning rates after the last one.
+        Sum of the learning rates after the last one, 0 for none.
     paying_share : float, default=0.8
         Share of the units that must be worth their price for there to be more.
     drop_share : float, default=0.2
@@ -279,7 +279,8 @@ def width_by_nats(X, plan, control, seed):
         values, activity = ladder.value(run.rbm)
         paying = values > price
         yield ladder.decision(run, "drop", price, paying)
-    run = yield from ladder.train(run, "polish", control.polish)
+    if control.polish > 0:
+        run = yield from ladder.train(run, "polish", control.polish)
     return Grown(run, limit or PAYING_REASON, limit)
 
 

@@ -133,7 +133,7 @@ def grow_stack(X, grow_layer, control, seed):
     for depth in range(control.max_layers):
         below = [layer.rbm for layer in layers]
         growing = grow_layer(inputs, depth, below[-1] if below else None, seed + depth)
-        grown = yield from _watched(growing, depth, below)
+        grown = yield from watched(growing, depth, below)
         rbm = grown.run.rbm
         z = log_partition(
             rbm, inputs, n_temperatures=control.n_temperatures,
@@ -151,7 +151,7 @@ def grow_stack(X, grow_layer, control, seed):
     return Stack(layers, without, reason)
 
 
-def _watched(growing, depth, below):
+def watched(growing, depth, below):
     """Pass on what a layer yields, with what is below it."""
     while True:
         try:

@@ -99,8 +99,11 @@ class Plan:
 
     def steps_of_clock(self, clock):
         """Steps whose learning rates sum to a number."""
-        mean_rate = self.learning_rate / (2 if self.schedule == "linear" else 1)
-        return max(round(clock / mean_rate), 1)
+        return max(round(clock / self.clock_of_steps(1)), 1)
+
+    def clock_of_steps(self, n_steps):
+        """Sum of the learning rates of a run of so many steps."""
+        return n_steps * self.learning_rate / (2 if self.schedule == "linear" else 1)
 
     def begin(self, X, rbm, n_steps, seed, sample_weight=None):
         """Start a run on a machine, whose arrays are copied.

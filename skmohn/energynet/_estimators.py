@@ -1,0 +1,389 @@
+"""EnergyNetClassifier and EnergyNetRegressor: scikit-learn's MLP on what was found."""
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    RegressorMixin,
+    _fit_context,
+    clone,
+    is_regressor,
+)
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skmohn._core._fitting import all_or_nothing
+from skmohn._core._validation import densify
+from skmohn.energynet._transformer import EnergyNetTransformer
+
+# Of the default parts: cheap units, since those that are not worth their price in
+# likelihood may still serve the targets, and a network trained to the end.
+_KAPPA = 0.1
+_MLP = {"solver": "lbfgs", "max_iter": 2000}
+
+
+class _GenerativeStart:
+    """A network of scikit-learn's whose hidden layers begin as those of a stack."""
+
+    def _initialize(self, y, layer_units, dtype):
+        super()._initialize(y, layer_units, dtype)
+        for k, rbm in enumerate(self._start):
+            self.coefs_[k] = np.ascontiguousarray(rbm.weights.T, dtype=dtype)
+            self.intercepts_[k] = rbm.hidden_bias.astype(dtype)
+        self._best_coefs = [coef.copy() for coef in self.coefs_]
+        self._best_intercepts = [intercept.copy() for intercept in self.intercepts_]
+
+
+class _GenerativeMLPClassifier(_GenerativeStart, MLPClassifier):
+    """MLPClassifier that begins as a stack."""
+
+
+class _GenerativeMLPRegressor(_GenerativeStart, MLPRegressor):
+    """MLPRegressor that begins as a stack."""
+
+
+class _BaseEnergyNet(BaseEstimator):
+    """Find the layers without targets; train a network of these layers with them."""
+
+    _parameter_constraints = {
+        "transformer": [EnergyNetTransformer, None],
+        "init": [StrOptions({"random", "generative"})],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(self, transformer=None, mlp=None, *, init="random", random_state=None):
+        self.transformer = transformer
+        self.mlp = mlp
+        self.init = init
+        self.random_state = random_state
+
+    @all_or_nothing
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y):
+        """Find the architecture, then train the network.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            At least 2 samples. Sparse input is made dense.
+
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Class labels or indicators of labels; for the regressor numbers.
+
+        Returns
+        -------
+        estimator
+            The fitted estimator itself.
+
+        Raises
+        ------
+        ValueError
+            For bad input, and for ``init="generative"`` with another activation than
+            "logistic".
+
+        FloatingPointError
+            When the layers diverge: lower the transformer's `learning_rate`.
+
+        Warns
+        -----
+        ConvergenceWarning
+            When the layers were still growing at their limits, or the network was
+            still learning after its `max_iter`.
+        """
+        X, y = self._read_table(X, y, reset=True)
+        self._check_targets(y)
+        transformer, mlp = self._parts()
+        self.transformer_ = transformer.fit(X)
+        self.scaler_ = None if self.init == "generative" else StandardScaler().fit(X)
+        sizes = tuple(self.transformer_.n_components_per_layer_)
+        mlp.set_params(hidden_layer_sizes=sizes)
+        if self.init == "generative":
+            mlp._start = self.transformer_.layers_
+        self.mlp_ = mlp.fit(self._inputs(X), self._learn_targets(y))
+        vars(mlp).pop("_start", None)
+        return self
+
+    def predict(self, X):
+        """Predict with the network.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Class labels or indicators of labels; for the regressor numbers.
+        """
+        check_is_fitted(self)
+        predicted = self.mlp_.predict(self._inputs(self._read_table(X)))
+        return self._from_network(predicted)
+
+    def _check_targets(self, y):
+        """Refuse targets of the wrong kind before the layers take their time."""
+
+    def _learn_targets(self, y):
+        """What the network is to learn."""
+        return y
+
+    def _from_network(self, predicted):
+        return predicted
+
+    def _parts(self):
+        """The transformer and the network, not fitted."""
+        transformer = self.transformer
+        if transformer is None:
+            transformer = EnergyNetTransformer(kappa=_KAPPA)
+        activation = "relu" if self.init == "random" else "logistic"
+        mlp = self.mlp
+        if mlp is None:
+            mlp = self._kind(activation=activation, alpha=self._alpha, **_MLP)
+        elif self.init == "generative" and mlp.activation != activation:
+            raise ValueError(
+                'init="generative" needs an mlp with activation="logistic", got '
+                f"activation={mlp.activation!r}"
+            )
+        transformer = clone(transformer)
+        kind = self._kind if self.init == "random" else self._generative_kind
+        mlp = kind(**clone(mlp).get_params())
+        if self.random_state is not None:
+            random_state = check_random_state(self.random_state)
+            for part in (transformer, mlp):
+                part.set_params(random_state=random_state.randint(2**31 - 1))
+        return transformer, mlp
+
+    def _inputs(self, X):
+        """What the network sees of samples."""
+        if self.init == "generative":
+            return self.transformer_.coding_.encode(X).astype(X.dtype)
+        return self.scaler_.transform(X)
+
+    def _read_table(self, X, y=None, reset=False):
+        options = {"dtype": [np.float64, np.float32], "accept_sparse": "csr"}
+        if not reset:
+            return densify(validate_data(self, X, reset=False, **options))
+        X, y = validate_data(
+            self, X, y, multi_output=True, y_numeric=is_regressor(self),
+            ensure_min_samples=2, **options,
+        )  # fmt: skip
+        return densify(X), y
+
+    def __sklearn_tags__(self):
+        """Say what the estimator can take."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
+    """Neural network for classification whose architecture is found from the samples.
+
+    The number and width of the hidden layers are those of an
+    :class:`EnergyNetTransformer`, found without labels [1]_; the network is
+    scikit-learn's.
+
+    Parameters
+    ----------
+    transformer : EnergyNetTransformer, default=None
+        How the architecture is found. None is ``EnergyNetTransformer(kappa=0.1)``:
+        units that are not worth their price in likelihood may still tell classes apart.
+
+    mlp : MLPClassifier, default=None
+        The network, whose `hidden_layer_sizes` are replaced by what was found. None is
+        an :class:`~sklearn.neural_network.MLPClassifier` with
+        ``solver="lbfgs", alpha=1.0, max_iter=2000``.
+
+    init : {"random", "generative"}, default="random"
+        The weights that training starts from. "random" are those of scikit-learn, for
+        the standardised columns of X. "generative" are those of the layers of the
+        transformer, for its visible units, with random ones only for the outputs; the
+        activation is then "logistic".
+
+    random_state : int, RandomState instance or None, default=None
+        Determines the random states of both parts. None leaves them as they are.
+
+    Attributes
+    ----------
+    transformer_ : EnergyNetTransformer
+        The fitted layers.
+
+    mlp_ : MLPClassifier
+        The fitted network. Its inputs are standardised columns or, with
+        ``init="generative"``, visible units.
+
+    scaler_ : StandardScaler or None
+        What standardises the columns.
+
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when all are strings.
+
+    See Also
+    --------
+    EnergyNetRegressor : For regression.
+    EnergyNetTransformer : The layers as features for other learners.
+
+    Notes
+    -----
+    The widths follow from how the columns depend on one another, not on targets:
+    columns that are independent need a single unit, however hard the targets are to
+    predict. Give the widths then, by ``EnergyNetTransformer(None, n_components)``.
+
+    References
+    ----------
+    .. [1] Kristiansen and Gonzalvo, "EnergyNet: energy-based adaptive structural
+       learning of artificial neural network architectures" (2017).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from skmohn import EnergyNetClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> net = EnergyNetClassifier(random_state=0).fit(X, y)
+    >>> net.score(X, y) > 0.95
+    True
+    """
+
+    _parameter_constraints = {
+        **_BaseEnergyNet._parameter_constraints,
+        "mlp": [MLPClassifier, None],
+    }
+    _kind, _generative_kind, _alpha = MLPClassifier, _GenerativeMLPClassifier, 1.0
+
+    def _check_targets(self, y):
+        check_classification_targets(y)
+
+    @property
+    def classes_(self):
+        """Class labels."""
+        check_is_fitted(self)
+        return self.mlp_.classes_
+
+    def predict_proba(self, X):
+        """Estimate probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
+        check_is_fitted(self)
+        return self.mlp_.predict_proba(self._inputs(self._read_table(X)))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
+    """Neural network for regression whose architecture is found from the samples.
+
+    The number and width of the hidden layers are those of an
+    :class:`EnergyNetTransformer`, found without targets [1]_; the network is
+    scikit-learn's.
+
+    Parameters
+    ----------
+    transformer : EnergyNetTransformer, default=None
+        How the architecture is found. None is ``EnergyNetTransformer(kappa=0.1)``:
+        units that are not worth their price in likelihood may still help to predict.
+
+    mlp : MLPRegressor, default=None
+        The network, whose `hidden_layer_sizes` are replaced by what was found. None is
+        an :class:`~sklearn.neural_network.MLPRegressor` with
+        ``solver="lbfgs", alpha=10.0, max_iter=2000``.
+
+    init : {"random", "generative"}, default="random"
+        The weights that training starts from. "random" are those of scikit-learn, for
+        the standardised columns of X. "generative" are those of the layers of the
+        transformer, for its visible units, with random ones only for the outputs; the
+        activation is then "logistic".
+
+    random_state : int, RandomState instance or None, default=None
+        Determines the random states of both parts. None leaves them as they are.
+
+    Attributes
+    ----------
+    transformer_ : EnergyNetTransformer
+        The fitted layers.
+
+    mlp_ : MLPRegressor
+        The fitted network. Its inputs are standardised columns or, with
+        ``init="generative"``, visible units.
+
+    scaler_ : StandardScaler or None
+        What standardises the columns.
+
+    target_scaler_ : StandardScaler or None
+        What standardises the targets that the network learns; None for an `mlp` with
+        ``loss="poisson"``, whose targets are counts.
+
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, when all are strings.
+
+    See Also
+    --------
+    EnergyNetClassifier : For classification.
+    EnergyNetTransformer : The layers as features for other learners.
+
+    Notes
+    -----
+    The widths follow from how the columns depend on one another, not on targets:
+    columns that are independent need a single unit, however hard the targets are to
+    predict. Give the widths then, by ``EnergyNetTransformer(None, n_components)``.
+
+    References
+    ----------
+    .. [1] Kristiansen and Gonzalvo, "EnergyNet: energy-based adaptive structural
+       learning of artificial neural network architectures" (2017).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from skmohn import EnergyNetRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> net = EnergyNetRegressor(random_state=0).fit(X, y)
+    >>> net.score(X, y) > 0.4
+    True
+    """
+
+    _parameter_constraints = {
+        **_BaseEnergyNet._parameter_constraints,
+        "mlp": [MLPRegressor, None],
+    }
+    _kind, _generative_kind, _alpha = MLPRegressor, _GenerativeMLPRegressor, 10.0
+
+    def _learn_targets(self, y):
+        self.target_scaler_ = None
+        # Checked here, since it is not y that the network sees.
+        y = column_or_1d(y, warn=True) if y.shape[1:] in ((), (1,)) else y
+        if self.mlp is not None and self.mlp.loss == "poisson":
+            return y
+        columns = y.reshape(len(y), -1)
+        self.target_scaler_ = StandardScaler().fit(columns)
+        return self.target_scaler_.transform(columns).reshape(y.shape)
+
+    def _from_network(self, predicted):
+        if self.target_scaler_ is None:
+            return predicted
+        columns = predicted.reshape(len(predicted), -1)
+        return self.target_scaler_.inverse_transform(columns).reshape(predicted.shape)

@@ -1,0 +1,313 @@
+"""What a fitted stack of layers does: features, reconstructions, samples, scores."""
+
+from copy import deepcopy
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import TransformerMixin
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    check_array,
+    check_is_fitted,
+    validate_data,
+)
+
+from skmohn._core._validation import densify
+from skmohn.energynet._building import widths_of
+from skmohn.energynet._coding import UnitCoding
+from skmohn.energynet._partition import log_partition, require_count
+from skmohn.energynet._rbm import RBM
+from skmohn.energynet._scoring import log_likelihoods
+
+# Attributes that say how well layers describe the samples of a fit.
+_MEASURED = ("log_likelihood_", "complexity_", "description_length_")
+# Rows that stand for the data where only their means are needed.
+_ROWS_OF_MEANS = 1000
+
+
+class FittedStackMixin(TransformerMixin):
+    """The methods of a stack that has its layers, coding and scalers."""
+
+    def transform(self, X):
+        """Compute the probabilities of the hidden units.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Sparse input is made dense.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features_out)
+            Of the layers that `layer` says, standardised if `standardize` says so, and
+            the columns of X if `append_input` does. Probabilities of a layer above the
+            first are computed from those of the layer below.
+        """
+        check_is_fitted(self)
+        X = self._read_table(X)
+        units = self.coding_.encode(X, self._names())
+        blocks = feature_blocks(self.layers_, units, X)
+        shown = self._shown()
+        if self.standardize:
+            blocks = [self.scalers_[k].transform(blocks[k]) for k in shown]
+        else:
+            blocks = [blocks[k] for k in shown]
+        return np.hstack(blocks).astype(X.dtype, copy=False)
+
+    def inverse_transform(self, X):
+        """Reconstruct samples from the features that :meth:`transform` returns.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features_out)
+            Features. Of ``layer="all"`` the highest layer is used, and columns appended
+            by `append_input` are not.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            From each layer down the probabilities of the units below are computed from
+            those above.
+        """
+        check_is_fitted(self)
+        X = check_array(X, dtype=np.float64, input_name="X")
+        n_columns = len(self.get_feature_names_out())
+        if X.shape[1] != n_columns:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but transform returns {n_columns}"
+            )
+        shown = [k for k in self._shown() if k < len(self.weights_)]
+        top, widths = shown[-1], [self.n_components_per_layer_[k] for k in shown]
+        states = X[:, sum(widths[:-1]) : sum(widths)]
+        if self.standardize:
+            states = self.scalers_[top].inverse_transform(states)
+        states = np.clip(states, 0.0, 1.0)
+        for rbm in reversed(self.layers_[: top + 1]):
+            states = rbm.visible_probabilities(states)
+        return self.coding_.decode(states)
+
+    def get_feature_names_out(self, input_features=None):
+        """Name the columns that :meth:`transform` returns.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Names of the columns of X; None for those seen in `fit`.
+
+        Returns
+        -------
+        ndarray of str
+            ``"layer0_unit0"`` and so on; appended columns keep their names.
+        """
+        check_is_fitted(self)
+        names = _check_feature_names_in(self, input_features)
+        blocks = [
+            [f"layer{k}_unit{i}" for i in range(width)]
+            for k, width in enumerate(self.n_components_per_layer_)
+        ]
+        blocks.append(names)
+        return np.concatenate([blocks[k] for k in self._shown()]).astype(object)
+
+    def sample(self, n_samples=1, n_steps=1000, random_state=None):
+        """Draw samples from the model.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of samples, each from a chain of its own.
+
+        n_steps : int, default=1000
+            Steps of Gibbs sampling of the highest layer, from random bits.
+
+        random_state : int, RandomState instance or None, default=None
+            Pass an int for the same samples each time.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            In the units of X: bits for columns within [0, 1], mean values of levels for
+            thermometers.
+        """
+        check_is_fitted(self)
+        require_count(n_samples, "n_samples", 1)
+        require_count(n_steps, "n_steps", 1)
+        random_state = check_random_state(random_state)
+        *lower, top = self.layers_
+        states = top.sample(n_samples, n_steps, random_state=random_state)
+        for rbm in reversed(lower):
+            probabilities = rbm.visible_probabilities(states)
+            uniform = random_state.random_sample(probabilities.shape)
+            states = (uniform < probabilities).astype(np.float32)
+        return self.coding_.decode(states)
+
+    def score_samples(self, X):
+        """Estimate the log-likelihood of each sample.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            In nats, of the visible units that code a sample; where these are no bits,
+            the mean over bits drawn with such probabilities. The same samples give the
+            same numbers, whatever samples are beside them.
+        """
+        check_is_fitted(self)
+        X = self._read_table(X)
+        units = self.coding_.encode(X, self._names())
+        top = len(self.weights_) - 1
+        log_z = self._log_partition_of(top).value
+        return log_likelihoods(self.layers_, units, log_z, self.n_draws, self._seed)
+
+    def score(self, X, y=None):
+        """Estimate the mean log-likelihood.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        y : None
+            Not used.
+
+        Returns
+        -------
+        float
+            Mean of :meth:`score_samples`, in nats per sample.
+        """
+        return float(self.score_samples(X).mean())
+
+    @property
+    def layers_(self):
+        """Weights and biases of each layer as a list of RBM, from the bottom up."""
+        check_is_fitted(self)
+        parts = self.weights_, self.hidden_bias_, self.visible_bias_
+        return [RBM(*layer) for layer in zip(*parts, strict=True)]
+
+    @property
+    def log_partition_(self):
+        """Log partition function of each layer, a list of LogPartition.
+
+        Each has a ``value``, its ``standard_error`` and ``effective_sample_size``. What
+        the fit has not needed is estimated when asked for, by annealed importance
+        sampling with `n_temperatures`.
+        """
+        check_is_fitted(self)
+        return [self._log_partition_of(k) for k in range(len(self.weights_))]
+
+    def _read_samples(self, X, learn):
+        """Check samples and parameters; return samples and visible units."""
+        widths = widths_of(self)
+        if widths is not None:
+            check_layer(self.layer, len(widths))
+            if not learn and widths != self.n_components_per_layer_:
+                raise ValueError(
+                    "n_components has changed since the fit that warm_start or "
+                    "partial_fit goes on from: keep it, or fit anew"
+                )
+        # A single sample leaves nothing to learn from.
+        X = self._read_table(X, reset=learn, ensure_min_samples=2 if learn else 1)
+        if learn:
+            self.coding_ = UnitCoding.learn(X, self.coding, self.n_bins, self._names())
+        return X, self.coding_.encode(X, self._names())
+
+    def _new_seed(self):
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _fitted(self, rbms, X, units, earlier=None):
+        """Fitted attributes of layers, with the scalers of earlier samples if any."""
+        found = {
+            "n_components_per_layer_": [rbm.n_hidden for rbm in rbms],
+            "weights_": [rbm.weights for rbm in rbms],
+            "hidden_bias_": [rbm.hidden_bias for rbm in rbms],
+            "visible_bias_": [rbm.visible_bias for rbm in rbms],
+            "_log_partitions": [None] * len(rbms),
+        }
+        blocks = feature_blocks(rbms, units, X)
+        found["_input_means"] = [
+            inputs.mean(axis=0) for inputs in (units, *blocks[:-2])
+        ]
+        scalers = [StandardScaler() for _ in blocks] if earlier is None else earlier
+        found["scalers_"] = [
+            deepcopy(scaler).partial_fit(block)
+            for scaler, block in zip(scalers, blocks, strict=True)
+        ]
+        return found
+
+    def _set_fitted(self, rbms, X, units, earlier=None):
+        """Set them; what was said of other layers is withdrawn."""
+        for name in _MEASURED:
+            vars(self).pop(name, None)
+        for name, value in self._fitted(rbms, X, units, earlier).items():
+            setattr(self, name, value)
+
+    def _expose(self, built, X, units):
+        """Set the fitted attributes."""
+        self._set_fitted(built.rbms, X, units)
+        self.stopping_reason_ = built.reason
+        self.width_reasons_ = built.width_reasons
+        if built.descriptions is not None:
+            self._log_partitions = built.log_partitions
+            totals = [found.log_likelihood for found in built.descriptions]
+            self.log_likelihood_ = [total / len(X) for total in totals]
+            self.complexity_ = [found.complexity for found in built.descriptions]
+            self.description_length_ = [found.total for found in built.descriptions]
+
+    def _log_partition_of(self, k):
+        if self._log_partitions[k] is None:
+            mean = self._input_means[k]
+            self._log_partitions[k] = log_partition(
+                self.layers_[k],
+                np.broadcast_to(mean, (_ROWS_OF_MEANS, len(mean))),
+                n_temperatures=self.n_temperatures,
+                random_state=self._seed,
+            )
+        return self._log_partitions[k]
+
+    def _shown(self):
+        """Which of the blocks make up the features."""
+        n_layers = len(self.weights_)
+        if self.layer == "all":
+            shown = list(range(n_layers))
+        else:
+            check_layer(self.layer, n_layers)
+            shown = [range(n_layers)[self.layer]]
+        return shown + [n_layers] * self.append_input
+
+    def _names(self):
+        return getattr(self, "feature_names_in_", None)
+
+    def _read_table(self, X, **options):
+        options = {"reset": False, **options}
+        X = validate_data(
+            self, X, dtype=[np.float64, np.float32], accept_sparse="csr", **options
+        )
+        return densify(X)
+
+
+def feature_blocks(rbms, units, X):
+    """Probabilities of the hidden units of each layer, and the columns of X.
+
+    They are computed in the precision of X: in double precision they do not depend on
+    which samples stand beside one another.
+    """
+    blocks, states = [], units.astype(X.dtype)
+    for rbm in rbms:
+        active = states @ rbm.weights.T.astype(X.dtype) + rbm.hidden_bias
+        states = expit(active, dtype=X.dtype)
+        blocks.append(states)
+    return [*blocks, X]
+
+
+def check_layer(layer, n_layers):
+    """Refuse a layer that is not there."""
+    if layer != "all" and not -n_layers <= layer < n_layers:
+        raise ValueError(
+            f"layer={layer} is not there: the stack has {n_layers} "
+            f"{'layer' if n_layers == 1 else 'layers'}, the lowest is 0"
+        )

@@ -1,0 +1,305 @@
+"""What cannot work is refused in clear words, and leaves a fitted estimator alone."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+
+from skmohn import EnergyNetClassifier, EnergyNetRegressor, EnergyNetTransformer
+from skmohn.energynet._training import Plan
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 4))
+BITS = (X > 0).astype(float)
+Y = X[:, 0] + X[:, 1] ** 2
+LABELS = np.where(X[:, 0] > 0, "yes", "no")
+QUICK = {"growth": None, "n_components": 3, "polish": 2, "random_state": 0}
+
+
+def replaced(values, index, value):
+    values = np.array(values, dtype=float)
+    values[index] = value
+    return values
+
+
+def refused(*args, match, error=ValueError, call="fit", **parameters):
+    """Check that neither an unfitted nor a fitted estimator is changed by a refusal."""
+    net = EnergyNetTransformer(**{**QUICK, **parameters})
+    before = dict(vars(net))
+    with pytest.raises(error, match=match):
+        getattr(net, call)(*args)
+    assert vars(net) == before
+    net = EnergyNetTransformer(**QUICK).fit(BITS)
+    expected, old = net.transform(BITS), dict(vars(net))
+    net.set_params(**parameters)
+    with pytest.raises(error, match=match):
+        net.fit(*args)
+    net.set_params(**EnergyNetTransformer(**QUICK).get_params())
+    assert vars(net).keys() == old.keys()
+    assert all(vars(net)[name] is old[name] for name in old if name.endswith("_"))
+    assert_array_equal(net.transform(BITS), expected)
+
+
+# ------------------------------------------------------------------------- the data
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_input_that_is_not_finite(value):
+    word = "NaN" if np.isnan(value) else "infinity"
+    bad = replaced(X, (3, 1), value)
+    refused(bad, match=f"Input X contains {word}")
+    net = EnergyNetTransformer(**QUICK).fit(X)
+    for call in (net.transform, net.score_samples, net.partial_fit):
+        with pytest.raises(ValueError, match=f"Input X contains {word}"):
+            call(bad)
+
+
+def test_no_sample_one_sample_no_column():
+    refused(X[:0], match=r"0 sample\(s\)")
+    refused(X[:1], match=r"1 sample\(s\).*minimum of 2")
+    refused(X[:1], match=r"1 sample\(s\).*minimum of 2", call="partial_fit")
+    refused(X[:, :0], match=r"0 feature\(s\)")
+    refused(X[0], match="Expected 2D array")
+
+
+def test_two_samples_are_enough():
+    net = EnergyNetTransformer(random_state=0).fit(X[:2])
+    assert np.isfinite(net.transform(X)).all()
+    assert np.isfinite(net.score(X))
+
+
+@pytest.mark.parametrize("value", [0.0, 0.5, 1.0, 7.0])
+@pytest.mark.parametrize("coding", ["auto", "thermometer", "minmax"])
+def test_nothing_varies(value, coding):
+    refused(np.full((9, 3), value), match="no column of X varies", coding=coding)
+
+
+# There are units enough.
+@pytest.mark.filterwarnings("ignore:layer 0 was still growing")
+@pytest.mark.parametrize("value", [0.0, 1.0, 7.0])
+@pytest.mark.parametrize("growth", ["description_length", "paper"])
+def test_columns_that_are_constant(value, growth):
+    table = np.column_stack([BITS, np.full((60, 2), value)])
+    net = EnergyNetTransformer(growth, polish=5, max_units=30, threshold=0.5)
+    net.set_params(append_input=True, random_state=0).fit(table)
+    assert np.isfinite(net.transform(table)).all()
+    assert np.isfinite(net.score(table))
+    back = net.inverse_transform(net.transform(table))
+    assert np.abs(back[:, 4:] - value).max() < 0.2
+
+
+def test_columns_that_are_no_probabilities():
+    words = r"column 0 has .* and 3 more columns"
+    refused(X, match=words, coding="probability")
+    net = EnergyNetTransformer(**QUICK, coding="probability").fit(BITS)
+    for call in (net.transform, net.score, net.partial_fit):
+        with pytest.raises(ValueError, match=r"column 2 has 1\.5; use coding="):
+            call(replaced(BITS, (5, 2), 1.5))
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
+def test_numbers_of_any_size(scale):
+    one = EnergyNetTransformer(**QUICK).fit(X)
+    net = EnergyNetTransformer(**QUICK).fit(X * scale)
+    assert_array_equal(net.weights_[0], one.weights_[0])
+
+
+def test_words_as_numbers():
+    refused(LABELS[:, None], match="could not convert string to float")
+
+
+def test_sparse_table_that_is_too_large_when_dense():
+    huge = sparse.csr_array(([1.0], ([0], [0])), shape=(2_000_000, 4_000_000))
+    tracemalloc.start()
+    try:
+        with pytest.raises(MemoryError, match=r"2000000 x 4000000.*select columns"):
+            EnergyNetTransformer().fit(huge)
+        assert tracemalloc.get_traced_memory()[1] < 200e6
+    finally:
+        tracemalloc.stop()
+
+
+# ------------------------------------------------------------------- the parameters
+
+RANGES = [
+    ("growth", "fast"), ("n_components", 0), ("n_components", 2.5), ("max_layers", 0),
+    ("kappa", 0), ("kappa", -1.0), ("coding", "one-hot"), ("n_bins", 1),
+    ("layer", "top"), ("layer", 1.0), ("standardize", "yes"), ("append_input", "no"),
+    ("polish", -1), ("polish", 1.5), ("polish", "long"), ("learning_rate", 0),
+    ("learning_rate", "fast"), ("batch_size", 0), ("batch_size", 2.0), ("l2", -1),
+    ("beta", 1.0), ("threshold", 0), ("p", 0.5), ("n_gibbs", 0), ("max_units", 0),
+    ("max_steps", 0), ("n_temperatures", 0), ("n_draws", 0), ("warm_start", "yes"),
+    ("random_state", "seed"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("parameter", "value"), RANGES)
+def test_parameter_out_of_range(parameter, value):
+    words = f"The '{parameter}' parameter of EnergyNetTransformer must be"
+    refused(BITS, match=words, **{parameter: value})
+
+
+@pytest.mark.parametrize("widths", [[], [0], [3, -1], [2.5], ["3"], [[3]], [True]])
+def test_impossible_widths(widths):
+    refused(BITS, match="n_components must be whole numbers", n_components=widths)
+
+
+def test_no_widths():
+    refused(BITS, match="growth=None needs n_components", n_components=None)
+
+
+@pytest.mark.parametrize("layer", [1, -2, 7])
+def test_layer_that_is_not_there(layer):
+    refused(BITS, match=f"layer={layer} is not there: the stack has 1", layer=layer)
+    net = EnergyNetTransformer(**QUICK).fit(BITS).set_params(layer=layer)
+    for call in (net.transform, net.inverse_transform):
+        with pytest.raises(ValueError, match=f"layer={layer} is not there"):
+            call(BITS)
+
+
+# ------------------------------------------------------------------ what goes wrong
+
+
+@pytest.mark.parametrize("growth", ["description_length", "paper", None])
+def test_divergence_names_the_learning_rate(growth):
+    words = r"training diverged after \d+ steps.*lower learning_rate, now 1e\+06"
+    refused(
+        BITS, match=words, error=FloatingPointError, growth=growth, polish=50,
+        learning_rate=1e6,
+    )  # fmt: skip
+
+
+def test_divergence_while_going_on():
+    net = EnergyNetTransformer(**QUICK).fit(BITS)
+    expected = net.transform(BITS)
+    net.set_params(learning_rate=1e6)
+    with pytest.raises(FloatingPointError, match="learning_rate"):
+        net.partial_fit(BITS)
+    assert_array_equal(net.transform(BITS), expected)
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt, MemoryError])
+def test_fit_that_is_interrupted(failure, monkeypatch):
+    net = EnergyNetTransformer(**QUICK, warm_start=True).fit(BITS)
+    fresh, epochs, advance = EnergyNetTransformer(**QUICK), [], Plan.advance
+
+    def interrupted(plan, run, *args):
+        epochs.append(run)
+        if len(epochs) == 2:
+            raise failure
+        return advance(plan, run, *args)
+
+    monkeypatch.setattr(Plan, "advance", interrupted)
+    before = dict(vars(fresh))
+    with pytest.raises(failure):
+        fresh.fit(BITS)
+    assert vars(fresh) == before
+    expected, weights = net.transform(BITS), net.weights_[0].copy()
+    for call in (net.fit, net.set_params(warm_start=False).fit):
+        epochs.clear()
+        with pytest.raises(failure):
+            call(1 - BITS)
+        assert_array_equal(net.weights_[0], weights)
+        assert_array_equal(net.transform(BITS), expected)
+
+
+def test_other_shapes_than_before():
+    net = EnergyNetTransformer(**QUICK, warm_start=True).fit(X)
+    before = dict(vars(net))
+    for call in (net.fit, net.partial_fit, net.transform, net.score):
+        with pytest.raises(ValueError, match=r"X has 3 features.*expecting 4"):
+            call(X[:, :3])
+    with pytest.raises(ValueError, match="X has 5 features, but transform returns 3"):
+        net.inverse_transform(np.ones((2, 5)))
+    net.set_params(n_components=4)
+    for call in (net.fit, net.partial_fit):
+        with pytest.raises(ValueError, match="n_components has changed"):
+            call(X)
+    assert all(vars(net)[name] is before[name] for name in before if name[-1] == "_")
+
+
+@pytest.mark.parametrize("n", [0, -1, 2.5, "many"])
+def test_impossible_numbers_of_samples(n):
+    net = EnergyNetTransformer(**QUICK).fit(BITS)
+    with pytest.raises(ValueError, match="n_samples must be an integer"):
+        net.sample(n)
+    with pytest.raises(ValueError, match="n_steps must be an integer"):
+        net.sample(2, n_steps=n)
+
+
+# ------------------------------------------------------------- network with targets
+
+STACK = EnergyNetTransformer(**QUICK)
+
+
+@pytest.fixture(params=[EnergyNetClassifier, EnergyNetRegressor])
+def network(request):
+    """One of the two classes."""
+    return request.param
+
+
+def network_refused(network, *args, match, error=ValueError, **parameters):
+    y = LABELS if network is EnergyNetClassifier else Y
+    net = network(STACK, random_state=0).fit(X, y)
+    expected, old = net.predict(X), dict(vars(net))
+    net.set_params(**parameters)
+    with pytest.raises(error, match=match):
+        net.fit(*args)
+    assert all(vars(net)[name] is old[name] for name in old if name.endswith("_"))
+    net.set_params(**{name: old[name] for name in parameters if "__" not in name})
+    assert_array_equal(net.predict(X), expected)
+
+
+def test_impossible_samples_of_a_network(network):
+    y = LABELS if network is EnergyNetClassifier else Y
+    network_refused(network, replaced(X, (0, 0), np.nan), y, match="Input X contains")
+    network_refused(network, X, y[:-1], match="inconsistent numbers of samples")
+    network_refused(network, X[:1], y[:1], match="minimum of 2")
+    network_refused(network, X, None, match="requires y to be passed")
+    network_refused(network, np.ones((60, 4)), y, match="no column of X varies")
+
+
+def test_impossible_targets():
+    network_refused(EnergyNetClassifier, X, Y, match="Unknown label type: continuous")
+    bad = replaced(Y, 3, np.nan)
+    network_refused(EnergyNetRegressor, X, bad, match="Input y contains NaN")
+    network_refused(EnergyNetRegressor, X, LABELS, match="could not convert string")
+
+
+def test_impossible_parts(network):
+    y = LABELS if network is EnergyNetClassifier else Y
+    right = MLPClassifier if network is EnergyNetClassifier else MLPRegressor
+    wrong = MLPRegressor if network is EnergyNetClassifier else MLPClassifier
+    for parameters in ({"mlp": wrong()}, {"transformer": right()}, {"init": "zeros"}):
+        (name,) = parameters
+        words = f"The '{name}' parameter of {network.__name__} must be"
+        network_refused(network, X, y, match=words, **parameters)
+    network_refused(
+        network, X, y, match="needs an mlp with activation=\"logistic\", got.*'relu'",
+        mlp=right(), init="generative",
+    )  # fmt: skip
+    diverging = EnergyNetTransformer(**{**QUICK, "polish": 50}, learning_rate=1e6)
+    network_refused(
+        network, X, y, match="lower learning_rate", error=FloatingPointError,
+        transformer=diverging,
+    )  # fmt: skip
+
+
+def test_network_before_the_fit(network):
+    with pytest.raises(NotFittedError):
+        network().predict(X)
+    if network is EnergyNetClassifier:
+        assert not hasattr(network(), "classes_")
+        with pytest.raises(NotFittedError):
+            network().predict_proba(X)
+
+
+def test_network_that_is_still_learning_says_so(network):
+    y = LABELS if network is EnergyNetClassifier else Y
+    mlp = MLPClassifier if network is EnergyNetClassifier else MLPRegressor
+    with pytest.warns(ConvergenceWarning, match="[Mm]ax"):
+        network(STACK, mlp(max_iter=2), random_state=0).fit(X, y)

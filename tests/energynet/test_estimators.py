@@ -1,0 +1,195 @@
+"""EnergyNetClassifier and EnergyNetRegressor: scikit-learn's MLP on what was found."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_digits, load_iris, load_wine
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skmohn import EnergyNetClassifier, EnergyNetRegressor, EnergyNetTransformer
+
+# Networks as narrow as those here take long to train to the end.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:lbfgs failed to converge:sklearn.exceptions.ConvergenceWarning"
+)
+
+STACK = EnergyNetTransformer(None, [6, 4], polish=20)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:600] / 16, y[:600]
+
+
+@pytest.fixture(scope="module")
+def diabetes():
+    return load_diabetes(return_X_y=True, scaled=False)
+
+
+def hidden_layers(mlp, X):
+    """States of the hidden layers of a network with logistic units."""
+    found = []
+    for weights, bias in zip(mlp.coefs_[:-1], mlp.intercepts_[:-1], strict=True):
+        X = 1 / (1 + np.exp(-(X @ weights + bias)))
+        found.append(X)
+    return found
+
+
+@pytest.mark.parametrize("task", ["classes", "numbers", "labels"])
+def test_generative_start_is_the_forward_pass_of_the_stack(digits, task):
+    X, y = digits
+    # A step so small that the network stays where it starts.
+    still = {"activation": "logistic", "solver": "sgd", "learning_rate_init": 1e-12,
+             "max_iter": 1, "batch_size": 600}  # fmt: skip
+    estimator, mlp = EnergyNetClassifier, MLPClassifier
+    if task == "numbers":
+        estimator, mlp = EnergyNetRegressor, MLPRegressor
+    elif task == "labels":
+        y = np.eye(10, dtype=int)[y]
+    net = estimator(STACK, mlp(**still), init="generative", random_state=0)
+    with pytest.warns(match="Maximum iterations"):
+        net.fit(X, y)
+    assert net.mlp_.hidden_layer_sizes == (6, 4)
+    stack = net.transformer_.set_params(standardize=False, layer="all")
+    expected = stack.transform(X)
+    assert_allclose(np.hstack(hidden_layers(net.mlp_, X)), expected, atol=1e-8)
+    assert isinstance(net.mlp_, mlp)
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "adam"])
+@pytest.mark.parametrize("early_stopping", [False, True])
+def test_generative_start_is_trained_by_every_solver(digits, solver, early_stopping):
+    X, y = digits
+    mlp = MLPClassifier(
+        activation="logistic", solver=solver, max_iter=2000,
+        learning_rate_init=0.01, n_iter_no_change=50,
+        early_stopping=early_stopping and solver == "adam",
+    )  # fmt: skip
+    net = EnergyNetClassifier(
+        EnergyNetTransformer(None, 20, polish=30), mlp, init="generative",
+        random_state=0,
+    ).fit(X, y)  # fmt: skip
+    assert not np.allclose(net.mlp_.coefs_[0], net.transformer_.weights_[0].T)
+    assert net.score(X, y) > 0.95
+
+
+def test_random_start_is_that_of_scikit_learn(digits):
+    X, y = digits
+    net = EnergyNetClassifier(STACK, random_state=0).fit(X, y)
+    assert type(net.mlp_) is MLPClassifier
+    assert net.mlp_.hidden_layer_sizes == (6, 4)
+    peer = clone(net.mlp_)
+    scaled = StandardScaler().fit_transform(X)
+    assert_array_equal(peer.fit(scaled, y).predict(scaled), net.predict(X))
+    assert_allclose(peer.predict_proba(scaled), net.predict_proba(X))
+    assert_array_equal(net.classes_, np.arange(10))
+
+
+def test_architecture_is_the_one_found(digits):
+    X, y = digits
+    net = EnergyNetClassifier(random_state=0).fit(X, y)
+    found = net.transformer_.n_components_per_layer_
+    assert list(net.mlp_.hidden_layer_sizes) == found
+    assert net.transformer_.growth == "description_length"
+    assert net.transformer_.kappa == 0.1
+    again = EnergyNetClassifier(random_state=0).fit(X, y)
+    assert_array_equal(again.predict_proba(X), net.predict_proba(X))
+
+
+@pytest.mark.parametrize("init", ["random", "generative"])
+def test_classes_on_held_out_samples(init):
+    X, y = load_wine(return_X_y=True)
+    net = EnergyNetClassifier(init=init, random_state=0)
+    assert cross_val_score(net, X, y, cv=2).mean() >= 0.93
+
+
+@pytest.mark.parametrize("init", ["random", "generative"])
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e4])
+def test_numbers_of_any_size(diabetes, init, scale):
+    X, y = diabetes
+    net = EnergyNetRegressor(
+        EnergyNetTransformer(None, 5, polish=20), init=init, random_state=0
+    )
+    half = len(y) // 2
+    net.fit(X[:half], y[:half] * scale)
+    assert net.score(X[half:], y[half:] * scale) > 0.3
+
+
+def test_several_outputs_and_labels(diabetes):
+    X, y = diabetes
+    both = np.column_stack([y, -2 * y])
+    net = EnergyNetRegressor(STACK, random_state=0).fit(X, both)
+    found = net.predict(X)
+    assert found.shape == both.shape
+    assert net.score(X, both) > 0.5
+    labels = (both > np.median(both, axis=0)).astype(int)
+    net = EnergyNetClassifier(STACK, random_state=0).fit(X, labels)
+    assert net.predict(X).shape == labels.shape
+    assert net.predict_proba(X).shape == labels.shape
+
+
+def test_counts():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = rng.poisson(np.exp(1 + X[:, 0]))
+    mlp = MLPRegressor(loss="poisson", max_iter=3000)
+    net = EnergyNetRegressor(STACK, mlp, random_state=0).fit(X, y)
+    assert net.target_scaler_ is None
+    assert np.all(net.predict(X) > 0)
+    assert net.score(X, y) > 0.5
+
+
+def test_words_as_classes_and_columns_with_names():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    words = load_iris().target_names[y]
+    net = EnergyNetClassifier(STACK, random_state=0).fit(X, words)
+    assert_array_equal(net.feature_names_in_, X.columns)
+    assert set(net.predict(X)) == set(words)
+    with pytest.raises(ValueError, match="feature names"):
+        net.predict(X.rename(columns=str.upper))
+    assert isinstance(X, pd.DataFrame)
+
+
+def test_parameters_of_both_parts_can_be_searched():
+    X, y = load_iris(return_X_y=True)
+    net = EnergyNetClassifier(
+        STACK, MLPClassifier(solver="lbfgs", max_iter=500), random_state=0
+    )
+    grid = {"mlp__alpha": [0.1, 1.0], "transformer__n_components": [3, [4, 4]]}
+    search = GridSearchCV(make_pipeline(net), {
+        f"energynetclassifier__{name}": values for name, values in grid.items()
+    }, cv=2).fit(X, y)  # fmt: skip
+    assert search.best_score_ > 0.9
+    assert "energynetclassifier__mlp__alpha" in search.best_params_
+
+
+def test_parts_are_not_changed(diabetes):
+    X, y = diabetes
+    stack, mlp = clone(STACK), MLPRegressor(max_iter=500, solver="lbfgs", alpha=3.0)
+    net = EnergyNetRegressor(stack, mlp, random_state=0).fit(X, y)
+    assert not hasattr(stack, "weights_")
+    assert not hasattr(mlp, "coefs_")
+    assert mlp.hidden_layer_sizes == (100,)
+    assert net.mlp_.alpha == 3.0
+    # The states of the parts count when there is none of the whole.
+    parts = EnergyNetRegressor(clone(stack).set_params(random_state=1),
+                               clone(mlp).set_params(random_state=2))  # fmt: skip
+    one, two = clone(parts).fit(X, y), clone(parts).fit(X, y)
+    assert_array_equal(one.predict(X), two.predict(X))
+
+
+@pytest.mark.parametrize("init", ["random", "generative"])
+def test_pickles(digits, init):
+    X, y = digits
+    net = EnergyNetClassifier(STACK, init=init, random_state=0).fit(X, y)
+    copy = pickle.loads(pickle.dumps(net))
+    assert_array_equal(copy.predict_proba(X), net.predict_proba(X))
+    assert not any(name == "_start" for name in vars(net.mlp_))

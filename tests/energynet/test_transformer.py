@@ -1,0 +1,553 @@
+"""EnergyNetTransformer: structure, features, likelihoods, samples, going on."""
+
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from scipy.stats import chisquare
+from sklearn.base import clone
+from sklearn.callback import ProgressBar, ScoringMonitor
+from sklearn.datasets import load_digits
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.neural_network import BernoulliRBM
+from sklearn.pipeline import make_pipeline
+
+from skmohn import EnergyNetTransformer
+from skmohn.energynet import (
+    annealed_importance_sampling,
+    dbn_log_likelihood,
+    exact_log_partition,
+)
+from skmohn.energynet._building import GIVEN_DEPTH, STOPPED
+from skmohn.energynet._growth import GAMMA_REASON, GIVEN_REASON, PAYING_REASON
+from skmohn.energynet._stack import ALL_LAYERS, DEEP_ENOUGH
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return load_digits().data / 16
+
+
+@pytest.fixture(scope="module")
+def bits(digits):
+    return (digits > 0.4).astype(float)
+
+
+@pytest.fixture(scope="module")
+def grown(bits):
+    return EnergyNetTransformer(random_state=0).fit(bits)
+
+
+@pytest.fixture(scope="module")
+def deep(bits):
+    return EnergyNetTransformer(None, [9, 6, 4], polish=20, random_state=0).fit(bits)
+
+
+def few(**parameters):
+    parameters = {"n_components": 5, "polish": 10, "random_state": 0, **parameters}
+    return EnergyNetTransformer(None, **parameters)
+
+
+def states(n):
+    return ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(float)
+
+
+# ------------------------------------------------------------------------ structure
+
+
+def test_default_growth_finds_width_and_depth(grown):
+    (width,) = grown.n_components_per_layer_
+    assert 8 <= width <= 16
+    assert grown.weights_[0].shape == (width, 64)
+    assert grown.stopping_reason_ == DEEP_ENOUGH
+    assert grown.width_reasons_ == [PAYING_REASON]
+    records = grown.history_
+    assert [r["layer"] for r in records] == sorted(r["layer"] for r in records)
+    finished = [r for r in records if r["stage"] == "layer"]
+    assert len(finished) == 2
+    for name in ("log_likelihood", "complexity", "description_length"):
+        assert getattr(grown, f"{name}_") == [finished[0][name]]
+    assert finished[1]["description_length"] >= grown.description_length_[0]
+    assert grown.n_iter_ == len(records) == len(grown.history_.to_frame())
+
+
+def test_what_is_said_of_a_grown_layer_is_so(grown, bits):
+    (rbm,) = grown.layers_
+    (z,) = grown.log_partition_
+    assert z.value == pytest.approx(exact_log_partition(rbm).value)
+    assert grown.score(bits) == pytest.approx(grown.log_likelihood_[0], abs=1e-3)
+    assert grown.description_length_[0] == pytest.approx(
+        grown.complexity_[0] - len(bits) * grown.log_likelihood_[0]
+    )
+
+
+def test_dearer_units_make_narrower_layers(bits):
+    dear = EnergyNetTransformer(kappa=5, polish=0, random_state=0).fit(bits)
+    cheap = EnergyNetTransformer(kappa=0.3, polish=0, random_state=0).fit(bits)
+    assert dear.n_components_per_layer_[0] < cheap.n_components_per_layer_[0]
+
+
+def by_the_paper(**parameters):
+    return EnergyNetTransformer(
+        "paper",
+        **{
+            "max_layers": 1, "learning_rate": 0.1, "threshold": 0.5, "polish": 0,
+            "n_temperatures": 200, "random_state": 0, **parameters,
+        },
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def patch(bits):
+    """A few columns, on which the paper's rule does not take long."""
+    return bits[:200, 18:30]
+
+
+def test_growth_of_the_paper(patch):
+    net = by_the_paper().fit(patch)
+    assert net.width_reasons_ == [GAMMA_REASON]
+    # Polish is apart: without it all records are of growth, with gamma to its end.
+    *grow, layer = net.history_
+    assert {r["stage"] for r in grow} == {"grow"}
+    assert grow[-1]["gamma"] <= 0.5
+    assert grow[-1]["units"] == net.n_components_per_layer_[0]
+    assert all(r["gamma"] > 0.5 for r in grow[:-1])
+    polished = by_the_paper(polish=300).fit(patch)
+    assert polished.n_components_per_layer_ == net.n_components_per_layer_
+    assert sum(r["stage"] == "polish" for r in polished.history_) == 300
+    assert polished.score(patch) > net.score(patch)
+    assert polished.stopping_reason_ == ALL_LAYERS
+    # Equation 2 with one layer.
+    norm = np.linalg.norm(net.weights_[0].astype(float), axis=1).max()
+    bound = norm * np.sqrt(12) * np.sqrt(2 * np.log(24) / 200)
+    assert layer["complexity"] == pytest.approx(bound)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"beta": 1.5}, {"threshold": 0.8}, {"learning_rate": 0.2}, {"n_gibbs": 3},
+     {"batch_size": 20}, {"polish": 1}, {"polish": 1, "l2": 0.1}],
+)  # fmt: skip
+def test_each_parameter_of_the_paper_matters(patch, parameters):
+    found = by_the_paper().fit(patch).weights_[0]
+    if "l2" in parameters:
+        found = by_the_paper(polish=1).fit(patch).weights_[0]
+    other = by_the_paper(**parameters).fit(patch).weights_[0]
+    assert found.shape != other.shape or not np.allclose(found, other)
+
+
+def test_norm_of_the_bound_matters(patch):
+    one, two = (by_the_paper(p=p).fit(patch) for p in (1.0, 2.0))
+    assert_array_equal(one.weights_[0], two.weights_[0])
+    assert one.complexity_ != two.complexity_
+
+
+def test_rates_of_the_paper_are_the_default(patch):
+    assert_array_equal(
+        by_the_paper(learning_rate="auto", threshold=0.9).fit(patch).weights_[0],
+        by_the_paper(learning_rate=0.01, threshold=0.9, batch_size=10)
+        .fit(patch)
+        .weights_[0],
+    )
+
+
+def test_given_widths(deep, bits):
+    assert deep.n_components_per_layer_ == [9, 6, 4]
+    assert [w.shape for w in deep.weights_] == [(9, 64), (6, 9), (4, 6)]
+    assert [b.shape for b in deep.hidden_bias_] == [(9,), (6,), (4,)]
+    assert [b.shape for b in deep.visible_bias_] == [(64,), (9,), (6,)]
+    assert deep.stopping_reason_ == GIVEN_DEPTH
+    assert deep.width_reasons_ == [GIVEN_REASON] * 3
+    assert not hasattr(deep, "description_length_")
+    assert sum(r["stage"] == "train" for r in deep.history_) == 60
+
+
+def test_layers_are_trained_on_their_inputs(deep, bits):
+    # A machine that learnt nothing says as much of the data as independent bits.
+    inputs = bits
+    for rbm in deep.layers_:
+        mean = inputs.mean(axis=0)
+        assert_allclose(rbm.visible_probabilities(
+            rbm.hidden_probabilities(inputs)).mean(axis=0), mean, atol=0.1)  # fmt: skip
+        inputs = rbm.hidden_probabilities(inputs)
+
+
+@pytest.mark.parametrize("growth", ["description_length", "paper"])
+@pytest.mark.parametrize("limit", ["max_units", "max_steps"])
+def test_limits_of_growth_are_told_of(bits, growth, limit):
+    value = {"max_units": 5, "max_steps": 650}[limit]
+    net = EnergyNetTransformer(
+        growth, max_layers=1, polish=1, beta=1.5, threshold=0.001, n_temperatures=100,
+        random_state=0,
+    ).set_params(**{limit: value})  # fmt: skip
+    with pytest.warns(ConvergenceWarning, match=f"{limit}={value}: raise {limit}"):
+        net.fit(bits)
+    assert net.width_reasons_ == [limit]
+
+
+# ------------------------------------------------------------------------- features
+
+
+def test_transform_is_the_forward_pass(deep, bits):
+    plain = clone(deep).set_params(standardize=False, layer="all").fit(bits)
+    states, expected = bits, []
+    for rbm in plain.layers_:
+        states = rbm.hidden_probabilities(states)
+        expected.append(states)
+    assert_allclose(plain.transform(bits), np.hstack(expected), atol=1e-5)
+    for layer in (0, 1, 2, -1, -3):
+        plain.set_params(layer=layer)
+        assert_allclose(plain.transform(bits), expected[layer], atol=1e-5)
+
+
+def test_features_as_those_of_scikit_learn_with_the_same_weights(bits):
+    net = few(standardize=False).fit(bits)
+    peer = BernoulliRBM(5, n_iter=1, random_state=0).fit(bits[:50])
+    peer.components_ = net.weights_[0].astype(float)
+    peer.intercept_hidden_ = net.hidden_bias_[0].astype(float)
+    peer.intercept_visible_ = net.visible_bias_[0].astype(float)
+    assert_allclose(net.transform(bits), peer.transform(bits), atol=1e-6)
+    z = exact_log_partition(net.layers_[0]).value
+    free = peer._free_energy(bits)
+    assert_allclose(net.score_samples(bits), -free - z, atol=1e-4)
+
+
+@pytest.mark.parametrize("layer", [0, 1, -1, "all"])
+@pytest.mark.parametrize("append_input", [False, True])
+def test_features_are_standardised_and_named(deep, digits, layer, append_input):
+    net = clone(deep).set_params(layer=layer, append_input=append_input)
+    features = net.fit(digits).transform(digits)
+    names = net.get_feature_names_out()
+    assert features.shape == (len(digits), len(names))
+    assert len(set(names)) == len(names)
+    assert_allclose(features.mean(axis=0), 0, atol=1e-9)
+    constant = features.std(axis=0) == 0
+    assert_allclose(features.std(axis=0)[~constant], 1)
+    # Pixels that are always empty.
+    assert constant.sum() == 3 * append_input
+    k = {0: 0, 1: 1, -1: 2, "all": 0}[layer]
+    assert names[0] == f"layer{k}_unit0"
+    assert (names[-1] == "x63") == append_input
+    if append_input:
+        net.set_params(standardize=False)
+        assert_array_equal(net.transform(digits)[:, -64:], digits)
+
+
+def test_names_and_frames(bits):
+    frame = pd.DataFrame(bits[:, 10:14], columns=list("abcd"))
+    net = few(append_input=True).set_output(transform="pandas").fit(frame)
+    found = net.transform(frame)
+    assert list(found.columns[-4:]) == list("abcd")
+    assert found.columns[0] == "layer0_unit0"
+    assert_array_equal(net.feature_names_in_, list("abcd"))
+
+
+def test_precision_of_the_features(bits):
+    net = few().fit(bits)
+    single = net.transform(bits.astype(np.float32))
+    assert single.dtype == np.float32
+    assert net.transform(bits).dtype == np.float64
+    assert_allclose(single, net.transform(bits), atol=1e-4)
+
+
+def test_sparse_input(bits):
+    net = few().fit(sparse.csr_array(bits))
+    assert_array_equal(net.weights_[0], few().fit(bits).weights_[0])
+    assert_array_equal(net.transform(sparse.csr_array(bits)), net.transform(bits))
+
+
+@pytest.mark.parametrize("layer", [-1, 0, "all"])
+@pytest.mark.parametrize("standardize", [True, False])
+def test_reconstruction(digits, layer, standardize):
+    net = EnergyNetTransformer(
+        None, [40, 40], layer=layer, standardize=standardize, append_input=True,
+        random_state=0,
+    ).fit(digits)  # fmt: skip
+    back = net.inverse_transform(net.transform(digits))
+    assert back.shape == digits.shape
+    error = np.mean((back - digits) ** 2)
+    assert error < 0.5 * np.mean((digits.mean(axis=0) - digits) ** 2)
+    # From the top of the two, or from the first layer alone.
+    used = net.layers_[: 1 if layer == 0 else 2]
+    states = digits
+    for rbm in used:
+        states = rbm.hidden_probabilities(states)
+    for rbm in reversed(used):
+        states = rbm.visible_probabilities(states)
+    assert_allclose(back, states, atol=1e-4)
+
+
+def test_reconstruction_of_other_columns():
+    rng = np.random.default_rng(0)
+    common = rng.normal(size=(500, 1))
+    X = 100 + 10 * (common + 0.1 * rng.normal(size=(500, 4)))
+    for coding in ("thermometer", "minmax"):
+        net = few(n_components=20, coding=coding, polish="auto").fit(X)
+        back = net.inverse_transform(net.transform(X))
+        assert np.corrcoef(back[:, 0], X[:, 0])[0, 1] > 0.9
+        assert np.abs(back.mean(axis=0) - X.mean(axis=0)).max() < 2
+
+
+# ---------------------------------------------------------------------- likelihoods
+
+
+def test_likelihood_against_enumeration():
+    X = np.random.default_rng(0).integers(2, size=(300, 6)).astype(float)
+    X[:, 3] = X[:, 0]
+    net = few(n_components=[4, 3], polish=30, n_draws=3000).fit(X)
+    lower, upper = net.layers_
+    z = exact_log_partition(upper).value
+    assert net.log_partition_[1].value == pytest.approx(z)
+    # p(v) = sum over h of p(h) p(v | h), with p(h) by the upper machine.
+    H, V = states(4), states(6)
+    log_h = -upper.free_energy(H) - z
+    p = lower.visible_probabilities(H).astype(float)
+    log_v_of_h = V @ np.log(p).T + (1 - V) @ np.log1p(-p).T
+    exact = np.log(np.exp(log_v_of_h + log_h).sum(axis=1))
+    assert np.exp(exact).sum() == pytest.approx(1, abs=1e-5)
+    assert_allclose(net.score_samples(V), exact, atol=0.1)
+
+
+@pytest.mark.parametrize("widths", [5, [5, 4]])
+@pytest.mark.parametrize("coding", ["probability", "thermometer"])
+def test_score_of_a_sample_does_not_depend_on_those_beside_it(digits, widths, coding):
+    X = digits[:50, 20:30]
+    net = few(n_components=widths, coding=coding, n_draws=20).fit(X)
+    found = net.score_samples(X)
+    assert_array_equal(net.score_samples(X), found)
+    assert_allclose(net.score_samples(X[::-1])[::-1], found, rtol=1e-12)
+    assert_allclose(net.score_samples(X[7:8]), found[7:8], rtol=1e-12)
+    assert net.score(X) == pytest.approx(found.mean())
+
+
+def test_score_of_probabilities_is_the_mean_over_their_bits(digits):
+    X = digits[:300, 18:24]
+    net = few(polish="auto").fit(X)
+    every = net.score_samples(states(6))
+    weight = np.prod(np.where(states(6)[None] == 1, X[:, None], 1 - X[:, None]), axis=2)
+    exact = weight @ every
+    assert net.score(X) == pytest.approx(exact.mean(), abs=0.1)
+    assert np.corrcoef(net.score_samples(X), exact)[0, 1] > 0.9
+
+
+def test_partition_function_is_estimated_when_asked_for(bits):
+    net = few(n_components=30, polish="auto", n_temperatures=1000).fit(bits)
+    (found,) = net.log_partition_
+    assert net.log_partition_[0] is found
+    # The seed is that of the fit, whenever it is asked for.
+    assert clone(net).fit(bits).log_partition_ == [found]
+    again = annealed_importance_sampling(net.layers_[0], bits, random_state=1)
+    assert found.value == pytest.approx(again.value, abs=0.2)
+    assert found.effective_sample_size > 50
+    expected = dbn_log_likelihood(net.layers_, bits, found).mean()
+    assert net.score(bits) == pytest.approx(expected, abs=1e-4)
+
+
+def test_training_raises_the_likelihood(bits):
+    untrained, trained = few(polish=0).fit(bits), few(polish="auto").fit(bits)
+    mean = bits.mean(axis=0).clip(1e-3, 1 - 1e-3)
+    independent = (bits @ np.log(mean) + (1 - bits) @ np.log(1 - mean)).mean()
+    assert trained.score(bits) > independent + 3
+    assert trained.score(bits) > untrained.score(bits) + 3
+
+
+# -------------------------------------------------------------------------- samples
+
+
+@pytest.mark.parametrize("widths", [3, [4, 3]])
+def test_samples_have_the_distribution_of_the_model(widths):
+    rng = np.random.default_rng(0)
+    X = rng.integers(2, size=(300, 4)).astype(float)
+    X[:, 1] = X[:, 0]
+    net = few(n_components=widths, polish=100).fit(X)
+    *lower, top = net.layers_
+    # Exact: the top's own distribution, then down through the layers.
+    below = states(top.n_visible)
+    p = np.exp(-top.free_energy(below) - exact_log_partition(top).value)
+    for rbm in reversed(lower):
+        V, q = states(rbm.n_visible), rbm.visible_probabilities(below)
+        p = np.prod(np.where(V[:, None] == 1, q, 1 - q), axis=2) @ p
+        below = V
+    drawn = net.sample(4000, n_steps=100, random_state=0)
+    assert set(np.unique(drawn)) == {0.0, 1.0}
+    counts = np.bincount((drawn @ [1, 2, 4, 8]).astype(int), minlength=16)
+    assert chisquare(counts, 4000 * p / p.sum()).pvalue > 0.001
+    assert_array_equal(net.sample(5, random_state=3), net.sample(5, random_state=3))
+
+
+def test_samples_of_thermometers_look_like_the_data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(50, 5, (400, 1)) + rng.normal(size=(400, 3))
+    net = few(n_components=15, polish="auto").fit(X)
+    drawn = net.sample(500, random_state=0)
+    assert drawn.min() >= X.min()
+    assert drawn.max() <= X.max()
+    assert np.corrcoef(drawn.T)[0, 1] > 0.7
+    assert_allclose(drawn.mean(axis=0), X.mean(axis=0), atol=1.5)
+
+
+# ------------------------------------------------------------------------- going on
+
+
+def test_partial_fit_keeps_the_structure_and_learns(bits):
+    net = few(polish=0).fit(bits)
+    before, records = net.score(bits), list(net.history_)
+    features = net.transform(bits)
+    for _ in range(10):
+        assert net.partial_fit(bits) is net
+    assert net.score(bits) > before + 1
+    assert net.n_components_per_layer_ == [5]
+    assert net.history_ == records
+    assert net.n_iter_ == len(records) + 10
+    assert not np.allclose(net.transform(bits), features)
+
+
+def test_partial_fit_from_nothing(bits):
+    net, again = few(), few()
+    for start in range(0, 1200, 200):
+        net.partial_fit(bits[start : start + 200])
+        again.partial_fit(bits[start : start + 200])
+    assert net.n_iter_ == 6
+    assert_array_equal(net.weights_[0], again.weights_[0])
+    assert net.transform(bits[:1]).shape == (1, 5)
+    # One row is enough to go on with.
+    assert np.isfinite(net.partial_fit(bits[:1]).transform(bits)).all()
+
+
+def test_partial_fit_of_what_grows_begins_with_a_fit(bits):
+    net = EnergyNetTransformer(max_layers=1, polish=2, random_state=0)
+    first = clone(net).partial_fit(bits[:300])
+    fitted = clone(net).fit(bits[:300])
+    assert_array_equal(first.weights_[0], fitted.weights_[0])
+    first.partial_fit(bits)
+    assert first.n_components_per_layer_ == fitted.n_components_per_layer_
+    # It was said of other weights.
+    assert not hasattr(first, "description_length_")
+    assert first.score(bits) != fitted.score(bits)
+
+
+def test_warm_start_goes_on(bits):
+    net = few(warm_start=True, polish=3, n_components=[5, 4]).fit(bits)
+    first, weights = net.score(bits), net.weights_
+    net.set_params(polish=30).fit(bits)
+    assert net.score(bits) > first
+    assert [w.shape for w in net.weights_] == [w.shape for w in weights]
+    cold = net.set_params(polish=0).fit(bits)
+    assert_array_equal(cold.weights_[0], net.weights_[0])
+    grown = EnergyNetTransformer(polish=2, warm_start=True, random_state=0).fit(bits)
+    widths = grown.n_components_per_layer_
+    grown.set_params(kappa=0.01).fit(bits)
+    assert grown.n_components_per_layer_ == widths
+    assert not any("price" in record for record in grown.history_)
+
+
+def test_fitted_state_can_be_pickled(grown, bits):
+    copy = pickle.loads(pickle.dumps(grown))
+    assert_array_equal(copy.transform(bits), grown.transform(bits))
+    assert copy.score(bits) == grown.score(bits)
+    assert copy.history_ == grown.history_
+
+
+def test_nothing_before_the_fit(bits):
+    net = EnergyNetTransformer()
+    for name in ("layers_", "log_partition_"):
+        assert not hasattr(net, name)
+    for call in (net.transform, net.inverse_transform, net.score, net.score_samples):
+        with pytest.raises(NotFittedError):
+            call(bits)
+    for call in (net.sample, net.get_feature_names_out):
+        with pytest.raises(NotFittedError):
+            call()
+
+
+# ------------------------------------------------------------------------ callbacks
+
+
+class StopAfter:
+    """Ask to stop after some epochs."""
+
+    def __init__(self, n):
+        self.n, self.shapes = n, []  # of features, one for each epoch
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(self, estimator, context, *, X=None, fitted_estimator=None):
+        if context.max_subtasks == 0:
+            self.shapes.append(fitted_estimator.transform(X).shape)
+        return len(self.shapes) >= self.n
+
+
+@pytest.mark.parametrize("growth", ["description_length", "paper", None])
+def test_callback_can_stop_a_fit(bits, growth):
+    stop = StopAfter(3)
+    net = EnergyNetTransformer(growth, 5, random_state=0).set_callbacks(stop)
+    net.fit(bits)
+    assert len(net.history_) == 3
+    assert net.stopping_reason_ == STOPPED
+    assert stop.shapes[2] == net.transform(bits).shape
+    assert not hasattr(net, "description_length_")
+    assert np.isfinite(net.score(bits))
+
+
+def test_scores_are_monitored(bits):
+    monitor = ScoringMonitor(scoring={"nats": lambda net, X, y: net.score(X)})
+    # scikit-learn scores when there are targets alone.
+    net = few(polish=3).set_callbacks(monitor).fit(bits, np.zeros(len(bits)))
+    log = monitor.get_logs()
+    scores = [row["nats"] for row in log.data if row["task_name"] == "iteration"]
+    assert len(scores) == len(net.history_) + 1
+    assert scores[-1] == pytest.approx(net.score(bits))
+
+
+def test_progress_bar_of_unknown_length(bits, capsys):
+    pytest.importorskip("rich")
+    pipeline = make_pipeline("passthrough", by_the_paper(max_units=3))
+    pipeline.set_callbacks(ProgressBar(max_propagation_depth=None))
+    with pytest.warns(ConvergenceWarning, match="max_units"):
+        pipeline.fit(bits)
+    assert "EnergyNetTransformer" in capsys.readouterr().out
+
+
+# --------------------------------------------------------------------------- claims
+
+
+def test_digits_with_logistic_regression(digits):
+    y = load_digits().target
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    scores = {
+        name: cross_val_score(
+            make_pipeline(first, LogisticRegression(max_iter=500)), digits, y, cv=folds
+        ).mean()
+        for name, first in (
+            ("ours", EnergyNetTransformer(None, 100, random_state=0)),
+            (
+                "theirs",
+                BernoulliRBM(100, learning_rate=0.06, n_iter=20, random_state=0),
+            ),
+        )
+    }
+    assert scores["ours"] > 0.96
+    assert scores["ours"] > scores["theirs"] + 0.01
+
+
+def test_structures_of_folds_are_alike(bits):
+    widths = [
+        EnergyNetTransformer(polish=0, max_layers=1, random_state=0)
+        .fit(part)
+        .n_components_per_layer_[0]
+        for part in (bits[::2], bits[1::2])
+    ]
+    assert all(abs(a - b) <= 4 for a, b in pairwise(widths))
