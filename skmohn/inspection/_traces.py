@@ -367,12 +367,14 @@ def _separate(ax, layers):
         start = steps[-1]
 
 
-def _add_legend(ax, *others):
-    """One legend for axes that share a place."""
+def _add_legend(ax, gamma_ax):
+    """One legend for the axes that share a place, on top of all lines."""
+    both = [ax] if gamma_ax is None else [ax, gamma_ax]
     entries = [
         entry
-        for axes in (ax, *others)
-        if axes is not None
+        for axes in both
         for entry in zip(*axes.get_legend_handles_labels(), strict=True)
     ]
-    ax.legend(*zip(*entries, strict=True), loc="center right")
+    # Units rise to the upper right, gamma falls to the lower one.
+    loc = "best" if gamma_ax is None else "center right"
+    both[-1].legend(*zip(*entries, strict=True), loc=loc)

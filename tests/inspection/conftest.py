@@ -31,10 +31,10 @@ def grown(bits):
 
 @pytest.fixture(scope="session")
 def by_gamma(bits):
-    """Two layers that grew by gamma."""
+    """Layers that grew by gamma, the last of which did not stay."""
     net = EnergyNetTransformer(
-        "paper", max_layers=2, threshold=0.3, polish=5, n_temperatures=100,
-        random_state=0,
+        "paper", max_layers=2, threshold=0.6, learning_rate=0.05, polish=80,
+        n_temperatures=100, random_state=0,
     )  # fmt: skip
     return net.fit(bits[:300])
 
