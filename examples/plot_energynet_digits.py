@@ -2,18 +2,18 @@
 A layer that grows on digits
 ============================
 
-:class:`~skmohn.EnergyNetTransformer` learns the distribution of images without labels and
-finds by itself how many hidden units that takes.
+:class:`~skmohn.EnergyNetTransformer` learns the distribution of images without labels
+and finds by itself how many hidden units that takes.
 """
 
 # %%
 # Growth
 # ------
 #
-# A unit costs half the logarithm of the number of samples for each of its parameters. A
-# layer doubles while most of its units raise the log-likelihood by more than that, and
-# then drops those that do not. With ``kappa=0.1`` units cost a tenth of it, and the layer
-# becomes wider.
+# A unit costs half the logarithm of the number of samples for each of its parameters.
+# A layer doubles while most of its units raise the log-likelihood by more than that,
+# and then drops those that do not. With ``kappa=0.1`` units cost a tenth of it, and the
+# layer becomes wider.
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_digits

@@ -10,10 +10,10 @@ gives features with which a linear classifier makes more of the few labels there
 # A layer from images, a classifier from a few labels
 # ---------------------------------------------------
 #
-# Of the digits 1077 are given without labels, and 720 are kept for the test. A wide layer
-# of given width makes better features than one that only has units worth their price.
-# Grey levels from 0 to 16 become thermometers, visible units that say "at least this
-# dark".
+# Of the digits 1077 are given without labels, and 720 are kept for the test. A wide
+# layer of given width makes better features than one that only has units worth their
+# price. Grey levels from 0 to 16 become thermometers, visible units that say "at least
+# this dark".
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -73,9 +73,9 @@ for n in n_labels:
     print(f"    hidden units over pixels: {gain.mean():.3f} +- {error:.3f}")
 
 # %%
-# Each line is a draw, and the thick one their mean. On these small images it is a point
-# or two. Thermometers alone do not bring it: it is the layer that has learnt which pixels
-# go together.
+# Each line is a draw, and the thick one their mean. On these small images the gain is a
+# point or two. Thermometers alone do not bring it: it is the layer that has learnt
+# which pixels go together.
 
 figure, panels = plt.subplots(1, 2, figsize=(8, 4), sharey=True, layout="constrained")
 for axes, n in zip(panels, n_labels, strict=True):
