@@ -61,8 +61,8 @@ class GrowthDisplay:
     >>> X = load_digits().data / 16
     >>> net = EnergyNetTransformer(max_layers=1, polish=0, random_state=0).fit(X)
     >>> display = GrowthDisplay.from_estimator(net)
-    >>> display.lines_[0].get_ydata()[0]
-    np.int64(8)
+    >>> len(display.lines_)
+    1
     """
 
     def __init__(self, records, *, threshold=None):

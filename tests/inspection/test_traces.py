@@ -113,7 +113,11 @@ def test_missing_description_lengths_are_named(given, grown, bits):
     with pytest.raises(ValueError, match=r"no description lengths.*growth=None"):
         DescriptionLengthDisplay.from_estimator(given)
     further = clone(grown).set_params(max_layers=1, warm_start=True, polish=1)
-    further.fit(bits).fit(bits)
+    further.fit(bits).partial_fit(bits)
+    with pytest.raises(ValueError, match=r"no description lengths.*partial_fit"):
+        DescriptionLengthDisplay.from_estimator(further)
+    assert GrowthDisplay.from_estimator(further).records == further.history_[:-1]
+    further.fit(bits)
     with pytest.raises(ValueError, match=r"no description lengths.*warm_start"):
         DescriptionLengthDisplay.from_estimator(further)
     with pytest.raises(ValueError, match=r"nothing grew.*warm_start"):
