@@ -1,0 +1,63 @@
+"""What displays ask of an estimator and of matplotlib."""
+
+from sklearn.utils._optional_dependencies import check_matplotlib_support
+from sklearn.utils.validation import check_is_fitted
+
+from skmohn.energynet import (
+    EnergyNetClassifier,
+    EnergyNetRegressor,
+    EnergyNetTransformer,
+)
+
+
+def stack_of(estimator):
+    """Return the fitted layers of an estimator.
+
+    Parameters
+    ----------
+    estimator : EnergyNetTransformer, EnergyNetClassifier or EnergyNetRegressor
+
+    Returns
+    -------
+    EnergyNetTransformer
+
+    Raises
+    ------
+    TypeError
+        If it is another one.
+
+    NotFittedError
+        If it has not been fitted.
+    """
+    known = EnergyNetTransformer, EnergyNetClassifier, EnergyNetRegressor
+    if not isinstance(estimator, known):
+        names = ", ".join(kind.__name__ for kind in known)
+        raise TypeError(
+            f"estimator must be one of {names}, got {type(estimator).__name__}; of a "
+            "Pipeline or a search pass the fitted step, such as pipeline[-1]"
+        )
+    check_is_fitted(estimator)
+    return getattr(estimator, "transformer_", estimator)
+
+
+def axes_of(display, ax):
+    """Return axes to draw on, those given or new ones; the display keeps them.
+
+    Parameters
+    ----------
+    display : object
+        Gets ``ax_`` and ``figure_``.
+
+    ax : matplotlib Axes or None
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    check_matplotlib_support(f"{type(display).__name__}.plot")
+    import matplotlib.pyplot as plt
+
+    if ax is None:
+        _, ax = plt.subplots(layout="constrained")
+    display.ax_, display.figure_ = ax, ax.figure
+    return ax

@@ -1,0 +1,358 @@
+"""Filters and samples of a stack of layers, drawn as images."""
+
+from math import ceil, isqrt, prod, sqrt
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils import check_array
+
+from skmohn.inspection._fitted import axes_of, stack_of
+
+# Of the weights, the share that the scale of colours covers: a few large ones would
+# leave the others pale.
+_SHOWN_SHARE = 0.995
+
+
+class FiltersDisplay:
+    """What the units of a layer look for, as images.
+
+    The pixel of a column is what the input of a unit gains when the column goes from
+    its lowest to its highest value: its weight or, for a column that is coded as a
+    thermometer, the sum of its weights. Positive and negative ones have different
+    colours.
+
+    It is recommended to use :meth:`from_estimator`. All parameters are kept as
+    attributes.
+
+    Parameters
+    ----------
+    filters : array-like of shape (n_units, height, width)
+        An image for each unit.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes.
+
+    figure_ : matplotlib Figure
+        The figure of the axes.
+
+    image_ : matplotlib AxesImage
+        The picture of all images, with gaps of NaN between them.
+
+    See Also
+    --------
+    SamplesDisplay : Samples of the model as images.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skmohn import EnergyNetTransformer
+    >>> from skmohn.inspection import FiltersDisplay
+    >>> X = load_digits().data / 16
+    >>> net = EnergyNetTransformer(None, 25, polish=5, random_state=0).fit(X)
+    >>> display = FiltersDisplay.from_estimator(net, shape=(8, 8))
+    >>> display.filters.shape
+    (25, 8, 8)
+    """
+
+    def __init__(self, filters):
+        self.filters = filters
+
+    @classmethod
+    def from_estimator(
+        cls, estimator, shape=None, *, layer=0, units=None, ax=None, **imshow_kw
+    ):
+        """Draw the filters of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : EnergyNetTransformer, EnergyNetClassifier or EnergyNetRegressor
+            A fitted one.
+
+        shape : tuple of (height, width), default=None
+            Of the image that the columns of X are, row by row. None for a square.
+
+        layer : int, default=0
+            The layer, 0 for the lowest and -1 for the highest one. Filters of a layer
+            above the lowest are sums of the filters below, by the weights between: a
+            linear approximation [1]_.
+
+        units : array-like of int, default=None
+            Which of its units to draw, in this order. None for all.
+
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None for a new figure.
+
+        **imshow_kw : dict
+            Further arguments of :meth:`~matplotlib.axes.Axes.imshow`.
+
+        Returns
+        -------
+        FiltersDisplay
+            The display that has been drawn.
+
+        Raises
+        ------
+        TypeError
+            If the estimator has no layers.
+
+        ValueError
+            If the shape does not fit the columns, or a layer or unit is not there.
+
+        References
+        ----------
+        .. [1] Lee, Ekanadham and Ng, "Sparse deep belief net model for visual area
+           V2", Advances in Neural Information Processing Systems 20 (2007).
+        """
+        stack = stack_of(estimator)
+        shape = _image_shape(shape, stack.n_features_in_)
+        filters = _column_gains(stack, _index_of_layer(layer, len(stack.weights_)))
+        if units is not None:
+            filters = filters[_indices_of_units(units, len(filters))]
+        return cls(filters.reshape(-1, *shape)).plot(ax=ax, **imshow_kw)
+
+    def plot(self, ax=None, **imshow_kw):
+        """Draw the filters side by side.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None for a new figure.
+
+        **imshow_kw : dict
+            Further arguments of :meth:`~matplotlib.axes.Axes.imshow`. By default the
+            colours reach as far on either side of 0 as all but the largest half per
+            cent of the pixels.
+
+        Returns
+        -------
+        FiltersDisplay
+            The display itself.
+        """
+        filters = _checked_images(self.filters, "filters")
+        reach = np.quantile(np.abs(filters), _SHOWN_SHARE) or 1.0
+        style = {"cmap": "RdBu_r", "vmin": -reach, "vmax": reach}
+        return _draw(self, filters, ax, style | imshow_kw)
+
+
+class SamplesDisplay:
+    """Samples of the model as images.
+
+    It is recommended to use :meth:`from_estimator`. All parameters are kept as
+    attributes.
+
+    Parameters
+    ----------
+    samples : array-like of shape (n_samples, height, width)
+        The images.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes.
+
+    figure_ : matplotlib Figure
+        The figure of the axes.
+
+    image_ : matplotlib AxesImage
+        The picture of all images, with gaps of NaN between them.
+
+    See Also
+    --------
+    FiltersDisplay : What the units of a layer look for.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skmohn import EnergyNetTransformer
+    >>> from skmohn.inspection import SamplesDisplay
+    >>> X = load_digits().data / 16
+    >>> net = EnergyNetTransformer(None, 25, polish=5, random_state=0).fit(X)
+    >>> display = SamplesDisplay.from_estimator(net, n_samples=9, random_state=0)
+    >>> display.samples.shape
+    (9, 8, 8)
+    """
+
+    def __init__(self, samples):
+        self.samples = samples
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator,
+        shape=None,
+        *,
+        n_samples=100,
+        n_steps=1000,
+        probabilities=False,
+        random_state=None,
+        ax=None,
+        **imshow_kw,
+    ):
+        """Draw samples from a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : EnergyNetTransformer, EnergyNetClassifier or EnergyNetRegressor
+            A fitted one.
+
+        shape : tuple of (height, width), default=None
+            Of the image that the columns of X are, row by row. None for a square.
+
+        n_samples : int, default=100
+            Number of samples.
+
+        n_steps : int, default=1000
+            Steps of Gibbs sampling for each of them.
+
+        probabilities : bool, default=False
+            Whether to draw, in the place of each sample, its reconstruction: the values
+            that are expected given the probabilities of the hidden units, up the stack
+            and down again. It has shades where a sample has bits.
+
+        random_state : int, RandomState instance or None, default=None
+            Pass an int for the same samples each time.
+
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None for a new figure.
+
+        **imshow_kw : dict
+            Further arguments of :meth:`~matplotlib.axes.Axes.imshow`.
+
+        Returns
+        -------
+        SamplesDisplay
+            The display that has been drawn.
+
+        Raises
+        ------
+        TypeError
+            If the estimator has no layers.
+
+        ValueError
+            If the shape does not fit the columns, or a number is too small.
+        """
+        stack = stack_of(estimator)
+        shape = _image_shape(shape, stack.n_features_in_)
+        samples = stack.sample(n_samples, n_steps, random_state=random_state)
+        if probabilities:
+            samples = _reconstructed(stack, samples)
+        return cls(samples.reshape(-1, *shape)).plot(ax=ax, **imshow_kw)
+
+    def plot(self, ax=None, **imshow_kw):
+        """Draw the samples side by side.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None for a new figure.
+
+        **imshow_kw : dict
+            Further arguments of :meth:`~matplotlib.axes.Axes.imshow`.
+
+        Returns
+        -------
+        SamplesDisplay
+            The display itself.
+        """
+        samples = _checked_images(self.samples, "samples")
+        return _draw(self, samples, ax, {"cmap": "gray_r"} | imshow_kw)
+
+
+def _image_shape(shape, n_columns):
+    """Height and width; those of a square if none are given."""
+    if shape is None:
+        side = isqrt(n_columns)
+        if side**2 != n_columns:
+            raise ValueError(
+                f"{n_columns} columns are no square image: pass shape=(height, width)"
+            )
+        return side, side
+    shape = tuple(np.atleast_1d(shape).tolist())
+    if (
+        len(shape) != 2
+        or not all(_is_whole(side) and side > 0 for side in shape)
+        or prod(shape) != n_columns
+    ):
+        raise ValueError(
+            f"shape={shape} must be (height, width) of an image of {n_columns} pixels, "
+            "the columns of X"
+        )
+    return shape
+
+
+def _is_whole(number):
+    return isinstance(number, Integral) and not isinstance(number, bool)
+
+
+def _index_of_layer(layer, n_layers):
+    if not _is_whole(layer) or not -n_layers <= layer < n_layers:
+        raise ValueError(
+            f"layer={layer!r} must be a whole number from {-n_layers} to "
+            f"{n_layers - 1}: the stack has {n_layers} of them"
+        )
+    return range(n_layers)[layer]
+
+
+def _indices_of_units(units, n_units):
+    indices = np.asarray(units)
+    if indices.ndim != 1 or not len(indices) or indices.dtype.kind not in "iu":
+        raise ValueError(
+            f"units must be a list of numbers of units, at least one, got {units!r}"
+        )
+    outside = indices[(indices < -n_units) | (indices >= n_units)]
+    if len(outside):
+        raise ValueError(
+            f"units has {outside[0]}, which must be from {-n_units} to {n_units - 1}"
+        )
+    return indices
+
+
+def _column_gains(stack, layer):
+    """What units gain from each column, (n_units, n_features)."""
+    weights = stack.weights_[layer]
+    for below in reversed(stack.weights_[:layer]):
+        weights = weights @ below
+    ends = np.cumsum(stack.coding_.n_units)
+    columns = np.split(weights, ends[:-1], axis=1)
+    return np.stack([column.sum(axis=1) for column in columns], axis=1)
+
+
+def _reconstructed(stack, samples):
+    """Up the stack and down again, by probabilities."""
+    states = stack.coding_.encode(samples)
+    for rbm in stack.layers_:
+        states = rbm.hidden_probabilities(states)
+    for rbm in reversed(stack.layers_):
+        states = rbm.visible_probabilities(states)
+    return stack.coding_.decode(states)
+
+
+def _checked_images(images, name):
+    images = check_array(images, dtype=float, allow_nd=True, input_name=name)
+    if images.ndim != 3:
+        raise ValueError(
+            f"{name} must have the shape (n_images, height, width), got {images.shape}"
+        )
+    return images
+
+
+def _draw(display, images, ax, style):
+    """Draw images as a single one with gaps of a pixel."""
+    ax = axes_of(display, ax)
+    display.image_ = ax.imshow(_mosaic(images), **style)
+    ax.set_axis_off()
+    return display
+
+
+def _mosaic(images):
+    """Images side by side, row after row, in about a square; NaN between them."""
+    n_images, height, width = images.shape
+    n_columns = ceil(sqrt(n_images * height / width))
+    n_columns = min(n_columns, n_images)
+    n_rows = -(-n_images // n_columns)
+    mosaic = np.full((n_rows, height + 1, n_columns, width + 1), np.nan)
+    rows, columns = np.divmod(np.arange(n_images), n_columns)
+    mosaic[rows, :height, columns, :width] = images
+    return mosaic.reshape(n_rows * (height + 1), -1)[:-1, :-1]

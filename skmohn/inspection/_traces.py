@@ -1,0 +1,380 @@
+"""How a stack of layers grew, and what its layers are worth."""
+
+import numpy as np
+from sklearn.utils import check_consistent_length
+
+from skmohn.inspection._fitted import axes_of, stack_of
+
+_BLUE, _RED, _GRAY = "#2e6f95", "#c8553d", "#b9b4a7"
+
+
+class GrowthDisplay:
+    """How the layers of a stack got their widths: units by step of training.
+
+    With ``growth="paper"`` gamma, the number of units for each step, falls to its
+    threshold on an axis of its own. With ``growth="description_length"`` dots show at
+    each decision how many units were worth their price. Layers follow one another, also
+    one that was tried in the end and did not stay.
+
+    It is recommended to use :meth:`from_estimator`. All parameters are kept as
+    attributes.
+
+    Parameters
+    ----------
+    records : list of dict
+        Records of a fit in their order. Each has ``layer``, ``stage``, ``units`` and
+        ``steps`` (those of its layer so far); some have ``gamma``, or ``price`` and
+        ``paying``.
+
+    threshold : float, default=None
+        Gamma at which growth stops. None for no such line.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes of the units.
+
+    figure_ : matplotlib Figure
+        The figure of the axes.
+
+    lines_ : list of matplotlib Line2D
+        Units of each layer by step.
+
+    paying_ : matplotlib Line2D or None
+        Units worth their price; None when nothing was decided by it.
+
+    gamma_ax_ : matplotlib Axes or None
+        The axes of gamma; None when there is none.
+
+    gamma_lines_ : list of matplotlib Line2D
+        Gamma of each layer by step.
+
+    See Also
+    --------
+    DescriptionLengthDisplay : What the layers are worth.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skmohn import EnergyNetTransformer
+    >>> from skmohn.inspection import GrowthDisplay
+    >>> X = load_digits().data / 16
+    >>> net = EnergyNetTransformer(max_layers=1, polish=0, random_state=0).fit(X)
+    >>> display = GrowthDisplay.from_estimator(net)
+    >>> len(display.lines_)
+    1
+    """
+
+    def __init__(self, records, *, threshold=None):
+        self.records = records
+        self.threshold = threshold
+
+    @classmethod
+    def from_estimator(cls, estimator, *, ax=None, **line_kw):
+        """Draw the growth of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : EnergyNetTransformer, EnergyNetClassifier or EnergyNetRegressor
+            A fitted one whose layers grew in its last fit.
+
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None for a new figure.
+
+        **line_kw : dict
+            Further arguments of :meth:`~matplotlib.axes.Axes.plot` for the units.
+
+        Returns
+        -------
+        GrowthDisplay
+            The display that has been drawn.
+
+        Raises
+        ------
+        TypeError
+            If the estimator has no layers.
+
+        ValueError
+            If nothing grew: the widths were given, or training went on from an earlier
+            fit.
+        """
+        stack = stack_of(estimator)
+        records = [record for record in stack.history_ if "steps" in record]
+        if not any(record["stage"] in ("grow", "drop") for record in records):
+            raise ValueError(
+                "nothing grew in the last fit of this estimator: the widths were "
+                "given (growth=None) or kept (warm_start=True)"
+            )
+        threshold = stack.threshold if stack.growth == "paper" else None
+        return cls(records, threshold=threshold).plot(ax=ax, **line_kw)
+
+    def plot(self, ax=None, **line_kw):
+        """Draw units, and gamma or the units worth their price, by step.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None for a new figure.
+
+        **line_kw : dict
+            Further arguments of :meth:`~matplotlib.axes.Axes.plot` for the units.
+
+        Returns
+        -------
+        GrowthDisplay
+            The display itself.
+        """
+        if not self.records:
+            raise ValueError("records must have at least one record of a fit")
+        layers = _one_after_another(self.records)
+        ax = axes_of(self, ax)
+        style = {"color": _BLUE, "label": "units"} | line_kw
+        self.lines_ = []
+        for steps, records in layers:
+            units = [record["units"] for record in records]
+            # A record tells how many units were trained until its step.
+            self.lines_ += ax.plot(steps, units, drawstyle="steps-pre", **style)
+            style["label"] = None
+        _separate(ax, layers)
+        self._plot_paying(ax, layers)
+        self._plot_gamma(ax, layers)
+        ax.set(xlabel="steps of training", ylabel="units of the layer")
+        ax.set_ylim(bottom=0)
+        _add_legend(ax, self.gamma_ax_)
+        return self
+
+    def _plot_paying(self, ax, layers):
+        """Dots at decisions, named by the price of a unit in the first layer."""
+        steps, records = _those_with("paying", layers)
+        self.paying_ = None
+        if records:
+            paying = [record["paying"] for record in records]
+            label = f"worth their price ({records[0]['price']:.2g} nats in layer 0)"
+            (self.paying_,) = ax.plot(steps, paying, "o", color=_RED, label=label)
+
+    def _plot_gamma(self, ax, layers):
+        self.gamma_ax_, self.gamma_lines_ = None, []
+        for layer in layers:
+            steps, records = _those_with("gamma", [layer])
+            if not records:
+                continue
+            if self.gamma_ax_ is None:
+                self.gamma_ax_ = ax.twinx()
+            style = {"color": _RED, "label": None if self.gamma_lines_ else "gamma"}
+            gamma = [record["gamma"] for record in records]
+            self.gamma_lines_ += self.gamma_ax_.plot(steps, gamma, **style)
+        if self.gamma_ax_ is not None:
+            self.gamma_ax_.set_ylabel("gamma: units for each step")
+            self.gamma_ax_.set_ylim(bottom=0)
+            if self.threshold is not None:
+                self.gamma_ax_.axhline(
+                    self.threshold, color=_RED, ls=":", label="threshold of gamma"
+                )
+
+
+class DescriptionLengthDisplay:
+    """What the layers of a stack are worth: description length by layer.
+
+    For each layer, the lower line is what it takes to describe the samples with the
+    stack up to it, minus their log-likelihood; the step to the upper line is the
+    complexity of the stack. A stack is as deep as makes the upper line lowest; a layer
+    that was tried and did not stay is hollow. Numbers are log-likelihoods per sample.
+
+    It is recommended to use :meth:`from_estimator`. All parameters are kept as
+    attributes.
+
+    Parameters
+    ----------
+    description_length : array-like of shape (n_stacks,)
+        Of the samples and the stack up to each layer, in nats.
+
+    complexity : array-like of shape (n_stacks,)
+        The part of it that is the price of the stack.
+
+    log_likelihood : array-like of shape (n_stacks,)
+        Mean log-likelihood of a sample by each stack, in nats.
+
+    n_layers : int, default=None
+        How many of the layers stayed. None for all.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes.
+
+    figure_ : matplotlib Figure
+        The figure of the axes.
+
+    total_line_ : matplotlib Line2D
+        Description length by layer.
+
+    data_line_ : matplotlib Line2D
+        Description length without the complexity, by layer.
+
+    gone_line_ : matplotlib Line2D
+        Description length of layers that did not stay.
+
+    texts_ : list of matplotlib Text
+        Log-likelihoods per sample.
+
+    See Also
+    --------
+    GrowthDisplay : How each layer got its width.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skmohn import EnergyNetTransformer
+    >>> from skmohn.inspection import DescriptionLengthDisplay
+    >>> X = load_digits().data / 16
+    >>> net = EnergyNetTransformer(
+    ...     max_layers=1, polish=5, n_temperatures=100, random_state=0
+    ... )
+    >>> display = DescriptionLengthDisplay.from_estimator(net.fit(X))
+    >>> display.n_layers
+    1
+    """
+
+    def __init__(
+        self, description_length, complexity, log_likelihood, *, n_layers=None
+    ):
+        self.description_length = description_length
+        self.complexity = complexity
+        self.log_likelihood = log_likelihood
+        self.n_layers = n_layers
+
+    @classmethod
+    def from_estimator(cls, estimator, *, ax=None, **line_kw):
+        """Draw the description lengths that a fitted estimator has found.
+
+        Parameters
+        ----------
+        estimator : EnergyNetTransformer, EnergyNetClassifier or EnergyNetRegressor
+            A fitted one that has ``description_length_``.
+
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None for a new figure.
+
+        **line_kw : dict
+            Further arguments of :meth:`~matplotlib.axes.Axes.plot` for both lines.
+
+        Returns
+        -------
+        DescriptionLengthDisplay
+            The display that has been drawn.
+
+        Raises
+        ------
+        TypeError
+            If the estimator has no layers.
+
+        ValueError
+            If it has no description lengths.
+        """
+        stack = stack_of(estimator)
+        if not hasattr(stack, "description_length_"):
+            raise ValueError(
+                "this estimator has no description lengths: they come with a fit that "
+                "grows layers to its end, not with growth=None, warm_start=True, "
+                "partial_fit or a callback that stops the fit"
+            )
+        # The history also knows a layer that did not stay.
+        tried = [record for record in stack.history_ if record["stage"] == "layer"]
+        names = "description_length", "complexity", "log_likelihood"
+        found = [np.array([record[name] for record in tried]) for name in names]
+        display = cls(*found, n_layers=len(stack.description_length_))
+        return display.plot(ax=ax, **line_kw)
+
+    def plot(self, ax=None, **line_kw):
+        """Draw description lengths and their parts by layer.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None for a new figure.
+
+        **line_kw : dict
+            Further arguments of :meth:`~matplotlib.axes.Axes.plot` for both lines.
+
+        Returns
+        -------
+        DescriptionLengthDisplay
+            The display itself.
+        """
+        total = np.asarray(self.description_length, dtype=float)
+        complexity = np.asarray(self.complexity, dtype=float)
+        means = self.log_likelihood
+        check_consistent_length(total, complexity, means)
+        ax = axes_of(self, ax)
+        layers, data = np.arange(len(total)), total - complexity
+        ax.vlines(layers, data, total, color=_RED, lw=6, alpha=0.3, label="complexity")
+        style = {"marker": "o"} | line_kw
+        (self.total_line_,) = ax.plot(
+            layers, total, **{"color": _RED, "label": "description length"} | style
+        )
+        (self.data_line_,) = ax.plot(
+            layers, data, **{"color": _BLUE, "label": "minus log-likelihood"} | style
+        )
+        n_layers = len(total) if self.n_layers is None else self.n_layers
+        (self.gone_line_,) = ax.plot(
+            layers[n_layers:], total[n_layers:], "o", mfc="white", color=_RED
+        )
+        self.texts_ = [
+            ax.annotate(
+                f"{mean:.2f}", (x, y), (8, 0), textcoords="offset points", va="center"
+            )
+            for x, y, mean in zip(layers, data, means, strict=True)
+        ]
+        ax.set(xlabel="highest layer of the stack", ylabel="nats", xticks=layers)
+        ax.set_xlim(-0.5, len(layers) - 0.5)
+        ax.legend()
+        return self
+
+
+def _one_after_another(records):
+    """Steps and records of each layer; the steps go on where those below ended."""
+    layers, before = [], 0
+    for layer in sorted({record["layer"] for record in records}):
+        own = [record for record in records if record["layer"] == layer]
+        layers.append((np.array([before + record["steps"] for record in own]), own))
+        before = layers[-1][0][-1]
+    return layers
+
+
+def _those_with(name, layers):
+    """Steps and records that have an entry."""
+    found = [
+        (step, record)
+        for steps, records in layers
+        for step, record in zip(steps, records, strict=True)
+        if name in record
+    ]
+    return [step for step, _ in found], [record for _, record in found]
+
+
+def _separate(ax, layers):
+    """Name the layers at the upper edge, with lines between them."""
+    start = 0
+    for steps, records in layers:
+        if start:
+            ax.axvline(start, color=_GRAY, lw=0.8, zorder=0)
+        ax.annotate(
+            f" layer {records[0]['layer']}",
+            (start, 1),
+            xycoords=ax.get_xaxis_transform(),
+            va="bottom",
+        )
+        start = steps[-1]
+
+
+def _add_legend(ax, gamma_ax):
+    """One legend for the axes that share a place, on top of all lines."""
+    both = [ax] if gamma_ax is None else [ax, gamma_ax]
+    entries = [
+        entry
+        for axes in both
+        for entry in zip(*axes.get_legend_handles_labels(), strict=True)
+    ]
+    # Units rise to the upper right, gamma falls to the lower one.
+    loc = "best" if gamma_ax is None else "center right"
+    both[-1].legend(*zip(*entries, strict=True), loc=loc)

@@ -1,0 +1,61 @@
+"""Fitted estimators to draw, on no screen."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from skmohn import EnergyNetTransformer
+
+
+@pytest.fixture(autouse=True)
+def no_screen():
+    """Draw without a screen; skip where matplotlib is missing."""
+    plt = pytest.importorskip("matplotlib.pyplot")
+    before = plt.get_backend()
+    plt.switch_backend("Agg")
+    yield
+    plt.close("all")
+    plt.switch_backend(before)
+
+
+@pytest.fixture(scope="session")
+def bits():
+    return (load_digits().data > 6).astype(float)
+
+
+@pytest.fixture(scope="session")
+def grown(bits):
+    """Layers that grew by nats, the last of which did not stay."""
+    return EnergyNetTransformer(n_temperatures=500, random_state=0).fit(bits)
+
+
+@pytest.fixture(scope="session")
+def by_gamma(bits):
+    """Layers that grew by gamma, the last of which did not stay."""
+    net = EnergyNetTransformer(
+        "paper", max_layers=2, threshold=0.6, learning_rate=0.05, polish=80,
+        n_temperatures=100, random_state=0,
+    )  # fmt: skip
+    return net.fit(bits[:300])
+
+
+@pytest.fixture(scope="session")
+def given(bits):
+    """Two layers of given width."""
+    return EnergyNetTransformer(None, [7, 5], polish=5, random_state=0).fit(bits)
+
+
+@pytest.fixture(scope="session")
+def mixed():
+    """A layer on a thermometer, a constant column, a bit and a grade: six columns."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack(
+        [
+            rng.normal(size=(80, 2)),
+            np.full(80, 3.0),
+            rng.integers(0, 2, 80),
+            rng.random(80),
+            rng.integers(0, 4, 80),
+        ]
+    )
+    return EnergyNetTransformer(None, 4, polish=5, random_state=0).fit(X)
