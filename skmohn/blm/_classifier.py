@@ -164,8 +164,8 @@ class BLMClassifier(ClassifierMixin, ClassPredictionMixin, BaseBLM):
     weight_bits_ : ndarray of shape (n_weights, n_bits), uint8
         Their Gray codes, the highest bit first.
 
-    w_max_ : ndarray of shape (n_layers_ - 1,)
-        Largest weight of each layer.
+    w_max_ : ndarray of shape (n_layers,)
+        Largest weight of each layer of weights.
 
     nbytes_, n_movable_bits_ : int
         Bytes that the weights take at `n_bits` each; bits that may move at the end.
