@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
+import skops.io
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.stats import chisquare
@@ -452,6 +453,11 @@ def test_fitted_state_can_be_pickled(grown, bits):
     assert_array_equal(copy.transform(bits), grown.transform(bits))
     assert copy.score(bits) == grown.score(bits)
     assert copy.history_ == grown.history_
+    packed = skops.io.dumps(grown)
+    trusted = skops.io.get_untrusted_types(data=packed)
+    assert all(name.startswith("skmohn.") for name in trusted)
+    copy = skops.io.loads(packed, trusted=trusted)
+    assert_array_equal(copy.transform(bits), grown.transform(bits))
 
 
 def test_nothing_before_the_fit(bits):
