@@ -28,6 +28,7 @@ PUBLISHED = {
     "start_bits": 2,
     "w_max": 6.0,
     "init": "bounded",
+    "perturbation": 0,
     "max_flips": 40_000_000,
     # Starts that get stuck are left early.
     "tol": 1e-3,

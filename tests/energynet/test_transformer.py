@@ -6,11 +6,12 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
+import skops.io
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.stats import chisquare
 from sklearn.base import clone
-from sklearn.callback import ScoringMonitor
+from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -340,6 +341,8 @@ def test_partition_function_is_estimated_when_asked_for(bits):
     net = few(n_components=30, polish="auto", n_temperatures=1000).fit(bits)
     (found,) = net.log_partition_
     assert net.log_partition_[0] is found
+    # The seed is that of the fit, whenever it is asked for.
+    assert clone(net).fit(bits).log_partition_ == [found]
     again = annealed_importance_sampling(net.layers_[0], bits, random_state=1)
     assert found.value == pytest.approx(again.value, abs=0.2)
     assert found.effective_sample_size > 50
@@ -450,6 +453,11 @@ def test_fitted_state_can_be_pickled(grown, bits):
     assert_array_equal(copy.transform(bits), grown.transform(bits))
     assert copy.score(bits) == grown.score(bits)
     assert copy.history_ == grown.history_
+    packed = skops.io.dumps(grown)
+    trusted = skops.io.get_untrusted_types(data=packed)
+    assert all(name.startswith("skmohn.") for name in trusted)
+    copy = skops.io.loads(packed, trusted=trusted)
+    assert_array_equal(copy.transform(bits), grown.transform(bits))
 
 
 def test_nothing_before_the_fit(bits):
@@ -501,11 +509,22 @@ def test_callback_can_stop_a_fit(bits, growth):
 
 
 def test_scores_are_monitored(bits):
-    monitor = ScoringMonitor(scoring=lambda net, X, y: net.score(X))
-    net = few(polish=3).set_callbacks(monitor).fit(bits)
-    scores = monitor.get_logs()
-    assert scores is not None
-    assert np.isfinite(net.score(bits))
+    monitor = ScoringMonitor(scoring={"nats": lambda net, X, y: net.score(X)})
+    # scikit-learn scores when there are targets alone.
+    net = few(polish=3).set_callbacks(monitor).fit(bits, np.zeros(len(bits)))
+    log = monitor.get_logs()
+    scores = [row["nats"] for row in log.data if row["task_name"] == "iteration"]
+    assert len(scores) == len(net.history_) + 1
+    assert scores[-1] == pytest.approx(net.score(bits))
+
+
+def test_progress_bar_of_unknown_length(bits, capsys):
+    pytest.importorskip("rich")
+    pipeline = make_pipeline("passthrough", by_the_paper(max_units=3))
+    pipeline.set_callbacks(ProgressBar(max_propagation_depth=None))
+    with pytest.warns(ConvergenceWarning, match="max_units"):
+        pipeline.fit(bits)
+    assert "EnergyNetTransformer" in capsys.readouterr().out
 
 
 # --------------------------------------------------------------------------- claims
