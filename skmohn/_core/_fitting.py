@@ -3,6 +3,9 @@
 import functools
 import time
 
+# scikit-learn needs it, so that it is there.
+from threadpoolctl import threadpool_limits
+
 
 class History(list):
     """Records of a fit, one dictionary per iteration."""
@@ -32,6 +35,21 @@ def all_or_nothing(fit):
             raise
 
     return guarded
+
+
+def one_blas_thread(function):
+    """Let matrix products inside a function use one thread.
+
+    Threads that wait for one another cost more than they bring where there are many
+    small products: several times as much on a machine that has other work to do.
+    """
+
+    @functools.wraps(function)
+    def limited(*args, **kwargs):
+        with threadpool_limits(1, user_api="blas"):
+            return function(*args, **kwargs)
+
+    return limited
 
 
 class FitLoop:

@@ -5,6 +5,7 @@ from numbers import Integral
 
 import numpy as np
 
+from skmohn._core._fitting import one_blas_thread
 from skmohn.energynet._growth import (
     NatsControl,
     given_width,
@@ -109,6 +110,7 @@ class Builder:
         """
         return self._train(X, [lambda inputs, rbm=rbm: rbm for rbm in rbms])
 
+    @one_blas_thread
     def train_epoch(self, X, rbms, seed):
         """Train each layer for an epoch.
 
@@ -255,6 +257,7 @@ def _unless_auto(value, default):
     return default if isinstance(value, str) else value
 
 
+@one_blas_thread
 def run_through(building, loop):
     """Run a building to its end, or until a callback asks to stop.
 

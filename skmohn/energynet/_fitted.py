@@ -14,6 +14,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from skmohn._core._fitting import one_blas_thread
 from skmohn._core._validation import densify
 from skmohn.energynet._building import widths_of
 from skmohn.energynet._coding import UnitCoding
@@ -110,6 +111,7 @@ class FittedStackMixin(TransformerMixin):
         blocks.append(names)
         return np.concatenate([blocks[k] for k in self._shown()]).astype(object)
 
+    @one_blas_thread
     def sample(self, n_samples=1, n_steps=1000, random_state=None):
         """Draw samples from the model.
 
@@ -258,6 +260,7 @@ class FittedStackMixin(TransformerMixin):
             self.complexity_ = [found.complexity for found in built.descriptions]
             self.description_length_ = [found.total for found in built.descriptions]
 
+    @one_blas_thread
     def _log_partition_of(self, k):
         if self._log_partitions[k] is None:
             mean = self._input_means[k]

@@ -2,12 +2,14 @@
 
 import numpy as np
 
+from skmohn._core._fitting import one_blas_thread
 from skmohn.energynet._likelihood import dbn_log_likelihood
 
 # Draws of the bits of a sample that is given as probabilities.
 _N_BIT_DRAWS = 10
 
 
+@one_blas_thread
 def log_likelihoods(rbms, units, log_z, n_draws, seed):
     """Estimate the log-likelihood of samples under a stack.
 

@@ -10,9 +10,10 @@ from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from threadpoolctl import threadpool_info
 
 from skmohn import MOHNRegressor
-from skmohn._core._fitting import History, all_or_nothing
+from skmohn._core._fitting import History, all_or_nothing, one_blas_thread
 from skmohn._core._validation import require_memory
 from skmohn.datasets import make_sparse_walsh
 
@@ -270,3 +271,14 @@ def test_progress_bar_in_pipeline_and_grid_search(capsys):
     search = GridSearchCV(MOHNRegressor(), {"max_order": [1, 2]}, cv=2)
     search.set_callbacks(ProgressBar()).fit(X, Y)
     assert "GridSearchCV" in capsys.readouterr().out
+
+
+def test_one_blas_thread_inside_and_as_before_outside():
+    def threads():
+        blas = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+        return [pool["num_threads"] for pool in blas]
+
+    before = threads()
+    assert before
+    assert set(one_blas_thread(threads)()) == {1}
+    assert threads() == before
