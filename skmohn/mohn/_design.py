@@ -235,7 +235,8 @@ class PackedDesign(_Design):
         Seven steps up to 2.8 standard deviations keep the correlation with the exact
         score at .994 for Gaussian residuals; the best sets are scored exactly later.
         """
-        scale = np.sqrt(np.mean(residual**2))
+        # A fold may be explained to the last bit.
+        scale = np.sqrt(np.mean(residual**2)) or 1.0
         steps = np.minimum(np.rint(np.abs(residual) * (7 / 2.8) / scale), 7)
         steps = steps.astype(np.uint8)
         planes = np.stack([residual < 0, steps & 1, steps & 2, steps & 4]) != 0

@@ -197,6 +197,13 @@ def test_screening_finds_a_planted_product(kind, order):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_nothing_left_to_explain_is_screened_without_a_warning(kind):
+    design, *_ = problem(kind, 130, n_features=9)
+    found = design.screen(np.zeros(130), 2, 3)
+    assert len(found) <= 3
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_children_of_parents(kind):
     design, inputs, weights = problem(kind, 130, n_features=9)
     parents = [(0,), (2, 3), (2, 4), (1, 2, 3), (5, 6, 7, 8)]
