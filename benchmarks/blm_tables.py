@@ -38,7 +38,7 @@ from skmohn import BLMClassifier, BLMRegressor
 ALPHAS = (0.3, 1.0, 3.0, 10.0, 30.0)
 # Hidden units, seconds, our parameters, units of the ELM, RMSE and accuracy aimed at.
 TABLES = {
-    "abalone": (20, 5.0, {"n_restarts": 16, "ensemble": 16}, 1000, None, None),
+    "abalone": (20, 5.0, {"n_restarts": 8, "ensemble": 8}, 1000, None, None),
     "yeast": (
         20,
         10.0,

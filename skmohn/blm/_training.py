@@ -122,11 +122,13 @@ class Plan:
         if max_moves is None:
             max_moves = MOVES_PER_EPOCH * len(run.search.codes)
         end = min(int(state.tried) + max_moves, self.max_flips)
-        at_minimum = self._descend(run, end)
+        net = self.problem.connect(run.search.codes * self.step)
+        kernels.refresh(net, self.problem.own_loss)
+        at_minimum = self._descend(run, net, end)
         while at_minimum and self.perturbation and state.tried < end:
             self._keep_best(run)
-            self._perturb(run)
-            at_minimum = self._descend(run, end)
+            self._perturb(run, net)
+            at_minimum = self._descend(run, net, end)
         self._record(run)
         if at_minimum and not self.perturbation:
             run.reason = "local minimum: no move improves"
@@ -136,18 +138,16 @@ class Plan:
             run.reason = "no improvement: the loss no longer falls by more than tol"
         return run
 
-    def _descend(self, run, end):
+    def _descend(self, run, net, end):
         """Search until ``end`` moves have been tried; return whether none improves."""
-        problem, search = self.problem, run.search
-        net = problem.connect(search.codes * self.step)
-        kernels.refresh(net, problem.own_loss)
+        search, own_loss = run.search, self.problem.own_loss
         n_moves = end - int(search.state[0].tried)
-        more = kernels.run(search, net, problem.own_loss, self.step, n_moves)
+        more = kernels.run(search, net, own_loss, self.step, n_moves)
         # Free of the rounding errors that single moves leave behind.
-        run.loss = search.state[0].loss = kernels.refresh(net, problem.own_loss)
+        run.loss = search.state[0].loss = kernels.refresh(net, own_loss)
         return not more
 
-    def _perturb(self, run):
+    def _perturb(self, run, net):
         """Change some weights of the best local minimum and go on from there."""
         search = run.search
         if run.home is None or run.loss < run.home[1]:
@@ -158,7 +158,8 @@ class Plan:
         n_drawn = min(max(round(self.perturbation * len(codes)), 1), len(places))
         drawn = run.rng.choice(places, n_drawn, replace=False)
         codes[drawn] = self._initial_codes(run.rng)[drawn]
-        run.loss = self.problem.evaluate(codes * self.step)
+        net.weights[:] = codes * self.step
+        run.loss = kernels.refresh(net, self.problem.own_loss)
         go_on(search, codes, run.loss, self.first_step)
 
     def _keep_best(self, run):
