@@ -162,7 +162,7 @@ class Builder:
             inputs = rbms[-1].hidden_probabilities(inputs)
         return Built(rbms, GIVEN_DEPTH, reasons, [None] * len(rbms))
 
-    def _growing_layer(self, inputs, depth, below, seed):
+    def _growing_layer(self, inputs, seed):
         """The generator of a layer, as :func:`grow_stack` wants it."""
         parameters, plan = self.parameters, self._plan(inputs)
         if parameters.growth == "paper":

@@ -1,12 +1,13 @@
 """What a fitted stack of layers does: features, reconstructions, samples, scores."""
 
 from copy import deepcopy
+from numbers import Integral
 
 import numpy as np
 from scipy.special import expit
 from sklearn.base import TransformerMixin
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import (
     _check_feature_names_in,
     check_array,
@@ -18,7 +19,7 @@ from skmohn._core._fitting import one_blas_thread
 from skmohn._core._validation import densify
 from skmohn.energynet._building import widths_of
 from skmohn.energynet._coding import UnitCoding
-from skmohn.energynet._partition import log_partition, require_count
+from skmohn.energynet._partition import log_partition
 from skmohn.energynet._rbm import RBM
 from skmohn.energynet._scoring import log_likelihoods
 
@@ -133,8 +134,8 @@ class FittedStackMixin(TransformerMixin):
             thermometers.
         """
         check_is_fitted(self)
-        require_count(n_samples, "n_samples", 1)
-        require_count(n_steps, "n_steps", 1)
+        check_scalar(n_samples, "n_samples", Integral, min_val=1)
+        check_scalar(n_steps, "n_steps", Integral, min_val=1)
         random_state = check_random_state(random_state)
         *lower, top = self.layers_
         states = top.sample(n_samples, n_steps, random_state=random_state)

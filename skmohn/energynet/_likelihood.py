@@ -1,15 +1,16 @@
 """Log-likelihoods and description lengths of stacks of machines."""
 
-import numbers
 from dataclasses import dataclass
 from itertools import pairwise
+from numbers import Integral, Real
 
 import numpy as np
 from scipy.special import entr, logsumexp
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._partition import LogPartition, require_count, require_rbm
+from skmohn.energynet._partition import LogPartition
 from skmohn.energynet._rbm import RBM, ROWS_AT_ONCE, check_states, random_stream
 from skmohn.energynet._training import data_logits
 
@@ -38,6 +39,13 @@ def independent_bits(X):
     return RBM(np.zeros((0, X.shape[1])), np.zeros(0), data_logits(X))
 
 
+@validate_params(
+    {
+        "n_draws": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    },
+    prefer_skip_nested_validation=True,
+)
 def dbn_log_likelihood(layers, X, log_partition, *, n_draws=300, random_state=None):
     """Estimate the log-likelihood of each sample under a deep belief network [1]_.
 
@@ -87,7 +95,6 @@ def dbn_log_likelihood(layers, X, log_partition, *, n_draws=300, random_state=No
     array([-1.8935])
     """
     layers = check_layers(layers)
-    require_count(n_draws, "n_draws", 1)
     stream = random_stream(check_random_state(random_state).randint(2**31 - 1))
     X = check_states(X, layers[0].n_visible, "X")
     if isinstance(log_partition, LogPartition):
@@ -116,6 +123,9 @@ def _gain_of_upper(layers, X, n_draws, stream):
 # ------------------------------------------------------------------- complexities
 
 
+@validate_params(
+    {"p": [Interval(Real, 1, None, closed="both")]}, prefer_skip_nested_validation=True
+)
 def rademacher_complexity(layers, X, *, p=2.0):
     """Bound of the Rademacher complexity of the layers as a feed-forward network.
 
@@ -149,8 +159,6 @@ def rademacher_complexity(layers, X, *, p=2.0):
     8.3255
     """
     layers = check_layers(layers)
-    if not (isinstance(p, numbers.Real) and p >= 1):
-        raise ValueError(f"p must be a number of at least 1, got {p}")
     X = check_states(X, layers[0].n_visible, "X")
     share = 0.0 if p == 1 else 1.0 - 1.0 / p
     bound = 2.0 ** (len(layers) - 1) * np.abs(X).max()
@@ -222,11 +230,7 @@ def complexity_of(layers, X, complexity, *, kappa, p):
     """Compute the complexity that is named, in nats."""
     if complexity == "parameters":
         return parameter_complexity(layers, X, kappa=kappa)
-    if complexity == "rademacher":
-        return rademacher_complexity(layers, X, p=p)
-    raise ValueError(
-        f"complexity must be 'parameters' or 'rademacher', got {complexity!r}"
-    )
+    return rademacher_complexity(layers, X, p=p)
 
 
 # ------------------------------------------------------------- description length
@@ -260,6 +264,11 @@ class DescriptionLength:
         return self.complexity - self.log_likelihood
 
 
+@validate_params(
+    {"complexity": [StrOptions({"parameters", "rademacher"})]},
+    # The parts check what is theirs.
+    prefer_skip_nested_validation=False,
+)
 def description_length(
     layers, X, log_partition, *, complexity="parameters", kappa=1.0, p=2.0,
     n_draws=300, random_state=None,
@@ -329,7 +338,8 @@ def check_layers(layers):
     if not layers:
         raise ValueError("layers is empty: pass [independent_bits(X)] for no layer")
     for layer in layers:
-        require_rbm(layer)
+        if not isinstance(layer, RBM):
+            raise TypeError(f"layers must be RBMs, got a {type(layer).__name__}")
     for k, (lower, upper) in enumerate(pairwise(layers)):
         if lower.n_hidden != upper.n_visible:
             raise ValueError(

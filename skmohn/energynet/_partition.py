@@ -1,12 +1,13 @@
 """Partition functions of restricted Boltzmann machines: exact or estimated."""
 
-import numbers
 from dataclasses import dataclass
 from itertools import pairwise
+from numbers import Integral
 
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, validate_params
 
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._rbm import RBM, ROWS_AT_ONCE, check_states, random_stream
@@ -46,6 +47,7 @@ class LogPartition:
     effective_sample_size: float = np.inf
 
 
+@validate_params({"rbm": [RBM]}, prefer_skip_nested_validation=True)
 def exact_log_partition(rbm):
     """Sum over all states of the smaller side of a machine.
 
@@ -70,7 +72,6 @@ def exact_log_partition(rbm):
     >>> exact_log_partition(RBM([[0.0, 0.0]], [0.0], [0.0, 0.0])).value
     2.0794
     """
-    require_rbm(rbm)
     weights = rbm.weights.astype(np.float64)
     inner, outer = rbm.hidden_bias, rbm.visible_bias
     if rbm.n_hidden < rbm.n_visible:
@@ -90,6 +91,16 @@ def exact_log_partition(rbm):
     return LogPartition(float(logsumexp(sums)))
 
 
+@validate_params(
+    {
+        "rbm": [RBM],
+        "X": ["array-like"],
+        "n_temperatures": [Interval(Integral, 1, None, closed="left")],
+        "n_chains": [Interval(Integral, 2, None, closed="left")],
+        "random_state": ["random_state"],
+    },
+    prefer_skip_nested_validation=True,
+)
 def annealed_importance_sampling(
     rbm, X, *, n_temperatures=10000, n_chains=100, random_state=None
 ):
@@ -140,9 +151,6 @@ def annealed_importance_sampling(
     >>> f"{ais.value:.1f}"
     '2.2'
     """
-    require_rbm(rbm)
-    require_count(n_temperatures, "n_temperatures", 1)
-    require_count(n_chains, "n_chains", 2)
     X = check_states(X, rbm.n_visible, "X")
     stream = random_stream(check_random_state(random_state).randint(2**31 - 1))
     base_visible = data_logits(X)
@@ -179,6 +187,7 @@ def annealed_importance_sampling(
     )
 
 
+@validate_params({"rbm": [RBM]}, prefer_skip_nested_validation=False)
 def log_partition(rbm, X, *, n_temperatures=10000, n_chains=100, random_state=None):
     """Compute the log partition function exactly if that is fast, else estimate it.
 
@@ -215,7 +224,6 @@ def log_partition(rbm, X, *, n_temperatures=10000, n_chains=100, random_state=No
     >>> log_partition(RBM([[0.0, 0.0]], [0.0], [0.0, 0.0]), [[0, 1]]).value
     2.0794
     """
-    require_rbm(rbm)
     small, large = sorted((rbm.n_hidden, rbm.n_visible))
     if small <= MOST_ENUMERATED and 2.0**small * large <= _CHEAP:
         check_states(X, rbm.n_visible, "X")
@@ -227,13 +235,3 @@ def log_partition(rbm, X, *, n_temperatures=10000, n_chains=100, random_state=No
         n_chains=n_chains,
         random_state=random_state,
     )
-
-
-def require_rbm(rbm):
-    if not isinstance(rbm, RBM):
-        raise TypeError(f"expected an RBM, got {type(rbm).__name__}")
-
-
-def require_count(value, name, least):
-    if not (isinstance(value, numbers.Integral) and value >= least):
-        raise ValueError(f"{name} must be an integer of at least {least}, got {value}")

@@ -26,8 +26,8 @@ class StackControl:
     Parameters
     ----------
     max_layers : int, default=10
-    complexity : {"parameters", "rademacher"} or None, default="parameters"
-        What layers cost; None to take `max_layers` layers whatever they cost.
+    complexity : {"parameters", "rademacher"}, default="parameters"
+        What layers cost.
     kappa : float, default=1.0
         Factor of the price of parameters.
     p : float, default=2.0
@@ -41,7 +41,7 @@ class StackControl:
     """
 
     max_layers: int = 10
-    complexity: str | None = "parameters"
+    complexity: str = "parameters"
     kappa: float = 1.0
     p: float = 2.0
     n_temperatures: int = 10_000
@@ -103,10 +103,9 @@ def grow_stack(X, grow_layer, control, seed):
         In [0, 1]. Numbers that are not bits are taken for probabilities.
 
     grow_layer : callable
-        ``grow_layer(inputs, depth, below, seed)`` returns the generator of a layer, as
-        those of :mod:`skmohn.energynet._growth`. The inputs of the first, depth 0, are
-        X, those of the others the hidden probabilities of the layer below, which is
-        given as an RBM (None for the first).
+        ``grow_layer(inputs, seed)`` returns the generator of a layer, as those of
+        :mod:`skmohn.energynet._growth`. The inputs of the first are X, those of the
+        others the hidden probabilities of the layer below.
 
     control : StackControl
 
@@ -132,8 +131,7 @@ def grow_stack(X, grow_layer, control, seed):
     best, layers, reason, inputs = without, [], ALL_LAYERS, X
     for depth in range(control.max_layers):
         below = [layer.rbm for layer in layers]
-        growing = grow_layer(inputs, depth, below[-1] if below else None, seed + depth)
-        grown = yield from watched(growing, depth, below)
+        grown = yield from watched(grow_layer(inputs, seed + depth), depth, below)
         rbm = grown.run.rbm
         z = log_partition(
             rbm, inputs, n_temperatures=control.n_temperatures,
@@ -141,7 +139,7 @@ def grow_stack(X, grow_layer, control, seed):
         )  # fmt: skip
         description = judge.describe([*below, rbm], z)
         yield judge.record(depth, rbm, description), [*below, rbm]
-        better = control.complexity is None or description.total < best.total
+        better = description.total < best.total
         if better or not layers:
             layers.append(StackedLayer(grown, z, description))
         if not better:
@@ -178,8 +176,6 @@ class _Judge:
             rbms, self.bits, z, n_draws=control.n_draws, random_state=self.seed
         )
         total = float(log_likelihood.mean() * len(self.X))
-        if control.complexity is None:
-            return DescriptionLength(total, 0.0)
         cost = complexity_of(
             rbms, self.X, control.complexity, kappa=control.kappa, p=control.p
         )

@@ -72,15 +72,13 @@ class Plan:
     Parameters
     ----------
     learning_rate : float, default=0.2
-        The first one.
+        The first one; it falls linearly to zero over the steps of a run.
     batch_size : int, default=100
         Samples of a step.
     n_chains : int, default=None
         None for as many as samples of a step.
     l2 : float, default=1e-4
         Price of half the squared weights, in nats per sample.
-    schedule : {"linear", "constant"}, default="linear"
-        Whether the learning rate falls to zero over the steps of a run.
     resample : bool, default=False
         Whether inputs are probabilities from which bits are drawn at every step, rather
         than taken as they are.
@@ -90,7 +88,6 @@ class Plan:
     batch_size: int = 100
     n_chains: int | None = None
     l2: float = 1e-4
-    schedule: str = "linear"
     resample: bool = False
 
     def steps_of_epochs(self, n_epochs, n_samples):
@@ -103,9 +100,9 @@ class Plan:
 
     def clock_of_steps(self, n_steps):
         """Sum of the learning rates of a run of so many steps."""
-        return n_steps * self.learning_rate / (2 if self.schedule == "linear" else 1)
+        return n_steps * self.learning_rate / 2
 
-    def begin(self, X, rbm, n_steps, seed, sample_weight=None):
+    def begin(self, X, rbm, n_steps, seed):
         """Start a run on a machine, whose arrays are copied.
 
         Parameters
@@ -118,24 +115,19 @@ class Plan:
 
         seed : int
 
-        sample_weight : ndarray of shape (n_samples,), default=None
-
         Returns
         -------
         run : Run
         """
         order = np.random.default_rng(seed)
         stream = random_stream(seed)
-        share = None
-        if sample_weight is not None:
-            share = sample_weight / np.sum(sample_weight)
-        rows = order.choice(len(X), self.n_chains or self.batch_size, p=share)
+        rows = order.choice(len(X), self.n_chains or self.batch_size)
         probabilities = rbm.hidden_probabilities(X[rows])
         chains = np.empty_like(probabilities)
         kernels.bernoulli(probabilities, stream, chains)
         return Run(
             rbm=copy_of(rbm),
-            visible_mean=np.average(X, axis=0, weights=sample_weight).astype("f4"),
+            visible_mean=np.average(X, axis=0).astype("f4"),
             hidden_mean=probabilities.mean(axis=0),
             chains=chains,
             order=order,
@@ -143,7 +135,7 @@ class Plan:
             n_steps=n_steps,
         )
 
-    def advance(self, run, X, sample_weight=None):
+    def advance(self, run, X):
         """Go on for an epoch, or as far as there are steps left.
 
         Parameters
@@ -154,17 +146,12 @@ class Plan:
         X : ndarray of shape (n_samples, n_visible), float32
             The samples the run began with, or others of the same kind.
 
-        sample_weight : ndarray of shape (n_samples,), float32, default=None
-            The larger, the more a sample counts in the gradient.
-
         Raises
         ------
         FloatingPointError
             When the weights have grown beyond all bounds.
         """
         buffers = _Buffers(run, min(self.batch_size, len(X)))
-        if sample_weight is not None:
-            sample_weight = (sample_weight / sample_weight.mean()).astype(np.float32)
         indices = run.order.permutation(len(X))
         # What diverges is told at the end, not by a warning on the way.
         with np.errstate(over="ignore", invalid="ignore"):
@@ -172,24 +159,19 @@ class Plan:
                 if run.is_over:
                     break
                 batch = indices[start : start + self.batch_size]
-                self._step(run, X, batch, sample_weight, buffers)
+                self._step(run, X, batch, buffers)
         check_weights(run.rbm.weights, run.step, self.learning_rate)
 
-    def _step(self, run, X, batch, sample_weight, buffers):
+    def _step(self, run, X, batch, buffers):
         """Follow the gradient of one batch."""
         rbm, n_chains = run.rbm, len(run.chains)
-        rate = self.learning_rate
-        if self.schedule == "linear":
-            rate *= 1.0 - run.step / run.n_steps
+        rate = self.learning_rate * (1.0 - run.step / run.n_steps)
         visible, residual, share = buffers.rows(len(batch), n_chains)
         data = visible[1 + n_chains :]
         if self.resample:
             kernels.bernoulli(X[batch], run.stream, data)
         else:
             np.take(X, batch, axis=0, out=data, mode="clip")
-        if sample_weight is not None:
-            share[1 + n_chains :] *= sample_weight[batch]
-            share[0] = share[1:].sum()
         fantasy = visible[1 : 1 + n_chains]
         np.dot(run.chains, rbm.weights, out=buffers.fantasy_logits)
         kernels.sample(buffers.fantasy_logits, rbm.visible_bias, run.stream, fantasy)
@@ -258,7 +240,7 @@ def copy_of(rbm):
     return RBM(rbm.weights.copy(), rbm.hidden_bias.copy(), rbm.visible_bias.copy())
 
 
-def new_machine(X, n_hidden, seed, scale=0.1, sample_weight=None):
+def new_machine(X, n_hidden, seed, scale=0.1):
     """Draw small weights; set the biases so that the units are centred on the data.
 
     Parameters
@@ -272,8 +254,6 @@ def new_machine(X, n_hidden, seed, scale=0.1, sample_weight=None):
     scale : float, default=0.1
         Standard deviation of the weights.
 
-    sample_weight : ndarray of shape (n_samples,), default=None
-
     Returns
     -------
     rbm : RBM
@@ -281,14 +261,12 @@ def new_machine(X, n_hidden, seed, scale=0.1, sample_weight=None):
         biases are the log-odds of the data.
     """
     weights = np.random.default_rng(seed).normal(0.0, scale, (n_hidden, X.shape[1]))
-    mean = np.average(X, axis=0, weights=sample_weight)
-    return RBM(weights, -weights @ mean, data_logits(X, sample_weight))
+    return RBM(weights, -weights @ np.average(X, axis=0), data_logits(X))
 
 
-def data_logits(X, sample_weight=None):
+def data_logits(X):
     """Log-odds of the columns, as if each value had been seen half a time more."""
-    total = len(X) if sample_weight is None else np.sum(sample_weight)
-    mean = np.average(X, axis=0, weights=sample_weight)
+    mean, total = np.average(X, axis=0), len(X)
     return logit((mean * total + 0.5) / (total + 1.0)).astype(np.float32)
 
 

@@ -225,9 +225,9 @@ def test_other_shapes_than_before():
 @pytest.mark.parametrize("n", [0, -1, 2.5, "many"])
 def test_impossible_numbers_of_samples(n):
     net = EnergyNetTransformer(**QUICK).fit(BITS)
-    with pytest.raises(ValueError, match="n_samples must be an integer"):
+    with pytest.raises((TypeError, ValueError), match="n_samples"):
         net.sample(n)
-    with pytest.raises(ValueError, match="n_steps must be an integer"):
+    with pytest.raises((TypeError, ValueError), match="n_steps"):
         net.sample(2, n_steps=n)
 
 

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 
 from skmohn.energynet import RBM, description_length, exact_log_partition
+from skmohn.energynet._building import are_bits
 from skmohn.energynet._growth import (
     GAMMA_REASON,
     GIVEN_REASON,
@@ -206,8 +207,8 @@ def test_given_width_trains_for_the_epochs_asked(digits):
 # --------------------------------------------------------------------------- stacks
 
 
-def by_nats(inputs, depth, below, seed):
-    plan = replace(FAST, resample=depth > 0)
+def by_nats(inputs, seed):
+    plan = replace(FAST, resample=not are_bits(inputs))
     return width_by_nats(inputs, plan, replace(WIDTH_ONLY, polish=20.0), seed)
 
 
@@ -238,35 +239,43 @@ def test_a_first_layer_that_is_not_worth_it_stays_and_is_told_of():
     assert stack.layers[0].description.total >= stack.without.total
 
 
-def test_layers_whatever_they_cost_see_those_below():
+def test_layers_see_the_probabilities_of_those_below():
     X = clusters(4)[:300]
     seen = []
 
-    def layer(inputs, depth, below, seed):
-        seen.append((inputs.shape[1], depth, below))
-        plan = replace(FAST, resample=depth > 0)
-        return given_width(inputs, plan, new_machine(inputs, 6 - depth, 0), 2, seed)
+    def layer(inputs, seed):
+        seen.append((inputs, seed))
+        plan, width = replace(FAST, resample=not are_bits(inputs)), 7 - len(seen)
+        return given_width(inputs, plan, new_machine(inputs, width, 0), 2, seed)
 
-    control = StackControl(max_layers=3, complexity=None, n_temperatures=100)
-    records, stack = run_through(grow_stack(X, layer, control, 0))
-    assert [layer.rbm.weights.shape for layer in stack.layers] == [
-        (6, 64),
-        (5, 6),
-        (4, 5),
-    ]
+    # Layers of no price and ever better likelihood: all that are asked for stay.
+    control = StackControl(max_layers=3, kappa=0.0, n_temperatures=100)
+    gains = iter([-30.0, -20.0, -10.0, 0.0])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "skmohn.energynet._stack.dbn_log_likelihood",
+            lambda rbms, bits, *args, **kwargs: np.full(len(bits), next(gains)),
+        )
+        records, stack = run_through(grow_stack(X, layer, control, 5))
+    shapes = [layer.rbm.weights.shape for layer in stack.layers]
+    assert shapes == [(6, 64), (5, 6), (4, 5)]
     assert stack.reason == ALL_LAYERS
-    assert [entry[:2] for entry in seen] == [(64, 0), (6, 1), (5, 2)]
-    assert seen[0][2] is None
-    assert seen[2][2] is stack.layers[1].rbm
+    assert [seed for _, seed in seen] == [5, 6, 7]
+    assert seen[0][0] is X
+    inputs = X
+    for (given, _), below in zip(seen[1:], stack.layers, strict=False):
+        inputs = below.rbm.hidden_probabilities(inputs)
+        assert_array_equal(given, inputs)
     assert [r["layer"] for r in records] == sorted(r["layer"] for r in records)
 
 
 def test_stack_by_the_rademacher_bound():
     X = clusters(4, n_columns=12)[:300]
 
-    def layer(inputs, depth, below, seed):
-        plan = Plan(resample=depth > 0)
-        ordered = OrderedPlan(learning_rate=0.1, max_units=6, resample=depth > 0)
+    def layer(inputs, seed):
+        resample = not are_bits(inputs)
+        plan = Plan(resample=resample)
+        ordered = OrderedPlan(learning_rate=0.1, max_units=6, resample=resample)
         return width_by_gamma(inputs, ordered, plan, 30, seed)
 
     control = StackControl(max_layers=2, complexity="rademacher")

@@ -40,14 +40,14 @@ def assert_same_state(run, other):
 # ---------------------------------------------------------------------- one step
 
 
-def one_step(plan, X, weight=None, batch=None, **machine):
+def one_step(plan, X, batch=None, **machine):
     """Run before and after a step, and the visible units of its chains."""
-    run = plan.begin(X, new_machine(X, 6, seed=1, **machine), 10, 0, weight)
+    run = plan.begin(X, new_machine(X, 6, seed=1, **machine), 10, 0)
     run.step = 3
     before = pickle.loads(pickle.dumps(run))
     batch = np.arange(len(X)) if batch is None else batch
     buffers = _Buffers(run, len(batch))
-    plan._step(run, X, batch, weight, buffers)
+    plan._step(run, X, batch, buffers)
     return before, run, buffers.visible[1 : 1 + len(run.chains)].copy()
 
 
@@ -70,23 +70,17 @@ def score(rbm, samples, share):
     return gradients
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_step_follows_the_centred_gradient(weighted):
+def test_step_follows_the_centred_gradient():
     X = bits(0, (60, 9), np.linspace(0.1, 0.9, 9))
-    weight, batch = None, np.arange(10, 50)
-    if weighted:
-        weight = np.random.default_rng(1).random(60).astype(np.float32)
+    batch = np.arange(10, 50)
     plan = Plan(learning_rate=0.5, n_chains=30, l2=0.01)
-    before, after, chains = one_step(plan, X, weight, batch, scale=1.0)
-    of_data = np.ones(40) if weight is None else weight[batch].astype(np.float64)
-    share = np.append(of_data / 40, np.full(30, -1 / 30))
+    before, after, chains = one_step(plan, X, batch, scale=1.0)
+    share = np.append(np.full(40, 1 / 40), np.full(30, -1 / 30))
     by_W, by_b, by_c = score(before.rbm, np.vstack([X[batch], chains]), share)
     # Melchior et al. (2016): the gradient in the coordinates of centred units.
     mu = before.visible_mean.astype(np.float64)
     lam = before.hidden_mean.astype(np.float64)
-    total = share.sum()
-    G = by_W - np.outer(by_b, mu) - np.outer(lam, by_c) + total * np.outer(lam, mu)
-    by_b, by_c = by_b - total * lam, by_c - total * mu
+    G = by_W - np.outer(by_b, mu) - np.outer(lam, by_c)
     rate = 0.5 * 0.7
     W = before.rbm.weights
     change = after.rbm.weights.astype(np.float64) - (1 - rate * 0.01) * W
@@ -124,7 +118,7 @@ def test_resampling_draws_bits_with_given_probabilities():
     plan = Plan(resample=True)
     run = plan.begin(X, new_machine(X, 2, seed=0), 5, 0)
     buffers = _Buffers(run, len(X))
-    plan._step(run, X, np.arange(len(X)), None, buffers)
+    plan._step(run, X, np.arange(len(X)), buffers)
     drawn = buffers.visible[-len(X) :]
     assert set(np.unique(drawn)) == {0.0, 1.0}
     assert_allclose(drawn.mean(axis=0), p[0], atol=0.03)
@@ -192,40 +186,13 @@ def test_same_seed_same_run_and_pickles_go_on():
     assert_same_state(run, copied)
 
 
-def test_equal_weights_are_none_and_weightless_samples_do_nothing():
-    X, plan = bits(0, (90, 12)), Plan(batch_size=20)
-    weight = np.full(90, 3.0)
-    start = new_machine(X, 5, 0)
-    run = plan.begin(X, start, 1000, 0)
-    plan.advance(run, X)
-    even = plan.begin(X, start, 1000, 0)
-    plan.advance(even, X, weight)
-    assert_array_equal(even.chains, run.chains)
-    assert_allclose(even.rbm.weights, run.rbm.weights, atol=1e-5)
-    weight[:30] = 0.0
-    changed = X.copy()
-    changed[:30] = 1 - X[:30]
-    runs = []
-    for table in (X, changed):
-        one = plan.begin(table, start, 1000, 0, weight)
-        plan.advance(one, table, weight)
-        runs.append(one)
-    assert_array_equal(runs[0].rbm.weights, runs[1].rbm.weights)
-    assert (runs[0].rbm.weights != run.rbm.weights).any()
-
-
-def test_schedules_and_clock():
-    X = bits(0, (100, 5))
-    falling, constant = (
-        Plan(learning_rate=0.1, batch_size=30, schedule=name)
-        for name in ("linear", "constant")
-    )
-    assert falling.steps_of_epochs(3, 100) == 12
-    for plan, n_steps in ((falling, 400), (constant, 200)):
-        assert plan.steps_of_clock(20.0) == n_steps
-        run = trained(plan, X, new_machine(X, 3, 0), n_steps, 0)
-        assert run.is_over
-        assert run.clock == pytest.approx(20.0, rel=0.01)
+def test_clock_is_the_sum_of_the_learning_rates():
+    X, plan = bits(0, (100, 5)), Plan(learning_rate=0.1, batch_size=30)
+    assert plan.steps_of_epochs(3, 100) == 12
+    assert plan.steps_of_clock(20.0) == 400
+    run = trained(plan, X, new_machine(X, 3, 0), 400, 0)
+    assert run.is_over
+    assert run.clock == pytest.approx(20.0, rel=0.01)
 
 
 @pytest.mark.parametrize("shape", [(1, 4), (3, 1), (7, 4)])
@@ -258,8 +225,6 @@ def test_new_machine_is_centred_on_the_data():
 def test_data_logits_are_smoothed_log_odds():
     X = np.array([[0, 1, 1], [0, 1, 0], [0, 0, 1], [0, 1, 1]], np.float32)
     assert_allclose(data_logits(X), logit([0.1, 0.7, 0.7]), rtol=1e-6)
-    weight = np.array([2.0, 1.0, 1.0, 0.0])
-    assert_allclose(data_logits(X, weight), logit([0.1, 0.7, 0.7]), rtol=1e-6)
 
 
 def test_widened_keeps_what_there_is():
