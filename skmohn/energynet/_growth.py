@@ -21,6 +21,9 @@ from skmohn.energynet._training import (
     widened,
 )
 
+# How often a new unit is 1: rarer ones are judged before they have learned.
+_ACTIVITY = 0.2
+
 GAMMA_REASON = "gamma fell to its threshold"
 PAYING_REASON = "every unit is worth its price"
 GIVEN_REASON = "the width was given"
@@ -158,8 +161,10 @@ class NatsControl:
         Sum of the learning rates between two decisions.
     polish : float, default=300.0
         Sum of the learning rates after the last one, 0 for none.
-    paying_share : float, default=0.8
-        Share of the units that must be worth their price for there to be more.
+    paying_share : float, default=0.5
+        Share of the units that must be worth their price for there to be more. So the
+        final width is reached by dropping, from a layer that is too wide: fewer units
+        that all pay are often not the shortest description.
     drop_share : float, default=0.2
         Most of the units that are dropped at once.
     n_chains : int, default=400
@@ -175,7 +180,7 @@ class NatsControl:
     n_initial: int = 8
     clock: float = 60.0
     polish: float = 300.0
-    paying_share: float = 0.8
+    paying_share: float = 0.5
     drop_share: float = 0.2
     n_chains: int = 400
     n_gibbs: int = 100
@@ -253,7 +258,7 @@ def width_by_nats(X, plan, control, seed):
     price = unit_price(X, control.kappa)
     ladder = _Ladder(X, plan, control, seed)
     n_units = min(control.n_initial, control.max_units)
-    run = plan.begin(X, new_machine(X, n_units, seed), 0, seed)
+    run = plan.begin(X, new_machine(X, n_units, seed, _ACTIVITY), 0, seed)
     limit, decided = None, False
     while not decided:
         run = yield from ladder.train(run, "grow", control.clock)
@@ -268,7 +273,7 @@ def width_by_nats(X, plan, control, seed):
             limit, decided = "max_steps", True
         elif not decided:
             n_new = min(n_units, control.max_units - n_units)
-            further = new_machine(X, n_new, seed + n_units)
+            further = new_machine(X, n_new, seed + n_units, _ACTIVITY)
             run = widened(run, further)
     while len(values) > 1 and not paying.all():
         if ladder.is_spent(control.clock / 3):
