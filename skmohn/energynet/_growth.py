@@ -21,9 +21,6 @@ from skmohn.energynet._training import (
     widened,
 )
 
-# How often a new unit is 1: rarer ones are judged before they have learned.
-_ACTIVITY = 0.2
-
 GAMMA_REASON = "gamma fell to its threshold"
 PAYING_REASON = "every unit is worth its price"
 GIVEN_REASON = "the width was given"
@@ -258,7 +255,7 @@ def width_by_nats(X, plan, control, seed):
     price = unit_price(X, control.kappa)
     ladder = _Ladder(X, plan, control, seed)
     n_units = min(control.n_initial, control.max_units)
-    run = plan.begin(X, new_machine(X, n_units, seed, _ACTIVITY), 0, seed)
+    run = plan.begin(X, new_machine(X, n_units, seed), 0, seed)
     limit, decided = None, False
     while not decided:
         run = yield from ladder.train(run, "grow", control.clock)
@@ -273,7 +270,7 @@ def width_by_nats(X, plan, control, seed):
             limit, decided = "max_steps", True
         elif not decided:
             n_new = min(n_units, control.max_units - n_units)
-            further = new_machine(X, n_new, seed + n_units, _ACTIVITY)
+            further = new_machine(X, n_new, seed + n_units)
             run = widened(run, further)
     while len(values) > 1 and not paying.all():
         if ladder.is_spent(control.clock / 3):

@@ -21,8 +21,8 @@ from skmohn.energynet._rbm import RBM, random_stream
 LARGEST_WEIGHT = 100.0
 # How fast the mean activities of hidden units follow, per step.
 _FOLLOW = 0.01
-# How often a new hidden unit is 1 at the mean of the data.
-RARE = 0.05
+# How many new hidden units are 1 at the mean of the data, and the most of their share.
+_FIRST_ACTIVE, _LARGEST_SHARE = 10.0, 0.2
 
 
 @dataclass
@@ -242,12 +242,13 @@ def copy_of(rbm):
     return RBM(rbm.weights.copy(), rbm.hidden_bias.copy(), rbm.visible_bias.copy())
 
 
-def new_machine(X, n_hidden, seed, activity=RARE):
-    """Draw weights; set the biases so that hidden units are rarely 1.
+def new_machine(X, n_hidden, seed):
+    """Draw weights; set the biases so that about ten of the hidden units are 1.
 
     Units that are rarely 1 stay so: each comes to stand for something that few samples
     have. Many units that are 1 half of the time model the data as well but share its
-    features among them, and linear models learn less from them.
+    features among them, and linear models learn less from them. A few units that are
+    rarely 1 would learn too slowly, so no more than four of five are 0.
 
     Parameters
     ----------
@@ -257,9 +258,6 @@ def new_machine(X, n_hidden, seed, activity=RARE):
 
     seed : int
 
-    activity : float, default=0.05
-        Probability that a hidden unit is 1 at the mean of the data.
-
     Returns
     -------
     rbm : RBM
@@ -268,6 +266,7 @@ def new_machine(X, n_hidden, seed, activity=RARE):
     """
     weights = np.random.default_rng(seed).standard_normal((n_hidden, X.shape[1]))
     weights /= np.sqrt(max(X.var(axis=0).sum(), 1.0))
+    activity = min(_FIRST_ACTIVE / n_hidden, _LARGEST_SHARE)
     hidden_bias = logit(activity) - weights @ X.mean(axis=0)
     return RBM(weights, hidden_bias, data_logits(X))
 

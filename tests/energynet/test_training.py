@@ -42,7 +42,7 @@ def assert_same_state(run, other):
 
 def one_step(plan, X, batch=None):
     """Run before and after a step, and the visible units of its chains."""
-    run = plan.begin(X, new_machine(X, 6, seed=1, activity=0.4), 10, 0)
+    run = plan.begin(X, new_machine(X, 6, seed=1), 10, 0)
     run.step = 3
     before = pickle.loads(pickle.dumps(run))
     batch = np.arange(len(X)) if batch is None else batch
@@ -141,8 +141,8 @@ def log_likelihood(rbm, X):
 
 def test_training_nearly_reaches_the_entropy_of_the_data():
     X = three_patterns()
-    plan = Plan()
-    run = trained(plan, X, new_machine(X, 8, 0), plan.steps_of_epochs(500, len(X)), 0)
+    plan = Plan(learning_rate=0.05)
+    run = trained(plan, X, new_machine(X, 8, 0), plan.steps_of_epochs(2000, len(X)), 0)
     share = np.array([3, 2, 1]) / 6
     assert log_likelihood(run.rbm, X) > (share * np.log(share)).sum() - 0.1
 
@@ -214,12 +214,13 @@ def test_divergence_names_the_learning_rate(learning_rate):
 # --------------------------------------------------------------- starts and changes
 
 
-def test_hidden_units_of_a_new_machine_see_a_spread_of_one_and_are_rarely_on():
+@pytest.mark.parametrize(("n_hidden", "activity"), [(500, 0.02), (100, 0.1), (5, 0.2)])
+def test_hidden_units_of_a_new_machine(n_hidden, activity):
     X = bits(0, (500, 30), 0.2)
-    rbm = new_machine(X, 200, 0, activity=0.05)
+    rbm = new_machine(X, n_hidden, 0)
     active = X @ rbm.weights.T + rbm.hidden_bias
-    assert active.std(axis=0).mean() == pytest.approx(1.0, rel=0.05)
-    assert_allclose(active.mean(axis=0), logit(0.05), atol=1e-4)
+    assert active.std(axis=0).mean() == pytest.approx(1.0, rel=0.15)
+    assert_allclose(active.mean(axis=0), logit(activity), atol=1e-4)
     assert_allclose(rbm.visible_bias, data_logits(X))
 
 
