@@ -11,7 +11,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from skmohn._core._fitting import FitLoop
 
 
-class _Stopped(Exception):  # noqa: N818: not an error
+class _Stopped(Exception):  # noqa: N818
     """A callback asks the network to stop."""
 
 
