@@ -222,6 +222,15 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
     columns that are independent need a single unit, however hard the targets are to
     predict. Give the widths then, by ``EnergyNetTransformer(None, n_components)``.
 
+    Columns within [0, 1] are taken for probabilities of bits. Of measurements that were
+    scaled to this range nearly no structure is found: leave them as they are, or use
+    ``EnergyNetTransformer(kappa=0.1, coding="thermometer")``.
+
+    Callbacks that follow sub-estimators, such as
+    :class:`~sklearn.callback.ProgressBar`, follow the layers too. All see each epoch of
+    the network or, with ``solver="lbfgs"``, each evaluation of its loss, and may stop
+    it there.
+
     References
     ----------
     .. [1] Kristiansen and Gonzalvo, "EnergyNet: energy-based adaptive structural
@@ -333,6 +342,15 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
     The widths follow from how the columns depend on one another, not on targets:
     columns that are independent need a single unit, however hard the targets are to
     predict. Give the widths then, by ``EnergyNetTransformer(None, n_components)``.
+
+    Columns within [0, 1] are taken for probabilities of bits. Of measurements that were
+    scaled to this range nearly no structure is found: leave them as they are, or use
+    ``EnergyNetTransformer(kappa=0.1, coding="thermometer")``.
+
+    Callbacks that follow sub-estimators, such as
+    :class:`~sklearn.callback.ProgressBar`, follow the layers too. All see each epoch of
+    the network or, with ``solver="lbfgs"``, each evaluation of its loss, and may stop
+    it there.
 
     References
     ----------
