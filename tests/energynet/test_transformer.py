@@ -96,6 +96,14 @@ def test_dearer_units_make_narrower_layers(bits):
     assert dear.n_components_per_layer_[0] < cheap.n_components_per_layer_[0]
 
 
+def test_columns_that_are_independent_need_one_unit_as_single_bits():
+    X = np.random.default_rng(0).normal(size=(600, 8))
+    net = EnergyNetTransformer(n_bins=2, max_layers=1, polish=0, random_state=0)
+    assert net.fit(X).n_components_per_layer_ == [1]
+    # A thermometer of more levels has an order to describe.
+    assert net.set_params(n_bins=8).fit(X).n_components_per_layer_[0] > 8
+
+
 def by_the_paper(**parameters):
     return EnergyNetTransformer(
         "paper",
