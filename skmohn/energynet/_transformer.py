@@ -93,10 +93,11 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
         "auto" is 0.2, and 0.01 while ``growth="paper"`` grows; there it is constant.
 
     batch_size : int or "auto", default="auto"
-        Samples of a step; "auto" is 100, and 10 while ``growth="paper"`` grows.
+        Samples of a step; "auto" is 50, and 10 while ``growth="paper"`` grows.
 
-    l2 : float, default=1e-4
-        Price of half the squared weights, in nats per sample.
+    l2 : float or "auto", default="auto"
+        Price of half the squared weights, in nats per sample. "auto" is one by the
+        number of samples: the weights then have a standard normal prior.
 
     beta : float, default=1.01
         Penalty of a unit in ``growth="paper"``, more than 1 ([2]_).
@@ -189,6 +190,9 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
     n_iter_ : int
         Number of these records, and of calls of `partial_fit` since.
 
+    n_samples_seen_ : int
+        Number of samples of `fit` and of the calls of `partial_fit` since.
+
     n_features_in_ : int
         Number of columns seen in `fit`.
 
@@ -240,7 +244,7 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
             Interval(Integral, 1, None, closed="left"),
             StrOptions({"auto"}),
         ],
-        "l2": [Interval(Real, 0, None, closed="left")],
+        "l2": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "beta": [Interval(Real, 1, None, closed="neither")],
         "threshold": [Interval(Real, 0, None, closed="neither")],
         "p": [Interval(Real, 1, None, closed="left")],
@@ -269,7 +273,7 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
         polish="auto",
         learning_rate="auto",
         batch_size="auto",
-        l2=1e-4,
+        l2="auto",
         beta=1.01,
         threshold=0.1,
         p=2.0,
@@ -348,7 +352,7 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
         X, units = self._read_samples(X, learn=not go_on)
         rbms = self.layers_ if go_on else None
         self._seed = self._new_seed()
-        builder = Builder(self, self._seed)
+        builder = Builder(self, self._seed, len(units))
         building = builder.train_on(units, rbms) if go_on else builder.build(units)
         tables = self._monitored(units, X_val)
         if tables is not None:
@@ -361,6 +365,7 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
         loop.finish(built.rbms)
         self._expose(built, X, units)
         self.history_, self.n_iter_ = loop.history, len(loop.history)
+        self.n_samples_seen_ = len(units)
         for k, limit in enumerate(built.limits):
             if limit is not None:
                 warnings.warn(
@@ -400,11 +405,13 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
             return self.fit(X)
         X, units = self._read_samples(X, learn=is_first)
         if is_first:
-            self._seed, self.n_iter_ = self._new_seed(), 0
+            self._seed, self.n_iter_, self.n_samples_seen_ = self._new_seed(), 0, 0
+        self.n_samples_seen_ += len(units)
         rbms = None if is_first else self.layers_
         # Other random numbers for each call.
         seed = np.random.SeedSequence([self._seed, self.n_iter_]).generate_state(1)
-        rbms = Builder(self, self._seed).train_epoch(units, rbms, int(seed[0]))
+        builder = Builder(self, self._seed, self.n_samples_seen_)
+        rbms = builder.train_epoch(units, rbms, int(seed[0]))
         self._set_fitted(rbms, X, units, earlier=None if is_first else self.scalers_)
         if is_first:
             self.stopping_reason_ = GIVEN_DEPTH
