@@ -139,6 +139,24 @@ def test_width_rises_with_the_number_of_clusters():
     assert widths[0] <= 8
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_two_clusters_need_fewer_units_than_growth_begins_with(seed):
+    assert width(clusters(2, seed=seed), seed=seed) <= 4
+
+
+def test_growth_begins_with_the_units_that_describe_the_data_shortest(digits):
+    def started(X, control=WIDTH_ONLY, seed=0):
+        records, _ = run_through(width_by_nats(X, FAST, control, seed))
+        tried = dict.fromkeys(r["units"] for r in records if r["stage"] == "start")
+        return list(tried), next(r["units"] for r in records if "price" in r)
+
+    assert started(clusters(2)) == ([8, 4, 2, 1], 1)
+    assert started(digits) == ([8, 4, 2, 1], 8)
+    assert started(digits, replace(WIDTH_ONLY, max_units=3)) == ([3, 1], 3)
+    # No steps are left for others.
+    assert started(digits, replace(WIDTH_ONLY, max_steps=1300)) == ([8], 8)
+
+
 def test_cheaper_units_make_wider_layers(digits):
     cheap, dear = (
         width(digits, control=replace(WIDTH_ONLY, kappa=k)) for k in (0.3, 3)
@@ -155,10 +173,14 @@ def test_growth_by_nats_says_what_it_does(digits):
     assert decisions[1]["units"] == 16
     assert decisions[-1]["paying"] == decisions[-1]["units"] == grown.run.rbm.n_hidden
     stages = [r["stage"] for r in records]
-    assert stages == sorted(stages, key=["grow", "drop", "polish"].index)
+    assert stages == sorted(stages, key=["start", "grow", "drop", "polish"].index)
     steps, clock = ([r[name] for r in records] for name in ("steps", "clock"))
     assert steps == sorted(steps)
-    assert clock == sorted(clock)
+    n_start = stages.count("start")
+    assert clock[n_start:] == sorted(clock[n_start:])
+    # Each start counts from zero.
+    assert max(clock[:n_start]) == pytest.approx(60, rel=0.01)
+    assert np.sum(np.diff(clock[:n_start]) < 0) == 3
     n_grow = sum(r["stage"] == "grow" for r in decisions)
     n_drop = len(decisions) - n_grow
     expected = 60 * n_grow + 20 * n_drop + 5
