@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 
+import skmohn.energynet._stack
 from skmohn.energynet import RBM, description_length, exact_log_partition, log_partition
 from skmohn.energynet._building import are_bits
 from skmohn.energynet._growth import (
@@ -25,6 +26,7 @@ from skmohn.energynet._stack import (
     ALL_LAYERS,
     DEEP_ENOUGH,
     StackControl,
+    _Judge,
     grow_stack,
 )
 from skmohn.energynet._training import Plan, new_machine
@@ -266,6 +268,45 @@ def test_stack_keeps_the_layers_that_shorten_the_description():
     assert again.total == pytest.approx(kept[-1], rel=1e-3)
 
 
+def test_a_layer_that_is_clearly_not_worth_it_is_found_out_by_few_samples(
+    digits, monkeypatch
+):
+    X, seen = digits[:600], []
+    full = skmohn.energynet._stack.dbn_log_likelihood
+
+    def watched(rbms, bits, *args, **kwargs):
+        seen.append((len(rbms), len(bits)))
+        return full(rbms, bits, *args, **kwargs)
+
+    monkeypatch.setattr("skmohn.energynet._stack.dbn_log_likelihood", watched)
+    yielded = list(grow_stack(X, by_nats, StackControl(), 0))
+    assert seen == [(1, 600), (1, 600), (2, 200)]
+    ends = [(record, rbms) for record, rbms in yielded if record["stage"] == "layer"]
+    (first, _), (second, rbms) = ends
+    z = log_partition(rbms[-1], rbms[0].hidden_probabilities(X), random_state=0)
+    found = description_length(rbms, X, z, random_state=0)
+    assert found.total > first["description_length"]
+    assert second["complexity"] == pytest.approx(found.complexity)
+    assert second["log_likelihood"] == pytest.approx(
+        found.log_likelihood / len(X), abs=0.2
+    )
+
+
+def test_a_layer_that_may_be_worth_it_is_measured_in_full():
+    X = clusters(4)[:500]
+    judge = _Judge(X, StackControl(kappa=0.0), 0)
+    lower = new_machine(X, 10, 0)
+    best = judge.measure([lower], X)
+    # As it leaves the model as it is, it is neither better nor worse.
+    rbms = [lower, lower.transposed()]
+    inputs = lower.hidden_probabilities(X)
+    assert judge.look(rbms, inputs, best) is None
+    found = judge.measure(rbms, inputs).description.total
+    assert found == pytest.approx(best.description.total, rel=1e-3)
+    dear = _Judge(X, StackControl(kappa=1.0), 0)
+    assert dear.look(rbms, inputs, dear.measure([lower], X)) is not None
+
+
 def test_a_first_layer_that_is_not_worth_it_stays_and_is_told_of():
     rng = np.random.default_rng(0)
     X = (rng.random((500, 20)) < 0.5).astype(np.float32)
@@ -286,11 +327,13 @@ def test_layers_see_the_probabilities_of_those_below():
 
     # Layers of no price and ever better likelihood: all that are asked for stay.
     control = StackControl(max_layers=3, kappa=0.0, n_temperatures=100)
-    gains = iter([-30.0, -20.0, -10.0, 0.0])
+    gains = {0: -30.0, 6: -20.0, 5: -10.0, 4: 0.0}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             "skmohn.energynet._stack.dbn_log_likelihood",
-            lambda rbms, bits, *args, **kwargs: np.full(len(bits), next(gains)),
+            lambda rbms, bits, *args, **kwargs: np.full(
+                len(bits), gains[rbms[-1].n_hidden]
+            ),
         )
         records, stack = run_through(grow_stack(X, layer, control, 5))
     shapes = [layer.rbm.weights.shape for layer in stack.layers]
