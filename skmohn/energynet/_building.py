@@ -21,6 +21,8 @@ _POLISH_CLOCK = 300.0
 # What "auto" stands for: centred PCD, and the growth of the paper.
 _RATE, _BATCH_SIZE = 0.2, 50
 _PAPER_RATE, _PAPER_BATCH_SIZE = 0.01, 10
+# Of weights with a normal prior of standard deviation 2.
+_PRIOR_PRECISION = 0.25
 
 GIVEN_DEPTH = "the layers were given"
 STOPPED = "a callback asked to stop"
@@ -190,8 +192,7 @@ class Builder:
         return Plan(
             learning_rate=_unless_auto(parameters.learning_rate, _RATE),
             batch_size=_unless_auto(parameters.batch_size, _BATCH_SIZE),
-            # That of weights with a standard normal prior.
-            l2=_unless_auto(parameters.l2, 1.0 / self.n_samples),
+            l2=_unless_auto(parameters.l2, _PRIOR_PRECISION / self.n_samples),
             resample=not are_bits(inputs),
         )
 

@@ -96,8 +96,9 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
         Samples of a step; "auto" is 50, and 10 while ``growth="paper"`` grows.
 
     l2 : float or "auto", default="auto"
-        Price of half the squared weights, in nats per sample. "auto" is one by the
-        number of samples: the weights then have a standard normal prior.
+        Price of half the squared weights, in nats per sample. "auto" is a quarter by
+        the number of samples: the weights then have a normal prior of standard
+        deviation 2.
 
     beta : float, default=1.01
         Penalty of a unit in ``growth="paper"``, more than 1 ([2]_).
@@ -180,10 +181,11 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
 
     history_ : History
         One record per epoch, decision and finished layer: ``layer``, ``stage``
-        ("grow", "drop", "train", "polish" or "layer"), ``units``, ``steps``;
+        ("start", "grow", "drop", "train", "polish" or "layer"), ``units``, ``steps``;
         ``clock``, the sum of the learning rates, or ``gamma``, the units for each step;
         ``price`` and ``paying``, the number of units worth it, at a decision; and the
-        measures above when a layer is finished. With `monitor` also the number of the
+        measures above when a layer is finished, of one that is clearly not worth it by
+        a tenth of the samples and temperatures. With `monitor` also the number of the
         ``epoch``, the ``log_likelihood`` and the ``validation_log_likelihood``.
         ``history_.to_frame()`` needs pandas.
 

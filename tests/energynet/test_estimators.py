@@ -99,9 +99,24 @@ def test_architecture_is_the_one_found(digits):
     found = net.transformer_.n_components_per_layer_
     assert list(net.mlp_.hidden_layer_sizes) == found
     assert net.transformer_.growth == "description_length"
-    assert net.transformer_.kappa == 0.1
+    assert net.transformer_.kappa == 0.3
     again = EnergyNetClassifier(random_state=0).fit(X, y)
     assert_array_equal(again.predict_proba(X), net.predict_proba(X))
+
+
+def test_layers_get_their_last_training_where_their_weights_are_used(digits):
+    X, y = digits
+    stages = {
+        init: {
+            record["stage"]
+            for record in EnergyNetClassifier(init=init, random_state=0)
+            .fit(X[:300], y[:300])
+            .transformer_.history_
+        }
+        for init in ("random", "generative")
+    }
+    assert "polish" not in stages["random"]
+    assert "polish" in stages["generative"]
 
 
 @pytest.mark.parametrize("init", ["random", "generative"])
@@ -116,7 +131,7 @@ def test_classes_on_held_out_samples(init):
 def test_numbers_of_any_size(diabetes, init, scale):
     X, y = diabetes
     net = EnergyNetRegressor(
-        EnergyNetTransformer(None, 5, polish=20), init=init, random_state=0
+        EnergyNetTransformer(None, 15, polish=20), init=init, random_state=0
     )
     half = len(y) // 2
     net.fit(X[:half], y[:half] * scale)

@@ -64,7 +64,7 @@ def states(n):
 
 def test_default_growth_finds_width_and_depth(grown):
     (width,) = grown.n_components_per_layer_
-    assert 20 <= width <= 30
+    assert 24 <= width <= 36
     assert grown.weights_[0].shape == (width, 64)
     assert grown.stopping_reason_ == DEEP_ENOUGH
     assert grown.width_reasons_ == [PAYING_REASON]
