@@ -20,7 +20,9 @@ _BOUNDS = {
     "rate": (1e-8, 8.0),
     "scale": (1e-6, 1e4),
     "linear": (1e-8, 1e4),
-    "noise": (LEAST_NOISE, 1e2),
+    # Without an upper bound: where all have two, the first step of L-BFGS-B is as long
+    # as the gradient, else it has length 1.
+    "noise": (LEAST_NOISE, np.inf),
 }
 # Log-normal densities, as mean and standard deviation of the logarithm, in units of the
 # target's variance. They matter when rows are few. The rates are around one over their
@@ -30,15 +32,20 @@ _LOG_ENDS_CENTRE = np.array([0.0, 0.0, -3.0])
 _LOG_ENDS_SPREAD = np.array([1.0, np.inf, 1.5])
 _START_NOISE = 0.1
 
-# Up to so many rows all are climbed; beyond, a part of them in stages of rows, most
-# iterations and precision.
+# A climb begins on a part of the rows when they are more than twice as many, and ends
+# on all up to a number, beyond which fewer iterations on a larger part must do.
+_FIRST_STAGE = 300
 _ALL_ROWS = 1000
-_FIRST_STAGE = 400
 _SECOND_STAGE = 1600
 _MAX_ITER = 60
 _SECOND_MAX_ITER = 10
-# Relative to the largest eigenvalues, which are about the number of rows.
+# Below, single precision cannot tell the noise from rounding: the largest eigenvalues
+# are about the number of rows.
 _SINGLE_PRECISION_NOISE = 2e-3
+
+# Loss where rounding leaves no positive covariance: high, but a line search that
+# interpolates it must not come to a standstill.
+_NOT_POSITIVE = 1e8
 
 _PER_ROW = ("target", "weight", "count", "within", "excess")
 
@@ -284,7 +291,7 @@ def climb(evidence, start, max_iter=_MAX_ITER, tol=1e-6, report=None):
     def loss(logs):
         value, slope = evidence.value_and_slope(Prior.from_logs(logs, n_inputs))
         if not np.isfinite(value):
-            return 1e300, np.zeros_like(logs)
+            return _NOT_POSITIVE, np.zeros_like(logs)
         gap = (logs - centre) / spread
         return 0.5 * gap @ gap - value, gap / spread - slope
 
@@ -337,14 +344,16 @@ def learn_prior(sample, n_letters=(), start=None, seed=0, report=None):
     climb : Climb
     """
     prior = start or start_prior(sample.rows.inputs.shape[1], n_letters)
-    if len(sample) <= _ALL_ROWS:
+    n_rows = len(sample)
+    if n_rows <= 2 * _FIRST_STAGE:
         return climb(Evidence(sample, n_letters), prior, report=report)
-    drawn = np.random.default_rng(seed).permutation(len(sample))
+    drawn = np.random.default_rng(seed).permutation(n_rows)
     # Reports of a part would not compare with those of more rows.
     first = climb(Evidence(sample.take(drawn[:_FIRST_STAGE]), n_letters), prior)
-    part = sample.take(drawn[:_SECOND_STAGE])
-    # Single precision cannot tell little noise from none.
+    part, max_iter = sample, _MAX_ITER
+    if n_rows > _ALL_ROWS:
+        part, max_iter = sample.take(drawn[:_SECOND_STAGE]), _SECOND_MAX_ITER
     small = first.prior.noise < _SINGLE_PRECISION_NOISE
     evidence = Evidence(part, n_letters, np.float64 if small else np.float32)
-    second = climb(evidence, first.prior, _SECOND_MAX_ITER, report=report)
+    second = climb(evidence, first.prior, max_iter, report=report)
     return Climb(second.prior, first.n_evaluations + second.n_evaluations)

@@ -23,7 +23,7 @@ from skmohn.mohn._dense_kernel import Rows
 _EXACT_WEIGHTS = 2048
 _TOLERANCE = 1e-10
 # The error of a variance is quadratic in this.
-_VARIANCE_TOLERANCE = 1e-3
+_VARIANCE_TOLERANCE = 1e-4
 _MAX_ITER = 500
 _N_PROBES = 16
 # Numbers in a batch of cubes that are transformed together.
