@@ -158,6 +158,11 @@ class DenseModel:
             return self.centre + self.scale * mean, self.scale * variance**0.5
         return self.scale * mean, self.scale * variance**0.5
 
+    def weights_of(self, terms):
+        """Posterior means and standard deviations of weights but the constant."""
+        means, variances = self.posterior.weights_of(terms)
+        return self.scale * means, self.scale * np.sqrt(variances)
+
     def function_variance(self):
         """Variance of the posterior mean over uniform inputs, unclipped.
 
@@ -230,6 +235,7 @@ def fit_dense(
     max_order=None,
     memory_budget=1e9,
     start=None,
+    prior=None,
     seed=0,
     report=None,
 ):
@@ -262,6 +268,9 @@ def fit_dense(
     start : Prior, default=None
         Where the hyper-parameters start.
 
+    prior : Prior, default=None
+        Hyper-parameters to be taken as they are; None to learn them.
+
     seed : int, default=0
         Draws rows where there are too many for all to be used.
 
@@ -281,8 +290,10 @@ def fit_dense(
     scale = float(np.sqrt(np.average((y - centre) ** 2, weights=sample_weight))) or 1.0
     sample = join_equal_rows(rows, (y - centre) / scale, sample_weight)
     route, n_inducing = choose_route(sample, n_letters, memory_budget)
-    climb = learn_prior(sample, n_letters, start, seed, report)
-    covariance = Covariance(climb.prior, n_letters)
+    n_evaluations = 0
+    if prior is None:
+        prior, n_evaluations = learn_prior(sample, n_letters, start, seed, report)
+    covariance = Covariance(prior, n_letters)
     noise_map, share, posterior = None, 0.0, None
     if len(sample) <= _RESIDUAL_ROWS:
         drawn = np.arange(len(sample))
@@ -312,7 +323,7 @@ def fit_dense(
         route,
         noise_map,
         share,
-        climb.n_evaluations,
+        n_evaluations,
     )
 
 

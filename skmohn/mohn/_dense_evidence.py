@@ -28,6 +28,9 @@ _BOUNDS = {
 # target's variance. They matter when rows are few. The rates are around one over their
 # number; that of `linear` is flat, because many functions have no use for it.
 _LOG_RATE_SPREAD = 2.0
+# Of the letters of a site around their mean, which has the spread of a rate. With many
+# letters a wider one lets the evidence explain each row by letters of its own.
+_LOG_LETTER_SPREAD = 0.3
 _LOG_ENDS_CENTRE = np.array([0.0, 0.0, -3.0])
 _LOG_ENDS_SPREAD = np.array([1.0, np.inf, 1.5])
 _START_NOISE = 0.1
@@ -135,7 +138,7 @@ class Sample:
 
 
 def join_equal_rows(rows, y, sample_weight=None):
-    """Join equal rows into one whose target is their mean.
+    """Join equal rows into one whose target is their mean; sort them.
 
     Parameters
     ----------
@@ -167,11 +170,12 @@ def join_equal_rows(rows, y, sample_weight=None):
 
 
 def _distinct(rows):
-    """Number the distinct rows as they come; return numbers and first places."""
+    """Number the distinct rows in their sorted order; return numbers, first places."""
     table = np.hstack([rows.inputs, rows.letters])
+    if not table.shape[1]:
+        return np.zeros(len(rows), dtype=int), np.zeros(1, dtype=int)
     _, first, place = np.unique(table, axis=0, return_index=True, return_inverse=True)
-    order = np.argsort(first, kind="stable")
-    return np.argsort(order, kind="stable")[place.ravel()], first[order]
+    return place.ravel(), first
 
 
 class Evidence:
@@ -277,7 +281,8 @@ def climb(evidence, start, max_iter=_MAX_ITER, tol=1e-6, report=None):
         The climb ends when a step gains less than this share.
 
     report : callable, default=None
-        Called after each iteration with the logarithm reached; returns whether to stop.
+        Called after each iteration with the logarithm reached and the hyper-parameters;
+        returns whether to stop.
 
     Returns
     -------
@@ -286,17 +291,18 @@ def climb(evidence, start, max_iter=_MAX_ITER, tol=1e-6, report=None):
     n_inputs, n_rates = len(start.rates), len(start.to_logs()) - 3
     bounds = [tuple(np.log(_BOUNDS["rate"]))] * n_rates
     bounds += [tuple(np.log(_BOUNDS[name])) for name in ("scale", "linear", "noise")]
-    centre, spread = _density(start, evidence.n_sites)
+    n_letters = evidence.pairs.n_letters
 
     def loss(logs):
         value, slope = evidence.value_and_slope(Prior.from_logs(logs, n_inputs))
         if not np.isfinite(value):
             return _NOT_POSITIVE, np.zeros_like(logs)
-        gap = (logs - centre) / spread
-        return 0.5 * gap @ gap - value, gap / spread - slope
+        density, pull = log_density(logs, n_inputs, n_letters)
+        return -density - value, -pull - slope
 
     def callback(intermediate_result):
-        if report is not None and report(-intermediate_result.fun):
+        prior = Prior.from_logs(intermediate_result.x, n_inputs)
+        if report is not None and report(-intermediate_result.fun, prior):
             raise StopIteration
 
     found = minimize(
@@ -311,14 +317,38 @@ def climb(evidence, start, max_iter=_MAX_ITER, tol=1e-6, report=None):
     return Climb(Prior.from_logs(found.x, n_inputs), found.nfev)
 
 
-def _density(prior, n_sites):
-    """Centre and spread of the normal density of the logarithms."""
-    n_rates = len(prior.rates) + len(prior.letter_rates)
-    rates = np.full(n_rates, -math.log(max(n_sites, 1)))
-    return (
-        np.concatenate([rates, _LOG_ENDS_CENTRE]),
-        np.concatenate([np.full(n_rates, _LOG_RATE_SPREAD), _LOG_ENDS_SPREAD]),
-    )
+def log_density(logs, n_inputs, n_letters=()):
+    """Log density of the hyper-parameters, but for a constant, and its gradient.
+
+    Parameters
+    ----------
+    logs : ndarray
+        From `Prior.to_logs`.
+
+    n_inputs : int
+
+    n_letters : tuple of int, default=()
+
+    Returns
+    -------
+    density : float
+
+    slope : ndarray like `logs`
+    """
+    centre = -math.log(max(n_inputs + len(n_letters), 1))
+    gap, slope = logs.copy(), np.empty_like(logs)
+    gap[:-3] -= centre
+    gap[-3:] -= _LOG_ENDS_CENTRE
+    slope[:n_inputs] = gap[:n_inputs] / _LOG_RATE_SPREAD**2
+    slope[-3:] = gap[-3:] / _LOG_ENDS_SPREAD**2
+    first = n_inputs
+    for size in n_letters:
+        site = slice(first, first + size)
+        mean = gap[site].mean()
+        slope[site] = (gap[site] - mean) / _LOG_LETTER_SPREAD**2
+        slope[site] += mean / (size * _LOG_RATE_SPREAD**2)
+        first += size
+    return -0.5 * float(gap @ slope), -slope
 
 
 def learn_prior(sample, n_letters=(), start=None, seed=0, report=None):

@@ -105,6 +105,20 @@ class ExactPosterior:
         variance = self.covariance.of_weight(term, letters) - known @ known
         return float(cross @ self.alpha), max(float(variance), 0.0)
 
+    def weights_of(self, terms):
+        """Posterior means and variances of weights, ndarrays of shape (n_terms,)."""
+        rows, covariance = self.sample.rows, self.covariance
+        cross = np.array([covariance.with_weight(rows, term) for term in terms])
+        cross = cross.reshape(len(terms), len(rows))
+        known = self._whiten(cross.T)
+        variances = [covariance.of_weight(term) for term in terms]
+        variances -= np.einsum("dj,dj->j", known, known)
+        return cross @ self.alpha, np.maximum(variances, 0.0)
+
+    def support(self):
+        """Rows and numbers whose covariances with a weight sum to its mean."""
+        return self.sample.rows, self.alpha
+
     def leave_one_out(self):
         """Means and variances of targets given all others (Sundararajan, Keerthi 2001).
 

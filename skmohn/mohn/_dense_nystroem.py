@@ -118,11 +118,16 @@ class NystroemPosterior:
         value -= np.sum(np.log(np.diagonal(self.root)))
         return float(value - 0.5 * self.lost)
 
-    def mean(self, rows):
-        """Posterior mean of the function at rows."""
+    def support(self):
+        """Rows and numbers whose covariances with a weight sum to its mean."""
         alpha = solve_triangular(
             self.factor, self._centre(), lower=True, trans=1, check_finite=False
         )
+        return self.inducing, alpha
+
+    def mean(self, rows):
+        """Posterior mean of the function at rows."""
+        _, alpha = self.support()
         mean = np.empty(len(rows))
         for part in row_blocks(len(rows)):
             mean[part] = self.covariance.between(rows.take(part), self.inducing) @ alpha
@@ -149,6 +154,11 @@ class NystroemPosterior:
         variance = self.covariance.of_weight(term, letters)
         variance += float(self._gain(known[:, None])[0])
         return float(known @ self._centre()), max(variance, 0.0)
+
+    def weights_of(self, terms):
+        """Posterior means and variances of weights, ndarrays of shape (n_terms,)."""
+        found = [self.weight(term) for term in terms]
+        return tuple(np.array(found).reshape(-1, 2).T)
 
     def _whiten(self, rows):
         cross = self.covariance.between(self.inducing, rows)

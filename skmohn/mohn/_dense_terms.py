@@ -13,6 +13,7 @@ from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
+from scipy.stats import norm
 
 from skmohn.mohn._dense_covariance import parity
 from skmohn.mohn._dense_exact import ExactPosterior
@@ -23,6 +24,9 @@ _LEAST_GAIN = 2.0
 # Candidates of each order whose score is computed, those with the largest |u' alpha|.
 _SCORED = 20
 _HIGHEST_ORDER = 3
+_FALSE_SHARE = 0.05
+# Weights of each order that may be called significant.
+_LISTED = 100
 # Sets that are looked at; the highest order is left out where there are more.
 _MOST_CANDIDATES = 50_000
 
@@ -123,6 +127,41 @@ def _strongest(posterior, max_order):
         if gains[j] > best:
             best, found = gains[j], (terms[j], float((q[j] ** 2 - s[j]) / s[j] ** 2))
     return found
+
+
+def find_significant_terms(model, max_order=None):
+    """Weights that are further from 0 than any zero is likely to be.
+
+    Their posterior mean in posterior standard deviations passes the bar of a two-sided
+    Bonferroni test over all weights of their order.
+
+    Parameters
+    ----------
+    model : DenseModel
+
+    max_order : int, default=None
+        See :func:`highest_order`.
+
+    Returns
+    -------
+    terms : list of tuples of int
+
+    means, stds : ndarrays of shape (n_terms,)
+    """
+    rows, alpha = model.posterior.support()
+    tau = model.prior.tau
+    terms, bars = [], []
+    for order in range(1, highest_order(len(tau), max_order) + 1):
+        # Scaled so that products are the weights of the product part.
+        found = screen(rows.inputs * tau, alpha, order, _LISTED)
+        terms += found
+        share = _FALSE_SHARE / (2 * math.comb(len(tau), order))
+        bars += [norm.isf(share)] * len(found)
+    terms += [term for term in model.covariance.terms if term not in terms]
+    bars += [0.0] * (len(terms) - len(bars))
+    means, stds = model.weights_of(terms)
+    kept = np.flatnonzero(np.abs(means) > np.array(bars) * stds)
+    return [terms[j] for j in kept], means[kept], stds[kept]
 
 
 def description_length(covariance, n_inputs, log_evidence):

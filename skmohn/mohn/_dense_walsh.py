@@ -15,7 +15,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, eigh_tridiagonal
+from scipy.linalg import cho_solve, cholesky, eigh_tridiagonal, lapack
 
 from skmohn.mohn._dense_covariance import Covariance
 from skmohn.mohn._dense_kernel import Rows
@@ -121,9 +121,10 @@ class WalshPosterior:
     def update(self, more):
         """Condition on a further sample; the solution so far is where it starts."""
         joined = self.sample.join(more).join_equal()
-        start = np.zeros((1, len(joined)))
-        start[0, : len(self.alpha)] = self.alpha
-        return self.condition(self.covariance, joined, start)
+        cube = np.zeros(len(self.weights))
+        cube[vertices(self.sample.rows.inputs)] = self.alpha
+        start = cube[vertices(joined.rows.inputs)]
+        return self.condition(self.covariance, joined, start[None])
 
     def log_evidence(self):
         """Log density of all targets, by quadrature with fixed probes."""
@@ -192,6 +193,23 @@ class WalshPosterior:
             drawn = drawn + system.variances * walsh_transform(system.scatter(solution))
             draws[:, j] = walsh_transform(drawn[0])[at]
         return draws
+
+    def weights_of(self, terms):
+        """Posterior means and variances of weights.
+
+        The variances are those given all but the weights that vary least a priori,
+        which are taken for noise: a little too large. :meth:`weight` has exact ones.
+        """
+        system = _System(self.covariance, self.sample)
+        inverse, _ = lapack.dtrtri(system.factor, lower=1)
+        variances = system.variances.copy()
+        variances[system.top] = np.einsum("ij,ij->j", inverse, inverse)
+        index = [sum(1 << i for i in term) for term in terms]
+        return self.weights[index], variances[index]
+
+    def support(self):
+        """Rows and numbers whose covariances with a weight sum to its mean."""
+        return self.sample.rows, self.alpha
 
     def weight(self, term, letters=()):
         """Posterior mean and variance of one weight."""

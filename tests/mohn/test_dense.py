@@ -18,7 +18,11 @@ from skmohn.mohn._dense_evidence import join_equal_rows
 from skmohn.mohn._dense_exact import ExactPosterior
 from skmohn.mohn._dense_kernel import Rows
 from skmohn.mohn._dense_noise import map_noise
-from skmohn.mohn._dense_terms import find_strong_terms, screen
+from skmohn.mohn._dense_terms import (
+    find_significant_terms,
+    find_strong_terms,
+    screen,
+)
 from skmohn.mohn._dense_walsh import walsh_transform
 
 
@@ -199,6 +203,26 @@ def test_screening_finds_the_largest_products():
         sums = [abs(inputs[:, term].prod(axis=1) @ vector) for term in every]
         expected = [every[j] for j in np.argsort(-np.array(sums))[:5]]
         assert screen(inputs, vector, order, 5) == expected
+
+
+def test_significant_terms_are_those_of_the_function():
+    """A wrong one may come along in one of twenty fits for each order."""
+    n_right = 0
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        inputs = rng.choice([-1.0, 1.0], (300, 12))
+        y = inputs[:, 3] - inputs[:, 0] * inputs[:, 5] + 0.3 * rng.standard_normal(300)
+        model = fit_dense(plain(inputs), y)
+        terms, means, stds = find_significant_terms(model)
+        assert {(3,), (0, 5)} <= set(terms)
+        found = dict(zip(terms, means, strict=True))
+        assert found[(3,)] == pytest.approx(1.0, abs=0.1)
+        assert found[(0, 5)] == pytest.approx(-1.0, abs=0.1)
+        assert np.all(stds > 0)
+        n_right += len(terms) == 2
+    assert n_right >= 4
+    only_first = find_significant_terms(model, max_order=1)[0]
+    assert all(len(term) == 1 for term in only_first)
 
 
 def test_dense_functions_have_no_strong_terms():

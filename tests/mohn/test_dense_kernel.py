@@ -12,6 +12,7 @@ from skmohn.mohn._dense_evidence import (
     climb,
     join_equal_rows,
     learn_prior,
+    log_density,
     start_prior,
 )
 from skmohn.mohn._dense_kernel import Pairs, Prior, Rows
@@ -219,6 +220,27 @@ def test_gradient_equals_finite_differences(kind, weighted):
         assert slope[j] == pytest.approx((up - down) / (2 * step), abs=1e-6)
 
 
+def test_gradient_of_the_density_equals_finite_differences():
+    logs = np.random.default_rng(0).normal(size=2 + 7 + 3)
+    density, slope = log_density(logs, 2, (3, 4))
+    assert density < 0
+    for j in range(len(logs)):
+        shift = np.where(np.arange(len(logs)) == j, 1e-5, 0.0)
+        up = log_density(logs + shift, 2, (3, 4))[0]
+        down = log_density(logs - shift, 2, (3, 4))[0]
+        assert slope[j] == pytest.approx((up - down) / 2e-5, abs=1e-8)
+
+
+def test_density_of_letters_is_that_of_their_site():
+    """Letters are normal around a mean that is normal itself."""
+    spread = 0.3**2 * np.eye(4) + (2.0**2 - 0.3**2 / 4) * np.ones((4, 4))
+    x = np.random.default_rng(0).normal(size=(2, 4))
+    ends = [0.0, 0.0, -3.0]
+    found = [log_density(np.append(row, ends), 0, (4,))[0] for row in x]
+    expected = [-0.5 * row @ np.linalg.solve(spread, row) for row in x]
+    assert_allclose(found, expected)
+
+
 def test_single_precision_is_close():
     sample, n_letters = make_sample("letters")
     prior = make_prior(n_letters)
@@ -238,14 +260,14 @@ def test_climb_ends_at_a_maximum_and_says_how_it_goes():
         start_prior(N_INPUTS, n_letters),
         max_iter=300,
         tol=1e-12,
-        report=lambda height: heights.append(height),
+        report=lambda height, prior: heights.append(height),
     )
     assert heights == sorted(heights)
     assert found.n_evaluations >= len(heights)
     again = climb(evidence, found.prior, max_iter=300, tol=1e-12)
     assert_allclose(again.prior.to_logs(), found.prior.to_logs(), atol=0.02)
     stopped = climb(
-        evidence, start_prior(N_INPUTS, n_letters), report=lambda height: True
+        evidence, start_prior(N_INPUTS, n_letters), report=lambda height, prior: True
     )
     assert stopped.n_evaluations < found.n_evaluations
 
@@ -266,11 +288,11 @@ def test_stages_find_what_all_rows_find():
 # ------------------------------------------------------------------------ equal rows
 
 
-def test_equal_rows_are_joined_in_the_order_they_come():
-    inputs = np.array([[1.0], [-1.0], [1.0], [1.0]])
+def test_equal_rows_are_joined():
+    inputs = np.array([[1.0], [2.0], [1.0], [1.0]])
     y = np.array([1.0, 5.0, 2.0, 6.0])
     sample = join_equal_rows(Rows(inputs, np.empty((4, 0), int)), y)
-    assert_allclose(sample.rows.inputs, [[1.0], [-1.0]])
+    assert_allclose(sample.rows.inputs, [[1.0], [2.0]])
     assert_allclose(sample.target, [3.0, 5.0])
     assert_allclose(sample.count, [3.0, 1.0])
     assert_allclose(sample.within, [14.0, 0.0])

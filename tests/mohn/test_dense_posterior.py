@@ -128,6 +128,15 @@ def test_posterior_is_regression_on_all_weights(route, n):
         found = posterior.weight(sets[j])
         assert found[0] == pytest.approx(mean[j], abs=1e-7)
         assert found[1] == pytest.approx(spread[j, j], rel=1e-6)
+    means, variances = posterior.weights_of(sets[:20])
+    assert_allclose(means, mean[:20], atol=1e-7)
+    assert_allclose(variances, np.diagonal(spread)[:20], rtol=1e-6)
+    support, alpha = posterior.support()
+    assert_allclose(
+        covariance.with_weight(support, (0, 1)) @ alpha,
+        means[sets.index((0, 1))],
+        atol=1e-7,
+    )
 
 
 @any_route
