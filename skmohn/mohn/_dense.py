@@ -6,7 +6,7 @@ import numpy as np
 
 from skmohn._core._validation import require_memory
 from skmohn.mohn._dense_covariance import Covariance
-from skmohn.mohn._dense_evidence import join_equal_rows, learn_prior
+from skmohn.mohn._dense_evidence import MAX_ITER, join_equal_rows, learn_prior
 from skmohn.mohn._dense_exact import ExactPosterior
 from skmohn.mohn._dense_kernel import Rows
 from skmohn.mohn._dense_noise import NoiseMap, map_noise
@@ -236,6 +236,7 @@ def fit_dense(
     memory_budget=1e9,
     start=None,
     prior=None,
+    max_iter=MAX_ITER,
     seed=0,
     report=None,
 ):
@@ -271,6 +272,9 @@ def fit_dense(
     prior : Prior, default=None
         Hyper-parameters to be taken as they are; None to learn them.
 
+    max_iter : int, default=60
+        Most iterations of a climb.
+
     seed : int, default=0
         Draws rows where there are too many for all to be used.
 
@@ -292,7 +296,9 @@ def fit_dense(
     route, n_inducing = choose_route(sample, n_letters, memory_budget)
     n_evaluations = 0
     if prior is None:
-        prior, n_evaluations = learn_prior(sample, n_letters, start, seed, report)
+        prior, n_evaluations = learn_prior(
+            sample, n_letters, start, max_iter, seed, report
+        )
     covariance = Covariance(prior, n_letters)
     noise_map, share, posterior = None, 0.0, None
     if len(sample) <= _RESIDUAL_ROWS:

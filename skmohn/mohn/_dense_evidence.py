@@ -40,7 +40,7 @@ _START_NOISE = 0.1
 _FIRST_STAGE = 300
 _ALL_ROWS = 1000
 _SECOND_STAGE = 1600
-_MAX_ITER = 60
+MAX_ITER = 60
 _SECOND_MAX_ITER = 10
 # Below, single precision cannot tell the noise from rounding: the largest eigenvalues
 # are about the number of rows.
@@ -266,7 +266,7 @@ class Climb(NamedTuple):
     n_evaluations: int
 
 
-def climb(evidence, start, max_iter=_MAX_ITER, tol=1e-6, report=None):
+def climb(evidence, start, max_iter=MAX_ITER, tol=1e-6, report=None):
     """Maximise the evidence times the density of the hyper-parameters.
 
     Parameters
@@ -351,7 +351,9 @@ def log_density(logs, n_inputs, n_letters=()):
     return -0.5 * float(gap @ slope), -slope
 
 
-def learn_prior(sample, n_letters=(), start=None, seed=0, report=None):
+def learn_prior(
+    sample, n_letters=(), start=None, max_iter=MAX_ITER, seed=0, report=None
+):
     """Hyper-parameters of maximum evidence.
 
     Parameters
@@ -362,6 +364,9 @@ def learn_prior(sample, n_letters=(), start=None, seed=0, report=None):
 
     start : Prior, default=None
         None for :func:`start_prior`.
+
+    max_iter : int, default=60
+        Most iterations of a climb.
 
     seed : int, default=0
         Draws the rows of the stages when there are many.
@@ -376,13 +381,16 @@ def learn_prior(sample, n_letters=(), start=None, seed=0, report=None):
     prior = start or start_prior(sample.rows.inputs.shape[1], n_letters)
     n_rows = len(sample)
     if n_rows <= 2 * _FIRST_STAGE:
-        return climb(Evidence(sample, n_letters), prior, report=report)
+        return climb(Evidence(sample, n_letters), prior, max_iter, report=report)
     drawn = np.random.default_rng(seed).permutation(n_rows)
     # Reports of a part would not compare with those of more rows.
-    first = climb(Evidence(sample.take(drawn[:_FIRST_STAGE]), n_letters), prior)
-    part, max_iter = sample, _MAX_ITER
+    first = climb(
+        Evidence(sample.take(drawn[:_FIRST_STAGE]), n_letters), prior, max_iter
+    )
+    part = sample
     if n_rows > _ALL_ROWS:
-        part, max_iter = sample.take(drawn[:_SECOND_STAGE]), _SECOND_MAX_ITER
+        part = sample.take(drawn[:_SECOND_STAGE])
+        max_iter = min(max_iter, _SECOND_MAX_ITER)
     small = first.prior.noise < _SINGLE_PRECISION_NOISE
     evidence = Evidence(part, n_letters, np.float64 if small else np.float32)
     second = climb(evidence, first.prior, max_iter, report=report)

@@ -1,8 +1,8 @@
 """Noise that differs from row to row, read off leave-one-out residuals.
 
-The logarithm of the noise variance is a function of the row as well, with the same
-relevances and a scale of its own, learnt from the squares of what each row is off when
-the others predict it.
+The logarithm of the noise variance is a function of the row as well, learnt from the
+squares of what each row is off when the others predict it. Its inputs matter as they do
+for the target, or all the same, whichever has the higher evidence.
 
 Source: Kersting, Plagemann, Pfaff and Burgard, Most likely heteroscedastic Gaussian
 process regression, ICML 2007.
@@ -15,6 +15,7 @@ from scipy.linalg import cho_solve, cholesky, lapack
 from scipy.optimize import minimize_scalar
 
 from skmohn.mohn._dense_covariance import Covariance
+from skmohn.mohn._dense_evidence import start_prior
 from skmohn.mohn._dense_exact import ExactPosterior, row_blocks
 from skmohn.mohn._dense_kernel import Pairs, Rows
 
@@ -22,8 +23,10 @@ from skmohn.mohn._dense_kernel import Pairs, Rows
 _LOG_SQUARE_MEAN = -1.2704
 _LOG_SQUARE_VARIANCE = np.pi**2 / 2.0
 _SMALLEST_SQUARE = 1e-4
-# Variances that the logarithm of the noise may have over the rows; 0 is the first.
+# Variances that the logarithm of the noise may have over the rows.
 _AMPLITUDES = (0.1, 0.3, 1.0, 3.0)
+# Nats that a map must gain over one level: it is the best of some.
+_LEAST_GAIN = 2.0
 _RANGE = (0.05, 20.0)
 # How far rows are weighed by their noise: not, by its standard deviation, in full.
 _SHARES = (0.0, 0.5, 1.0)
@@ -83,10 +86,16 @@ def map_noise(posterior):
     """
     covariance, sample = posterior.covariance, posterior.sample
     residual, variance = posterior.leave_one_out()
-    alpha, log_noise = _smooth_logarithms(
-        Pairs(sample.rows, sample.rows, covariance.n_letters).product(covariance.prior),
-        residual**2 / variance,
-    )
+    squares = np.maximum(residual**2 / variance, _SMALLEST_SQUARE)
+    logarithms = np.log(squares) - _LOG_SQUARE_MEAN
+    best, alpha = _density_of_one_level(logarithms) + _LEAST_GAIN, None
+    pairs = Pairs(sample.rows, sample.rows, covariance.n_letters)
+    n_inputs = len(covariance.prior.rates)
+    for prior in (covariance.prior, start_prior(n_inputs, covariance.n_letters)):
+        trial = _smooth(pairs.product(prior), logarithms)
+        if trial[0] > best:
+            best, alpha, log_noise = trial
+            alike = replace(covariance, prior=prior)
     if alpha is None:
         return None, 0.0, None
     excess = _bounded(log_noise)
@@ -101,36 +110,38 @@ def map_noise(posterior):
     noise = covariance.prior.noise / sample.weight
     certain = np.maximum(variance - noise * excess**share, 0.0)
     scale = _fit_scale(residual**2, certain, noise * excess)
-    return NoiseMap(covariance, sample.rows, alpha, scale), share, excess**share
+    return NoiseMap(alike, sample.rows, alpha, scale), share, excess**share
 
 
-def _smooth_logarithms(alike, squares):
+def _density_of_one_level(logarithms):
+    """Log density of logarithms that vary around one level of variance 1."""
+    flat = np.ones((len(logarithms), len(logarithms)))
+    flat.ravel()[:: len(logarithms) + 1] += _LOG_SQUARE_VARIANCE
+    return _log_density(flat, logarithms)[0]
+
+
+def _smooth(alike, logarithms):
     """Regress logarithms of squares on rows; the amplitude has the highest evidence.
 
     Returns
     -------
-    alpha, left_out : ndarrays of shape (n_rows,) or None
+    value : float
+        Log density of the logarithms.
+
+    alpha, left_out : ndarrays of shape (n_rows,)
         Weights of `alike` in the logarithm, relative to its mean over the rows, and
-        what it is at each row given the others. None when it does not vary.
+        what it is at each row given the others.
     """
-    target = np.log(np.maximum(squares, _SMALLEST_SQUARE)) - _LOG_SQUARE_MEAN
-    diagonal = slice(None, None, len(target) + 1)
-    flat = np.full_like(alike, 1.0)
-    flat.ravel()[diagonal] += _LOG_SQUARE_VARIANCE
-    best, found = _log_density(flat, target)[0], None
+    best = -np.inf
     for amplitude in _AMPLITUDES:
         covariance = amplitude * alike + 1.0
-        covariance.ravel()[diagonal] += _LOG_SQUARE_VARIANCE
-        value, factor, alpha = _log_density(covariance, target)
-        if value > best:
-            best, found = value, (amplitude, factor, alpha)
-    if found is None:
-        return None, None
-    amplitude, factor, alpha = found
+        covariance.ravel()[:: len(logarithms) + 1] += _LOG_SQUARE_VARIANCE
+        found = _log_density(covariance, logarithms)
+        if found[0] > best:
+            best, chosen, factor, alpha = found[0], amplitude, *found[1:]
     inverse, _ = lapack.dtrtri(factor, lower=1)
-    left_out = target - alpha / np.einsum("ij,ij->j", inverse, inverse)
-    mean = alpha.sum()
-    return amplitude * alpha, left_out - mean
+    left_out = logarithms - alpha / np.einsum("ij,ij->j", inverse, inverse)
+    return best, chosen * alpha, left_out - alpha.sum()
 
 
 def _log_density(covariance, target):
