@@ -6,6 +6,7 @@ import numpy as np
 
 from skmohn._core._validation import require_memory
 from skmohn.mohn._dense_covariance import Covariance
+from skmohn.mohn._dense_doubt import PriorDoubt, doubt_prior
 from skmohn.mohn._dense_evidence import MAX_ITER, join_equal_rows, learn_prior
 from skmohn.mohn._dense_exact import ExactPosterior
 from skmohn.mohn._dense_kernel import Rows
@@ -58,6 +59,9 @@ class DenseModel:
 
     n_evaluations : int
         Evaluations of the evidence.
+
+    doubt : PriorDoubt or None
+        What not knowing the hyper-parameters adds; None where that is little.
     """
 
     posterior: object
@@ -70,6 +74,7 @@ class DenseModel:
     noise_map: NoiseMap | None
     share: float
     n_evaluations: int
+    doubt: PriorDoubt | None
 
     @property
     def covariance(self):
@@ -123,6 +128,8 @@ class DenseModel:
         std : ndarray of shape (n_rows,)
         """
         variance = self.posterior.variance(rows)
+        if self.doubt is not None:
+            variance = variance + self.doubt.variance(rows)
         if noise:
             variance = variance + self.noise_variance(rows)
         return self.scale * np.sqrt(variance)
@@ -146,13 +153,19 @@ class DenseModel:
             "draw at fewer rows at a time",
         )
         draws = self.posterior.draw(rows, n_draws, rng)
+        if self.doubt is not None:
+            slopes = self.doubt.slopes(rows)
+            draws = draws + slopes @ rng.standard_normal((slopes.shape[1], n_draws))
         if noise:
             spread = np.sqrt(self.noise_variance(rows))[:, None]
             draws = draws + spread * rng.standard_normal(draws.shape)
         return self.centre + self.scale * draws
 
     def weight(self, term, letters=()):
-        """Posterior mean and standard deviation of one weight, see `Covariance`."""
+        """Posterior mean and standard deviation of one weight, see `Covariance`.
+
+        Given the hyper-parameters.
+        """
         mean, variance = self.posterior.weight(term, letters)
         if not term and not letters:
             return self.centre + self.scale * mean, self.scale * variance**0.5
@@ -209,6 +222,7 @@ class DenseModel:
         return replace(
             self,
             posterior=self.posterior.update(more),
+            doubt=None if self.doubt is None else self.doubt.update(more),
             low=min(self.low, float(np.min(y))),
             high=max(self.high, float(np.max(y))),
             n_observed=self.n_observed + float(more.count.sum()),
@@ -330,6 +344,7 @@ def fit_dense(
         noise_map,
         share,
         n_evaluations,
+        doubt_prior(posterior) if route == "cholesky" else None,
     )
 
 

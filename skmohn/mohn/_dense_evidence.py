@@ -24,6 +24,8 @@ _BOUNDS = {
     # as the gradient, else it has length 1.
     "noise": (LEAST_NOISE, np.inf),
 }
+# Bounds within which every hyper-parameter can be computed with, as logarithms.
+LOG_BOUNDS = (math.log(LEAST_NOISE) - 5.0, math.log(1e4))
 # Log-normal densities, as mean and standard deviation of the logarithm, in units of the
 # target's variance. They matter when rows are few. The rates are around one over their
 # number; that of `linear` is flat, because many functions have no use for it.

@@ -14,9 +14,9 @@ from sklearn.model_selection import train_test_split
 
 from skmohn.mohn._dense import choose_route, fit_dense
 from skmohn.mohn._dense_covariance import Covariance
-from skmohn.mohn._dense_evidence import join_equal_rows
+from skmohn.mohn._dense_evidence import Evidence, join_equal_rows, log_density
 from skmohn.mohn._dense_exact import ExactPosterior
-from skmohn.mohn._dense_kernel import Rows
+from skmohn.mohn._dense_kernel import Prior, Rows
 from skmohn.mohn._dense_noise import map_noise
 from skmohn.mohn._dense_terms import (
     find_significant_terms,
@@ -259,6 +259,41 @@ def test_a_strong_term_raises_the_evidence_by_what_the_score_says():
         gains.append(posterior.log_evidence() - before.log_evidence())
     # The variance that the score gives is the best one.
     assert max(gains) == gains[1] > 2.0
+
+
+# ------------------------------------------------------------------------- doubt
+
+
+def test_variance_grows_by_what_the_hyper_parameters_leave_open():
+    """Against draws of hyper-parameters weighed by their posterior density."""
+    rng = np.random.default_rng(0)
+    inputs = rng.choice([-1.0, 1.0], (60, 3))
+    y = 2 * inputs[:, 0] + inputs[:, 1] * inputs[:, 2] + 0.5 * rng.standard_normal(60)
+    model = fit_dense(plain(inputs), y, noise="constant", strong_terms=False)
+    cube = plain(list(itertools.product([-1.0, 1.0], repeat=3)))
+    best, sample = model.prior.to_logs(), model.posterior.sample
+    evidence = Evidence(sample)
+    means, heights = [], []
+    # The proposal is wide: t with 3 degrees of freedom around the maximum.
+    draws = 1.5 * rng.standard_t(3, (4000, len(best)))
+    for shift in draws:
+        logs = best + shift
+        prior = Prior.from_logs(np.clip(logs, -15, 9), 3)
+        heights.append(evidence.value(prior) + log_density(logs, 3)[0])
+        means.append(ExactPosterior.condition(Covariance(prior), sample).mean(cube))
+    heights = np.array(heights) + 2.0 * np.sum(np.log1p(draws**2 / 6.75), axis=1)
+    weight = np.exp(heights - heights.max())
+    centre = np.average(means, axis=0, weights=weight)
+    expected = np.average((means - centre) ** 2, axis=0, weights=weight)
+    found = model.doubt.variance(cube)
+    assert 0.3 < np.mean(found) / np.mean(expected) < 3.0
+    bare = model.posterior.variance(cube)
+    assert_allclose(model.std(cube, noise=False) ** 2 / model.scale**2, bare + found)
+
+
+def test_many_rows_leave_no_doubt():
+    inputs, y, _ = make_data(9, 400, 0.3)
+    assert fit_dense(plain(inputs), y).doubt is None
 
 
 # ----------------------------------------------------------------------- real data
