@@ -38,6 +38,8 @@ MOHNS = [
     # Long enough to converge: only then do weights of rows equal repeated rows.
     MOHNRegressor("full", "delta", max_order=1, max_iter=5000, tol=1e-9),
     MOHNRegressor("msda", max_order=1, max_iter=50),
+    MOHNRegressor("dense"),
+    MOHNRegressor("dense", noise="constant", clip=False),
 ]
 NETWORKS = [
     BLMRegressor(),

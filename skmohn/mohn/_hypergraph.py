@@ -87,7 +87,7 @@ def count_parents(term, present):
     return len(present.intersection(combinations(term, len(term) - 1)))
 
 
-def tabulate(terms, coef, standard_errors, names):
+def tabulate(terms, coef, standard_errors, names, total=None):
     """List weights, the strongest first, in a DataFrame if pandas is there.
 
     Parameters
@@ -99,18 +99,22 @@ def tabulate(terms, coef, standard_errors, names):
     names : sequence of str
         Of the features.
 
+    total : float, default=None
+        Variance of the function; None for the sum of the squared weights.
+
     Returns
     -------
     table : DataFrame or dict of lists
     """
     squares = coef**2
+    total = squares.sum() if total is None else total
     order = np.argsort(-squares, kind="stable")
     table = {
         "term": [" x ".join(names[i] for i in terms[j]) for j in order],
         "order": [len(terms[j]) for j in order],
         "coefficient": coef[order].tolist(),
         "standard_error": standard_errors[order].tolist(),
-        "variance_share": (squares[order] / max(squares.sum(), 1e-300)).tolist(),
+        "variance_share": (squares[order] / max(total, 1e-300)).tolist(),
     }
     try:
         import pandas as pd

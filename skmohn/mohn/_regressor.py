@@ -3,7 +3,6 @@
 import warnings
 from numbers import Integral, Real
 
-import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
@@ -13,16 +12,19 @@ from sklearn.utils.validation import check_is_fitted
 from skmohn._core._fitting import FitLoop, all_or_nothing
 from skmohn._core._validation import validate_held_out, validate_table
 from skmohn.mohn import _strategies
+from skmohn.mohn._dense_strategy import DenseMethods, solve_dense
 from skmohn.mohn._hypergraph import Hypergraph, tabulate
-from skmohn.mohn._learning import delta_rule
+from skmohn.mohn._incremental import Incremental
 from skmohn.mohn._msda_control import MSDAControl
-from skmohn.mohn._task import make_task, positive_weights, to_inputs, wanted_terms
+from skmohn.mohn._task import make_task, to_inputs, wanted_terms
 
 # Three decorators stand between `fit` and the line that calls it.
 _CALLER = 5
 
 
-class MOHNRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
+class MOHNRegressor(
+    DenseMethods, Incremental, CallbackSupportMixin, RegressorMixin, BaseEstimator
+):
     """Sparse Walsh model that discovers which interactions matter.
 
     A mixed order hyper network is the function
@@ -36,11 +38,15 @@ class MOHNRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
 
     Parameters
     ----------
-    strategy : {"pursuit", "msda", "full", "given"}, default="pursuit"
+    strategy : {"pursuit", "dense", "msda", "full", "given"}, default="pursuit"
         How the structure is found.
 
         - ``"pursuit"``: propose, solve and prune, with exhaustive screening of higher
           orders and message passing over all candidates when nothing stands out.
+        - ``"dense"``: all :math:`2^n` weights, independent a priori with variances that
+          fall by a factor for each input they connect; the factors by maximum evidence.
+          For noisy functions in which everything matters a little. Every prediction
+          and weight has a standard deviation; `terms_` are the significant weights.
         - ``"msda"``: the stochastic algorithm of [1]_ and [2]_, controlled by
           `msda_control`.
         - ``"full"``: all weights up to `max_order`.
@@ -54,7 +60,8 @@ class MOHNRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
 
     max_order : int, default=None
         Largest number of inputs in a weight. None sets no limit; ``"full"`` then takes
-        all :math:`2^n` weights.
+        all :math:`2^n` weights. ``"dense"`` has all, and lists them up to this order,
+        by default 3 or what is quickly looked at.
 
     terms : sequence of sequences of int or str, default=None
         The weights of ``strategy="given"``, each a set of feature indices or names. The
@@ -72,7 +79,7 @@ class MOHNRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         fifth of that in msda's loop.
 
     max_iter : int, default=200
-        Most rounds of discovery, or epochs of the delta rule.
+        Most rounds of discovery, epochs of the delta rule or steps of the evidence.
 
     tol : float, default=1e-4
         The delta rule stops when an epoch improves its error by less than this share.
@@ -110,14 +117,22 @@ class MOHNRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         was not searched stands in `search_coverage_`.
 
     memory_budget : float, default=1e9
-        Bytes that the candidates of message passing may take. Problems that exceed it
-        are searched without it.
+        Bytes that the candidates of message passing, or all weights, may take. Problems
+        that exceed it are searched without the former, and refused for the latter.
+
+    noise : {"auto", "constant"}, default="auto"
+        Whether ``"dense"`` lets the noise differ from row to row where residuals of
+        left-out rows say so.
+
+    clip : bool, default=True
+        Whether predictions of ``"dense"`` stay in the range of the targets.
 
     msda_control : MSDAControl, default=None
         Control parameters of ``strategy="msda"``; None for the papers' values.
 
     warm_start : bool, default=False
-        Whether `fit` begins with the terms of the previous fit and searches on.
+        Whether `fit` begins with the terms, or the hyper-parameters, of the previous
+        fit and searches on.
 
     random_state : int, RandomState instance or None, default=None
         Deals samples to folds, shuffles the delta rule's rows and drives msda. Exact
@@ -140,7 +155,8 @@ class MOHNRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
 
     standard_errors_ : ndarray of shape (n_terms,)
         Of least squares weights: 0 when the recovery is exact, NaN for shrunken weights
-        and when there are no degrees of freedom left.
+        and when there are no degrees of freedom left. Of ``"dense"``: posterior
+        standard deviations.
 
     noise_ : float
         Estimated standard deviation of the noise; 0 when the recovery is exact.
@@ -160,6 +176,8 @@ class MOHNRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         One record per round or epoch: ``training_rmse``, ``validation_rmse`` (None
         without validation data), ``n_weights``, ``weights_per_order``, ``proposed``,
         ``removed``, ``discarded``, ``seconds``. ``history_.to_frame()`` needs pandas.
+        Of ``"dense"``: ``log_posterior`` and ``noise`` of each step; at the end the log
+        evidence, ``validation_rmse``, ``n_weights`` and the ``way`` taken.
 
     n_iter_ : int
         Rounds or epochs run.
@@ -204,7 +222,7 @@ class MOHNRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
     """
 
     _parameter_constraints = {
-        "strategy": [StrOptions({"pursuit", "msda", "full", "given"})],
+        "strategy": [StrOptions({"pursuit", "dense", "msda", "full", "given"})],
         "learning_rule": [StrOptions({"ols", "lasso", "delta"})],
         "max_order": [Interval(Integral, 1, None, closed="left"), None],
         "terms": ["array-like", None],
@@ -222,6 +240,8 @@ class MOHNRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "work_budget": [Interval(Real, 0, None, closed="left")],
         "memory_budget": [Interval(Real, 0, None, closed="left")],
+        "noise": [StrOptions({"auto", "constant"})],
+        "clip": ["boolean"],
         "msda_control": [MSDAControl, None],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
@@ -246,6 +266,8 @@ class MOHNRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         n_iter_no_change=10,
         work_budget=1e9,
         memory_budget=1e9,
+        noise="auto",
+        clip=True,
         msda_control=None,
         warm_start=False,
         random_state=None,
@@ -266,6 +288,8 @@ class MOHNRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         self.n_iter_no_change = n_iter_no_change
         self.work_budget = work_budget
         self.memory_budget = memory_budget
+        self.noise = noise
+        self.clip = clip
         self.msda_control = msda_control
         self.warm_start = warm_start
         self.random_state = random_state
@@ -327,61 +351,20 @@ class MOHNRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
             y,
             None if sample_weight is None else {"sample_weight": sample_weight},
             self.max_iter,
-            lambda graph: self._fitted_attributes(graph, coding),
+            lambda graph, dense=None: self._fitted_attributes(graph, coding, dense),
         )
         wanted = wanted_terms(self, coding, self._names())
-        solution = _strategies.solve(self, task, wanted, loop)
-        loop.finish(solution.graph)
+        if self.strategy == "dense" and coding.usable.size:
+            solution = solve_dense(self, task, loop)
+        else:
+            solution = _strategies.solve(self, task, wanted, loop)
+        loop.finish(solution.graph, solution.dense)
         self._expose(solution, coding, loop.history)
         if solution.warning:
             warnings.warn(solution.warning, ConvergenceWarning, stacklevel=_CALLER)
         return self
 
-    @all_or_nothing
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, sample_weight=None):
-        """Learn from more samples by the delta rule (Swingler 2016, Eq 4).
-
-        The first call finds the structure as `fit` does; later calls keep structure and
-        coding and correct the weights in one pass over the samples, in their order.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        y : array-like of shape (n_samples,)
-            Target values.
-
-        sample_weight : array-like of shape (n_samples,), default=None
-            Multiplies the learning rate.
-
-        Returns
-        -------
-        MOHNRegressor
-            The fitted estimator itself.
-        """
-        if not hasattr(self, "terms_"):
-            return self.fit(X, y, sample_weight)
-        X, y = validate_table(self, X, y)
-        sample_weight, rows = positive_weights(sample_weight, X)
-        graph = self._graph()
-        fit = delta_rule(
-            self.coding_.encode(X[rows], self._names()),
-            y[rows],
-            graph.terms,
-            graph.coef,
-            graph.intercept,
-            learning_rate=self.learning_rate,
-            sample_weight=sample_weight,
-        )
-        self.coef_, self.intercept_ = fit.coef, fit.intercept
-        # Online corrections leave no Gram matrix to take them from.
-        self.standard_errors_ = np.full(len(fit.coef), np.nan)
-        self.noise_ = float(fit.rmse[-1])
-        self.n_iter_ += 1
-        return self
-
-    def predict(self, X):
+    def predict(self, X, return_std=False):
         """Evaluate the model.
 
         Parameters
@@ -389,13 +372,24 @@ class MOHNRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             NaN stands for an unknown value: the prediction is the mean over both.
 
+        return_std : bool, default=False
+            Whether to return the standard deviation of a new observation as well;
+            ``strategy="dense"`` knows it.
+
         Returns
         -------
-        ndarray of shape (n_samples,)
+        y : ndarray of shape (n_samples,)
             Predicted values.
+
+        std : ndarray of shape (n_samples,)
+            Only with `return_std`.
         """
         check_is_fitted(self)
         X = validate_table(self, X)
+        if return_std and self._dense is None:
+            raise ValueError('return_std needs all weights: fit with strategy="dense"')
+        if self._dense is not None:
+            return self._predict_dense(X, return_std)
         return self._graph().predict(self.coding_.encode(X, self._names()))
 
     def structure_table(self):
@@ -406,13 +400,14 @@ class MOHNRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         DataFrame, or dict of lists without pandas
             ``term`` (feature names joined by " x "), ``order``, ``coefficient``,
             ``standard_error`` and ``variance_share``, the weight's part of the model's
-            variance over uniform inputs: its square over the sum of squares.
+            variance over uniform inputs: its square over the sum of all squares.
         """
         check_is_fitted(self)
         names = self._names()
         if names is None:
             names = [f"x{i}" for i in range(self.n_features_in_)]
-        return tabulate(self.terms_, self.coef_, self.standard_errors_, names)
+        total = None if self._dense is None else self._dense.function_variance()
+        return tabulate(self.terms_, self.coef_, self.standard_errors_, names, total)
 
     def __sklearn_tags__(self):
         """Say what the estimator can take."""
@@ -428,17 +423,19 @@ class MOHNRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
         terms = to_inputs(self.terms_, self.coding_.usable)
         return Hypergraph(tuple(terms), self.coef_, self.intercept_)
 
-    def _fitted_attributes(self, graph, coding):
+    def _fitted_attributes(self, graph, coding, dense):
         features = coding.usable
         return {
             "terms_": [tuple(features[list(term)].tolist()) for term in graph.terms],
             "coef_": graph.coef,
             "intercept_": graph.intercept,
             "coding_": coding,
+            "_dense": dense() if callable(dense) else dense,
         }
 
     def _expose(self, solution, coding, history):
-        for name, value in self._fitted_attributes(solution.graph, coding).items():
+        attributes = self._fitted_attributes(solution.graph, coding, solution.dense)
+        for name, value in attributes.items():
             setattr(self, name, value)
         self.standard_errors_ = solution.standard_errors
         self.noise_ = solution.noise

@@ -39,6 +39,7 @@ class Solution(NamedTuple):
     reason: str
     coverage: list
     warning: str | None = None
+    dense: object = None
 
 
 def solve(params, task, wanted, loop):

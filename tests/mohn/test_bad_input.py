@@ -172,7 +172,7 @@ def test_step_that_is_too_long():
 # ------------------------------------------------------------------- the parameters
 
 
-@pytest.mark.parametrize("strategy", ["pursuit", "msda", "full"])
+@pytest.mark.parametrize("strategy", ["pursuit", "msda", "full", "dense"])
 def test_order_above_the_number_of_columns(strategy):
     refused(
         MOHNRegressor(strategy, max_order=7),

@@ -1,0 +1,410 @@
+"""All 2^n weights at once, under the product prior: the model that a fit returns."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skmohn._core._validation import require_memory
+from skmohn.mohn._dense_covariance import Covariance
+from skmohn.mohn._dense_doubt import PriorDoubt, doubt_prior
+from skmohn.mohn._dense_evidence import MAX_ITER, join_equal_rows, learn_prior
+from skmohn.mohn._dense_exact import ExactPosterior
+from skmohn.mohn._dense_kernel import Rows
+from skmohn.mohn._dense_noise import NoiseMap, map_noise
+from skmohn.mohn._dense_nystroem import NystroemPosterior
+from skmohn.mohn._dense_terms import description_length, find_strong_terms
+from skmohn.mohn._dense_walsh import WalshPosterior, is_on_cube
+
+# Rows up to which the Cholesky factor of all is taken.
+_MOST_EXACT = 5000
+_MOST_WALSH_INPUTS = 20
+# With more rows than this, and a cube no larger than so many times them, transforms
+# are faster than the factor.
+_MANY_ROWS = 1000
+_SMALL_CUBE = 8
+_INDUCING = 1500
+_FEWEST_INDUCING = 50
+# Rows whose leave-one-out residuals stand for those of all.
+_RESIDUAL_ROWS = 1600
+# Rows at which the variance of the function is measured, where they are not all.
+_MEASURED_ROWS = 4096
+
+
+@dataclass(frozen=True)
+class DenseModel:
+    """A function of all weights, given data.
+
+    Attributes
+    ----------
+    posterior : ExactPosterior, WalshPosterior or NystroemPosterior
+        Of the standardised function.
+
+    centre, scale : float
+        The target is ``centre + scale * standardised``.
+
+    low, high : float
+        Range of the targets.
+
+    n_observed : float
+        Number of observations.
+
+    route : str
+        ``"cholesky"``, ``"walsh"`` or ``"nystroem"``.
+
+    noise_map : NoiseMap or None
+        Noise variance by row, relative to that of the prior; None for one level.
+
+    share : float
+        Power of the map by which rows are weighed.
+
+    n_evaluations : int
+        Evaluations of the evidence.
+
+    doubt : PriorDoubt or None
+        What not knowing the hyper-parameters adds; None where that is little.
+    """
+
+    posterior: object
+    centre: float
+    scale: float
+    low: float
+    high: float
+    n_observed: float
+    route: str
+    noise_map: NoiseMap | None
+    share: float
+    n_evaluations: int
+    doubt: PriorDoubt | None
+
+    @property
+    def covariance(self):
+        """The prior with its hyper-parameters and strong terms."""
+        return self.posterior.covariance
+
+    @property
+    def prior(self):
+        """The hyper-parameters."""
+        return self.covariance.prior
+
+    def log_evidence(self):
+        """Log density of the targets, in their own units."""
+        own = self.posterior.log_evidence()
+        return own - self.n_observed * float(np.log(self.scale))
+
+    def description_length(self):
+        """Nats that the data and the choice of strong terms cost."""
+        n_inputs = len(self.prior.rates)
+        return description_length(self.covariance, n_inputs, self.log_evidence())
+
+    def mean(self, rows, clip=True):
+        """Posterior mean of the function.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        clip : bool, default=True
+            Whether to stay in the range of the targets.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_rows,)
+        """
+        mean = self.centre + self.scale * self.posterior.mean(rows)
+        return np.clip(mean, self.low, self.high) if clip else mean
+
+    def std(self, rows, noise=True):
+        """Posterior standard deviation.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        noise : bool, default=True
+            Of a new observation of weight 1; without, of the function alone.
+
+        Returns
+        -------
+        std : ndarray of shape (n_rows,)
+        """
+        variance = self.posterior.variance(rows)
+        if self.doubt is not None:
+            variance = variance + self.doubt.variance(rows)
+        if noise:
+            variance = variance + self.noise_variance(rows)
+        return self.scale * np.sqrt(variance)
+
+    def noise_variance(self, rows):
+        """Variance of the noise of new observations, standardised."""
+        if self.noise_map is None:
+            return np.full(len(rows), self.prior.noise)
+        return self.prior.noise * self.noise_map.at(rows)
+
+    def draw(self, rows, n_draws, rng, noise=True):
+        """Joint draws of observations, or of the function alone.
+
+        Returns
+        -------
+        draws : ndarray of shape (n_rows, n_draws)
+        """
+        require_memory(
+            8.0 * 3.0 * len(rows) ** 2,
+            f"the joint distribution at {len(rows)} rows",
+            "draw at fewer rows at a time",
+        )
+        draws = self.posterior.draw(rows, n_draws, rng)
+        if self.doubt is not None:
+            slopes = self.doubt.slopes(rows)
+            draws = draws + slopes @ rng.standard_normal((slopes.shape[1], n_draws))
+        if noise:
+            spread = np.sqrt(self.noise_variance(rows))[:, None]
+            draws = draws + spread * rng.standard_normal(draws.shape)
+        return self.centre + self.scale * draws
+
+    def weight(self, term, letters=()):
+        """Posterior mean and standard deviation of one weight, see `Covariance`.
+
+        Given the hyper-parameters.
+        """
+        mean, variance = self.posterior.weight(term, letters)
+        if not term and not letters:
+            return self.centre + self.scale * mean, self.scale * variance**0.5
+        return self.scale * mean, self.scale * variance**0.5
+
+    def weights_of(self, terms):
+        """Posterior means and standard deviations of weights but the constant."""
+        means, variances = self.posterior.weights_of(terms)
+        return self.scale * means, self.scale * np.sqrt(variances)
+
+    def function_variance(self):
+        """Variance of the posterior mean over uniform inputs, unclipped.
+
+        It is the sum of the squares of all weights but the constant. Measured at all
+        rows where they are few, else at `_MEASURED_ROWS` drawn with a fixed seed.
+        """
+        n_inputs, n_letters = len(self.prior.rates), self.covariance.n_letters
+        if not n_letters and 2**n_inputs <= _MEASURED_ROWS:
+            index = np.arange(2**n_inputs)[:, None]
+            inputs = 1.0 - 2.0 * ((index >> np.arange(n_inputs)) & 1)
+            rows = Rows(inputs, np.empty((len(inputs), 0), dtype=int))
+        else:
+            rng = np.random.default_rng(0)
+            inputs = rng.choice([-1.0, 1.0], (_MEASURED_ROWS, n_inputs))
+            letters = [rng.integers(0, size, _MEASURED_ROWS) for size in n_letters]
+            shape = (_MEASURED_ROWS, len(n_letters))
+            rows = Rows(inputs, np.array(letters, dtype=int).T.reshape(shape))
+        return float(np.var(self.mean(rows, clip=False)))
+
+    def update(self, rows, y, sample_weight=None):
+        """Condition on further observations; the hyper-parameters stay.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        y : ndarray of shape (n_rows,)
+
+        sample_weight : ndarray of shape (n_rows,), default=None
+
+        Returns
+        -------
+        model : DenseModel
+        """
+        self._require_room(len(rows))
+        more = join_equal_rows(rows, (y - self.centre) / self.scale, sample_weight)
+        if self.noise_map is not None and self.share:
+            more = replace(more, excess=self.noise_map.at(more.rows) ** self.share)
+        if self.route == "walsh" and not is_on_cube(more.rows).all():
+            raise ValueError(
+                "rows with unknown or other than the two values cannot be added to a "
+                "model on the whole cube: fit again on all rows"
+            )
+        return replace(
+            self,
+            posterior=self.posterior.update(more),
+            doubt=None if self.doubt is None else self.doubt.update(more),
+            low=min(self.low, float(np.min(y))),
+            high=max(self.high, float(np.max(y))),
+            n_observed=self.n_observed + float(more.count.sum()),
+        )
+
+    def _require_room(self, n_rows):
+        if self.route == "cholesky":
+            n_all = n_rows + len(self.posterior.sample)
+            require_memory(
+                _exact_bytes(n_all),
+                f"a Cholesky factor of {n_all} rows",
+                "fit again on all rows, which chooses another way",
+            )
+
+
+def fit_dense(
+    rows,
+    y,
+    sample_weight=None,
+    *,
+    n_letters=(),
+    noise="auto",
+    strong_terms=True,
+    max_order=None,
+    memory_budget=1e9,
+    start=None,
+    prior=None,
+    max_iter=MAX_ITER,
+    seed=0,
+    report=None,
+):
+    """Learn all weights under the product prior.
+
+    Parameters
+    ----------
+    rows : Rows
+
+    y : ndarray of shape (n_rows,)
+
+    sample_weight : ndarray of shape (n_rows,), default=None
+        Positive: whole numbers are repeats, others inverse variances relative to a mean
+        of 1.
+
+    n_letters : tuple of int, default=()
+
+    noise : {"auto", "constant"}, default="auto"
+        Whether the noise may differ from row to row.
+
+    strong_terms : bool, default=True
+        Whether single weights may get a variance of their own.
+
+    max_order : int, default=None
+        Largest set of inputs that is tested for one.
+
+    memory_budget : float, default=1e9
+        Bytes.
+
+    start : Prior, default=None
+        Where the hyper-parameters start.
+
+    prior : Prior, default=None
+        Hyper-parameters to be taken as they are; None to learn them.
+
+    max_iter : int, default=60
+        Most iterations of a climb.
+
+    seed : int, default=0
+        Draws rows where there are too many for all to be used.
+
+    report : callable, default=None
+        See `_dense_evidence.climb`.
+
+    Returns
+    -------
+    model : DenseModel
+
+    Raises
+    ------
+    MemoryError
+        When no way fits in `memory_budget`.
+    """
+    centre = float(np.average(y, weights=sample_weight))
+    scale = float(np.sqrt(np.average((y - centre) ** 2, weights=sample_weight))) or 1.0
+    sample = join_equal_rows(rows, (y - centre) / scale, sample_weight)
+    route, n_inducing = choose_route(sample, n_letters, memory_budget)
+    n_evaluations = 0
+    if prior is None:
+        prior, n_evaluations = learn_prior(
+            sample, n_letters, start, max_iter, seed, report
+        )
+    covariance = Covariance(prior, n_letters)
+    noise_map, share, posterior = None, 0.0, None
+    if len(sample) <= _RESIDUAL_ROWS:
+        drawn = np.arange(len(sample))
+    else:
+        drawn = np.random.default_rng(seed).permutation(len(sample))[:_RESIDUAL_ROWS]
+    if strong_terms or noise == "auto":
+        posterior = ExactPosterior.condition(covariance, sample.take(drawn))
+    if strong_terms:
+        posterior = find_strong_terms(posterior, max_order)
+        covariance = posterior.covariance
+    if noise == "auto":
+        noise_map, share, known = map_noise(posterior)
+        if share:
+            excess = noise_map.at(sample.rows) ** share
+            excess[drawn] = known
+            sample = replace(sample, excess=excess)
+            posterior = None
+    if posterior is None or len(drawn) < len(sample) or route != "cholesky":
+        posterior = _condition(route, covariance, sample, n_inducing, seed)
+    return DenseModel(
+        posterior,
+        centre,
+        scale,
+        float(np.min(y)),
+        float(np.max(y)),
+        float(sample.count.sum()),
+        route,
+        noise_map,
+        share,
+        n_evaluations,
+        doubt_prior(posterior) if route == "cholesky" else None,
+    )
+
+
+def _condition(route, covariance, sample, n_inducing, seed):
+    if route == "walsh":
+        return WalshPosterior.condition(covariance, sample)
+    if route == "nystroem":
+        return NystroemPosterior.condition(covariance, sample, n_inducing, seed)
+    return ExactPosterior.condition(covariance, sample)
+
+
+def choose_route(sample, n_letters, memory_budget):
+    """How to condition on a sample.
+
+    Parameters
+    ----------
+    sample : Sample
+
+    n_letters : tuple of int
+
+    memory_budget : float
+
+    Returns
+    -------
+    route : str
+
+    n_inducing : int
+        Inducing rows of ``"nystroem"``.
+    """
+    n_rows, n_inputs = len(sample), sample.rows.inputs.shape[1]
+    is_exact = n_rows <= _MOST_EXACT and _exact_bytes(n_rows) <= memory_budget
+    can_walsh = (
+        not n_letters
+        and n_rows > _MANY_ROWS
+        and n_inputs <= _MOST_WALSH_INPUTS
+        and _walsh_bytes(n_inputs) <= memory_budget
+        and is_on_cube(sample.rows).all()
+    )
+    if can_walsh and (not is_exact or 2**n_inputs <= _SMALL_CUBE * n_rows):
+        return "walsh", 0
+    if is_exact:
+        return "cholesky", 0
+    n_inducing = min(_INDUCING, n_rows)
+    while n_inducing > _FEWEST_INDUCING and _exact_bytes(n_inducing) > memory_budget:
+        n_inducing //= 2
+    needed = _exact_bytes(max(n_inducing, min(n_rows, _RESIDUAL_ROWS)))
+    if needed > memory_budget:
+        raise MemoryError(
+            f"all weights of {n_rows} rows need {needed / 2**20:,.0f} MiB of memory "
+            f"and memory_budget is {memory_budget / 2**20:,.0f} MiB; raise it, or use "
+            "fewer rows"
+        )
+    return "nystroem", n_inducing
+
+
+def _exact_bytes(n_rows):
+    """Covariance, factor, inverse and two products with them."""
+    return 8.0 * 5.0 * n_rows**2
+
+
+def _walsh_bytes(n_inputs):
+    """A dozen cubes, or batches of smaller ones."""
+    return 8.0 * 12.0 * max(2**n_inputs, 2**21)

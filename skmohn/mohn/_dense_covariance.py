@@ -1,0 +1,167 @@
+"""What the product prior says of values and weights before any data are seen."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skmohn.mohn._dense_kernel import (
+    CONSTANT_VARIANCE,
+    LetterTables,
+    Pairs,
+    Prior,
+)
+
+
+@dataclass(frozen=True)
+class Covariance:
+    """Prior covariances of function values and of weights.
+
+    Attributes
+    ----------
+    prior : Prior
+
+    n_letters : tuple of int, default=()
+        Number of letters of each site.
+
+    terms : tuple of tuples of int, default=()
+        Sets of inputs whose weights have a variance of their own, beside that of the
+        product.
+
+    variances : tuple of float, default=()
+        Those variances.
+    """
+
+    prior: Prior
+    n_letters: tuple = ()
+    terms: tuple = ()
+    variances: tuple = ()
+
+    def between(self, left, right, dtype=np.float64):
+        """Covariance of the values at rows with those at rows.
+
+        Parameters
+        ----------
+        left, right : Rows
+
+        dtype : dtype, default=float64
+
+        Returns
+        -------
+        covariance : ndarray of shape (n_left, n_right)
+        """
+        covariance = Pairs(left, right, self.n_letters, dtype).covariance(self.prior)
+        for term, variance in zip(self.terms, self.variances, strict=True):
+            covariance += np.multiply.outer(
+                (variance * parity(left.inputs, term)).astype(dtype),
+                parity(right.inputs, term).astype(dtype),
+            )
+        return covariance
+
+    def own(self, rows):
+        """Variance of the value at each row."""
+        tau = self.prior.tau
+        squares = rows.inputs**2
+        product = np.exp(np.sum(np.log1p(squares * tau) - np.log1p(tau), axis=1))
+        linear = squares @ tau
+        for i, (factors, centred) in enumerate(self._tables()):
+            letter = rows.letters[:, i]
+            product *= np.diagonal(factors)[letter]
+            linear += np.diagonal(centred)[letter]
+        variance = self.prior.scale * product + self.prior.linear * linear
+        for term, own in zip(self.terms, self.variances, strict=True):
+            variance += own * parity(rows.inputs, term) ** 2
+        return variance + CONSTANT_VARIANCE
+
+    def with_weight(self, rows, term, letters=()):
+        """Covariance of the values at rows with one weight.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        term : tuple of int
+            The inputs that the weight connects.
+
+        letters : tuple of (site, letter), default=()
+            The sites that it connects as well. The weight is then the part of the
+            function that depends on all of them and on nothing else, at these letters.
+
+        Returns
+        -------
+        covariance : ndarray of shape (n_rows,)
+        """
+        tau, chosen = self.prior.tau, dict(letters)
+        values = self._share(term) * parity(rows.inputs, term)
+        linear = np.zeros(len(rows))
+        if len(term) == 1 and not chosen:
+            linear = tau[term[0]] * rows.inputs[:, term[0]]
+        for i, (factors, centred) in enumerate(self._tables()):
+            row = factors[-1]
+            if i in chosen:
+                row = factors[chosen[i]] - factors[-1]
+                if not term and len(chosen) == 1:
+                    linear = centred[chosen[i]][rows.letters[:, i]]
+            values = values * row[rows.letters[:, i]]
+        covariance = values + self.prior.linear * linear
+        if not chosen:
+            covariance = covariance + self._extra(term) * parity(rows.inputs, term)
+        return covariance
+
+    def of_weight(self, term, letters=()):
+        """Variance of one weight, see :meth:`with_weight`."""
+        chosen, variance, linear = dict(letters), self._share(term), 0.0
+        if len(term) == 1 and not chosen:
+            linear = float(self.prior.tau[term[0]])
+        for i, (factors, centred) in enumerate(self._tables()):
+            if i not in chosen:
+                variance *= factors[-1, -1]
+                continue
+            j = chosen[i]
+            variance *= factors[j, j] - 2.0 * factors[j, -1] + factors[-1, -1]
+            if not term and len(chosen) == 1:
+                linear = centred[j, j]
+        extra = 0.0 if chosen else self._extra(term)
+        return float(variance + self.prior.linear * linear + extra)
+
+    def all_weights(self):
+        """Variances of all 2^n weights of two-valued inputs.
+
+        Returns
+        -------
+        variances : ndarray of shape (2 ** n_inputs,)
+            Bit i of the index says whether input i is in the set.
+        """
+        variances = np.array([self.prior.scale])
+        for tau in self.prior.tau:
+            shares = np.array([1.0, tau]) / (1.0 + tau)
+            variances = np.multiply.outer(shares, variances).ravel()
+        variances[0] += CONSTANT_VARIANCE
+        variances[1 << np.arange(len(self.prior.tau))] += (
+            self.prior.linear * self.prior.tau
+        )
+        for term, variance in zip(self.terms, self.variances, strict=True):
+            variances[sum(1 << i for i in term)] += variance
+        return variances
+
+    def _share(self, term):
+        """Variance that the product gives to one set of inputs."""
+        tau = self.prior.tau
+        log_share = np.sum(np.log(tau[list(term)])) - np.sum(np.log1p(tau))
+        return self.prior.scale * float(np.exp(log_share))
+
+    def _extra(self, term):
+        """Variance of a weight beside those of product and single inputs."""
+        extra = 0.0 if term else CONSTANT_VARIANCE
+        own = zip(self.terms, self.variances, strict=True)
+        return extra + sum(variance for other, variance in own if other == term)
+
+    def _tables(self):
+        """Factors between the letters of each site, and their centred parts."""
+        if not self.n_letters:
+            return []
+        return LetterTables(self.prior.letter_rates, self.n_letters).sites()
+
+
+def parity(inputs, term):
+    """Product of the inputs of one set, row by row; 1 for the empty set."""
+    return inputs[:, list(term)].prod(axis=1)

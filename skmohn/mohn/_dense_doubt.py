@@ -1,0 +1,120 @@
+"""What not knowing the hyper-parameters adds to the variance of predictions.
+
+With few rows many hyper-parameters are nearly as likely as the best ones. Their
+posterior is taken to be normal with the curvature at the maximum (Laplace), and the
+posterior mean of the function to be linear in them.
+
+Source: Garnett, Osborne and Hennig, Active learning of linear embeddings for Gaussian
+processes, UAI 2014, section 4.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skmohn.mohn._dense_evidence import LOG_BOUNDS, Evidence, log_density
+from skmohn.mohn._dense_exact import ExactPosterior, row_blocks
+from skmohn.mohn._dense_kernel import Prior
+
+# Beyond, hyper-parameters are known well enough, and this costs more than the fit.
+MOST_ROWS = 200
+# Each axis takes two Cholesky factors.
+_MOST_AXES = 20
+_STEP = 1e-3
+# Curvature of the weakest density that a hyper-parameter has: spread 2.
+_LEAST_CURVATURE = 0.25
+
+
+@dataclass(frozen=True)
+class PriorDoubt:
+    """The posterior at hyper-parameters to both sides of the best ones.
+
+    Attributes
+    ----------
+    pairs : tuple of pairs of ExactPosterior
+        Half a standard deviation up and down along the principal axes that change the
+        function most.
+    """
+
+    pairs: tuple
+
+    def slopes(self, rows):
+        """Change of the mean of the function over one standard deviation of each axis.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        Returns
+        -------
+        slopes : ndarray of shape (n_rows, n_axes)
+        """
+        slopes = np.empty((len(rows), len(self.pairs)))
+        for part in row_blocks(len(rows)):
+            some = rows.take(part)
+            for j, (up, down) in enumerate(self.pairs):
+                slopes[part, j] = up.mean(some) - down.mean(some)
+        return slopes
+
+    def variance(self, rows):
+        """Variance of the mean of the function, ndarray of shape (n_rows,)."""
+        return np.sum(self.slopes(rows) ** 2, axis=1)
+
+    def variance_by_axis(self, rows):
+        """Mean of the variance over rows, ndarray of shape (n_axes,)."""
+        return np.mean(self.slopes(rows) ** 2, axis=0)
+
+    def update(self, more):
+        """The same hyper-parameters after a further sample."""
+        return PriorDoubt(
+            tuple((up.update(more), down.update(more)) for up, down in self.pairs)
+        )
+
+
+def doubt_prior(posterior):
+    """How uncertain the hyper-parameters of a posterior are.
+
+    Parameters
+    ----------
+    posterior : ExactPosterior
+
+    Returns
+    -------
+    doubt : PriorDoubt or None
+        None when rows are more than `MOST_ROWS`.
+    """
+    covariance, sample = posterior.covariance, posterior.sample
+    if len(sample) > MOST_ROWS:
+        return None
+    best = covariance.prior.to_logs()
+    n_inputs = len(covariance.prior.rates)
+    spread, axes = np.linalg.eigh(_curvature(posterior, best))
+    spread = 1.0 / np.sqrt(np.maximum(spread, _LEAST_CURVATURE))
+
+    def moved(shift):
+        prior = Prior.from_logs(np.clip(best + shift, *LOG_BOUNDS), n_inputs)
+        return ExactPosterior.condition(replace(covariance, prior=prior), sample)
+
+    pairs = [
+        (moved(0.5 * width * axis), moved(-0.5 * width * axis))
+        for width, axis in zip(spread, axes.T, strict=True)
+    ]
+    change = PriorDoubt(tuple(pairs)).variance_by_axis(sample.rows)
+    kept = np.argsort(-change)[:_MOST_AXES]
+    return PriorDoubt(tuple(pairs[j] for j in kept))
+
+
+def _curvature(posterior, best):
+    """Negative Hessian of the log posterior of the hyper-parameters."""
+    covariance = posterior.covariance
+    evidence = Evidence(posterior.sample, covariance.n_letters)
+    n_inputs = len(covariance.prior.rates)
+
+    def slope(logs):
+        _, by_data = evidence.value_and_slope(Prior.from_logs(logs, n_inputs))
+        by_density = log_density(logs, n_inputs, covariance.n_letters)[1]
+        return by_density if by_data is None else by_data + by_density
+
+    steps = _STEP * np.eye(len(best))
+    hessian = np.array([slope(best + step) - slope(best - step) for step in steps])
+    return -(hessian + hessian.T) / (4.0 * _STEP)

@@ -1,0 +1,399 @@
+"""Maximum evidence: what the data say about the hyper-parameters of the product prior.
+
+The log marginal likelihood of a Gaussian process (Rasmussen and Williams, Gaussian
+Processes for Machine Learning, 2006, Eq 5.8 and 5.9) and a weak prior on the rates,
+climbed by L-BFGS-B. Many rows are climbed in stages, the first ones on a part of them.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import lapack
+from scipy.optimize import minimize
+
+from skmohn.mohn._dense_kernel import Pairs, Prior, Rows
+
+LEAST_NOISE = 1e-6
+_BOUNDS = {
+    "rate": (1e-8, 8.0),
+    "scale": (1e-6, 1e4),
+    "linear": (1e-8, 1e4),
+    # Without an upper bound: where all have two, the first step of L-BFGS-B is as long
+    # as the gradient, else it has length 1.
+    "noise": (LEAST_NOISE, np.inf),
+}
+# Bounds within which every hyper-parameter can be computed with, as logarithms.
+LOG_BOUNDS = (math.log(LEAST_NOISE) - 5.0, math.log(1e4))
+# Log-normal densities, as mean and standard deviation of the logarithm, in units of the
+# target's variance. They matter when rows are few. The rates are around one over their
+# number; that of `linear` is flat, because many functions have no use for it.
+_LOG_RATE_SPREAD = 2.0
+# Of the letters of a site around their mean, which has the spread of a rate. With many
+# letters a wider one lets the evidence explain each row by letters of its own.
+_LOG_LETTER_SPREAD = 0.3
+_LOG_ENDS_CENTRE = np.array([0.0, 0.0, -3.0])
+_LOG_ENDS_SPREAD = np.array([1.0, np.inf, 1.5])
+_START_NOISE = 0.1
+
+# A climb begins on a part of the rows when they are more than twice as many, and ends
+# on all up to a number, beyond which fewer iterations on a larger part must do.
+_FIRST_STAGE = 300
+_ALL_ROWS = 1000
+_SECOND_STAGE = 1600
+MAX_ITER = 60
+_SECOND_MAX_ITER = 10
+# Below, single precision cannot tell the noise from rounding: the largest eigenvalues
+# are about the number of rows.
+_SINGLE_PRECISION_NOISE = 2e-3
+
+# Loss where rounding leaves no positive covariance: high, but a line search that
+# interpolates it must not come to a standstill.
+_NOT_POSITIVE = 1e8
+
+_PER_ROW = ("target", "weight", "count", "within", "excess")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What was observed, equal rows joined.
+
+    Attributes
+    ----------
+    rows : Rows
+        Distinct ones.
+
+    target : ndarray of shape (n_rows,)
+        Weighted means of the standardised target.
+
+    weight : ndarray of shape (n_rows,)
+        Sums of the sample weights: the noise of a row is ``noise * excess / weight``.
+
+    count : ndarray of shape (n_rows,)
+        How many observations were joined.
+
+    within : ndarray of shape (n_rows,)
+        Weighted squares of the target around its mean in the row.
+
+    excess : ndarray of shape (n_rows,)
+        Noise variance relative to other rows.
+
+    log_weight : float
+        Sum of the logarithms of the weights that are precisions; 0 for repeats.
+    """
+
+    rows: Rows
+    target: np.ndarray
+    weight: np.ndarray
+    count: np.ndarray
+    within: np.ndarray
+    excess: np.ndarray
+    log_weight: float
+
+    def __len__(self):
+        return len(self.target)
+
+    def noise(self, prior):
+        """Noise variance of each target."""
+        return prior.noise * self.excess / self.weight
+
+    def take(self, index):
+        """A part of the rows."""
+        parts = (getattr(self, name)[index] for name in _PER_ROW)
+        return Sample(self.rows.take(index), *parts, self.log_weight)
+
+    def join(self, other):
+        """These rows, then others, whether or not some are equal."""
+        parts = (
+            np.concatenate([getattr(self, name), getattr(other, name)])
+            for name in _PER_ROW
+        )
+        return Sample(
+            self.rows.join(other.rows),
+            *parts,
+            self.log_weight + other.log_weight,
+        )
+
+    def join_equal(self):
+        """Join rows that are equal, as :func:`join_equal_rows` does."""
+        place, first = _distinct(self.rows)
+        total = np.bincount(place, self.weight)
+        mean = np.bincount(place, self.weight * self.target) / total
+        apart = self.weight * (self.target - mean[place]) ** 2
+        return Sample(
+            self.rows.take(first),
+            mean,
+            total,
+            np.bincount(place, self.count),
+            np.bincount(place, self.within + apart),
+            self.excess[first],
+            self.log_weight,
+        )
+
+    def log_density_of_rest(self, prior):
+        """Log density of the targets given their means in each row."""
+        noise = prior.noise * self.excess
+        spread = np.sum(self.within / noise)
+        spread += np.sum((self.count - 1.0) * np.log(2.0 * np.pi * noise))
+        return -0.5 * (spread + np.sum(np.log(self.weight)) - self.log_weight)
+
+
+def join_equal_rows(rows, y, sample_weight=None):
+    """Join equal rows into one whose target is their mean; sort them.
+
+    Parameters
+    ----------
+    rows : Rows
+
+    y : ndarray of shape (n_rows,)
+
+    sample_weight : ndarray of shape (n_rows,), default=None
+        Positive. Whole numbers are repeats of a row; others are precisions, relative
+        to a mean of 1.
+
+    Returns
+    -------
+    sample : Sample
+    """
+    weight = np.ones(len(y)) if sample_weight is None else sample_weight
+    repeats = np.all(weight == np.rint(weight))
+    ones = np.ones(len(y))
+    single = Sample(
+        rows,
+        y,
+        weight,
+        weight if repeats else ones,
+        np.zeros(len(y)),
+        ones,
+        0.0 if repeats else float(np.sum(np.log(weight))),
+    )
+    return single.join_equal()
+
+
+def _distinct(rows):
+    """Number the distinct rows in their sorted order; return numbers, first places."""
+    table = np.hstack([rows.inputs, rows.letters])
+    if not table.shape[1]:
+        return np.zeros(len(rows), dtype=int), np.zeros(1, dtype=int)
+    _, first, place = np.unique(table, axis=0, return_index=True, return_inverse=True)
+    return place.ravel(), first
+
+
+class Evidence:
+    """The log evidence of a sample as a function of the hyper-parameters.
+
+    Parameters
+    ----------
+    sample : Sample
+
+    n_letters : tuple of int, default=()
+
+    dtype : dtype, default=float64
+        float32 halves the time where the noise is not small.
+    """
+
+    def __init__(self, sample, n_letters=(), dtype=np.float64):
+        self.sample = sample
+        self.pairs = Pairs(sample.rows, sample.rows, n_letters, dtype)
+        self.n_sites = sample.rows.inputs.shape[1] + len(n_letters)
+        self.dtype = np.dtype(dtype)
+        self._potrf, self._potrs, self._potri = lapack.get_lapack_funcs(
+            ("potrf", "potrs", "potri"), dtype=self.dtype
+        )
+
+    def value(self, prior):
+        """Log evidence; minus infinity where the covariance is not positive."""
+        found = self._factor(prior)
+        return -np.inf if found is None else self._density(prior, *found[1:])
+
+    def value_and_slope(self, prior):
+        """Log evidence and its gradient in the logarithms of the hyper-parameters."""
+        found = self._factor(prior)
+        if found is None:
+            return -np.inf, None
+        product, factor, alpha = found
+        value = self._density(prior, factor, alpha)
+        # alpha alpha' - K^-1, twice the lower half in place of both.
+        inverse, _ = self._potri(factor, lower=1, overwrite_c=1)
+        own = np.diagonal(inverse).copy()
+        outer = inverse.T
+        outer *= -2.0
+        outer.ravel()[:: len(own) + 1] = -own
+        outer += np.multiply.outer(alpha, alpha)
+        sample = self.sample
+        slope = 0.5 * self.pairs.slope(prior, product, outer)
+        noise = 0.5 * np.diagonal(outer) @ sample.noise(prior)
+        noise += 0.5 * np.sum(sample.within / (prior.noise * sample.excess))
+        noise -= 0.5 * np.sum(sample.count - 1.0)
+        return value, np.append(slope, noise)
+
+    def _factor(self, prior):
+        """Product, Cholesky factor and ``K^-1 target``, or None."""
+        product = self.pairs.product(prior)
+        covariance = self.pairs.join(prior, product)
+        size = len(covariance)
+        noise = self.sample.noise(prior)
+        covariance.ravel()[:: size + 1] += noise.astype(self.dtype)
+        factor, info = self._potrf(covariance.T, lower=1, clean=1, overwrite_a=1)
+        if info:
+            return None
+        target = self.sample.target.astype(self.dtype)
+        alpha, _ = self._potrs(factor, target, lower=1)
+        return product, factor, alpha.ravel()
+
+    def _density(self, prior, factor, alpha):
+        diagonal = np.diagonal(factor).astype(np.float64)
+        value = -0.5 * float(self.sample.target @ alpha) - np.log(diagonal).sum()
+        value -= 0.5 * len(alpha) * math.log(2.0 * math.pi)
+        return float(value + self.sample.log_density_of_rest(prior))
+
+
+def start_prior(n_inputs, n_letters=()):
+    """Where the search for hyper-parameters begins."""
+    n_sites = max(n_inputs + len(n_letters), 1)
+    return Prior(
+        np.full(n_inputs, 1.0 / n_sites),
+        np.full(sum(n_letters), 1.0 / n_sites),
+        1.0,
+        1.0,
+        _START_NOISE,
+    )
+
+
+class Climb(NamedTuple):
+    """Where a climb ended: hyper-parameters, and the evaluations it took."""
+
+    prior: Prior
+    n_evaluations: int
+
+
+def climb(evidence, start, max_iter=MAX_ITER, tol=1e-6, report=None):
+    """Maximise the evidence times the density of the hyper-parameters.
+
+    Parameters
+    ----------
+    evidence : Evidence
+
+    start : Prior
+
+    max_iter : int, default=60
+
+    tol : float, default=1e-6
+        The climb ends when a step gains less than this share.
+
+    report : callable, default=None
+        Called after each iteration with the logarithm reached and the hyper-parameters;
+        returns whether to stop.
+
+    Returns
+    -------
+    climb : Climb
+    """
+    n_inputs, n_rates = len(start.rates), len(start.to_logs()) - 3
+    bounds = [tuple(np.log(_BOUNDS["rate"]))] * n_rates
+    bounds += [tuple(np.log(_BOUNDS[name])) for name in ("scale", "linear", "noise")]
+    n_letters = evidence.pairs.n_letters
+
+    def loss(logs):
+        value, slope = evidence.value_and_slope(Prior.from_logs(logs, n_inputs))
+        if not np.isfinite(value):
+            return _NOT_POSITIVE, np.zeros_like(logs)
+        density, pull = log_density(logs, n_inputs, n_letters)
+        return -density - value, -pull - slope
+
+    def callback(intermediate_result):
+        prior = Prior.from_logs(intermediate_result.x, n_inputs)
+        if report is not None and report(-intermediate_result.fun, prior):
+            raise StopIteration
+
+    found = minimize(
+        loss,
+        np.clip(start.to_logs(), *np.transpose(bounds)),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        callback=callback,
+        options={"maxiter": max_iter, "ftol": tol},
+    )
+    return Climb(Prior.from_logs(found.x, n_inputs), found.nfev)
+
+
+def log_density(logs, n_inputs, n_letters=()):
+    """Log density of the hyper-parameters, but for a constant, and its gradient.
+
+    Parameters
+    ----------
+    logs : ndarray
+        From `Prior.to_logs`.
+
+    n_inputs : int
+
+    n_letters : tuple of int, default=()
+
+    Returns
+    -------
+    density : float
+
+    slope : ndarray like `logs`
+    """
+    centre = -math.log(max(n_inputs + len(n_letters), 1))
+    gap, slope = logs.copy(), np.empty_like(logs)
+    gap[:-3] -= centre
+    gap[-3:] -= _LOG_ENDS_CENTRE
+    slope[:n_inputs] = gap[:n_inputs] / _LOG_RATE_SPREAD**2
+    slope[-3:] = gap[-3:] / _LOG_ENDS_SPREAD**2
+    first = n_inputs
+    for size in n_letters:
+        site = slice(first, first + size)
+        mean = gap[site].mean()
+        slope[site] = (gap[site] - mean) / _LOG_LETTER_SPREAD**2
+        slope[site] += mean / (size * _LOG_RATE_SPREAD**2)
+        first += size
+    return -0.5 * float(gap @ slope), -slope
+
+
+def learn_prior(
+    sample, n_letters=(), start=None, max_iter=MAX_ITER, seed=0, report=None
+):
+    """Hyper-parameters of maximum evidence.
+
+    Parameters
+    ----------
+    sample : Sample
+
+    n_letters : tuple of int, default=()
+
+    start : Prior, default=None
+        None for :func:`start_prior`.
+
+    max_iter : int, default=60
+        Most iterations of a climb.
+
+    seed : int, default=0
+        Draws the rows of the stages when there are many.
+
+    report : callable, default=None
+        See :func:`climb`.
+
+    Returns
+    -------
+    climb : Climb
+    """
+    prior = start or start_prior(sample.rows.inputs.shape[1], n_letters)
+    n_rows = len(sample)
+    if n_rows <= 2 * _FIRST_STAGE:
+        return climb(Evidence(sample, n_letters), prior, max_iter, report=report)
+    drawn = np.random.default_rng(seed).permutation(n_rows)
+    # Reports of a part would not compare with those of more rows.
+    first = climb(
+        Evidence(sample.take(drawn[:_FIRST_STAGE]), n_letters), prior, max_iter
+    )
+    part = sample
+    if n_rows > _ALL_ROWS:
+        part = sample.take(drawn[:_SECOND_STAGE])
+        max_iter = min(max_iter, _SECOND_MAX_ITER)
+    small = first.prior.noise < _SINGLE_PRECISION_NOISE
+    evidence = Evidence(part, n_letters, np.float64 if small else np.float32)
+    second = climb(evidence, first.prior, max_iter, report=report)
+    return Climb(second.prior, first.n_evaluations + second.n_evaluations)

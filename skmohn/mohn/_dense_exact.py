@@ -1,0 +1,156 @@
+"""The exact posterior: a Cholesky factor of the covariance of all rows."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_solve, cholesky, lapack, solve_triangular
+
+from skmohn.mohn._dense_covariance import Covariance
+from skmohn.mohn._dense_evidence import Sample
+
+_ROWS_AT_ONCE = 2048
+
+
+@dataclass(frozen=True)
+class ExactPosterior:
+    """All weights given the data.
+
+    Attributes
+    ----------
+    covariance : Covariance
+
+    sample : Sample
+
+    factor : ndarray of shape (n_rows, n_rows)
+        Lower triangle: Cholesky factor of the covariance of the targets.
+
+    alpha : ndarray of shape (n_rows,)
+        That covariance's inverse times the targets.
+    """
+
+    covariance: Covariance
+    sample: Sample
+    factor: np.ndarray
+    alpha: np.ndarray
+
+    @classmethod
+    def condition(cls, covariance, sample):
+        """Condition the prior on a sample. O(n_rows^3)."""
+        K = covariance.between(sample.rows, sample.rows)
+        K.ravel()[:: len(K) + 1] += sample.noise(covariance.prior)
+        # The transpose of a symmetric matrix, in LAPACK's order, is factored in place.
+        factor = cholesky(K.T, lower=True, overwrite_a=True, check_finite=False)
+        return cls._solve(covariance, sample, factor)
+
+    @classmethod
+    def _solve(cls, covariance, sample, factor):
+        alpha = cho_solve((factor, True), sample.target, check_finite=False)
+        return cls(covariance, sample, factor, alpha)
+
+    def update(self, more):
+        """Condition on a further sample by extending the factor. O(n_rows^2) a row."""
+        old, new = self.sample.rows, more.rows
+        link = self._whiten(self.covariance.between(old, new))
+        corner = self.covariance.between(new, new)
+        corner.ravel()[:: len(corner) + 1] += more.noise(self.covariance.prior)
+        corner = cholesky(corner - link.T @ link, lower=True, check_finite=False)
+        n_old, n_all = len(old), len(old) + len(new)
+        factor = np.zeros((n_all, n_all), order="F")
+        factor[:n_old, :n_old] = self.factor
+        factor[n_old:, :n_old] = link.T
+        factor[n_old:, n_old:] = corner
+        return self._solve(self.covariance, self.sample.join(more), factor)
+
+    def log_evidence(self):
+        """Log density of all targets."""
+        value = -0.5 * float(self.sample.target @ self.alpha)
+        value -= np.sum(np.log(np.diagonal(self.factor)))
+        value -= 0.5 * len(self.alpha) * math.log(2.0 * math.pi)
+        return float(value + self.sample.log_density_of_rest(self.covariance.prior))
+
+    def mean(self, rows):
+        """Posterior mean of the function at rows."""
+        mean = np.empty(len(rows))
+        for part in row_blocks(len(rows)):
+            cross = self.covariance.between(rows.take(part), self.sample.rows)
+            mean[part] = cross @ self.alpha
+        return mean
+
+    def variance(self, rows):
+        """Posterior variance of the function at rows."""
+        variance = self.covariance.own(rows)
+        for part in row_blocks(len(rows)):
+            known = self._whiten(
+                self.covariance.between(self.sample.rows, rows.take(part))
+            )
+            variance[part] -= np.einsum("dt,dt->t", known, known)
+        return np.maximum(variance, 0.0)
+
+    def draw(self, rows, n_draws, rng):
+        """Joint draws of the function at rows.
+
+        Returns
+        -------
+        draws : ndarray of shape (n_rows, n_draws)
+        """
+        known = self._whiten(self.covariance.between(self.sample.rows, rows))
+        spread = self.covariance.between(rows, rows) - known.T @ known
+        return draw_normal(self.mean(rows), spread, n_draws, rng)
+
+    def weight(self, term, letters=()):
+        """Posterior mean and variance of one weight."""
+        cross = self.covariance.with_weight(self.sample.rows, term, letters)
+        known = self._whiten(cross)
+        variance = self.covariance.of_weight(term, letters) - known @ known
+        return float(cross @ self.alpha), max(float(variance), 0.0)
+
+    def weights_of(self, terms):
+        """Posterior means and variances of weights, ndarrays of shape (n_terms,)."""
+        rows, covariance = self.sample.rows, self.covariance
+        cross = np.array([covariance.with_weight(rows, term) for term in terms])
+        cross = cross.reshape(len(terms), len(rows))
+        known = self._whiten(cross.T)
+        variances = [covariance.of_weight(term) for term in terms]
+        variances -= np.einsum("dj,dj->j", known, known)
+        return cross @ self.alpha, np.maximum(variances, 0.0)
+
+    def support(self):
+        """Rows and numbers whose covariances with a weight sum to its mean."""
+        return self.sample.rows, self.alpha
+
+    def leave_one_out(self):
+        """Means and variances of targets given all others (Sundararajan, Keerthi 2001).
+
+        Returns
+        -------
+        residual, variance : ndarrays of shape (n_rows,)
+        """
+        inverse, _ = lapack.dtrtri(self.factor, lower=1)
+        precision = np.einsum("ij,ij->j", inverse, inverse)
+        return self.alpha / precision, 1.0 / precision
+
+    def solve(self, columns):
+        """Inverse covariance of the targets times columns."""
+        return cho_solve((self.factor, True), columns, check_finite=False)
+
+    def _whiten(self, columns):
+        return solve_triangular(self.factor, columns, lower=True, check_finite=False)
+
+
+def row_blocks(n_rows):
+    """Yield slices: what is computed for some rows at a time stays small."""
+    for start in range(0, n_rows, _ROWS_AT_ONCE):
+        yield slice(start, min(start + _ROWS_AT_ONCE, n_rows))
+
+
+def draw_normal(mean, covariance, n_draws, rng):
+    """Draw from a normal distribution whose covariance may be singular.
+
+    Returns
+    -------
+    draws : ndarray of shape (n_rows, n_draws)
+    """
+    values, vectors = np.linalg.eigh(covariance)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    return mean[:, None] + root @ rng.standard_normal((len(mean), n_draws))

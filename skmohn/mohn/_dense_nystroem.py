@@ -1,0 +1,174 @@
+"""An approximate posterior for many rows: all information passes through some of them.
+
+The function is known by its values at m inducing rows, a part of the data; what they do
+not explain is left out of the likelihood and kept in the variance.
+
+Source: Titsias, Variational learning of inducing variables in sparse Gaussian
+processes, AISTATS 2009, Eq 6, 9 and 10.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_solve, cholesky, solve_triangular
+
+from skmohn.mohn._dense_covariance import Covariance
+from skmohn.mohn._dense_exact import draw_normal, row_blocks
+from skmohn.mohn._dense_kernel import Rows
+
+# Relative to the mean variance of the inducing values, for their Cholesky factor.
+_JITTER = 1e-10
+
+
+@dataclass(frozen=True)
+class NystroemPosterior:
+    """All weights given the data, through the values at inducing rows.
+
+    Attributes
+    ----------
+    covariance : Covariance
+
+    inducing : Rows
+
+    factor : ndarray of shape (m, m)
+        Lower Cholesky factor of the covariance of the inducing values.
+
+    precision : ndarray of shape (m, m)
+        What the data say of the whitened inducing values, plus the identity.
+
+    projection : ndarray of shape (m,)
+        Whitened covariances with the targets, over the noise, times the targets.
+
+    target_square, log_rest, lost : float
+        Sums over the data for the evidence: weighted squares, what does not depend on
+        the inducing values, and the variance that they leave unexplained.
+
+    root : ndarray of shape (m, m)
+        Lower Cholesky factor of `precision`.
+    """
+
+    covariance: Covariance
+    inducing: Rows
+    factor: np.ndarray
+    precision: np.ndarray
+    projection: np.ndarray
+    target_square: float
+    log_rest: float
+    lost: float
+    root: np.ndarray
+
+    @classmethod
+    def condition(cls, covariance, sample, n_inducing, seed=0):
+        """Condition the prior on a sample. O(n_rows n_inducing^2)."""
+        rng = np.random.default_rng(seed)
+        n_inducing = min(n_inducing, len(sample))
+        drawn = np.sort(rng.choice(len(sample), n_inducing, replace=False))
+        inducing = sample.rows.take(drawn)
+        K = covariance.between(inducing, inducing)
+        K.ravel()[:: n_inducing + 1] += _JITTER * np.trace(K) / n_inducing
+        factor = cholesky(K, lower=True, check_finite=False)
+        nothing = cls(
+            covariance,
+            inducing,
+            factor,
+            np.eye(n_inducing),
+            np.zeros(n_inducing),
+            0.0,
+            0.0,
+            0.0,
+            np.eye(n_inducing),
+        )
+        return nothing.update(sample)
+
+    def update(self, more):
+        """Condition on a further sample. O(n_inducing^2) a row and a factorisation."""
+        noise = more.noise(self.covariance.prior)
+        precision, projection = self.precision.copy(), self.projection.copy()
+        lost = self.lost
+        own = self.covariance.own(more.rows)
+        for part in row_blocks(len(more)):
+            known = self._whiten(more.rows.take(part))
+            lost += np.sum(
+                (own[part] - np.einsum("md,md->d", known, known)) / noise[part]
+            )
+            projection += known @ (more.target[part] / noise[part])
+            known /= np.sqrt(noise[part])
+            precision += known @ known.T
+        log_rest = more.log_density_of_rest(self.covariance.prior)
+        log_rest -= 0.5 * np.sum(np.log(2.0 * math.pi * noise))
+        return type(self)(
+            self.covariance,
+            self.inducing,
+            self.factor,
+            precision,
+            projection,
+            self.target_square + float(np.sum(more.target**2 / noise)),
+            self.log_rest + float(log_rest),
+            float(lost),
+            cholesky(precision, lower=True, check_finite=False),
+        )
+
+    def log_evidence(self):
+        """Lower bound of the log density of all targets."""
+        solved = solve_triangular(
+            self.root, self.projection, lower=True, check_finite=False
+        )
+        value = self.log_rest - 0.5 * (self.target_square - solved @ solved)
+        value -= np.sum(np.log(np.diagonal(self.root)))
+        return float(value - 0.5 * self.lost)
+
+    def support(self):
+        """Rows and numbers whose covariances with a weight sum to its mean."""
+        alpha = solve_triangular(
+            self.factor, self._centre(), lower=True, trans=1, check_finite=False
+        )
+        return self.inducing, alpha
+
+    def mean(self, rows):
+        """Posterior mean of the function at rows."""
+        _, alpha = self.support()
+        mean = np.empty(len(rows))
+        for part in row_blocks(len(rows)):
+            mean[part] = self.covariance.between(rows.take(part), self.inducing) @ alpha
+        return mean
+
+    def variance(self, rows):
+        """Posterior variance of the function at rows."""
+        variance = self.covariance.own(rows)
+        for part in row_blocks(len(rows)):
+            variance[part] += self._gain(self._whiten(rows.take(part)))
+        return np.maximum(variance, 0.0)
+
+    def draw(self, rows, n_draws, rng):
+        """Joint draws of the function at rows, (n_rows, n_draws)."""
+        known = self._whiten(rows)
+        left = solve_triangular(self.root, known, lower=True, check_finite=False)
+        spread = self.covariance.between(rows, rows) - known.T @ known + left.T @ left
+        return draw_normal(known.T @ self._centre(), spread, n_draws, rng)
+
+    def weight(self, term, letters=()):
+        """Posterior mean and variance of one weight."""
+        cross = self.covariance.with_weight(self.inducing, term, letters)
+        known = solve_triangular(self.factor, cross, lower=True, check_finite=False)
+        variance = self.covariance.of_weight(term, letters)
+        variance += float(self._gain(known[:, None])[0])
+        return float(known @ self._centre()), max(variance, 0.0)
+
+    def weights_of(self, terms):
+        """Posterior means and variances of weights, ndarrays of shape (n_terms,)."""
+        found = [self.weight(term) for term in terms]
+        return tuple(np.array(found).reshape(-1, 2).T)
+
+    def _whiten(self, rows):
+        cross = self.covariance.between(self.inducing, rows)
+        return solve_triangular(self.factor, cross, lower=True, check_finite=False)
+
+    def _centre(self):
+        """Posterior mean of the whitened inducing values."""
+        return cho_solve((self.root, True), self.projection, check_finite=False)
+
+    def _gain(self, known):
+        """What is left of the explained variance, less what it was."""
+        left = solve_triangular(self.root, known, lower=True, check_finite=False)
+        return np.einsum("mt,mt->t", left, left) - np.einsum("mt,mt->t", known, known)

@@ -1,0 +1,263 @@
+"""``strategy="dense"``: from a prepared task to all weights and what they tell."""
+
+import math
+from functools import partial
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from skmohn._core._validation import validate_table
+from skmohn.mohn._dense import fit_dense
+from skmohn.mohn._dense_evidence import MAX_ITER
+from skmohn.mohn._dense_kernel import Rows
+from skmohn.mohn._dense_terms import find_significant_terms, highest_order
+from skmohn.mohn._hypergraph import Hypergraph
+from skmohn.mohn._strategies import Solution
+
+_WAYS = {
+    "cholesky": "a Cholesky factor of all rows",
+    "walsh": "conjugate gradients with Walsh-Hadamard products",
+    "nystroem": "inducing rows",
+}
+_NOTHING = Hypergraph((), np.empty(0), 0.0)
+
+
+def to_rows(inputs):
+    """Coded inputs without letters."""
+    return Rows(np.asarray(inputs, float), np.empty((len(inputs), 0), dtype=int))
+
+
+def solve_dense(params, task, loop):
+    """Learn all weights under the product prior.
+
+    Parameters
+    ----------
+    params : MOHNRegressor
+        Only its parameters are read.
+
+    task : Task
+
+    loop : FitLoop
+
+    Returns
+    -------
+    solution : Solution
+        Its graph has the significant weights.
+    """
+    if params.learning_rule != "ols":
+        raise ValueError(
+            f'strategy="dense" has no use for learning_rule={params.learning_rule!r}: '
+            "weights follow from the prior and the data; leave it at its default"
+        )
+    fit = partial(
+        fit_dense,
+        to_rows(task.inputs),
+        task.y,
+        task.sample_weight,
+        max_order=params.max_order,
+        memory_budget=params.memory_budget,
+        seed=task.seed,
+    )
+
+    def report(height, prior):
+        record = {"log_posterior": height, "noise": math.sqrt(prior.noise)}
+        # Only a callback that wants to predict has the posterior computed.
+        return loop.step(record, _NOTHING, partial(_settle, fit, prior))
+
+    model = fit(
+        noise=params.noise,
+        start=_earlier_prior(params, task.inputs.shape[1]),
+        max_iter=min(params.max_iter, MAX_ITER),
+        report=report,
+    )
+    terms, means, stds = find_significant_terms(model, params.max_order)
+    graph = Hypergraph.sort(terms, means, model.weight(())[0])
+    errors = dict(zip(terms, stds, strict=True))
+    share = float(np.sum(means**2)) / max(model.function_variance(), 1e-300)
+    record = {
+        "log_posterior": model.log_evidence(),
+        "noise": math.sqrt(model.prior.noise),
+        "validation_rmse": _validation_rmse(model, task.validation),
+        "way": model.route,
+        "n_weights": len(terms),
+    }
+    loop.step(record, graph, model)
+    n_inputs = task.inputs.shape[1]
+    reason = (
+        f"all weights of {n_inputs} inputs by {_WAYS[model.route]}; the "
+        f"{len(terms)} significant ones hold {min(share, 1.0):.0%} of the variance, "
+        "the dense part the rest"
+    )
+    coverage = [
+        {
+            "order": order,
+            "possible": math.comb(n_inputs, order),
+            "tried": math.comb(n_inputs, order),
+            "kept": sum(len(term) == order for term in terms),
+        }
+        for order in range(1, highest_order(n_inputs, params.max_order) + 1)
+    ]
+    return Solution(
+        graph,
+        np.array([errors[term] for term in graph.terms]),
+        model.scale * math.sqrt(model.prior.noise),
+        reason,
+        coverage,
+        dense=model,
+    )
+
+
+def _earlier_prior(params, n_inputs):
+    """Hyper-parameters of the fit before, when a warm start is wanted and they fit."""
+    earlier = getattr(params, "_dense", None) if params.warm_start else None
+    if earlier is None or len(earlier.prior.rates) != n_inputs:
+        return None
+    return earlier.prior
+
+
+def _settle(fit, prior):
+    """The model with hyper-parameters as they are."""
+    return fit(prior=prior, noise="constant", strong_terms=False)
+
+
+def _validation_rmse(model, validation):
+    if validation is None:
+        return None
+    inputs, y, weights = validation
+    residual = y - model.mean(to_rows(inputs))
+    return float(np.sqrt(np.average(residual**2, weights=weights)))
+
+
+class DenseMethods:
+    """What can be asked of all weights: for estimators with ``strategy="dense"``."""
+
+    @property
+    def relevance_(self):
+        """Share of a weight's variance that each further input leaves: tau.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+            From 0, does not matter, to 1; 0 for constant columns. Only after a fit with
+            ``strategy="dense"``.
+        """
+        model = self._all_weights("relevance_")
+        relevance = np.zeros(self.n_features_in_)
+        relevance[self.coding_.usable] = model.prior.tau
+        return relevance
+
+    @property
+    def log_marginal_likelihood_(self):
+        """Log density of the targets under the prior, at the hyper-parameters found.
+
+        Returns
+        -------
+        float
+            In nats; only after a fit with ``strategy="dense"``.
+        """
+        return self._all_weights("log_marginal_likelihood_").log_evidence()
+
+    def sample_y(self, X, n_samples=1, random_state=0):
+        """Draw observations from the posterior, jointly for all rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+
+        n_samples : int, default=1
+            Number of draws.
+
+        random_state : int, RandomState instance or None, default=0
+            As in scikit-learn's Gaussian processes, the same draws in every call.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_samples)
+            One draw in each column, with noise.
+
+        Raises
+        ------
+        AttributeError
+            When the strategy was not ``"dense"``.
+        """
+        model = self._all_weights("sample_y")
+        seed = check_random_state(random_state).randint(2**31)
+        rows = self._to_rows(validate_table(self, X))
+        return model.draw(rows, n_samples, np.random.default_rng(seed))
+
+    def weight(self, term):
+        """Posterior of one weight, whether or not it is among `terms_`.
+
+        Parameters
+        ----------
+        term : sequence of int or str
+            The features that it connects, as indices or names; empty for the constant.
+
+        Returns
+        -------
+        mean : float
+            Posterior mean.
+
+        std : float
+            Posterior standard deviation.
+
+        Raises
+        ------
+        ValueError
+            When something in `term` is not a feature, is there twice, or is constant.
+
+        AttributeError
+            When the strategy was not ``"dense"``.
+        """
+        model = self._all_weights("weight")
+        names = self._names()
+        index = {} if names is None else {name: i for i, name in enumerate(names)}
+        usable = self.coding_.usable.tolist()
+        members = []
+        for given in (term,) if isinstance(term, str | Integral) else term:
+            feature = index.get(given, given)
+            if not isinstance(feature, Integral) or not (
+                0 <= feature < self.n_features_in_
+            ):
+                raise ValueError(
+                    f"term holds {given!r}, which is not a feature: give indices from "
+                    f"0 to {self.n_features_in_ - 1} or column names"
+                )
+            if feature not in usable:
+                raise ValueError(
+                    f"term holds {given!r}, which was constant in fit: it has no weight"
+                )
+            members.append(usable.index(feature))
+        if len(set(members)) < len(members):
+            raise ValueError(f"term {term!r} repeats a feature")
+        return model.weight(tuple(sorted(members)))
+
+    def _predict_dense(self, X, return_std):
+        rows = self._to_rows(X)
+        mean = self._dense.mean(rows, clip=self.clip)
+        return (mean, self._dense.std(rows)) if return_std else mean
+
+    def _update_dense(self, X, y, sample_weight):
+        """Condition on further rows; the hyper-parameters and the coding stay."""
+        model = self._dense.update(self._to_rows(X), y, sample_weight)
+        terms, means, stds = find_significant_terms(model, self.max_order)
+        graph = Hypergraph.sort(terms, means, model.weight(())[0])
+        for name, value in self._fitted_attributes(graph, self.coding_, model).items():
+            setattr(self, name, value)
+        errors = dict(zip(terms, stds, strict=True))
+        self.standard_errors_ = np.array([errors[term] for term in graph.terms])
+        self.n_iter_ += 1
+
+    def _to_rows(self, X):
+        return to_rows(self.coding_.encode(X, self._names()))
+
+    def _all_weights(self, what):
+        check_is_fitted(self)
+        if self._dense is None:
+            raise AttributeError(
+                f'{what} needs all weights: fit with strategy="dense" on columns that '
+                "vary"
+            )
+        return self._dense

@@ -1,0 +1,179 @@
+"""Single weights that are stronger than the product prior expects.
+
+A weight's score test asks how much the evidence would gain from a variance of its own:
+with ``q = u' alpha`` and ``s = u' K^-1 u``, ``z^2 = q^2 / s``, the best further
+variance is ``(q^2 - s) / s^2`` and gains ``(z^2 - 1 - log z^2) / 2``.
+
+Source: Tipping and Faul, Fast marginal likelihood maximisation for sparse Bayesian
+models, AISTATS 2003, Eq 18 to 22.
+"""
+
+import math
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+from scipy.stats import norm
+
+from skmohn.mohn._dense_covariance import parity
+from skmohn.mohn._dense_exact import ExactPosterior
+
+_MOST_ROUNDS = 50
+# Nats that the description length must fall by.
+_LEAST_GAIN = 2.0
+# Candidates of each order whose score is computed, those with the largest |u' alpha|.
+_SCORED = 20
+_HIGHEST_ORDER = 3
+_FALSE_SHARE = 0.05
+# Weights of each order that may be called significant.
+_LISTED = 100
+# Sets that are looked at; the highest order is left out where there are more.
+_MOST_CANDIDATES = 50_000
+
+
+def highest_order(n_inputs, wanted=None):
+    """Order up to which all sets can be looked at."""
+    highest = min(wanted or _HIGHEST_ORDER, n_inputs)
+    while highest > 1 and math.comb(n_inputs, highest) > _MOST_CANDIDATES:
+        highest -= 1
+    return highest
+
+
+def screen(inputs, vector, order, most):
+    """The sets of one order whose parities have the largest products with a vector.
+
+    Parameters
+    ----------
+    inputs : ndarray of shape (n_rows, n_inputs)
+
+    vector : ndarray of shape (n_rows,)
+
+    order : int
+
+    most : int
+        How many sets.
+
+    Returns
+    -------
+    terms : list of tuples of int
+        The largest first.
+    """
+    n_inputs = inputs.shape[1]
+    if order == 1:
+        sums = np.abs(inputs.T @ vector)
+        return [(int(i),) for i in np.argsort(-sums)[:most]]
+    sums, terms = [], []
+    for stem in combinations(range(n_inputs), order - 2):
+        first = stem[-1] + 1 if stem else 0
+        after = inputs[:, first:]
+        products = after.T @ (after * (vector * parity(inputs, stem))[:, None])
+        i, j = np.triu_indices(len(products), 1)
+        found = np.abs(products[i, j])
+        best = np.argsort(-found)[:most]
+        sums.extend(found[best].tolist())
+        terms.extend((*stem, int(i[k]) + first, int(j[k]) + first) for k in best)
+    return [terms[k] for k in np.argsort(-np.array(sums))[:most]]
+
+
+def find_strong_terms(posterior, max_order=None):
+    """Give weights a variance of their own while the description length falls.
+
+    Parameters
+    ----------
+    posterior : ExactPosterior
+
+    max_order : int, default=None
+        None for 3, or less where inputs are many.
+
+    Returns
+    -------
+    posterior : ExactPosterior
+    """
+    for _ in range(_MOST_ROUNDS):
+        found = _strongest(posterior, max_order)
+        if found is None:
+            break
+        term, variance = found
+        covariance = posterior.covariance
+        covariance = replace(
+            covariance,
+            terms=(*covariance.terms, term),
+            variances=(*covariance.variances, variance),
+        )
+        posterior = ExactPosterior.condition(covariance, posterior.sample)
+    return posterior
+
+
+def _strongest(posterior, max_order):
+    """The term that shortens the description most, and its variance, or None."""
+    inputs, alpha = posterior.sample.rows.inputs, posterior.alpha
+    present = posterior.covariance.terms
+    best, found = _LEAST_GAIN, None
+    for order in range(1, highest_order(inputs.shape[1], max_order) + 1):
+        terms = screen(inputs, alpha, order, _SCORED + len(present))
+        terms = [term for term in terms if term not in present]
+        if not terms:
+            continue
+        columns = np.stack([parity(inputs, term) for term in terms], axis=1)
+        q = columns.T @ alpha
+        s = np.einsum("dj,dj->j", columns, posterior.solve(columns))
+        z_square = q**2 / np.maximum(s, 1e-300)
+        n_sets = math.comb(inputs.shape[1], order)
+        n_present = sum(len(other) == order for other in present)
+        gains = 0.5 * (z_square - 1.0 - np.log(np.maximum(z_square, 1.0)))
+        gains -= _log_choose(n_sets, n_present + 1) - _log_choose(n_sets, n_present)
+        gains[z_square <= max(2.0 * math.log(n_sets), 1.0)] = -np.inf
+        j = int(np.argmax(gains))
+        if gains[j] > best:
+            best, found = gains[j], (terms[j], float((q[j] ** 2 - s[j]) / s[j] ** 2))
+    return found
+
+
+def find_significant_terms(model, max_order=None):
+    """Weights that are further from 0 than any zero is likely to be.
+
+    Their posterior mean in posterior standard deviations passes the bar of a two-sided
+    Bonferroni test over all weights of their order.
+
+    Parameters
+    ----------
+    model : DenseModel
+
+    max_order : int, default=None
+        See :func:`highest_order`.
+
+    Returns
+    -------
+    terms : list of tuples of int
+
+    means, stds : ndarrays of shape (n_terms,)
+    """
+    rows, alpha = model.posterior.support()
+    tau = model.prior.tau
+    terms, bars = [], []
+    for order in range(1, highest_order(len(tau), max_order) + 1):
+        # Scaled so that products are the weights of the product part.
+        found = screen(rows.inputs * tau, alpha, order, _LISTED)
+        terms += found
+        share = _FALSE_SHARE / (2 * math.comb(len(tau), order))
+        bars += [norm.isf(share)] * len(found)
+    terms += [term for term in model.covariance.terms if term not in terms]
+    bars += [0.0] * (len(terms) - len(bars))
+    means, stds = model.weights_of(terms)
+    kept = np.flatnonzero(np.abs(means) > np.array(bars) * stds)
+    return [terms[j] for j in kept], means[kept], stds[kept]
+
+
+def description_length(covariance, n_inputs, log_evidence):
+    """Nats that the data and the choice of the terms cost."""
+    orders = [len(term) for term in covariance.terms]
+    choice = sum(
+        _log_choose(math.comb(n_inputs, order), orders.count(order))
+        for order in set(orders)
+    )
+    return choice - log_evidence
+
+
+def _log_choose(n, k):
+    """``log C(n, k)`` for whole numbers of any size."""
+    return sum(math.log(n - i) - math.log(i + 1) for i in range(k))

@@ -1,0 +1,63 @@
+"""Learning from further samples."""
+
+import numpy as np
+from sklearn.base import _fit_context
+
+from skmohn._core._fitting import all_or_nothing
+from skmohn._core._validation import validate_table
+from skmohn.mohn._learning import delta_rule
+from skmohn.mohn._task import positive_weights
+
+
+class Incremental:
+    """`partial_fit` of the estimators."""
+
+    @all_or_nothing
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, sample_weight=None):
+        """Learn from more samples.
+
+        The first call finds the structure as `fit` does. Later calls keep structure and
+        coding and correct the weights by the delta rule (Swingler 2016, Eq 4), in one
+        pass over the samples in their order. After ``strategy="dense"`` they condition
+        all weights on the samples exactly, at the hyper-parameters of the first call;
+        the order of the calls does not matter then.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        y : array-like of shape (n_samples,)
+            Target values.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Multiplies the learning rate; with ``strategy="dense"`` as in `fit`.
+
+        Returns
+        -------
+        MOHNRegressor
+            The fitted estimator itself.
+        """
+        if not hasattr(self, "terms_"):
+            return self.fit(X, y, sample_weight)
+        X, y = validate_table(self, X, y)
+        sample_weight, rows = positive_weights(sample_weight, X)
+        if self._dense is not None:
+            self._update_dense(X[rows], y[rows], sample_weight)
+            return self
+        graph = self._graph()
+        fit = delta_rule(
+            self.coding_.encode(X[rows], self._names()),
+            y[rows],
+            graph.terms,
+            graph.coef,
+            graph.intercept,
+            learning_rate=self.learning_rate,
+            sample_weight=sample_weight,
+        )
+        self.coef_, self.intercept_ = fit.coef, fit.intercept
+        # Online corrections leave no Gram matrix to take them from.
+        self.standard_errors_ = np.full(len(fit.coef), np.nan)
+        self.noise_ = float(fit.rmse[-1])
+        self.n_iter_ += 1
+        return self

@@ -1,0 +1,317 @@
+"""Fits of all weights: routes, noise, strong terms, real data."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.metrics import r2_score
+from sklearn.model_selection import train_test_split
+
+from skmohn.mohn._dense import choose_route, fit_dense
+from skmohn.mohn._dense_covariance import Covariance
+from skmohn.mohn._dense_evidence import Evidence, join_equal_rows, log_density
+from skmohn.mohn._dense_exact import ExactPosterior
+from skmohn.mohn._dense_kernel import Prior, Rows
+from skmohn.mohn._dense_noise import map_noise
+from skmohn.mohn._dense_terms import (
+    find_significant_terms,
+    find_strong_terms,
+    screen,
+)
+from skmohn.mohn._dense_walsh import walsh_transform
+
+
+def plain(inputs):
+    return Rows(np.asarray(inputs, float), np.empty((len(inputs), 0), dtype=int))
+
+
+def dense_function(n, rng, decay=0.5):
+    """All values on the cube of a function whose weights fall with their order."""
+    orders = np.array([index.bit_count() for index in range(1 << n)])
+    return walsh_transform(decay**orders * rng.standard_normal(1 << n))
+
+
+def make_data(n, n_rows, noise, seed=0):
+    rng = np.random.default_rng(seed)
+    values = dense_function(n, rng)
+    at = rng.integers(0, 1 << n, n_rows)
+    inputs = 1.0 - 2.0 * ((at[:, None] >> np.arange(n)) & 1)
+    return inputs, values[at] + noise * rng.standard_normal(n_rows), values
+
+
+# -------------------------------------------------------------------------- a model
+
+
+def test_mean_std_and_weights_are_in_the_units_of_the_target():
+    inputs, y, values = make_data(7, 200, 0.1)
+    model = fit_dense(plain(inputs), 50.0 + 10.0 * y, noise="constant")
+    index = np.arange(128)[:, None]
+    cube = plain(1.0 - 2.0 * ((index >> np.arange(7)) & 1))
+    truth = 50.0 + 10.0 * values
+    mean = model.mean(cube, clip=False)
+    assert r2_score(truth, mean) > 0.9
+    z = (truth - mean) / model.std(cube, noise=False)
+    assert 0.4 < np.sqrt(np.mean(z**2)) < 1.6
+    assert np.all(model.std(cube) > model.std(cube, noise=False))
+    weights = walsh_transform(mean) / 128
+    for term in [(), (0,), (2, 5), tuple(range(7))]:
+        place = sum(1 << i for i in term)
+        found, std = model.weight(term)
+        assert found == pytest.approx(weights[place], abs=1e-7)
+        assert std > 0
+    assert model.function_variance() == pytest.approx(np.sum(weights[1:] ** 2))
+    draws = model.draw(cube, 200, np.random.default_rng(0), noise=False)
+    assert_allclose(draws.mean(axis=1), mean, atol=1.0)
+    noisy = model.draw(cube, 200, np.random.default_rng(0))
+    assert np.mean(noisy.var(axis=1)) > np.mean(draws.var(axis=1))
+
+
+def test_predictions_stay_in_the_range_of_the_targets():
+    inputs, y, _ = make_data(6, 30, 0.0)
+    model = fit_dense(plain(inputs), np.maximum(y, 0.0))
+    cube = plain(list(itertools.product([-1, 1], repeat=6)))
+    assert model.mean(cube).min() == 0.0
+    assert model.mean(cube, clip=False).min() < 0.0
+
+
+def test_constant_target_and_single_distinct_row():
+    inputs, _, _ = make_data(4, 20, 0.0)
+    model = fit_dense(plain(inputs), np.full(20, 3.0))
+    assert_allclose(model.mean(plain(inputs)), 3.0)
+    model = fit_dense(plain(np.ones((5, 3))), np.arange(5.0))
+    assert_allclose(model.mean(plain(np.ones((1, 3)))), 2.0, atol=0.2)
+
+
+def test_evidence_is_no_worse_than_that_of_a_gaussian_process():
+    inputs, y, _ = make_data(8, 120, 0.3)
+    y = (y - y.mean()) / y.std()
+    kernel = ConstantKernel() * RBF(np.full(8, 2.0)) + WhiteKernel(0.1)
+    with warnings.catch_warnings():
+        # It warns of length scales at their bounds.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        peer = GaussianProcessRegressor(kernel, alpha=0.0).fit(inputs, y)
+    ours = fit_dense(plain(inputs), y, noise="constant", strong_terms=False)
+    # The constant, which the peer holds to be as good as known, costs up to a nat.
+    assert ours.log_evidence() > peer.log_marginal_likelihood_value_ - 1.5
+
+
+# ------------------------------------------------------------------------- routes
+
+
+def test_route_follows_rows_inputs_and_memory():
+    rng = np.random.default_rng(0)
+
+    def route(n_inputs, n_rows, memory=1e9, change=None):
+        inputs = rng.choice([-1.0, 1.0], (n_rows, n_inputs))
+        if change is not None:
+            inputs[0, 0] = change
+        sample = join_equal_rows(plain(inputs), np.zeros(n_rows))
+        return choose_route(sample, (), memory)[0]
+
+    assert route(30, 1000) == "cholesky"
+    assert route(30, 4000) == "cholesky"
+    assert route(30, 6000) == "nystroem"
+    assert route(16, 6000) == "walsh"
+    assert route(13, 2000) == "walsh"
+    assert route(13, 2000, change=0.0) == "cholesky"
+    assert route(16, 6000, change=0.5) == "nystroem"
+    assert route(30, 4000, memory=2e8) == "nystroem"
+
+
+def test_memory_is_refused_with_the_figure():
+    sample = join_equal_rows(plain(np.eye(30)), np.zeros(30))
+    with pytest.raises(MemoryError, match=r"30 rows need 0 MiB .* memory_budget"):
+        choose_route(sample, (), 100.0)
+
+
+@pytest.mark.parametrize(
+    ("n", "n_rows", "memory", "route"),
+    [(11, 1500, 1e9, "walsh"), (12, 1500, 1.3e8, "nystroem")],
+)
+def test_every_route_learns(n, n_rows, memory, route):
+    inputs, y, values = make_data(n, 2 * n_rows, 0.2)
+    if route == "nystroem":
+        inputs[0, 0] = 0.0
+    model = fit_dense(plain(inputs), y, memory_budget=memory)
+    assert model.route == route
+    index = np.arange(1 << n)[:, None]
+    cube = plain(1.0 - 2.0 * ((index >> np.arange(n)) & 1))
+    assert r2_score(values, model.mean(cube)) > 0.85
+    more = model.update(plain(inputs[:5]), y[:5] + 1.0)
+    assert more.n_observed == model.n_observed + 5
+    assert more.mean(plain(inputs[:5])).mean() > model.mean(plain(inputs[:5])).mean()
+
+
+def test_update_of_a_cube_refuses_other_rows():
+    inputs, y, _ = make_data(11, 3000, 0.2)
+    model = fit_dense(plain(inputs), y)
+    with pytest.raises(ValueError, match="fit again on all rows"):
+        model.update(plain(np.zeros((1, 11))), np.zeros(1))
+
+
+# -------------------------------------------------------------------- noise, terms
+
+
+def test_noise_of_a_region_is_found():
+    rng = np.random.default_rng(0)
+    inputs = rng.choice([-1.0, 1.0], (300, 6))
+    std = np.where(inputs[:, 0] > 0, 1.0, 0.05)
+    y = (
+        2.0 * inputs[:, 0] * inputs[:, 1]
+        + inputs[:, 2]
+        + std * rng.standard_normal(300)
+    )
+    model = fit_dense(plain(inputs), y)
+    cube = np.array(list(itertools.product([-1.0, 1.0], repeat=6)))
+    found = model.std(plain(cube))
+    assert 0.6 < np.median(found[cube[:, 0] > 0]) < 1.6
+    assert np.median(found[cube[:, 0] < 0]) < 0.3
+    constant = fit_dense(plain(inputs), y, noise="constant")
+    assert constant.noise_map is None
+    assert model.log_evidence() > constant.log_evidence() + 20 or not model.share
+
+
+def test_noise_of_one_level_stays_so():
+    found = []
+    for seed in range(4):
+        inputs, y, _ = make_data(7, 150, 0.5, seed=seed)
+        found.append(fit_dense(plain(inputs), y).noise_map is None)
+    assert sum(found) >= 2
+
+
+def test_noise_map_tells_left_out_rows():
+    inputs, y, _ = make_data(6, 60, 0.3)
+    y = np.where(inputs[:, 0] > 0, y + 2 * np.random.default_rng(1).normal(size=60), y)
+    model = fit_dense(plain(inputs), (y - y.mean()) / y.std(), noise="constant")
+    noise_map, share, excess = map_noise(model.posterior)
+    assert noise_map is not None
+    assert excess.shape == (len(model.posterior.sample),)
+    assert share in (0.0, 0.5, 1.0)
+
+
+def test_screening_finds_the_largest_products():
+    rng = np.random.default_rng(0)
+    inputs = rng.choice([-1.0, 0.0, 1.0], (40, 7))
+    vector = rng.standard_normal(40)
+    for order in (1, 2, 3, 4):
+        every = list(itertools.combinations(range(7), order))
+        sums = [abs(inputs[:, term].prod(axis=1) @ vector) for term in every]
+        expected = [every[j] for j in np.argsort(-np.array(sums))[:5]]
+        assert screen(inputs, vector, order, 5) == expected
+
+
+def test_significant_terms_are_those_of_the_function():
+    """A wrong one may come along in one of twenty fits for each order."""
+    n_right = 0
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        inputs = rng.choice([-1.0, 1.0], (300, 12))
+        y = inputs[:, 3] - inputs[:, 0] * inputs[:, 5] + 0.3 * rng.standard_normal(300)
+        model = fit_dense(plain(inputs), y)
+        terms, means, stds = find_significant_terms(model)
+        assert {(3,), (0, 5)} <= set(terms)
+        found = dict(zip(terms, means, strict=True))
+        assert found[(3,)] == pytest.approx(1.0, abs=0.1)
+        assert found[(0, 5)] == pytest.approx(-1.0, abs=0.1)
+        assert np.all(stds > 0)
+        n_right += len(terms) == 2
+    assert n_right >= 4
+    only_first = find_significant_terms(model, max_order=1)[0]
+    assert all(len(term) == 1 for term in only_first)
+
+
+def test_dense_functions_have_no_strong_terms():
+    for seed in range(3):
+        inputs, y, _ = make_data(10, 300, 0.1, seed=seed)
+        assert fit_dense(plain(inputs), y).covariance.terms == ()
+
+
+@pytest.mark.parametrize(("n", "n_rows"), [(12, 400), (40, 300)])
+def test_a_strong_weight_beside_small_ones_is_learnt(n, n_rows):
+    """By the rates of its inputs, or by a variance of its own."""
+    rng = np.random.default_rng(0)
+    inputs = rng.choice([-1.0, 1.0], (n_rows, n))
+    y = inputs @ rng.standard_normal(n) + 3.0 * inputs[:, [1, 4, 7]].prod(axis=1)
+    model = fit_dense(plain(inputs), y + 0.5 * rng.standard_normal(n_rows))
+    mean, std = model.weight((1, 4, 7))
+    assert mean == pytest.approx(3.0, abs=min(4 * std, 0.5))
+
+
+def test_a_strong_term_raises_the_evidence_by_what_the_score_says():
+    rng = np.random.default_rng(0)
+    inputs = rng.choice([-1.0, 1.0], (200, 8))
+    y = inputs[:, 0] * inputs[:, 3] * inputs[:, 5] + 0.5 * rng.standard_normal(200)
+    model = fit_dense(plain(inputs), y / y.std(), noise="constant", strong_terms=False)
+    # As if nothing were known of the strong weight.
+    prior = model.prior._replace(rates=np.full(8, 0.1), scale=0.1, noise=0.5)
+    before = ExactPosterior.condition(Covariance(prior), model.posterior.sample)
+    found = find_strong_terms(before).covariance
+    assert found.terms[0] == (0, 3, 5)
+    gains = []
+    for factor in (0.8, 1.0, 1.25):
+        one = Covariance(prior, (), found.terms[:1], (factor * found.variances[0],))
+        posterior = ExactPosterior.condition(one, before.sample)
+        gains.append(posterior.log_evidence() - before.log_evidence())
+    # The variance that the score gives is the best one.
+    assert max(gains) == gains[1] > 2.0
+
+
+# ------------------------------------------------------------------------- doubt
+
+
+def test_variance_grows_by_what_the_hyper_parameters_leave_open():
+    """Against draws of hyper-parameters weighed by their posterior density."""
+    rng = np.random.default_rng(0)
+    inputs = rng.choice([-1.0, 1.0], (60, 3))
+    y = 2 * inputs[:, 0] + inputs[:, 1] * inputs[:, 2] + 0.5 * rng.standard_normal(60)
+    model = fit_dense(plain(inputs), y, noise="constant", strong_terms=False)
+    cube = plain(list(itertools.product([-1.0, 1.0], repeat=3)))
+    best, sample = model.prior.to_logs(), model.posterior.sample
+    evidence = Evidence(sample)
+    means, heights = [], []
+    # The proposal is wide: t with 3 degrees of freedom around the maximum.
+    draws = 1.5 * rng.standard_t(3, (4000, len(best)))
+    for shift in draws:
+        logs = best + shift
+        prior = Prior.from_logs(np.clip(logs, -15, 9), 3)
+        heights.append(evidence.value(prior) + log_density(logs, 3)[0])
+        means.append(ExactPosterior.condition(Covariance(prior), sample).mean(cube))
+    heights = np.array(heights) + 2.0 * np.sum(np.log1p(draws**2 / 6.75), axis=1)
+    weight = np.exp(heights - heights.max())
+    centre = np.average(means, axis=0, weights=weight)
+    expected = np.average((means - centre) ** 2, axis=0, weights=weight)
+    found = model.doubt.variance(cube)
+    assert 0.3 < np.mean(found) / np.mean(expected) < 3.0
+    bare = model.posterior.variance(cube)
+    assert_allclose(model.std(cube, noise=False) ** 2 / model.scale**2, bare + found)
+
+
+def test_many_rows_leave_no_doubt():
+    inputs, y, _ = make_data(9, 400, 0.3)
+    assert fit_dense(plain(inputs), y).doubt is None
+
+
+# ----------------------------------------------------------------------- real data
+
+R2_AT_LEAST = [
+    ("phillips2021_cr6261_h1.csv", 188, 0.92),
+    ("config_x264.csv", 115, 0.999),
+    ("config_apache.csv", 57, 0.93),
+]
+
+
+@pytest.mark.parametrize(("file", "n_train", "least"), R2_AT_LEAST)
+def test_measured_functions(real_data, file, n_train, least):
+    table = np.loadtxt(real_data / file, delimiter=",", skiprows=1)
+    scores = []
+    for seed in range(3):
+        X, T, y, t = train_test_split(
+            2 * table[:, :-1] - 1, table[:, -1], train_size=n_train, random_state=seed
+        )
+        scores.append(r2_score(t, fit_dense(plain(X), y).mean(plain(T))))
+    assert np.mean(scores) > least

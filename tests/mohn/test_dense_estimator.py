@@ -1,0 +1,226 @@
+"""``MOHNRegressor(strategy="dense")``: what a user sees."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.callback import ScoringMonitor
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures
+
+from skmohn import MOHNRegressor
+
+
+def make_data(n_rows=150, n=8, noise=0.3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 2, (n_rows, n)).astype(float)
+    s = 2 * X - 1
+    y = 5 + 2 * s[:, 0] - 1.5 * s[:, 1] * s[:, 2] + s[:, 3] + 0.5 * s[:, 0] * s[:, 4]
+    y += (
+        0.1
+        * rng.standard_normal((3,))
+        @ np.stack([s[:, 5], s[:, 6], s[:, 0] * s[:, 6]])
+    )
+    return X, y + noise * rng.standard_normal(n_rows)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y = make_data()
+    return MOHNRegressor("dense").fit(X, y)
+
+
+def test_predicts_better_than_least_squares_on_noise(fitted):
+    X, y = make_data()
+    T, t = make_data(seed=1)
+    peer = make_pipeline(PolynomialFeatures(3), LinearRegression()).fit(X, y)
+    assert fitted.score(T, t) > peer.score(T, t) > 0.9
+
+
+def test_std_covers_new_observations(fitted):
+    X, y = make_data(seed=1, n_rows=400)
+    mean, std = fitted.predict(X, return_std=True)
+    assert_array_equal(mean, fitted.predict(X))
+    assert 0.8 < np.mean(np.abs(y - mean) < 1.645 * std) < 0.98
+
+
+def test_significant_terms_have_posterior_errors(fitted):
+    assert {(0,), (1, 2), (3,), (0, 4)} <= set(fitted.terms_)
+    assert len(fitted.standard_errors_) == len(fitted.coef_) == len(fitted.terms_)
+    for term, coef, error in zip(
+        fitted.terms_, fitted.coef_, fitted.standard_errors_, strict=True
+    ):
+        assert fitted.weight(term) == pytest.approx((coef, error))
+    assert fitted.weight(()) == pytest.approx((fitted.intercept_, 0.03), abs=0.03)
+    assert fitted.intercept_ == pytest.approx(5, abs=0.1)
+    assert 0.2 < fitted.noise_ < 0.4
+    table = fitted.structure_table()
+    assert table["term"][0] == "x0"
+    assert 0.9 < sum(table["variance_share"]) <= 1.0
+    assert "of the variance" in fitted.stopping_reason_
+
+
+def test_relevance_tells_what_matters(fitted):
+    relevance = fitted.relevance_
+    assert relevance.shape == (8,)
+    assert relevance[:3].min() > relevance[7]
+    assert np.isfinite(fitted.log_marginal_likelihood_)
+
+
+def test_draws_scatter_around_the_prediction(fitted):
+    X, _ = make_data(seed=2, n_rows=5)
+    draws = fitted.sample_y(X, 500)
+    mean, std = fitted.predict(X, return_std=True)
+    assert draws.shape == (5, 500)
+    assert_allclose(draws.mean(axis=1), mean, atol=0.1)
+    assert_allclose(draws.std(axis=1), std, rtol=0.2)
+    assert_array_equal(draws, fitted.sample_y(X, 500))
+    assert np.any(draws != fitted.sample_y(X, 500, random_state=1))
+
+
+def test_unknown_values_are_averaged_over():
+    X, y = make_data()
+    model = MOHNRegressor("dense", clip=False).fit(X, y)
+    both = np.repeat(X[:1], 2, axis=0)
+    both[:, 0] = 0, 1
+    unknown = X[:1].copy()
+    unknown[0, 0] = np.nan
+    assert model.predict(unknown)[0] == pytest.approx(model.predict(both).mean())
+    X[np.random.default_rng(0).uniform(size=X.shape) < 0.1] = np.nan
+    assert MOHNRegressor("dense").fit(X, y).score(X, y) > 0.8
+
+
+def test_clipping():
+    X, y = make_data(noise=0.0)
+    y = np.maximum(y, 4.0)
+    clipped = MOHNRegressor("dense").fit(X, y)
+    free = MOHNRegressor("dense", clip=False).fit(X, y)
+    T, _ = make_data(seed=5)
+    assert clipped.predict(T).min() >= 4.0
+    assert_allclose(clipped.predict(T), np.clip(free.predict(T), y.min(), y.max()))
+
+
+def test_partial_fit_conditions_exactly_in_any_order():
+    X, y = make_data()
+    start = MOHNRegressor("dense").fit(X[:60], y[:60])
+    one, other = (pickle.loads(pickle.dumps(start)) for _ in range(2))
+    one.partial_fit(X[60:], y[60:])
+    for part in (slice(100, 150), slice(60, 100)):
+        other.partial_fit(X[part], y[part])
+    T, t = make_data(seed=3)
+    assert_allclose(one.predict(T), other.predict(T), atol=1e-8)
+    assert one.terms_ == other.terms_
+    assert one.score(T, t) > start.score(T, t)
+    assert_array_equal(one.relevance_, start.relevance_)
+
+
+def test_noisy_rows_are_told():
+    rng = np.random.default_rng(0)
+    X, y = make_data(n_rows=300, noise=0.05)
+    y += 1.5 * X[:, 7] * rng.standard_normal(300)
+    model = MOHNRegressor("dense").fit(X, y)
+    _, std = model.predict(X, return_std=True)
+    assert np.median(std[X[:, 7] == 1]) > 2 * np.median(std[X[:, 7] == 0])
+    constant = MOHNRegressor("dense", noise="constant").fit(X, y)
+    _, std = constant.predict(X, return_std=True)
+    assert np.median(std[X[:, 7] == 1]) < 1.3 * np.median(std[X[:, 7] == 0])
+
+
+def test_history_callbacks_and_validation():
+    X, y = make_data()
+    T, t = make_data(seed=1)
+    monitor = ScoringMonitor(scoring="r2")
+    model = MOHNRegressor("dense").set_callbacks(monitor).fit(X, y, X_val=T, y_val=t)
+    heights = [record["log_posterior"] for record in model.history_[:-1]]
+    assert heights == sorted(heights)
+    last = model.history_[-1]
+    assert last["way"] == "cholesky"
+    assert last["n_weights"] == len(model.terms_)
+    assert last["validation_rmse"] == pytest.approx(
+        np.sqrt(np.mean((t - model.predict(T)) ** 2))
+    )
+
+
+def test_warm_start_begins_where_the_last_fit_ended():
+    X, y = make_data()
+    model = MOHNRegressor("dense", warm_start=True).fit(X, y)
+    n_steps, value = model.n_iter_, model.log_marginal_likelihood_
+    model.fit(X, y)
+    assert model.n_iter_ < n_steps
+    assert model.log_marginal_likelihood_ == pytest.approx(value, abs=0.1)
+
+
+def test_constant_columns_have_no_relevance_and_no_weight():
+    X, y = make_data()
+    X[:, 2] = 1.0
+    model = MOHNRegressor("dense").fit(X, y)
+    assert model.relevance_[2] == 0
+    with pytest.raises(ValueError, match="term holds 2, which was constant in fit"):
+        model.weight((0, 2))
+
+
+def test_nothing_varies():
+    with pytest.warns(match="no column of X varies"):
+        model = MOHNRegressor("dense").fit(np.ones((5, 2)), np.arange(5.0))
+    assert_allclose(model.predict(np.ones((1, 2))), 2.0)
+
+
+@pytest.mark.parametrize(
+    ("term", "message"),
+    [
+        ((0, 0), "repeats a feature"),
+        ((8,), "term holds 8, which is not a feature: give indices from 0 to 7"),
+        (("x",), "term holds 'x', which is not a feature"),
+    ],
+)
+def test_terms_that_are_none(fitted, term, message):
+    with pytest.raises(ValueError, match=message):
+        fitted.weight(term)
+
+
+def test_names_of_columns():
+    pd = pytest.importorskip("pandas")
+    X, y = make_data()
+    frame = pd.DataFrame(X, columns=list("abcdefgh"))
+    model = MOHNRegressor("dense").fit(frame, y)
+    assert model.weight(("b", "c")) == model.weight((2, 1))
+    assert model.weight("a") == model.weight(0)
+
+
+def test_sparse_strategies_have_no_posterior():
+    X, y = make_data()
+    model = MOHNRegressor().fit(X, y)
+    with pytest.raises(ValueError, match=r'return_std needs .* strategy="dense"'):
+        model.predict(X, return_std=True)
+    for ask in (
+        lambda: model.relevance_,
+        lambda: model.log_marginal_likelihood_,
+        lambda: model.weight((0,)),
+        lambda: model.sample_y(X),
+    ):
+        with pytest.raises(AttributeError, match='fit with strategy="dense"'):
+            ask()
+    # Nor has a model that was dense before.
+    model.set_params(strategy="dense").fit(X, y).set_params(strategy="pursuit")
+    with pytest.raises(AttributeError, match="strategy"):
+        model.fit(X, y).sample_y(X)
+
+
+def test_not_fitted():
+    with pytest.raises(NotFittedError):
+        MOHNRegressor("dense").weight((0,))
+
+
+def test_other_learning_rules_are_refused():
+    X, y = make_data()
+    with pytest.raises(ValueError, match="no use for learning_rule='lasso'"):
+        MOHNRegressor("dense", "lasso").fit(X, y)
+
+
+def test_memory_is_refused_before_anything_is_learnt():
+    X, y = make_data()
+    with pytest.raises(MemoryError, match="memory_budget is 0 MiB"):
+        MOHNRegressor("dense", memory_budget=1000).fit(X, y)

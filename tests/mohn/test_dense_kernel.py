@@ -1,0 +1,314 @@
+"""The product prior against sums over all weights, and its gradients."""
+
+import itertools
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from skmohn.mohn._dense_covariance import Covariance, parity
+from skmohn.mohn._dense_evidence import (
+    Evidence,
+    climb,
+    join_equal_rows,
+    learn_prior,
+    log_density,
+    start_prior,
+)
+from skmohn.mohn._dense_kernel import Pairs, Prior, Rows
+
+N_INPUTS = 5
+KINDS = ["signs", "unknown", "fractional", "letters"]
+
+
+def all_sets(n):
+    return [
+        term
+        for order in range(n + 1)
+        for term in itertools.combinations(range(n), order)
+    ]
+
+
+def make_rows(kind, n_rows=30, seed=0):
+    """Rows of a kind and the numbers of letters of their sites."""
+    rng = np.random.default_rng([seed, n_rows])
+    inputs = rng.choice([-1.0, 1.0], (n_rows, N_INPUTS))
+    letters, n_letters = np.empty((n_rows, 0), dtype=int), ()
+    if kind != "signs":
+        inputs[rng.uniform(size=inputs.shape) < 0.2] = 0.0
+    if kind in ("fractional", "letters"):
+        inputs[:, 1] = rng.uniform(-1, 1, n_rows)
+    if kind == "letters":
+        n_letters = (3, 4)
+        letters = np.stack([rng.integers(0, 4, n_rows), rng.integers(0, 5, n_rows)], 1)
+    return Rows(inputs, letters), n_letters
+
+
+def make_prior(n_letters=(), n_inputs=N_INPUTS, seed=0):
+    rng = np.random.default_rng(seed)
+    return Prior(
+        rng.uniform(0.1, 1.0, n_inputs),
+        rng.uniform(0.1, 1.0, sum(n_letters)),
+        1.3,
+        0.7,
+        0.2,
+    )
+
+
+def make_sample(kind, seed=0, weighted=False):
+    rows, n_letters = make_rows(kind, seed=seed)
+    rng = np.random.default_rng(seed)
+    y = rng.standard_normal(len(rows))
+    weight = rng.uniform(0.5, 2.0, 2 * len(rows)) if weighted else None
+    return join_equal_rows(rows.join(rows), np.append(y, y + 0.3), weight), n_letters
+
+
+# ----------------------------------------------------------------------- covariance
+
+
+@pytest.mark.parametrize("kind", ["signs", "unknown", "fractional"])
+def test_covariance_is_the_sum_over_all_weights(kind):
+    rows, _ = make_rows(kind)
+    others, _ = make_rows("fractional", n_rows=7, seed=1)
+    prior = make_prior()
+    covariance = Covariance(prior, terms=((0, 2),), variances=(0.4,))
+    sets = all_sets(N_INPUTS)
+    variances = np.array([covariance.of_weight(term) for term in sets])
+    share = [
+        1.3 * np.prod(prior.tau[list(term)]) / np.prod(1 + prior.tau) for term in sets
+    ]
+    expected = np.array(share)
+    for j, term in enumerate(sets):
+        expected[j] += {0: 1.0, 1: 0.7 * prior.tau[list(term)].sum()}.get(len(term), 0)
+        expected[j] += 0.4 * (term == (0, 2))
+    assert_allclose(variances, expected, rtol=1e-12)
+    left = np.stack([parity(rows.inputs, term) for term in sets], 1)
+    right = np.stack([parity(others.inputs, term) for term in sets], 1)
+    assert_allclose(
+        covariance.between(rows, others), left * variances @ right.T, atol=1e-12
+    )
+    assert_allclose(
+        covariance.between(rows, rows), left * variances @ left.T, atol=1e-12
+    )
+    assert_allclose(covariance.own(rows), left**2 @ variances, atol=1e-12)
+    for j in (0, 1, 7, 12, len(sets) - 1):
+        assert_allclose(
+            covariance.with_weight(rows, sets[j]), left[:, j] * variances[j], atol=1e-12
+        )
+    places = [sum(1 << i for i in term) for term in sets]
+    assert_allclose(covariance.all_weights()[places], variances, rtol=1e-12)
+
+
+def test_two_valued_inputs_make_an_exponential():
+    rows, _ = make_rows("signs")
+    prior = make_prior()
+    gaps = 1.0 - rows.inputs[:, None] * rows.inputs
+    assert_allclose(
+        Pairs(rows, rows).product(prior), np.exp(-gaps @ prior.rates), rtol=1e-12
+    )
+
+
+def test_unknown_letters_are_averages_over_all_letters():
+    """Every unknown site, and every weight, is a mean or a contrast of full rows."""
+    prior, n_letters = make_prior((3, 4), n_inputs=1), (3, 4)
+    covariance = Covariance(prior, n_letters)
+    cells = np.array(list(itertools.product([-1, 1], range(3), range(4))))
+    full = Rows(cells[:, :1].astype(float), cells[:, 1:])
+    K = covariance.between(full, full)
+    b = prior.letter_rates
+    factor = prior.scale * np.exp(-prior.rates[0] * (1 - np.outer(*[cells[:, 0]] * 2)))
+    factor = factor * np.where(
+        cells[:, 1][:, None] == cells[:, 1],
+        1.0,
+        np.exp(-b[cells[:, 1]][:, None] - b[cells[:, 1]]),
+    )
+    other = b[3 + cells[:, 2]]
+    factor = factor * np.where(
+        cells[:, 2][:, None] == cells[:, 2], 1.0, np.exp(-other[:, None] - other)
+    )
+    plain = Covariance(prior._replace(linear=0.0), n_letters)
+    assert_allclose(plain.between(full, full), factor + 1.0, rtol=1e-12)
+    patterns = list(itertools.product([-1, 0, 1], range(4), range(5)))
+    schemas = Rows(
+        np.array([[x] for x, _, _ in patterns], dtype=float),
+        np.array([(k, m) for _, k, m in patterns]),
+    )
+    mean = np.array(
+        [
+            np.all(
+                [
+                    (given == unknown) | (cells[:, c] == given)
+                    for c, (given, unknown) in enumerate(
+                        zip(pattern, (0, 3, 4), strict=True)
+                    )
+                ],
+                axis=0,
+            )
+            for pattern in patterns
+        ],
+        dtype=float,
+    )
+    mean /= mean.sum(axis=1, keepdims=True)
+    assert_allclose(covariance.between(schemas, full), mean @ K, atol=1e-12)
+    assert_allclose(covariance.between(schemas, schemas), mean @ K @ mean.T, atol=1e-12)
+    assert_allclose(covariance.own(schemas), np.diagonal(mean @ K @ mean.T), atol=1e-12)
+
+    def at(*pattern):
+        return mean[patterns.index(pattern)]
+
+    contrasts = {
+        ((), ()): at(0, 3, 4),
+        ((0,), ()): (at(1, 3, 4) - at(-1, 3, 4)) / 2,
+        ((), ((1, 2),)): at(0, 3, 2) - at(0, 3, 4),
+        ((0,), ((0, 1),)): (at(1, 1, 4) - at(-1, 1, 4) - at(1, 3, 4) + at(-1, 3, 4))
+        / 2,
+        ((), ((0, 1), (1, 3))): at(0, 1, 3) - at(0, 1, 4) - at(0, 3, 3) + at(0, 3, 4),
+    }
+    for (term, letters), contrast in contrasts.items():
+        assert_allclose(
+            covariance.with_weight(full, term, letters), K @ contrast, atol=1e-12
+        )
+        assert covariance.of_weight(term, letters) == pytest.approx(
+            contrast @ K @ contrast
+        )
+
+
+def test_two_letters_are_a_two_valued_input():
+    rows, _ = make_rows("unknown")
+    prior = make_prior()
+    as_letters = Rows(
+        rows.inputs[:, :3],
+        np.where(rows.inputs[:, 3:] == 0, 2, rows.inputs[:, 3:] > 0).astype(int),
+    )
+    other = prior._replace(
+        rates=prior.rates[:3], letter_rates=np.repeat(prior.rates[3:], 2)
+    )
+    assert_allclose(
+        Covariance(other, (2, 2)).between(as_letters, as_letters),
+        Covariance(prior).between(rows, rows),
+        atol=1e-12,
+    )
+
+
+def test_values_outside_the_range_are_multilinear():
+    rows, _ = make_rows("signs", n_rows=1)
+    inputs = np.repeat(rows.inputs, 3, axis=0)
+    inputs[:, 2] = [-1.0, 1.0, 3.0]
+    line = Covariance(make_prior()).between(Rows(inputs, np.empty((3, 0), int)), rows)
+    assert line[2, 0] == pytest.approx(2 * line[1, 0] - line[0, 0])
+
+
+# ------------------------------------------------------------------------ gradients
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_gradient_equals_finite_differences(kind, weighted):
+    sample, n_letters = make_sample(kind, weighted=weighted)
+    assert len(sample) < 60
+    evidence = Evidence(sample, n_letters)
+    prior = make_prior(n_letters)
+    value, slope = evidence.value_and_slope(prior)
+    assert value == pytest.approx(evidence.value(prior), rel=1e-12)
+    logs, step = prior.to_logs(), 1e-5
+    for j in range(len(logs)):
+        shift = np.where(np.arange(len(logs)) == j, step, 0.0)
+        up, down = (
+            evidence.value(Prior.from_logs(logs + sign * shift, N_INPUTS))
+            for sign in (1, -1)
+        )
+        assert slope[j] == pytest.approx((up - down) / (2 * step), abs=1e-6)
+
+
+def test_gradient_of_the_density_equals_finite_differences():
+    logs = np.random.default_rng(0).normal(size=2 + 7 + 3)
+    density, slope = log_density(logs, 2, (3, 4))
+    assert density < 0
+    for j in range(len(logs)):
+        shift = np.where(np.arange(len(logs)) == j, 1e-5, 0.0)
+        up = log_density(logs + shift, 2, (3, 4))[0]
+        down = log_density(logs - shift, 2, (3, 4))[0]
+        assert slope[j] == pytest.approx((up - down) / 2e-5, abs=1e-8)
+
+
+def test_density_of_letters_is_that_of_their_site():
+    """Letters are normal around a mean that is normal itself."""
+    spread = 0.3**2 * np.eye(4) + (2.0**2 - 0.3**2 / 4) * np.ones((4, 4))
+    x = np.random.default_rng(0).normal(size=(2, 4))
+    ends = [0.0, 0.0, -3.0]
+    found = [log_density(np.append(row, ends), 0, (4,))[0] for row in x]
+    expected = [-0.5 * row @ np.linalg.solve(spread, row) for row in x]
+    assert_allclose(found, expected)
+
+
+def test_single_precision_is_close():
+    sample, n_letters = make_sample("letters")
+    prior = make_prior(n_letters)
+    value, slope = Evidence(sample, n_letters).value_and_slope(prior)
+    single = Evidence(sample, n_letters, np.float32)
+    found = single.value_and_slope(prior)
+    assert single.pairs.product(prior).dtype == np.float32
+    assert found[0] == pytest.approx(value, abs=1e-3)
+    assert_allclose(found[1], slope, atol=1e-3)
+
+
+def test_climb_ends_at_a_maximum_and_says_how_it_goes():
+    sample, n_letters = make_sample("letters")
+    evidence, heights = Evidence(sample, n_letters), []
+    found = climb(
+        evidence,
+        start_prior(N_INPUTS, n_letters),
+        max_iter=300,
+        tol=1e-12,
+        report=lambda height, prior: heights.append(height),
+    )
+    assert heights == sorted(heights)
+    assert found.n_evaluations >= len(heights)
+    again = climb(evidence, found.prior, max_iter=300, tol=1e-12)
+    assert_allclose(again.prior.to_logs(), found.prior.to_logs(), atol=0.02)
+    stopped = climb(
+        evidence, start_prior(N_INPUTS, n_letters), report=lambda height, prior: True
+    )
+    assert stopped.n_evaluations < found.n_evaluations
+
+
+def test_stages_find_what_all_rows_find():
+    rng = np.random.default_rng(0)
+    inputs = rng.choice([-1.0, 1.0], (1300, 11))
+    y = 2 * inputs[:, 0] * inputs[:, 1] + inputs[:, 2] + 0.5 * rng.standard_normal(1300)
+    rows = Rows(inputs, np.empty((1300, 0), int))
+    sample = join_equal_rows(rows, (y - y.mean()) / y.std())
+    assert len(sample) > 900
+    staged = learn_prior(sample, seed=1).prior
+    full = climb(Evidence(sample), start_prior(11)).prior
+    assert staged.noise == pytest.approx(full.noise, rel=0.1)
+    assert set(np.argsort(-staged.rates)[:3]) == {0, 1, 2}
+
+
+# ------------------------------------------------------------------------ equal rows
+
+
+def test_equal_rows_are_joined():
+    inputs = np.array([[1.0], [2.0], [1.0], [1.0]])
+    y = np.array([1.0, 5.0, 2.0, 6.0])
+    sample = join_equal_rows(Rows(inputs, np.empty((4, 0), int)), y)
+    assert_allclose(sample.rows.inputs, [[1.0], [2.0]])
+    assert_allclose(sample.target, [3.0, 5.0])
+    assert_allclose(sample.count, [3.0, 1.0])
+    assert_allclose(sample.within, [14.0, 0.0])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_joining_keeps_the_density(weighted):
+    rng = np.random.default_rng(0)
+    rows, _ = make_rows("signs", n_rows=12)
+    rows = rows.take(rng.integers(0, 12, 40))
+    y = rng.standard_normal(40)
+    weight = rng.uniform(0.5, 2.0, 40) if weighted else np.ones(40)
+    prior = make_prior()
+    K = Covariance(prior).between(rows, rows) + np.diag(prior.noise / weight)
+    expected = -0.5 * (y @ np.linalg.solve(K, y) + np.linalg.slogdet(K)[1])
+    expected -= 20 * np.log(2 * np.pi)
+    sample = join_equal_rows(rows, y, weight)
+    assert len(sample) < 13
+    assert Evidence(sample).value(prior) == pytest.approx(expected)
