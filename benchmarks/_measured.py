@@ -44,7 +44,7 @@ SPREAD_90 = 1.6449
 
 @cache
 def read_measured(name):
-    """Return inputs and target; None, with a printed line, when the table is missing."""
+    """Return inputs and target; None, with a printed line, without the table."""
     folder = Path(os.environ.get("SKMOHN_DATA", DEFAULT_FOLDER))
     path = folder / FILES[name]
     if not path.exists():
@@ -110,7 +110,7 @@ def _gaussian_process(shape, seed):
 
 
 def gaussian_process(n_inputs):
-    """Return scikit-learn's own, one length scale for each input, started as ours is."""
+    """Return the peer with one length scale for each input, started as ours is."""
     # On -1 and +1, exp(-(x - z)^2 / 2 l^2) is exp(a x z) but for a factor: l^-2 = a.
     lengths = np.full(n_inputs, np.sqrt(n_inputs))
     kernel = ConstantKernel() * RBF(lengths, (1e-2, 1e4))
@@ -136,17 +136,22 @@ interactions. A dash: more than this script waits for, or not asked for.
 
 
 def choose_peers(options):
-    """Return names of the peers that are asked for and installed; say which are not."""
+    """Explain the peers; return names of those that are asked for and installed."""
     print(EXPLANATION)
-    chosen = []
-    for name in options.peers or PEERS:
+    return installed(PEERS if options.peers is None else options.peers)
+
+
+def installed(names):
+    """Return those of the peers that are installed, and say which are not."""
+    found = []
+    for name in names:
         try:
             PEERS[name]((10, 2), 0)
         except ImportError as error:
             print(f"{name}: left out, {error.name} is not installed\n")
         else:
-            chosen.append(name)
-    return chosen
+            found.append(name)
+    return found
 
 
 def add_arguments(parser):
