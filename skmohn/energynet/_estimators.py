@@ -9,6 +9,7 @@ from sklearn.base import (
     clone,
     is_regressor,
 )
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state, column_or_1d
@@ -18,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skmohn._core._fitting import all_or_nothing
 from skmohn._core._validation import densify
+from skmohn.energynet._networks import Stages
 from skmohn.energynet._transformer import EnergyNetTransformer
 
 # Of the default parts: cheap units, since those that are not worth their price in
@@ -26,27 +28,7 @@ _KAPPA = 0.1
 _MLP = {"solver": "lbfgs", "max_iter": 2000}
 
 
-class _GenerativeStart:
-    """A network of scikit-learn's whose hidden layers begin as those of a stack."""
-
-    def _initialize(self, y, layer_units, dtype):
-        super()._initialize(y, layer_units, dtype)
-        for k, rbm in enumerate(self._start):
-            self.coefs_[k] = np.ascontiguousarray(rbm.weights.T, dtype=dtype)
-            self.intercepts_[k] = rbm.hidden_bias.astype(dtype)
-        self._best_coefs = [coef.copy() for coef in self.coefs_]
-        self._best_intercepts = [intercept.copy() for intercept in self.intercepts_]
-
-
-class _GenerativeMLPClassifier(_GenerativeStart, MLPClassifier):
-    """MLPClassifier that begins as a stack."""
-
-
-class _GenerativeMLPRegressor(_GenerativeStart, MLPRegressor):
-    """MLPRegressor that begins as a stack."""
-
-
-class _BaseEnergyNet(BaseEstimator):
+class _BaseEnergyNet(CallbackSupportMixin, BaseEstimator):
     """Find the layers without targets; train a network of these layers with them."""
 
     _parameter_constraints = {
@@ -63,6 +45,7 @@ class _BaseEnergyNet(BaseEstimator):
 
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=False)
+    @with_callbacks
     def fit(self, X, y):
         """Find the architecture, then train the network.
 
@@ -94,17 +77,19 @@ class _BaseEnergyNet(BaseEstimator):
             When the layers were still growing at their limits, or the network was
             still learning after its `max_iter`.
         """
+        given = X, y
         X, y = self._read_table(X, y, reset=True)
         self._check_targets(y)
         transformer, mlp = self._parts()
-        self.transformer_ = transformer.fit(X)
-        self.scaler_ = None if self.init == "generative" else StandardScaler().fit(X)
+        stages = Stages(self, *given)
+        self.transformer_ = stages.fit_layers(transformer, X)
+        is_generative = self.init == "generative"
+        self.scaler_ = None if is_generative else StandardScaler().fit(X)
         sizes = tuple(self.transformer_.n_components_per_layer_)
         mlp.set_params(hidden_layer_sizes=sizes)
-        if self.init == "generative":
-            mlp._start = self.transformer_.layers_
-        self.mlp_ = mlp.fit(self._inputs(X), self._learn_targets(y))
-        vars(mlp).pop("_start", None)
+        start = self.transformer_.layers_ if is_generative else ()
+        targets = self._learn_targets(y)
+        self.mlp_ = stages.fit_network(mlp, self._inputs(X), targets, start)
         return self
 
     def predict(self, X):
@@ -148,9 +133,7 @@ class _BaseEnergyNet(BaseEstimator):
                 'init="generative" needs an mlp with activation="logistic", got '
                 f"activation={mlp.activation!r}"
             )
-        transformer = clone(transformer)
-        kind = self._kind if self.init == "random" else self._generative_kind
-        mlp = kind(**clone(mlp).get_params())
+        transformer, mlp = clone(transformer), clone(mlp)
         if self.random_state is not None:
             random_state = check_random_state(self.random_state)
             for part in (transformer, mlp):
@@ -239,6 +222,15 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
     columns that are independent need a single unit, however hard the targets are to
     predict. Give the widths then, by ``EnergyNetTransformer(None, n_components)``.
 
+    Columns within [0, 1] are taken for probabilities of bits. Of measurements that were
+    scaled to this range nearly no structure is found: leave them as they are, or use
+    ``EnergyNetTransformer(kappa=0.1, coding="thermometer")``.
+
+    Callbacks that follow sub-estimators, such as
+    :class:`~sklearn.callback.ProgressBar`, follow the layers too. All see each epoch of
+    the network or, with ``solver="lbfgs"``, each evaluation of its loss, and may stop
+    it there.
+
     References
     ----------
     .. [1] Kristiansen and Gonzalvo, "EnergyNet: energy-based adaptive structural
@@ -258,7 +250,7 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
         **_BaseEnergyNet._parameter_constraints,
         "mlp": [MLPClassifier, None],
     }
-    _kind, _generative_kind, _alpha = MLPClassifier, _GenerativeMLPClassifier, 1.0
+    _kind, _alpha = MLPClassifier, 1.0
 
     def _check_targets(self, y):
         check_classification_targets(y)
@@ -351,6 +343,15 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
     columns that are independent need a single unit, however hard the targets are to
     predict. Give the widths then, by ``EnergyNetTransformer(None, n_components)``.
 
+    Columns within [0, 1] are taken for probabilities of bits. Of measurements that were
+    scaled to this range nearly no structure is found: leave them as they are, or use
+    ``EnergyNetTransformer(kappa=0.1, coding="thermometer")``.
+
+    Callbacks that follow sub-estimators, such as
+    :class:`~sklearn.callback.ProgressBar`, follow the layers too. All see each epoch of
+    the network or, with ``solver="lbfgs"``, each evaluation of its loss, and may stop
+    it there.
+
     References
     ----------
     .. [1] Kristiansen and Gonzalvo, "EnergyNet: energy-based adaptive structural
@@ -370,7 +371,7 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
         **_BaseEnergyNet._parameter_constraints,
         "mlp": [MLPRegressor, None],
     }
-    _kind, _generative_kind, _alpha = MLPRegressor, _GenerativeMLPRegressor, 10.0
+    _kind, _alpha = MLPRegressor, 10.0
 
     def _learn_targets(self, y):
         self.target_scaler_ = None

@@ -158,8 +158,10 @@ class NatsControl:
         Sum of the learning rates between two decisions.
     polish : float, default=300.0
         Sum of the learning rates after the last one, 0 for none.
-    paying_share : float, default=0.8
-        Share of the units that must be worth their price for there to be more.
+    paying_share : float, default=0.5
+        Share of the units that must be worth their price for there to be more. So the
+        final width is reached by dropping, from a layer that is too wide: fewer units
+        that all pay are often not the shortest description.
     drop_share : float, default=0.2
         Most of the units that are dropped at once.
     n_chains : int, default=400
@@ -175,7 +177,7 @@ class NatsControl:
     n_initial: int = 8
     clock: float = 60.0
     polish: float = 300.0
-    paying_share: float = 0.8
+    paying_share: float = 0.5
     drop_share: float = 0.2
     n_chains: int = 400
     n_gibbs: int = 100

@@ -74,7 +74,7 @@ def test_generative_start_is_trained_by_every_solver(digits, solver, early_stopp
         early_stopping=early_stopping and solver == "adam",
     )  # fmt: skip
     net = EnergyNetClassifier(
-        EnergyNetTransformer(None, 20, polish=30), mlp, init="generative",
+        EnergyNetTransformer(None, 100, polish=30), mlp, init="generative",
         random_state=0,
     ).fit(X, y)  # fmt: skip
     assert not np.allclose(net.mlp_.coefs_[0], net.transformer_.weights_[0].T)
