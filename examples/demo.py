@@ -11,6 +11,7 @@ matplotlib.use("Agg")  # no screen is needed
 
 import matplotlib.pyplot as plt
 import numpy as np
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_digits
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
@@ -35,7 +36,7 @@ from sklearn.preprocessing import (
 from threadpoolctl import threadpool_limits
 
 import skmohn
-from skmohn.datasets import make_ising, make_two_spirals
+from skmohn.datasets import make_ising, make_sparse_walsh, make_two_spirals
 from skmohn.energynet import independent_bits
 from skmohn.inspection import FiltersDisplay, SamplesDisplay
 
@@ -295,6 +296,52 @@ def few_labels():
         print(f"{name:<30}{np.mean(scores):>9.3f}{error:>7.3f}{seconds:>9.1f}")
 
 
+# ---------------------------------------------------- 6. everything matters a little
+
+
+def dense_landscape():
+    """Learn a protein-like landscape with all its weights, and say how sure it is."""
+    n_sites, n_rows = 13, 400
+    heading(f"6. A protein of {n_sites} sites: {n_rows} of 8,192 variants measured")
+    print("The energy is a sum over sites and ten pairs, what is measured is the share")
+    print("of folded molecules: every interaction of any order matters a little.\n")
+    energy = make_sparse_walsh(
+        n_sites,
+        {1: n_sites, 2: 10},
+        n_samples=n_rows + 2000,
+        coef_distribution="gaussian",
+        random_state=3,
+    )
+    X, folded = energy.X, expit(3 * energy.y / energy.y.std())
+    rng = np.random.default_rng(0)
+    y = folded + rng.normal(scale=folded.std() / 7, size=len(folded))
+    X_train, X_test, y_train, y_test = X[:n_rows], X[n_rows:], y[:n_rows], y[n_rows:]
+    expand = PolynomialFeatures(2, interaction_only=True, include_bias=False)
+    learners = {
+        'MOHNRegressor("dense")': skmohn.MOHNRegressor("dense"),
+        "PolynomialFeatures + LassoCV": make_pipeline(expand, LassoCV()),
+        "HistGradientBoosting": HistGradientBoostingRegressor(random_state=0),
+        "RandomForest": RandomForestRegressor(random_state=0),
+    }
+    print(f"{'learner':<30}{'R2':>7}{'seconds':>9}")
+    for name, learner in learners.items():
+        started = time.perf_counter()
+        learner.fit(X_train, y_train)
+        seconds = time.perf_counter() - started
+        print(f"{name:<30}{learner.score(X_test, y_test):>7.3f}{seconds:>9.1f}")
+    model = learners['MOHNRegressor("dense")']
+    mean, std = model.predict(X_test, return_std=True)
+    held = np.mean(np.abs(y_test - mean) < 1.645 * std)
+    print(f"\nIts 90 % intervals hold {held:.0%} of 2,000 other measurements.")
+    print("The sites that matter most:", end=" ")
+    print(", ".join(f"x{i}" for i in np.argsort(-model.relevance_)[:4]) + ".")
+    print("\nThe same with a tenth of all values unknown:\n")
+    seen = np.where(rng.random(X.shape) < 0.1, np.nan, X)
+    for name in ('MOHNRegressor("dense")', "HistGradientBoosting"):
+        score = learners[name].fit(seen[:n_rows], y_train).score(seen[n_rows:], y_test)
+        print(f"{name:<30}{score:>7.3f}")
+
+
 # ---------------------------------------------------------------------- the picture
 
 
@@ -476,6 +523,7 @@ def main():
         spirals = learn_spirals()
         net, images = grow_layers()
         few_labels()
+        dense_landscape()
     draw(glass, found, history, accuracies, spirals, net, images)
     print(f"\nDone in {time.perf_counter() - started:.0f} s. The picture is in")
     print(PICTURE)
