@@ -383,7 +383,8 @@ class MOHNRegressor(
             table if self._categories.encoders else X,
             y,
             None if sample_weight is None else {"sample_weight": sample_weight},
-            self.max_iter,
+            # The dense strategy records its end as well.
+            self.max_iter + (self.strategy == "dense"),
             lambda graph, dense=None: self._fitted_attributes(graph, coding, dense),
         )
         wanted = wanted_terms(self, coding, self._names())
