@@ -14,7 +14,8 @@ from skmohn._core._validation import validate_table
 
 # As many as scikit-learn's histogram gradient boosting takes.
 _MOST_LETTERS = 255
-_TEXT_TYPES = ("category", "categorical", "enum", "str")
+# Of pandas, polars and arrow, in small letters.
+_TEXT_TYPES = ("categor", "enum", "string", "large_string", "dictionary")
 
 
 @dataclass(frozen=True)
@@ -269,9 +270,8 @@ def _columns_of_text(X):
     columns = []
     for j, name in enumerate(types):
         is_object = name.startswith("object")
-        if name.startswith(_TEXT_TYPES) or (
-            is_object and any(map(_is_text, _values(X, j)))
-        ):
+        is_text = name == "str" or name.startswith(_TEXT_TYPES)
+        if is_text or (is_object and any(map(_is_text, _values(X, j)))):
             columns.append(j)
     return columns
 

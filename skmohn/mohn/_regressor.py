@@ -404,7 +404,8 @@ class MOHNRegressor(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            NaN stands for an unknown value: the prediction is the mean over both.
+            NaN stands for an unknown value: the prediction is the mean over all that
+            it could be.
 
         return_std : bool, default=False
             Whether to return the standard deviation of a new observation as well;

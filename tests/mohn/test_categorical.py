@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_matrix
 from sklearn.callback import ScoringMonitor
 from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
@@ -221,6 +222,20 @@ def test_significant_letters_and_their_share_of_the_variance(fitted):
     assert "2 inputs and 2 sites with letters" in fitted.stopping_reason_
 
 
+def test_names_of_letters_and_order_of_columns_do_not_matter(fitted):
+    X, y = make_frame()
+    T, _ = make_frame(seed=1)
+
+    def rename(frame):
+        return frame.assign(
+            site=frame["site"].map(dict(zip("ACGT", "zxyw", strict=True)))
+        ).iloc[:, [3, 2, 0, 1]]
+
+    model = MOHNRegressor("dense", clip=False).fit(rename(X), y)
+    assert_allclose(model.predict(rename(T)), fitted.predict(T), atol=2e-3)
+    assert ((1, "big"), (2, "y")) in model.terms_
+
+
 def test_all_letters_of_a_site_share_a_function_that_sums_to_zero(fitted):
     weights = [fitted.weight([("site", v)])[0] for v in SITES["site"]]
     assert sum(weights) == pytest.approx(0, abs=1e-10)
@@ -430,6 +445,13 @@ def test_names_need_a_frame_and_letters_one_type():
         MOHNRegressor("dense").fit(X, y)
 
 
+def test_sparse_tables_have_no_letters():
+    X = csr_matrix(np.eye(4)[np.arange(40) % 4])
+    model = MOHNRegressor("dense", categorical_features=[0])
+    with pytest.raises(ValueError, match="categorical_features needs a dense table"):
+        model.fit(X, np.arange(40.0))
+
+
 def test_numbers_in_objects_and_digits_in_text():
     X, y = make_frame()
     numbers = X[["flag"]].assign(other=np.arange(len(X)) % 3).astype(object)
@@ -440,6 +462,21 @@ def test_numbers_in_objects_and_digits_in_text():
     assert model.categories_ == {}
     model = MOHNRegressor("dense").fit(digits, y)
     assert model.categories_[1].tolist() == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize(
+    "dtype", ["category", "string[pyarrow]", "string[python]", object, pl.Categorical]
+)
+def test_types_of_text(fitted, dtype):
+    X, y = make_frame()
+    names = ["site", "size", "sex"]
+    if dtype is pl.Categorical:
+        table = pl.from_pandas(X).with_columns(pl.col(names).cast(dtype))
+    else:
+        table = X.astype(dict.fromkeys(names, dtype))
+    model = MOHNRegressor("dense", clip=False).fit(table, y)
+    assert_array_equal(model.predict(table), fitted.predict(X))
+    assert_array_equal(model.predict(X), fitted.predict(X))
 
 
 def test_categories_without_rows_are_no_letters():
