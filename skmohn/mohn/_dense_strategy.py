@@ -23,6 +23,13 @@ _WAYS = {
 _NOTHING = Hypergraph((), np.empty(0), 0.0)
 
 
+def to_rows(inputs, letters=None):
+    """Coded inputs, and the letters of sites if there are any."""
+    if letters is None:
+        letters = np.empty((len(inputs), 0), dtype=int)
+    return Rows(np.asarray(inputs, float), letters)
+
+
 def solve_dense(params, task, members, loop):
     """Learn all weights under the product prior.
 
@@ -49,7 +56,7 @@ def solve_dense(params, task, members, loop):
         )
     fit = partial(
         fit_dense,
-        Rows(np.asarray(task.inputs, float), task.letters),
+        to_rows(task.inputs, task.letters),
         task.y,
         task.sample_weight,
         n_letters=members.n_letters,
@@ -131,7 +138,7 @@ def _validation_rmse(model, task):
     if task.validation is None:
         return None
     inputs, y, weights = task.validation
-    residual = y - model.mean(Rows(inputs, task.held_letters))
+    residual = y - model.mean(to_rows(inputs, task.held_letters))
     return float(np.sqrt(np.average(residual**2, weights=weights)))
 
 
@@ -246,7 +253,7 @@ class DenseMethods:
 
     def _to_rows(self, X):
         coding = self.coding_
-        return Rows(coding.encode(X, self._names()), coding.encode_letters(X))
+        return to_rows(coding.encode(X, self._names()), coding.encode_letters(X))
 
     def _all_weights(self, what):
         check_is_fitted(self)

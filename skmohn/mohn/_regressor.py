@@ -388,7 +388,7 @@ class MOHNRegressor(
             lambda graph, dense=None: self._fitted_attributes(graph, coding, dense),
         )
         wanted = wanted_terms(self, coding, self._names())
-        if self.strategy == "dense" and (coding.usable.size or coding.sites):
+        if coding.sites or (self.strategy == "dense" and coding.usable.size):
             solution = solve_dense(self, task, self._members(coding), loop)
         else:
             solution = _strategies.solve(self, task, wanted, loop)
