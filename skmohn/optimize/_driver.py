@@ -9,7 +9,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from skmohn._core._validation import require_memory
 from skmohn.mohn._hypergraph import Hypergraph
 from skmohn.optimize import _elimination, _elimination_kernels, _methods
-from skmohn.optimize._methods import CALLBACK, DONE, TIME, Budget
+from skmohn.optimize._methods import CALLBACK, DONE, EVALUATIONS, TIME, Budget
 from skmohn.optimize._polynomial import make_polynomial, split
 
 N_RESTARTS = 10
@@ -132,9 +132,7 @@ def _restart(question, run, options_of):
     n_restarts = question.n_restarts
     if n_restarts is None and question.budget.deadline == np.inf:
         n_restarts = N_RESTARTS
-    share = Budget(
-        question.budget.looks // (n_restarts or N_RESTARTS), question.budget.deadline
-    )
+    share = question.budget.share(1 / (n_restarts or N_RESTARTS))
     at_once = effective_n_jobs(question.n_jobs)
     best, looks, optima, status = None, 0, [], DONE
     while status == DONE and (n_restarts is None or len(optima) < n_restarts):
@@ -154,6 +152,8 @@ def _restart(question, run, options_of):
             so_far = Answer(best.spins, looks, len(optima), DONE, False, optima)
             if question.tell(so_far):
                 return so_far._replace(status=CALLBACK)
+            if looks >= question.budget.looks:
+                return so_far._replace(status=EVALUATIONS)
         if any(outcome.status == TIME for outcome in outcomes):
             status = TIME
         elif n_restarts is None:
@@ -267,7 +267,7 @@ def _search_parts(question, max_width=MAX_WIDTH, n_sweeps=1000):
             seed=int(
                 np.random.SeedSequence([question.seed, place]).generate_state(1)[0]
             ),
-            budget=_share(question.budget, looks, share),
+            budget=_part_of(question.budget, looks, share),
             tell=_teller(question.tell, so_far, variables),
         )
         found = _search_part(part, rng, n_sweeps)
@@ -281,13 +281,11 @@ def _search_parts(question, max_width=MAX_WIDTH, n_sweeps=1000):
     return so_far._replace(nit=max(n_restarts, 1), status=status)
 
 
-def _share(budget, looks, share):
-    """Part of what is left of a budget."""
+def _part_of(budget, looks, share):
+    """Share of the evaluations and of the time that are left."""
     now = time.time()
-    return Budget(
-        max(1.0, (budget.looks - looks) * share // 1),
-        now + (budget.deadline - now) * share,
-    )
+    rest = Budget(budget.looks - looks, now + (budget.deadline - now) * share)
+    return rest.share(share)
 
 
 def _teller(tell, so_far, variables):

@@ -32,6 +32,12 @@ class Budget(NamedTuple):
     looks: float
     deadline: float
 
+    def share(self, share):
+        """The same with a share of the looks, at least one."""
+        if self.looks == np.inf:
+            return self
+        return self._replace(looks=max(1, int(self.looks * share)))
+
     def status(self, looks):
         """Why a run that has made so many looks must end now; DONE if it need not."""
         if looks >= self.looks:
@@ -151,7 +157,7 @@ def tabu(polynomial, spins, seed, budget, *, n_steps=None, tenure=None):
     """
     n_variables = len(spins)
     n_steps = 100 * n_variables if n_steps is None else n_steps
-    tenure = min(20, n_variables // 4) if tenure is None else tenure
+    tenure = min(20, (n_variables + 1) // 2) if tenure is None else tenure
     tenure = min(tenure, n_variables - 1)
     shortest, longest = (tenure + 1) // 2, tenure + tenure // 2
     state = make_state(polynomial, spins, seed)

@@ -79,6 +79,8 @@ class Model:
             number = np.nan
         if number in (low, high):
             return -1.0 if number == low else 1.0
+        if np.isnan(low) and np.isnan(number) and isinstance(value, float):
+            return -1.0  # a column of which no value is known
         if self.is_range[i] and low < number < high:
             return ((number - low) - (high - number)) / (high - low)
         if low == high or np.isnan(low):

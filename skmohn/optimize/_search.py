@@ -95,7 +95,7 @@ def maximize(
           root of the sum of squares of a variable's weights, and at the last a loss of
           twice the typical smallest weight is accepted once in a hundred times.
         - ``"tabu"``: ``n_steps`` (100 for each variable); ``tenure``, the typical
-          number of steps for which a flip is forbidden (20, or a quarter of the
+          number of steps for which a flip is forbidden (20, or half the number of
           variables if that is less).
         - ``"weight_satisfaction"``: ``max_order`` (12); the variables of longer weights
           are flipped one by one.
@@ -274,7 +274,7 @@ def minimize(
           root of the sum of squares of a variable's weights, and at the last a loss of
           twice the typical smallest weight is accepted once in a hundred times.
         - ``"tabu"``: ``n_steps`` (100 for each variable); ``tenure``, the typical
-          number of steps for which a flip is forbidden (20, or a quarter of the
+          number of steps for which a flip is forbidden (20, or half the number of
           variables if that is less).
         - ``"weight_satisfaction"``: ``max_order`` (12); the variables of longer weights
           are flipped one by one.
