@@ -10,7 +10,7 @@ from skmohn._core._validation import require_memory
 from skmohn.mohn._hypergraph import Hypergraph
 from skmohn.optimize import _elimination, _elimination_kernels, _methods
 from skmohn.optimize._methods import CALLBACK, DONE, EVALUATIONS, TIME, Budget
-from skmohn.optimize._polynomial import make_polynomial, split
+from skmohn.optimize._polynomial import combine, make_polynomial, split
 
 N_RESTARTS = 10
 MAX_WIDTH = 24
@@ -123,10 +123,11 @@ def answer(question, method, options):
 # ------------------------------------------------------------------------- restarts
 
 
-def _restart(question, run, options_of):
+def _restart(question, run, options_of, combining=False):
     """Run from many starts; keep the best, the first of equal ones.
 
-    ``options_of`` gives the options of each restart, by its number.
+    ``options_of`` gives the options of each restart, by its number. With ``combining``
+    the best takes over what other ends have better.
     """
     polynomial = make_polynomial(question.graph, question.n_variables)
     n_restarts = question.n_restarts
@@ -148,7 +149,9 @@ def _restart(question, run, options_of):
             looks += outcome.nfev
             optima.append(outcome.spins)
             if best is None or outcome.value > best.value:
-                best = outcome
+                best, outcome = outcome, best
+            if combining and outcome is not None:
+                best = _combined(polynomial, best, outcome)
             so_far = Answer(best.spins, looks, len(optima), DONE, False, optima)
             if question.tell(so_far):
                 return so_far._replace(status=CALLBACK)
@@ -163,6 +166,11 @@ def _restart(question, run, options_of):
         elif time.time() >= question.budget.deadline:
             status = TIME
     return Answer(best.spins, looks, len(optima), status, False, optima)
+
+
+def _combined(polynomial, best, other):
+    spins, gain = combine(polynomial, best.spins, other.spins)
+    return best._replace(spins=spins, value=best.value + gain)
 
 
 def _run(run, polynomial, question, restart, share, options):
@@ -246,9 +254,14 @@ def _search_parts(question, max_width=MAX_WIDTH, n_sweeps=1000):
         spins[:] = question.start
     looks, n_restarts, hard = 0, 0, []
     for variables, graph in split(question.graph, n_variables):
-        plan = _exact_plan(graph, len(variables), rng, max_width)
-        affordable = min(_EXACT_COST, question.budget.looks - looks)
-        if plan.width <= max_width and plan.cost <= affordable:
+        plan = _cheap_plan(
+            graph,
+            len(variables),
+            rng,
+            max_width,
+            min(_EXACT_COST, question.budget.looks - looks),
+        )
+        if plan is not None:
             spins[variables] = _solve(graph, plan)
             looks += plan.cost
         else:
@@ -281,6 +294,15 @@ def _search_parts(question, max_width=MAX_WIDTH, n_sweeps=1000):
     return so_far._replace(nit=max(n_restarts, 1), status=status)
 
 
+def _cheap_plan(graph, n_variables, rng, max_width, max_cost):
+    """Order in which all variables go at low cost, or None."""
+    neighbours = _elimination.neighbours_of(graph, n_variables)
+    if _elimination.is_entangled(neighbours, rng, max_width):
+        return None
+    plan = _exact_plan(graph, n_variables, rng, max_width)
+    return plan if plan.width <= max_width and plan.cost <= max_cost else None
+
+
 def _part_of(budget, looks, share):
     """Share of the evaluations and of the time that are left."""
     now = time.time()
@@ -302,22 +324,25 @@ def _teller(tell, so_far, variables):
 
 def _search_part(part, rng, n_sweeps):
     """Search connected variables by the mix of methods, longer with each restart."""
-    n_variables = part.n_variables
-    schedules = _move_schedules(part.graph, n_variables, rng)
+    schedules = _move_schedules(part, rng)
     return _restart(
         part,
         _methods.mixed,
         lambda restart: {"n_sweeps": n_sweeps * (1 + restart), "schedules": schedules},
+        combining=True,
     )
 
 
-def _move_schedules(graph, n_variables, rng):
+def _move_schedules(part, rng):
     """Schedules that each hold other variables; none where they would hold most."""
-    neighbours = _elimination.neighbours_of(graph, n_variables)
+    n_variables = part.n_variables
+    neighbours = _elimination.neighbours_of(part.graph, n_variables)
     schedules = []
     for _ in range(min(32, max(2, _ORDERED // n_variables))):
         plan = _elimination.make_plan(neighbours, rng, max_width=_MOVE_WIDTH)
         if len(plan.held) > _MOST_HELD * n_variables:
             return []
-        schedules.append(_elimination.make_schedule(graph, plan))
+        schedules.append(_elimination.make_schedule(part.graph, plan))
+        if time.time() >= part.budget.deadline:
+            break
     return schedules

@@ -47,6 +47,11 @@ def neighbours_of(graph, n_variables):
     return neighbours
 
 
+def is_entangled(neighbours, rng, max_width):
+    """Whether no order, however lucky, can be expected to be that narrow."""
+    return bool(make_plan(neighbours, rng, max_width=max_width + _LUCK).held)
+
+
 def cheapest_plan(neighbours, rng, *, held=(), n_plans=16, max_width=25):
     """Return the cheapest of some orders that eliminate all variables but those held.
 

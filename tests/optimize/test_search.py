@@ -350,7 +350,8 @@ def test_limit_of_time_is_kept(method, n_restarts):
     assert 0.25 < time.perf_counter() - start < 3.0
     assert (result.success, result.status) == (False, 2)
     assert "time_limit" in result.message
-    assert result.nit > 1
+    # "auto" first looks for orders of elimination.
+    assert result.nit > (0 if method == "auto" else 1)
 
 
 def test_long_runs_look_at_the_clock():
