@@ -17,11 +17,17 @@ from skmohn._core._jit import borrow, jit
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
-_S11, _S27, _S30, _S31, _S32 = (np.uint64(shift) for shift in (11, 27, 30, 31, 32))
+_S11, _S27, _S30, _S31, _S32, _S56 = (
+    np.uint64(shift) for shift in (11, 27, 30, 31, 32, 56)
+)
+_ONE = np.uint64(1)
 _TO_UNIT = 2.0**-53
 # A flip that loses more than this many temperatures is never accepted: the logarithm
 # of the smallest random number above 0.
 _NEVER = -53.0 * np.log(2.0)
+# -log(k / 256): where the first eight bits of a random number decide, there is no need
+# for an exponential.
+_LOGS = np.append(np.inf, -np.log(np.arange(1, 257) / 256.0))
 
 
 class Polynomial(NamedTuple):
@@ -32,13 +38,13 @@ class Polynomial(NamedTuple):
     """
 
     term_ptr: np.ndarray  # (p + 1,) int64
-    members: np.ndarray  # int32, the variables of each term
+    members: np.ndarray  # uint32, the variables of each term
     coef: np.ndarray  # (p,) float64
     pair_ptr: np.ndarray  # (n + 1,) int64
-    pair_other: np.ndarray  # int32, whom a variable shares a term of two with
+    pair_other: np.ndarray  # uint32, whom a variable shares a term of two with
     pair_coef: np.ndarray  # float64, and the weight of that term
     high_ptr: np.ndarray  # (n + 1,) int64
-    high_terms: np.ndarray  # int32, its terms of three and more
+    high_terms: np.ndarray  # uint32, its terms of three and more
 
 
 class State(NamedTuple):
@@ -55,7 +61,8 @@ class State(NamedTuple):
 class Memory(NamedTuple):
     """What tabu search remembers; n variables, L more than the longest tenure."""
 
-    trees: np.ndarray  # (2, 2 m) float64, maxima of the gains: free ones, tabu ones
+    free: np.ndarray  # (2 m,) float64, tree of maxima: gains of the free variables
+    taboo: np.ndarray  # (2 m,) float64, the same of the others
     expiry: np.ndarray  # (n,) int64, step at which a variable is free again
     first: np.ndarray  # (L,) int64, first entry that ends at a step, modulo L
     after: np.ndarray  # (L,) int64, next entry that ends at the same step
@@ -171,6 +178,18 @@ def climb(polynomial, state, order, tolerance, max_looks):
 
 
 @jit
+def _is_accepted(loss, z):
+    """Whether a random number is below ``exp(-loss)``. O(1)."""
+    bits = _mix(z)
+    octet = bits >> _S56
+    if loss > _LOGS[octet]:
+        return False
+    if loss <= _LOGS[octet + _ONE]:
+        return True
+    return np.float64(bits >> _S11) * _TO_UNIT < np.exp(-loss)
+
+
+@jit
 def anneal(polynomial, state, inverse_temperatures, tolerance):
     """Sweep once at each temperature by Metropolis' rule.
 
@@ -188,8 +207,7 @@ def anneal(polynomial, state, inverse_temperatures, tolerance):
                 continue
             if gain < 0.0:
                 z += _GOLDEN
-                chance = np.float64(_mix(z) >> _S11) * _TO_UNIT
-                if chance >= np.exp(beta * gain):
+                if not _is_accepted(-beta * gain, z):
                     continue
             total += _flip(p, spins, gains, values, i)
         _keep_best(s, total, tolerance)
@@ -268,13 +286,14 @@ def _set_key(tree, i, key):
     """Change a leaf of a tree of maxima. O(log n), less when a maximum stays."""
     node = (tree.shape[0] >> 1) + i
     tree[node] = key
-    node >>= 1
-    while node:
-        largest = max(tree[2 * node], tree[2 * node + 1])
-        if tree[node] == largest:
-            break
-        tree[node] = largest
+    while node > 1:
+        other = tree[node ^ 1]
+        if other > key:
+            key = other
         node >>= 1
+        if tree[node] == key:
+            break
+        tree[node] = key
 
 
 @jit
@@ -285,16 +304,19 @@ def _find_best(tree, z):
     while node < half:
         node *= 2
         left, right = tree[node], tree[node + 1]
-        if right > left or (right == left and bits & np.uint64(1)):
+        if right > left or (right == left and bits & _ONE):
             node += 1
-        bits >>= np.uint64(1)
+        bits >>= _ONE
     return node - half
 
 
 @jit
-def _update_key(m, gains, i, step):
+def _update_key(free, taboo, expiry, gains, i, step):
     """Bring the key of a variable up to date. O(log n)."""
-    _set_key(m.trees[1 if m.expiry[i] > step else 0], i, gains[i])
+    if expiry[i] > step:
+        _set_key(taboo, i, gains[i])
+    else:
+        _set_key(free, i, gains[i])
 
 
 @jit
@@ -322,8 +344,8 @@ def _release(m, gains, step):
     while entry >= 0:
         i = m.entry[entry]
         if m.expiry[i] == step:
-            _set_key(m.trees[1], i, -np.inf)
-            _set_key(m.trees[0], i, gains[i])
+            _set_key(m.taboo, i, -np.inf)
+            _set_key(m.free, i, gains[i])
         entry = m.after[entry]
 
 
@@ -331,24 +353,24 @@ def _release(m, gains, step):
 def _forbid(m, gains, i, step, expiry):
     """Make a variable tabu until a step. O(log n)."""
     length = m.first.shape[0]
-    _set_key(m.trees[1 if m.expiry[i] > step else 0], i, -np.inf)
+    if m.expiry[i] <= step:
+        _set_key(m.free, i, -np.inf)
     m.expiry[i] = expiry
     m.entry[step % length] = i
     m.after[step % length] = m.first[expiry % length]
     m.first[expiry % length] = step % length
-    _set_key(m.trees[1], i, gains[i])
+    _set_key(m.taboo, i, gains[i])
 
 
 @jit
 def start_tabu(state, memory):
     """Fill the trees and forget what was tabu. O(n)."""
-    memory.trees[:] = -np.inf
-    half = memory.trees.shape[1] >> 1
-    memory.trees[0, half : half + state.gains.shape[0]] = state.gains
+    free = memory.free
+    half = free.shape[0] >> 1
+    memory.taboo[:], free[:] = -np.inf, -np.inf
+    free[half : half + state.gains.shape[0]] = state.gains
     for node in range(half - 1, 0, -1):
-        memory.trees[0, node] = max(
-            memory.trees[0, 2 * node], memory.trees[0, 2 * node + 1]
-        )
+        free[node] = max(free[2 * node], free[2 * node + 1])
     memory.expiry[:] = 0
     memory.first[:] = -1
     memory.clock[0], memory.clock[1] = 1, -1
@@ -365,31 +387,31 @@ def tabu(polynomial, state, memory, n_steps, shortest, longest, tolerance):
     .. [1] Glover, "Tabu search, part I", ORSA Journal on Computing 1 (1989).
     """
     p, s, m = borrow(polynomial), borrow(state), borrow(memory)
-    spins, gains = s.spins, s.gains
+    spins, gains, values = s.spins, s.gains, s.values
+    free, taboo, expiry = m.free, m.taboo, m.expiry
     total, z = s.totals[0], s.rng[0]
     for step in range(m.clock[0], m.clock[0] + n_steps):
         _release(m, gains, step)
         z += _GOLDEN
-        free, taboo = m.trees[0, 1], m.trees[1, 1]
-        if taboo > free and total + taboo > s.totals[1] + tolerance:
-            i = _find_best(m.trees[1], z)
-        elif free > -np.inf:
-            i = _find_best(m.trees[0], z)
+        if taboo[1] > free[1] and total + taboo[1] > s.totals[1] + tolerance:
+            i = _find_best(taboo, z)
+        elif free[1] > -np.inf:
+            i = _find_best(free, z)
         else:
             continue
-        total += _flip(p, spins, gains, s.values, i)
+        total += _flip(p, spins, gains, values, i)
         for e in range(p.pair_ptr[i], p.pair_ptr[i + 1]):
-            _update_key(m, gains, p.pair_other[e], step)
+            _update_key(free, taboo, expiry, gains, p.pair_other[e], step)
         for e in range(p.high_ptr[i], p.high_ptr[i + 1]):
             j = p.high_terms[e]
             for k in range(p.term_ptr[j], p.term_ptr[j + 1]):
-                _update_key(m, gains, p.members[k], step)
+                _update_key(free, taboo, expiry, gains, p.members[k], step)
         z += _GOLDEN
         tenure = shortest + _below(z, longest - shortest + 1)
         if tenure:
             _forbid(m, gains, i, step, step + tenure)
         else:
-            _update_key(m, gains, i, step)
+            _set_key(free, i, gains[i])
         if m.clock[1] == m.trail.shape[0]:
             m.clock[1] = -1
         if m.clock[1] >= 0:

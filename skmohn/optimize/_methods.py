@@ -157,8 +157,8 @@ def tabu(polynomial, spins, seed, budget, *, n_steps=None, tenure=None):
     """
     n_variables = len(spins)
     n_steps = 100 * n_variables if n_steps is None else n_steps
-    tenure = min(20, (n_variables + 1) // 2) if tenure is None else tenure
-    tenure = min(tenure, n_variables - 1)
+    tenure = 10 + n_variables // 20 if tenure is None else tenure
+    tenure = min(tenure, (n_variables + 1) // 2)
     shortest, longest = (tenure + 1) // 2, tenure + tenure // 2
     state = make_state(polynomial, spins, seed)
     memory = make_memory(n_variables, longest)
@@ -190,7 +190,8 @@ def make_memory(n_variables, longest):
     """
     n_leaves = 1 << (n_variables - 1).bit_length()
     return _kernels.Memory(
-        trees=np.empty((2, 2 * n_leaves)),
+        free=np.empty(2 * n_leaves),
+        taboo=np.empty(2 * n_leaves),
         expiry=np.empty(n_variables, dtype=np.int64),
         first=np.empty(longest + 1, dtype=np.int64),
         after=np.empty(longest + 1, dtype=np.int64),

@@ -35,15 +35,16 @@ def make_polynomial(graph, n_variables):
     pair_ptr, pair_order = _by_variable(np.concatenate([left, right]), n_variables)
     high = sizes[owners] > 2
     high_ptr, high_order = _by_variable(members[high], n_variables)
+    # Without a sign, an index needs no check for being counted from the end.
     return _kernels.Polynomial(
         term_ptr=indptr,
-        members=members,
+        members=members.astype(np.uint32),
         coef=coef,
         pair_ptr=pair_ptr,
-        pair_other=np.concatenate([right, left])[pair_order],
+        pair_other=np.concatenate([right, left])[pair_order].astype(np.uint32),
         pair_coef=np.tile(coef[sizes == 2], 2)[pair_order],
         high_ptr=high_ptr,
-        high_terms=owners[high][high_order].astype(np.int32),
+        high_terms=owners[high][high_order].astype(np.uint32),
     )
 
 

@@ -95,8 +95,8 @@ def maximize(
           root of the sum of squares of a variable's weights, and at the last a loss of
           twice the typical smallest weight is accepted once in a hundred times.
         - ``"tabu"``: ``n_steps`` (100 for each variable); ``tenure``, the typical
-          number of steps for which a flip is forbidden (20, or half the number of
-          variables if that is less).
+          number of steps for which a flip is forbidden (10, and 1 more for each 20
+          variables), at most half the number of variables.
         - ``"weight_satisfaction"``: ``max_order`` (12); the variables of longer weights
           are flipped one by one.
         - ``"exact"``: ``max_width`` (24), the variables that a table may have besides
@@ -274,8 +274,8 @@ def minimize(
           root of the sum of squares of a variable's weights, and at the last a loss of
           twice the typical smallest weight is accepted once in a hundred times.
         - ``"tabu"``: ``n_steps`` (100 for each variable); ``tenure``, the typical
-          number of steps for which a flip is forbidden (20, or half the number of
-          variables if that is less).
+          number of steps for which a flip is forbidden (10, and 1 more for each 20
+          variables), at most half the number of variables.
         - ``"weight_satisfaction"``: ``max_order`` (12); the variables of longer weights
           are flipped one by one.
         - ``"exact"``: ``max_width`` (24), the variables that a table may have besides
