@@ -21,7 +21,7 @@ def validate_table(estimator, X, y="no_validation", *, reset=False):
 
     reset : bool, default=False
         Whether to remember the number and names of the columns, as in `fit`, or to
-        compare with those remembered.
+        compare with those remembered. The dtype is remembered in ``_input_dtype``.
 
     Returns
     -------
@@ -31,6 +31,7 @@ def validate_table(estimator, X, y="no_validation", *, reset=False):
     y : ndarray of shape (n_samples,)
         Only when given.
     """
+    given = X
     alone = isinstance(y, str) and y == "no_validation"
     options = {
         "dtype": np.float64,
@@ -44,8 +45,26 @@ def validate_table(estimator, X, y="no_validation", *, reset=False):
         X = validate_data(estimator, X, **options)
     else:
         X, y = validate_data(estimator, X, y, y_numeric=True, **options)
+    if reset:
+        estimator._input_dtype = name_dtype(given)
     X = densify(X)
     return X if alone else (X, np.asarray(y, dtype=np.float64))
+
+
+def name_dtype(X):
+    """Name of the dtype that all values of a table have.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+    Returns
+    -------
+    name : str
+        "float64" where columns differ or are no plain numbers.
+    """
+    dtype = X.dtype if issparse(X) else np.asarray(X[:1]).dtype
+    return dtype.name if dtype.kind in "biuf" else "float64"
 
 
 def densify(X):

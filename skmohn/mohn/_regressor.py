@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from skmohn._core._fitting import FitLoop, all_or_nothing
 from skmohn._core._validation import validate_held_out, validate_table
 from skmohn.mohn import _strategies
+from skmohn.mohn._from_terms import FromTerms
 from skmohn.mohn._hypergraph import Hypergraph, tabulate
 from skmohn.mohn._learning import delta_rule
 from skmohn.mohn._msda_control import MSDAControl
@@ -22,7 +23,7 @@ from skmohn.mohn._task import make_task, positive_weights, to_inputs, wanted_ter
 _CALLER = 5
 
 
-class MOHNRegressor(CallbackSupportMixin, RegressorMixin, BaseEstimator):
+class MOHNRegressor(FromTerms, CallbackSupportMixin, RegressorMixin, BaseEstimator):
     """Sparse Walsh model that discovers which interactions matter.
 
     A mixed order hyper network is the function

@@ -62,13 +62,13 @@ def find_best(
     )
     model = read_model(model)
     codes = _read_start(model, x0)
-    constants = _read_fixed(model, fixed)
-    codes[list(constants)] = list(constants.values())
-    graph = fix_variables(model.graph, constants)
+    constants, fixed_codes = _read_fixed(model, fixed)
+    codes[list(constants)] = list(fixed_codes.values())
+    graph = fix_variables(model.graph, fixed_codes)
     used = np.unique(graph.members)
 
     def result_of(found):
-        x, fun = _values_at(model, codes, used, found.spins[None])
+        x, fun = _values_at(model, codes, constants, used, found.spins[None])
         return OptimizeResult(x=x[0], fun=float(fun[0]), nfev=found.nfev, nit=found.nit)
 
     def tell(found):
@@ -102,17 +102,17 @@ def find_best(
     result.variables = list(model.names)
     if return_optima:
         optima = np.unique(np.array(found.optima), axis=0)
-        x, fun = _values_at(model, codes, used, optima)
+        x, fun = _values_at(model, codes, constants, used, optima)
         order = np.argsort(-sign * fun, kind="stable")
         result.local_optima, result.local_optima_fun = x[order], fun[order]
     return result
 
 
-def _values_at(model, codes, used, spins):
+def _values_at(model, codes, constants, used, spins):
     """Points in the user's coding, and values, for rows of spins of some variables."""
     points = np.tile(codes, (len(spins), 1))
     points[:, used] = spins
-    return model.decode(points), model.graph.predict(points)
+    return model.decode(points, constants), model.graph.predict(points)
 
 
 def _count_anew(graph, used, sign):
@@ -138,14 +138,15 @@ def _read_start(model, x0):
 
 
 def _read_fixed(model, fixed):
-    """Places and codes of the variables that keep a value."""
+    """Values and codes of the variables that keep one, by their places."""
     index = {name: i for i, name in enumerate(model.names)}
-    constants = {}
+    constants, codes = {}, {}
     for name, value in (fixed or {}).items():
         i = model.find(name, index)
         if i in constants:
             raise ValueError(
                 f"fixed holds {name!r}, variable {i}, twice: by name and by index"
             )
-        constants[i] = model.encode(i, value, "fixed")
-    return constants
+        codes[i] = model.encode(i, value, "fixed")
+        constants[i] = float(value)
+    return constants, codes

@@ -1,6 +1,7 @@
 """What may be searched, and how its variables are called and coded."""
 
 import sys
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral
@@ -94,12 +95,25 @@ class Model:
             f"model knows {allowed}"
         )
 
-    def decode(self, codes):
-        """The user's values of -1/+1 codes; codes in between lie on the line."""
-        share = (1.0 + codes) / 2.0
-        between = self.low + share * (self.high - self.low)
-        values = np.where(codes == -1, self.low, np.where(codes == 1, self.high, 0.0))
-        return np.where(np.abs(codes) == 1, values, between).astype(self.dtype)
+    def decode(self, codes, constants):
+        """The user's values of rows of -1/+1 codes.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_rows, n_variables)
+
+        constants : dict of int to float
+            Values of the variables that were fixed.
+
+        Returns
+        -------
+        values : ndarray of shape (n_rows, n_variables)
+            Of the user's dtype, or float64 if that cannot hold them.
+        """
+        values = np.where(codes < 0, self.low, self.high)
+        values[:, list(constants)] = list(constants.values())
+        own = values.astype(self.dtype)
+        return own if np.array_equal(own, values, equal_nan=True) else values
 
 
 def read_model(model):
@@ -145,8 +159,10 @@ def read_model(model):
 def _read_regressor(model):
     check_is_fitted(model)
     coding = model.coding_
+    dtype = np.dtype(getattr(model, "_input_dtype", "float64"))
     graph = Hypergraph(tuple(model.terms_), model.coef_, float(model.intercept_))
     is_constant = coding.kind == CONSTANT
+    _require_terms_only(model, graph)
     return Model(
         graph,
         tuple(
@@ -155,8 +171,25 @@ def _read_regressor(model):
         coding.low,
         np.where(is_constant, coding.low, coding.high),
         coding.kind == NUMERIC,
-        np.dtype(np.float64),
+        dtype,
     )
+
+
+def _require_terms_only(model, graph):
+    """Refuse an estimator that is more than its listed terms."""
+    coding = model.coding_
+    ends = np.array([coding.low, coding.high])
+    with warnings.catch_warnings():
+        # Of columns without names.
+        warnings.simplefilter("ignore", UserWarning)
+        predicted = model.predict(ends)
+    codes = np.tile([[-1.0], [1.0]], len(coding.kind))
+    scale = np.abs(graph.coef).sum() + abs(graph.intercept) + 1.0
+    if not np.allclose(graph.predict(codes), predicted, rtol=0.0, atol=1e-6 * scale):
+        raise ValueError(
+            "model predicts something else than the sum of its terms_, and only that "
+            "sum can be searched: fit with a strategy that has no further weights"
+        )
 
 
 def _two_valued(graph, names, values):

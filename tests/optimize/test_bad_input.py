@@ -40,6 +40,17 @@ def test_other_models(model):
         maximize(model)
 
 
+def test_model_that_is_more_than_its_terms(model):
+    class More(MOHNRegressor):
+        def predict(self, X):
+            return super().predict(X) + 0.1
+
+    more = More()
+    vars(more).update(vars(model))
+    with pytest.raises(ValueError, match="something else than the sum of its terms_"):
+        maximize(more)
+
+
 @pytest.mark.parametrize("key", [0, "ab", frozenset])
 def test_keys_that_are_no_sets(key):
     with pytest.raises(TypeError, match="tuples or frozensets of variables"):

@@ -152,6 +152,24 @@ def test_estimator_is_searched_in_its_own_coding(low, high):
         assert_allclose(model.predict(result.x[None])[0], result.fun)
 
 
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.int64, np.float32])
+def test_values_have_the_dtype_of_the_data(dtype):
+    model, X, y = learnt(0, 1, dtype)
+    result = maximize(model, fixed={0: dtype(1)})
+    assert result.x.dtype == dtype
+    assert result.x[0] == dtype(1)
+    assert_allclose(result.fun, y[X[:, 0] == 1].max())
+    frame = maximize(learnt(0, 1, dtype, names=["a", "b", "c", "d"])[0])
+    assert frame.x.dtype == dtype
+
+
+def test_integers_do_not_hold_a_value_in_between():
+    X = np.array(list(itertools.product(range(4), range(3))))
+    model = MOHNRegressor("full", max_order=2).fit(X, X[:, 0] * X[:, 1])
+    assert maximize(model).x.dtype == X.dtype
+    assert_array_equal(maximize(model, fixed={0: 1.5}).x, [1.5, 2])
+
+
 def test_names_are_understood():
     model, X, y = learnt(0, 1, names=["a", "b", "c", "d"])
     result = maximize(model, fixed={"a": 0, "d": 0})
@@ -170,11 +188,20 @@ def test_numbers_are_searched_at_their_ends():
     result = maximize(model)
     assert_allclose(result.x, [X[:, 0].max(), X[:, 1].max(), 5.0])
     half = maximize(model, fixed={1: 15.0})
-    assert_allclose(half.x, [X[:, 0].max(), 15.0, 5.0])
+    assert_array_equal(half.x, [X[:, 0].max(), 15.0, 5.0])
     assert_allclose(half.fun, model.predict(half.x[None])[0])
     assert_allclose(half.fun, 15.0 * X[:, 0].max(), rtol=1e-6)
     assert maximize(model, fixed={2: 5}).fun == result.fun
     assert_allclose(maximize(model, "hill_climb", x0=[0.4, 12, 5]).fun, result.fun)
+
+
+def test_model_from_terms_is_searched():
+    model = MOHNRegressor.from_terms(
+        [("a",), ("a", "b")], [1.0, -2.0], feature_names=["a", "b"], low=0, high=[5, 7]
+    )
+    result = maximize(model, fixed={"b": 7})
+    assert_array_equal(result.x, [0, 7])
+    assert result.fun == 1.0
 
 
 def test_hypergraph_and_dict_are_the_same():

@@ -1,0 +1,37 @@
+"""What is remembered of a table."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.sparse import csr_array
+
+from skmohn._core._validation import name_dtype
+
+BITS = np.array([[0, 1], [1, 0]])
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "float32", "float64"])
+def test_tables_of_one_dtype(dtype):
+    X = BITS.astype(dtype)
+    for table in (X, pd.DataFrame(X), pl.DataFrame(X), csr_array(X)):
+        assert name_dtype(table) == dtype
+
+
+def test_lists():
+    assert name_dtype(BITS.tolist()) == BITS.dtype.name
+    assert name_dtype([[True, False]]) == "bool"
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame({"a": [0, 1], "b": [True, False]}),
+        pd.DataFrame({"a": [0, 1], "b": [0.5, 1.0]}),
+        pd.DataFrame({"a": pd.array([0, None], dtype="Int64")}),
+        np.array([["1", "2"]], dtype=object),
+    ],
+    ids=["int and bool", "int and float", "nullable", "object"],
+)
+def test_others_are_float64(table):
+    assert name_dtype(table) == "float64"
