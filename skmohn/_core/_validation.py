@@ -63,7 +63,10 @@ def name_dtype(X):
     name : str
         "float64" where columns differ or are no plain numbers.
     """
-    dtype = X.dtype if issparse(X) else np.asarray(X[:1]).dtype
+    if issparse(X):
+        return X.dtype.name
+    some = X[:1] if hasattr(X, "__getitem__") else X
+    dtype = np.asarray(some).dtype
     return dtype.name if dtype.kind in "biuf" else "float64"
 
 
