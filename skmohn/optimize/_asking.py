@@ -88,6 +88,7 @@ def find_best(
             n_restarts=n_restarts,
             budget=Budget(looks, deadline),
             n_jobs=n_jobs,
+            keep_optima=return_optima,
             tell=tell,
         )
         found = answer(question, method, options)

@@ -52,6 +52,9 @@ class Question(NamedTuple):
 
     n_jobs : int or None
 
+    keep_optima : bool
+        Whether to keep the ends of all restarts.
+
     tell : callable
         Called with the Answer so far after every restart; returns whether to stop.
     """
@@ -62,6 +65,7 @@ class Question(NamedTuple):
     n_restarts: int | None
     budget: Budget
     n_jobs: int | None
+    keep_optima: bool
     tell: object
 
     @property
@@ -86,7 +90,7 @@ class Answer(NamedTuple):
         Whether it is proved that nothing is better.
 
     optima : list of ndarrays
-        The best of each restart.
+        The end of each restart, if they are kept.
     """
 
     spins: np.ndarray
@@ -117,60 +121,59 @@ def answer(question, method, options):
         return _eliminate(question, **options)
     if method == "auto":
         return _search_parts(question, **options)
-    return _restart(question, RUNS[method], lambda restart: options)
+    return _restart(question, RUNS[method], lambda restart: options, _better)
 
 
 # ------------------------------------------------------------------------- restarts
 
 
-def _restart(question, run, options_of, combining=False):
-    """Run from many starts; keep the best, the first of equal ones.
+def _restart(question, run, options_of, choose):
+    """Run from many starts and choose among the ends.
 
-    ``options_of`` gives the options of each restart, by its number. With ``combining``
-    the best takes over what other ends have better.
+    ``options_of`` gives the options of each restart, by its number; ``choose`` makes
+    one outcome of the best so far and another.
     """
     polynomial = make_polynomial(question.graph, question.n_variables)
-    n_restarts = question.n_restarts
-    if n_restarts is None and question.budget.deadline == np.inf:
-        n_restarts = N_RESTARTS
-    share = question.budget.share(1 / (n_restarts or N_RESTARTS))
+    n_restarts, budget = question.n_restarts, question.budget
+    share = budget.share(1 / (n_restarts or N_RESTARTS))
+    if n_restarts is None:
+        n_restarts = N_RESTARTS if budget.deadline == np.inf else np.inf
     at_once = effective_n_jobs(question.n_jobs)
-    best, looks, optima, status = None, 0, [], DONE
-    while status == DONE and (n_restarts is None or len(optima) < n_restarts):
-        first = len(optima)
-        end = (
-            first + at_once if n_restarts is None else min(n_restarts, first + at_once)
-        )
-        outcomes = Parallel(n_jobs=at_once, prefer="threads")(
-            delayed(_run)(run, polynomial, question, r, share, options_of(r))
-            for r in range(first, end)
-        )
-        for outcome in outcomes:
-            looks += outcome.nfev
-            optima.append(outcome.spins)
-            if best is None or outcome.value > best.value:
-                best, outcome = outcome, best
-            if combining and outcome is not None:
-                best = _combined(polynomial, best, outcome)
-            so_far = Answer(best.spins, looks, len(optima), DONE, False, optima)
-            if question.tell(so_far):
-                return so_far._replace(status=CALLBACK)
-            if looks >= question.budget.looks:
-                return so_far._replace(status=EVALUATIONS)
-        if any(outcome.status == TIME for outcome in outcomes):
-            status = TIME
-        elif n_restarts is None:
-            status = question.budget.status(looks)
-        elif len(optima) == n_restarts:
-            status = max(outcome.status for outcome in outcomes)
-        elif time.time() >= question.budget.deadline:
-            status = TIME
-    return Answer(best.spins, looks, len(optima), status, False, optima)
+    best, looks, done, status, optima = None, 0, 0, DONE, []
+    with Parallel(n_jobs=at_once, prefer="threads") as parallel:
+        while done < n_restarts:
+            outcomes = parallel(
+                delayed(_run)(run, polynomial, question, r, share, options_of(r))
+                for r in range(done, int(min(n_restarts, done + at_once)))
+            )
+            # In their order, so that it does not matter how many run at once.
+            for outcome in outcomes:
+                best = outcome if best is None else choose(polynomial, best, outcome)
+                looks, done = looks + outcome.nfev, done + 1
+                status = max(status, outcome.status)
+                if question.keep_optima:
+                    optima.append(outcome.spins)
+                so_far = Answer(best.spins, looks, done, status, False, optima)
+                if question.tell(so_far):
+                    return so_far._replace(status=CALLBACK)
+                if looks >= budget.looks:
+                    return so_far._replace(status=EVALUATIONS)
+            if status == TIME or (done < n_restarts and time.time() >= budget.deadline):
+                return so_far._replace(status=TIME)
+    return so_far
 
 
-def _combined(polynomial, best, other):
-    spins, gain = combine(polynomial, best.spins, other.spins)
-    return best._replace(spins=spins, value=best.value + gain)
+def _better(polynomial, best, outcome):
+    """Choose the better one, the first of equal ones."""
+    return outcome if outcome.value > best.value else best
+
+
+def _combined(polynomial, best, outcome):
+    """Choose the better one, with whatever the other one has better."""
+    better = _better(polynomial, best, outcome)
+    other = best if better is outcome else outcome
+    spins, gain = combine(polynomial, better.spins, other.spins)
+    return better._replace(spins=spins, value=better.value + gain)
 
 
 def _run(run, polynomial, question, restart, share, options):
@@ -329,7 +332,7 @@ def _search_part(part, rng, n_sweeps):
         part,
         _methods.mixed,
         lambda restart: {"n_sweeps": n_sweeps * (1 + restart), "schedules": schedules},
-        combining=True,
+        _combined,
     )
 
 
