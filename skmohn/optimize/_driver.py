@@ -19,7 +19,7 @@ MAX_WIDTH = 24
 _EXACT_COST = 2**27
 # Its moves of many variables: how wide, and how many variables are put in order for
 # them in all. They are not worth their time where they leave most variables held.
-_MOVE_WIDTH = 14
+_MOVE_WIDTH = 16
 _ORDERED = 25_000
 _MOST_HELD = 0.5
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.stats import chisquare
+from scipy.stats import binomtest, chisquare
 
 from skmohn.mohn._hypergraph import Hypergraph
 from skmohn.optimize import _kernels
@@ -130,29 +130,45 @@ def test_annealing_at_one_temperature_draws_from_boltzmann(problems):
     assert chisquare(counts, wrong / wrong.sum() * n_runs).pvalue < 1e-3
 
 
+@pytest.mark.parametrize("loss", [1e-3, 0.5, 2.0, 6.0, 9.0])
+def test_acceptance_is_exponential(loss):
+    n_draws = 200_000
+    seeds = np.random.default_rng(0).integers(2**63, size=n_draws, dtype=np.uint64)
+    accepted = sum(_kernels._is_accepted(loss, seed) for seed in seeds)
+    assert binomtest(accepted, n_draws, np.exp(-loss)).pvalue > 1e-4
+
+
 def tabu_by_definition(problems, terms, spins, tenure, n_steps):
-    """Values along a tabu search with one tenure, by full evaluation of all flips."""
+    """Values along a tabu search with one tenure, by full evaluation of all flips.
+
+    The second result is how often a tabu flip was made because it gave the best value.
+    """
     spins, expiry = spins.astype(float), np.zeros(len(spins))
     value = problems.evaluate(terms, spins[None])[0]
-    best, values = value, []
+    best, values, n_aspired = value, [], 0
     for step in range(1, n_steps + 1):
         gains = gains_by_definition(problems, terms, spins)
         free = expiry <= step
         allowed = np.where(free | (value + gains > best + 1e-9), gains, -np.inf)
         if allowed.max() > -np.inf:
             i = int(np.argmax(allowed))
+            n_aspired += not free[i]
             spins[i] *= -1
             value += gains[i]
             expiry[i] = step + tenure
             best = max(best, value)
         values.append(value)
-    return values
+    return values, n_aspired
 
 
-@pytest.mark.parametrize("tenure", [0, 1, 4, 9])
-def test_tabu_makes_the_best_flip_that_is_allowed(problems, tenure):
-    _, terms, polynomial, state = ready(problems, 3, n_variables=9, n_terms=30)
-    expected = tabu_by_definition(problems, terms, state.spins, tenure, 300)
+@pytest.mark.parametrize(
+    ("seed", "tenure", "aspires"),
+    [(3, 0, False), (3, 1, False), (3, 4, False), (3, 9, False), (11, 6, True)],
+)
+def test_tabu_makes_the_best_flip_that_is_allowed(problems, seed, tenure, aspires):
+    _, terms, polynomial, state = ready(problems, seed, n_variables=9, n_terms=30)
+    expected, n_aspired = tabu_by_definition(problems, terms, state.spins, tenure, 300)
+    assert (n_aspired > 0) == aspires
     memory = make_memory(9, tenure)
     _kernels.start_tabu(state, memory)
     values = []
