@@ -31,7 +31,7 @@ def validate_table(estimator, X, y="no_validation", *, reset=False):
     y : ndarray of shape (n_samples,)
         Only when given.
     """
-    given = X
+    source = X
     alone = isinstance(y, str) and y == "no_validation"
     options = {
         "dtype": np.float64,
@@ -46,7 +46,7 @@ def validate_table(estimator, X, y="no_validation", *, reset=False):
     else:
         X, y = validate_data(estimator, X, y, y_numeric=True, **options)
     if reset:
-        estimator._input_dtype = name_dtype(given)
+        estimator._input_dtype = name_dtype(source)
     X = densify(X)
     return X if alone else (X, np.asarray(y, dtype=np.float64))
 

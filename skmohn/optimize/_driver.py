@@ -218,7 +218,7 @@ def _eliminate(question, max_width=MAX_WIDTH):
         if status == DONE:
             spins[variables] = _solve(graph, plan)
             looks += plan.cost
-            status = question.budget.status(-1)
+            status = question.budget.status(0)  # only the clock can have changed
     if status == DONE and question.tell(Answer(spins, looks, 1, DONE, True, [])):
         status = CALLBACK
     return Answer(spins, looks, 1, status, status in (DONE, CALLBACK), [])

@@ -8,6 +8,8 @@ import numpy as np
 from skmohn.mohn._design import flatten_sets
 from skmohn.optimize import _elimination_kernels as kernels
 
+# Table entries, some nanoseconds each, that are not worth a search for a better order.
+_CHEAP = 2**14
 # Orders that differ by chance have widths that differ by less than this.
 _LUCK = 8
 
@@ -49,6 +51,8 @@ def neighbours_of(graph, n_variables):
 
 def is_entangled(neighbours, rng, max_width):
     """Whether no order, however lucky, can be expected to be that narrow."""
+    if len(neighbours) <= max_width + 1:
+        return False
     return bool(make_plan(neighbours, rng, max_width=max_width + _LUCK).held)
 
 
@@ -68,14 +72,14 @@ def cheapest_plan(neighbours, rng, *, held=(), n_plans=16, max_width=25):
         How many to compare.
 
     max_width : int, default=25
-        There is only one of them when this is out of reach.
+        There is only one of them when this is out of reach, or when one will do.
 
     Returns
     -------
     plan : Plan
     """
     plan = make_plan(neighbours, rng, held=held)
-    if 1 < plan.width <= max_width + _LUCK:
+    if plan.cost > _CHEAP and plan.width <= max_width + _LUCK:
         others = (make_plan(neighbours, rng, held=held) for _ in range(n_plans - 1))
         plan = min(plan, *others, key=lambda plan: plan.cost)
     return plan

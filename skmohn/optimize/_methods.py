@@ -132,13 +132,13 @@ def _anneal(polynomial, state, budget, n_sweeps, temperatures):
     n_variables = len(state.spins)
     affordable = max(1, int(min(n_sweeps, budget.looks // n_variables)))
     hot, cold = temperatures or temperatures_of(polynomial)
-    inverse = 1.0 / np.geomspace(hot, cold, affordable)
+    cooling = (hot / cold) ** (1.0 / max(1, affordable - 1))
     tolerance = tolerance_of(polynomial)
     at_once = max(1, _AT_ONCE // n_variables)
     looks, status = 0, DONE
     for start in range(0, affordable, at_once):
-        sweeps = inverse[start : start + at_once]
-        _kernels.anneal(polynomial, state, sweeps, tolerance)
+        sweeps = np.arange(start, min(affordable, start + at_once))
+        _kernels.anneal(polynomial, state, cooling**sweeps / hot, tolerance)
         # So that rounding errors do not add up.
         _kernels.refresh(polynomial, state)
         looks += len(sweeps) * n_variables
@@ -217,8 +217,9 @@ def weight_satisfaction(polynomial, spins, seed, budget, *, max_order=12):
             _max_looks(budget, looks, np.iinfo(np.int64).max),
         )
         looks += more
-        if changed:
-            _kernels.refresh(polynomial, state)
+        _kernels.refresh(polynomial, state)
+        # A pass that was broken off may have changed nothing yet.
+        if changed or looks >= budget.looks:
             status = budget.status(looks)
     return _outcome(state, looks, status)
 

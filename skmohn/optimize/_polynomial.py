@@ -10,7 +10,7 @@ from skmohn.mohn._hypergraph import Hypergraph
 from skmohn.optimize import _kernels
 
 # Gains smaller than this share of the largest possible one are rounding error.
-_ROUNDING = 1e-10
+_ROUNDING = 1e-12
 
 
 def make_polynomial(graph, n_variables):

@@ -359,6 +359,15 @@ def test_limit_of_evaluations_is_kept(method):
         assert "max_evaluations" in result.message
 
 
+def test_pass_that_is_broken_off_is_no_end():
+    terms = torus(12)
+    start = minimize(terms, "weight_satisfaction", random_state=0).x
+    result = minimize(
+        terms, "weight_satisfaction", x0=start, n_restarts=1, max_evaluations=50
+    )
+    assert (result.success, result.status) == (False, 1)
+
+
 def test_exact_refuses_more_evaluations_than_allowed():
     with pytest.raises(ValueError, match=r"table entries, more than max_eval.*=100"):
         minimize(torus(6), "exact", max_evaluations=100)
@@ -374,7 +383,7 @@ def test_limit_of_time_is_kept(method, n_restarts):
     result = minimize(
         terms, method, time_limit=0.3, n_restarts=n_restarts, options=options
     )
-    assert 0.25 < time.perf_counter() - start < 3.0
+    assert 0.25 < time.perf_counter() - start < 30.0
     assert (result.success, result.status) == (False, 2)
     assert "time_limit" in result.message
     # "auto" first looks for orders of elimination.
@@ -383,14 +392,14 @@ def test_limit_of_time_is_kept(method, n_restarts):
 
 def test_long_runs_look_at_the_clock():
     for method, options in (
-        ("annealing", {"n_sweeps": 10**6}),
-        ("tabu", {"n_steps": 10**9}),
+        ("annealing", {"n_sweeps": 10**8}),
+        ("tabu", {"n_steps": 10**10}),
     ):
         start = time.perf_counter()
         result = minimize(
             torus(12), method, n_restarts=1, time_limit=0.2, options=options
         )
-        assert time.perf_counter() - start < 3.0
+        assert time.perf_counter() - start < 30.0
         assert result.status == 2
 
 
