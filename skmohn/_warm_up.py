@@ -21,6 +21,7 @@ def warm_up():
     from skmohn.blm import BLMClassifier, BLMRegressor
     from skmohn.energynet import EnergyNetTransformer
     from skmohn.mohn import MOHNRegressor
+    from skmohn.optimize import maximize
 
     signs = 1.0 - 2.0 * ((np.arange(64)[:, None] >> np.arange(6)) & 1)
     y = signs[:, 0] * signs[:, 1] * signs[:, 2] + signs[:, 3]
@@ -45,3 +46,5 @@ def warm_up():
         for stack in stacks:
             stack.set_params(coding="minmax", random_state=0)
             stack.fit(graded).score(graded[:2])
+        for method in ("annealing", "tabu", "weight_satisfaction", "exact"):
+            maximize({(0, 1, 2): 1.0, (0, 3): 1.0}, method)

@@ -26,7 +26,7 @@ def validate_table(estimator, X, y="no_validation", *, reset=False, check_column
 
     reset : bool, default=False
         Whether to remember the number and names of the columns, as in `fit`, or to
-        compare with those remembered.
+        compare with those remembered. The dtype is remembered in ``_input_dtype``.
 
     check_columns : bool, default=True
         Without, the number and names of the columns are left alone.
@@ -39,6 +39,7 @@ def validate_table(estimator, X, y="no_validation", *, reset=False, check_column
     y : ndarray of shape (n_samples,)
         Only when given.
     """
+    source = X
     alone = isinstance(y, str) and y == "no_validation"
     options = {
         "dtype": np.float64,
@@ -56,8 +57,29 @@ def validate_table(estimator, X, y="no_validation", *, reset=False, check_column
         check = check_array if alone else check_X_y
         checked = check(*given, estimator=estimator, **options)
     X, y = (checked, None) if alone else checked
+    if reset:
+        estimator._input_dtype = name_dtype(source)
     X = densify(X)
     return X if alone else (X, np.asarray(y, dtype=np.float64))
+
+
+def name_dtype(X):
+    """Name of the dtype that all values of a table have.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+    Returns
+    -------
+    name : str
+        "float64" where columns differ or are no plain numbers.
+    """
+    if issparse(X):
+        return X.dtype.name
+    some = X[:1] if hasattr(X, "__getitem__") else X
+    dtype = np.asarray(some).dtype
+    return dtype.name if dtype.kind in "biuf" else "float64"
 
 
 def densify(X):

@@ -15,6 +15,7 @@ from skmohn.mohn import _strategies
 from skmohn.mohn._columns import read_table
 from skmohn.mohn._dense_strategy import DenseMethods, solve_dense
 from skmohn.mohn._fitted import FittedStructure
+from skmohn.mohn._from_terms import FromTerms
 from skmohn.mohn._incremental import Incremental
 from skmohn.mohn._msda_control import MSDAControl
 from skmohn.mohn._task import make_task, wanted_terms
@@ -27,6 +28,7 @@ class MOHNRegressor(
     DenseMethods,
     Incremental,
     FittedStructure,
+    FromTerms,
     CallbackSupportMixin,
     RegressorMixin,
     BaseEstimator,

@@ -215,7 +215,7 @@ def wanted_terms(params, coding, names):
     if params.strategy == "full":
         return _full_terms(params, coding.usable.size)
     if params.strategy == "given":
-        terms = _given_terms(params, n_features, names)
+        terms = given_terms(params, n_features, names)
         for term in terms:
             for i in set(term).difference(coding.usable.tolist()):
                 raise ValueError(
@@ -239,7 +239,8 @@ def _full_terms(params, n_inputs):
     ]
 
 
-def _given_terms(params, n_features, names):
+def given_terms(params, n_features, names):
+    """The parameter `terms` as sorted tuples of feature indices, checked."""
     if params.terms is None:
         raise ValueError('strategy="given" needs terms, a list of sets of features')
     index = {} if names is None else {name: i for i, name in enumerate(names)}

@@ -1,0 +1,121 @@
+"""Models made of known weights."""
+
+import numpy as np
+
+from skmohn._core._coding import TWO_VALUED, InputCoding
+from skmohn._core._fitting import History
+from skmohn.mohn._columns import Categories
+from skmohn.mohn._hypergraph import Hypergraph
+from skmohn.mohn._task import given_terms
+
+
+class FromTerms:
+    """`from_terms` of the estimators."""
+
+    @classmethod
+    def from_terms(
+        cls,
+        terms,
+        coef,
+        *,
+        intercept=0.0,
+        n_features=None,
+        feature_names=None,
+        low=-1.0,
+        high=1.0,
+    ):
+        """Make a fitted model of known weights, without data.
+
+        Parameters
+        ----------
+        terms : sequence of sequences of int or str
+            The features that each weight connects, as indices or names.
+
+        coef : array-like of shape (n_terms,)
+            The weights, for features coded as -1 and +1.
+
+        intercept : float, default=0.0
+            The constant.
+
+        n_features : int, default=None
+            None for as many as there are names or, without names, for one more than the
+            largest index.
+
+        feature_names : sequence of str, default=None
+            Names of the columns.
+
+        low, high : float or array-like of shape (n_features,), default=-1.0 and 1.0
+            The values of each column that are coded as -1 and +1.
+
+        Returns
+        -------
+        MOHNRegressor
+            With ``strategy="given"`` and these terms; its standard errors and noise are
+            0, as those of an exact recovery.
+
+        Raises
+        ------
+        ValueError
+            If a term holds an unknown feature, the same one twice or none, if terms
+            repeat, or if numbers do not fit together or are not finite.
+        """
+        if feature_names is not None:
+            feature_names = np.array(feature_names, dtype=object)
+        n_features = _count(terms, n_features, feature_names)
+        model = cls(strategy="given", terms=terms)
+        known = given_terms(model, n_features, feature_names)
+        coef = np.asarray(coef, dtype=float)
+        if coef.shape != (len(known),):
+            raise ValueError(
+                f"coef must have one weight for each of the {len(known)} terms, got "
+                f"shape {coef.shape}"
+            )
+        if not (np.isfinite(coef).all() and np.isfinite(intercept)):
+            raise ValueError("coef and intercept must be finite")
+        graph = Hypergraph.sort(known, coef, intercept)
+        model.terms_, model.coef_ = list(graph.terms), graph.coef
+        model.intercept_ = graph.intercept
+        model.coding_ = _coding(low, high, n_features)
+        model._categories = Categories({}, model.handle_unknown)
+        model._dense = None
+        model.standard_errors_ = np.zeros(len(coef))
+        model.noise_ = 0.0
+        model.stopping_reason_ = "none: made from known terms"
+        model.search_coverage_ = []
+        model.history_ = History()
+        model.n_iter_ = 0
+        model.n_features_in_ = n_features
+        if feature_names is not None:
+            model.feature_names_in_ = feature_names
+        return model
+
+
+def _count(terms, n_features, feature_names):
+    """How many features there are."""
+    if feature_names is not None:
+        if n_features not in (None, len(feature_names)):
+            raise ValueError(
+                f"n_features={n_features}, and feature_names has {len(feature_names)}"
+            )
+        return len(feature_names)
+    if n_features is not None:
+        return n_features
+    indices = (i for term in terms for i in np.atleast_1d(term).tolist())
+    return max((i for i in indices if isinstance(i, int)), default=-1) + 1
+
+
+def _coding(low, high, n_features):
+    """The coding with these two values in each column."""
+    ends = []
+    for name, values in (("low", low), ("high", high)):
+        values = np.asarray(values, dtype=float)
+        if values.shape not in ((), (n_features,)):
+            raise ValueError(
+                f"{name} must be a number or have shape ({n_features},), got "
+                f"{values.shape}"
+            )
+        ends.append(np.array(np.broadcast_to(values, n_features)))
+    low, high = ends
+    if not (np.isfinite(low).all() and np.isfinite(high).all() and np.all(low < high)):
+        raise ValueError("low must be finite and below high in every column")
+    return InputCoding(np.full(n_features, TWO_VALUED, dtype="<U10"), low, high)

@@ -1,0 +1,275 @@
+"""The searches: one run of each, from one start."""
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from skmohn.optimize import _elimination_kernels, _kernels
+from skmohn.optimize._polynomial import fields, make_state, tolerance_of
+
+DONE, EVALUATIONS, TIME, CALLBACK = range(4)
+# Looks between two glances at the clock: some milliseconds.
+_AT_ONCE = 10**6
+# A flip that loses the typical smallest weight is accepted this often in the end.
+_COLD_ACCEPTANCE = 0.01
+# A step of tabu search takes about as long as so many looks of annealing.
+_LOOKS_PER_STEP = 20
+
+
+class Budget(NamedTuple):
+    """What a run may spend.
+
+    Attributes
+    ----------
+    looks : float
+        Partial evaluations.
+
+    deadline : float
+        In seconds of :func:`time.time`, which is the same in all processes.
+    """
+
+    looks: float
+    deadline: float
+
+    def share(self, share):
+        """The same with a share of the looks, at least one."""
+        if self.looks == np.inf:
+            return self
+        return self._replace(looks=max(1, int(self.looks * share)))
+
+    def status(self, looks):
+        """Why a run that has made so many looks must end now; DONE if it need not."""
+        if looks >= self.looks:
+            return EVALUATIONS
+        return TIME if time.time() >= self.deadline else DONE
+
+
+class Outcome(NamedTuple):
+    """What one run has found: ``spins``, their ``value``, ``nfev`` and ``status``."""
+
+    spins: np.ndarray
+    value: float
+    nfev: int
+    status: int
+
+
+def _outcome(state, looks, status):
+    return Outcome(state.best, float(state.totals[1]), int(looks), status)
+
+
+def _max_looks(budget, looks, at_once=_AT_ONCE):
+    return int(min(at_once, budget.looks - looks))
+
+
+def hill_climb(polynomial, spins, seed, budget):
+    """Set variables in random order to what their terms ask for ([S2] 3.4.1)."""
+    state = make_state(polynomial, spins, seed)
+    looks, status = _climb(polynomial, state, 0, budget)
+    return _outcome(state, looks, status)
+
+
+def _climb(polynomial, state, looks, budget):
+    """Climb to a local optimum; return all looks so far and the status."""
+    order = np.arange(len(state.spins), dtype=np.int32)
+    tolerance = tolerance_of(polynomial)
+    improved, status = True, DONE
+    while improved and status == DONE:
+        more, improved = _kernels.climb(
+            polynomial, state, order, tolerance, _max_looks(budget, looks)
+        )
+        looks += more
+        if improved:
+            status = budget.status(looks)
+    return looks, status
+
+
+def _climb_from_best(polynomial, state, looks, budget, status):
+    """Make the best a local optimum, unless the budget is used up; end the run."""
+    if status == DONE:
+        _go_to(polynomial, state, state.best)
+        looks, status = _climb(polynomial, state, looks, budget)
+    return _outcome(state, looks, status)
+
+
+def temperatures_of(polynomial):
+    """Hottest and coldest temperature that matter.
+
+    Hot is the largest root mean square of what a flip gains at a random point: most
+    flips are then accepted. Cold is where a flip that loses the smallest weight of a
+    variable, the median over variables, is hardly accepted any more.
+
+    Parameters
+    ----------
+    polynomial : Polynomial
+
+    Returns
+    -------
+    hot, cold : float
+    """
+    sizes = np.diff(polynomial.term_ptr)
+    weights = np.abs(np.repeat(polynomial.coef, sizes))
+    smallest = np.full(len(polynomial.pair_ptr) - 1, np.inf)
+    np.minimum.at(smallest, polynomial.members, weights)
+    hot = 2.0 * fields(polynomial)[1].max()
+    cold = -2.0 * np.median(smallest) / np.log(_COLD_ACCEPTANCE)
+    return hot, min(cold, hot)
+
+
+def annealing(polynomial, spins, seed, budget, *, n_sweeps=1000, temperatures=None):
+    """Metropolis sweeps at falling temperatures, then a climb ([1]_).
+
+    .. [1] Kirkpatrick, Gelatt and Vecchi, "Optimization by simulated annealing",
+       Science 220 (1983).
+    """
+    state = make_state(polynomial, spins, seed)
+    looks, status = _anneal(polynomial, state, budget, n_sweeps, temperatures)
+    return _climb_from_best(polynomial, state, looks, budget, status)
+
+
+def _anneal(polynomial, state, budget, n_sweeps, temperatures):
+    """Cool down; a budget of evaluations shortens the schedule."""
+    n_variables = len(state.spins)
+    affordable = max(1, int(min(n_sweeps, budget.looks // n_variables)))
+    hot, cold = temperatures or temperatures_of(polynomial)
+    cooling = (hot / cold) ** (1.0 / max(1, affordable - 1))
+    tolerance = tolerance_of(polynomial)
+    at_once = max(1, _AT_ONCE // n_variables)
+    looks, status = 0, DONE
+    for start in range(0, affordable, at_once):
+        sweeps = np.arange(start, min(affordable, start + at_once))
+        _kernels.anneal(polynomial, state, cooling**sweeps / hot, tolerance)
+        # So that rounding errors do not add up.
+        _kernels.refresh(polynomial, state)
+        looks += len(sweeps) * n_variables
+        status = budget.status(looks)
+        if status == TIME:
+            break
+    if status == DONE and affordable < n_sweeps:
+        status = EVALUATIONS
+    return looks, status
+
+
+def tabu(polynomial, spins, seed, budget, *, n_steps=None, tenure=None):
+    """Best flips that are not tabu ([1]_), ``100 n`` of them by default.
+
+    .. [1] Glover, "Tabu search, part I", ORSA Journal on Computing 1 (1989).
+    """
+    n_variables = len(spins)
+    n_steps = 100 * n_variables if n_steps is None else n_steps
+    tenure = 10 + n_variables // 20 if tenure is None else tenure
+    tenure = min(tenure, (n_variables + 1) // 2)
+    shortest, longest = (tenure + 1) // 2, tenure + tenure // 2
+    state = make_state(polynomial, spins, seed)
+    memory = make_memory(n_variables, longest)
+    _kernels.start_tabu(state, memory)
+    tolerance = tolerance_of(polynomial)
+    looks, status = 0, DONE
+    while looks < n_steps and status == DONE:
+        steps = min(n_steps - looks, _max_looks(budget, looks))
+        _kernels.tabu(polynomial, state, memory, steps, shortest, longest, tolerance)
+        looks += steps
+        if looks < n_steps:
+            status = budget.status(looks)
+    return _climb_from_best(polynomial, state, looks, budget, status)
+
+
+def make_memory(n_variables, longest):
+    """Room for what tabu search remembers.
+
+    Parameters
+    ----------
+    n_variables : int
+
+    longest : int
+        Longest tenure.
+
+    Returns
+    -------
+    memory : Memory
+    """
+    n_leaves = 1 << (n_variables - 1).bit_length()
+    return _kernels.Memory(
+        free=np.empty(2 * n_leaves),
+        taboo=np.empty(2 * n_leaves),
+        expiry=np.empty(n_variables, dtype=np.int64),
+        first=np.empty(longest + 1, dtype=np.int64),
+        after=np.empty(longest + 1, dtype=np.int64),
+        entry=np.empty(longest + 1, dtype=np.int64),
+        trail=np.empty(n_variables, dtype=np.int32),
+        clock=np.empty(2, dtype=np.int64),
+    )
+
+
+def weight_satisfaction(polynomial, spins, seed, budget, *, max_order=12):
+    """Best settings of the variables of one weight after the other ([S2] 3.5)."""
+    state = make_state(polynomial, spins, seed)
+    order = np.arange(len(polynomial.coef), dtype=np.int32)
+    tolerance = tolerance_of(polynomial)
+    looks, status, changed = 0, DONE, True
+    while changed and status == DONE:
+        more, changed = _kernels.satisfy(
+            polynomial,
+            state,
+            order,
+            max_order,
+            tolerance,
+            _max_looks(budget, looks, np.iinfo(np.int64).max),
+        )
+        looks += more
+        _kernels.refresh(polynomial, state)
+        # A pass that was broken off may have changed nothing yet.
+        if changed or looks >= budget.looks:
+            status = budget.status(looks)
+    return _outcome(state, looks, status)
+
+
+def mixed(polynomial, spins, seed, budget, *, n_sweeps, schedules):
+    """Annealing, then moves of many variables at once ([1]_, [2]_).
+
+    Such a move holds some variables and gives all others, between which no wide tables
+    are needed any more, the values that are best together. Without schedules, a tabu
+    search takes their place.
+
+    .. [1] Hamze and de Freitas, "From fields to trees", UAI (2004).
+    .. [2] Selby, "Efficient subgraph-based sampling of Ising-type models with
+       frustration", arXiv:1409.3934 (2014).
+    """
+    state = make_state(polynomial, spins, seed)
+    looks, status = _anneal(polynomial, state, budget, n_sweeps, None)
+    if status == DONE and schedules:
+        _go_to(polynomial, state, state.best)
+        looks, status = _move_subgraphs(
+            polynomial, state, seed, looks, budget, schedules
+        )
+    elif status == DONE:
+        rest = Budget(budget.looks - looks, budget.deadline)
+        n_steps = max(1, n_sweeps * len(spins) // _LOOKS_PER_STEP)
+        found = tabu(polynomial, state.best, seed, rest, n_steps=n_steps)
+        return found._replace(nfev=looks + found.nfev)
+    return _outcome(state, looks, status)
+
+
+def _go_to(polynomial, state, spins):
+    """Flip what differs."""
+    differing = np.flatnonzero(state.spins != spins).astype(np.int32)
+    _kernels.flip_all(polynomial, state, differing)
+
+
+def _move_subgraphs(polynomial, state, seed, looks, budget, schedules):
+    """Move until as many moves as twice the schedules have brought nothing."""
+    rng = np.random.default_rng(seed)
+    tolerance = tolerance_of(polynomial)
+    idle, status = 0, DONE
+    while idle < 2 * len(schedules) and status == DONE:
+        schedule = schedules[rng.integers(len(schedules))]
+        spins = state.spins.copy()
+        ties = rng.random(len(schedule.order)) < 0.5
+        looks += _elimination_kernels.eliminate(schedule, ties, spins)
+        _go_to(polynomial, state, spins)
+        idle += 1
+        if state.totals[0] > state.totals[1] + tolerance:
+            idle, state.totals[1] = 0, state.totals[0]
+            state.best[:] = state.spins
+        status = budget.status(looks)
+    return looks, status

@@ -1,0 +1,269 @@
+"""What may be searched, and how its variables are called and coded."""
+
+import sys
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from skmohn._core._coding import CONSTANT, NUMERIC
+from skmohn.mohn import MOHNRegressor
+from skmohn.mohn._hypergraph import Hypergraph
+
+# A product of k variables that are 0 or 1 has 2^k terms over -1 and +1.
+_MOST_TERMS = 10**7
+_LARGEST_INDEX = 10**8
+
+
+@dataclass(frozen=True)
+class Model:
+    """A function of -1/+1 codes, and what its user calls and writes them.
+
+    Attributes
+    ----------
+    graph : Hypergraph
+        Over the codes; variables count from 0.
+
+    names : sequence of hashables
+        One for each variable.
+
+    low, high : ndarrays of shape (n_variables,)
+        The values that are coded as -1 and +1. NaN when none is known.
+
+    is_range : ndarray of shape (n_variables,), bool
+        Whether values in between are allowed; two-valued otherwise.
+
+    dtype : dtype
+        Of the user's values.
+    """
+
+    graph: Hypergraph
+    names: tuple | range
+    low: np.ndarray
+    high: np.ndarray
+    is_range: np.ndarray
+    dtype: np.dtype
+
+    @property
+    def n_variables(self):
+        """How many variables there are, those without a weight included."""
+        return len(self.names)
+
+    def find(self, name, index):
+        """The place of a variable called by its name or its index."""
+        if name in index:
+            return index[name]
+        if isinstance(name, Integral) and 0 <= name < self.n_variables:
+            return int(name)
+        known = ", ".join(repr(known) for known in self.names[:8])
+        more = ", ..." if self.n_variables > 8 else ""
+        raise ValueError(
+            f"fixed holds {name!r}, which is neither a name nor an index of one of the "
+            f"{self.n_variables} variables ({known}{more})"
+        )
+
+    def encode(self, i, value, parameter):
+        """Code of one value of variable ``i``, in [-1, 1].
+
+        Raises
+        ------
+        ValueError
+            If the variable cannot have it.
+        """
+        low, high = float(self.low[i]), float(self.high[i])
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            number = np.nan
+        if number in (low, high):
+            return -1.0 if number == low else 1.0
+        if np.isnan(low) and np.isnan(number) and isinstance(value, float):
+            return -1.0  # a column of which no value is known
+        if self.is_range[i] and low < number < high:
+            return ((number - low) - (high - number)) / (high - low)
+        if low == high or np.isnan(low):
+            allowed = f"only {low:g}"
+        elif self.is_range[i]:
+            allowed = f"from {low:g} to {high:g}"
+        else:
+            allowed = f"{low:g} or {high:g}"
+        raise ValueError(
+            f"{parameter} gives variable {self.names[i]!r} the value {value!r}; the "
+            f"model knows {allowed}"
+        )
+
+    def decode(self, codes, constants):
+        """The user's values of rows of -1/+1 codes.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_rows, n_variables)
+
+        constants : dict of int to float
+            Values of the variables that were fixed.
+
+        Returns
+        -------
+        values : ndarray of shape (n_rows, n_variables)
+            Of the user's dtype, or float64 if that cannot hold them.
+        """
+        values = np.where(codes < 0, self.low, self.high)
+        values[:, list(constants)] = list(constants.values())
+        own = values.astype(self.dtype)
+        return own if np.array_equal(own, values, equal_nan=True) else values
+
+
+def read_model(model):
+    """Make a model of whatever may be searched.
+
+    Parameters
+    ----------
+    model : MOHNRegressor, Hypergraph, Mapping, BinaryPolynomial, BinaryQuadraticModel
+
+    Returns
+    -------
+    model : Model
+
+    Raises
+    ------
+    TypeError
+        If it is something else.
+
+    ValueError
+        If a term or a weight makes no sense.
+    """
+    if isinstance(model, MOHNRegressor):
+        read = _read_regressor(model)
+    elif isinstance(model, Hypergraph):
+        n_variables = int(model.members.max(initial=-1)) + 1
+        read = _two_valued(model, range(n_variables), (-1, 1))
+    elif _is_from_dimod(model):
+        read = _read_dimod(model)
+    elif isinstance(model, Mapping):
+        graph, names = _read_terms(model)
+        read = _two_valued(graph, names, (-1, 1))
+    else:
+        raise TypeError(
+            "model must be a fitted MOHNRegressor, a dict from tuples of variables to "
+            "weights, or dimod's BinaryPolynomial or BinaryQuadraticModel, got "
+            f"{type(model).__name__}; of a Pipeline or a search pass the fitted step"
+        )
+    if not (np.isfinite(read.graph.coef).all() and np.isfinite(read.graph.intercept)):
+        raise ValueError("model has weights that are not finite")
+    return read
+
+
+def _read_regressor(model):
+    check_is_fitted(model)
+    coding = model.coding_
+    dtype = np.dtype(getattr(model, "_input_dtype", "float64"))
+    graph = Hypergraph(tuple(model.terms_), model.coef_, float(model.intercept_))
+    is_constant = coding.kind == CONSTANT
+    _require_terms_only(model, graph)
+    return Model(
+        graph,
+        tuple(
+            getattr(model, "feature_names_in_", range(model.n_features_in_)),
+        ),
+        coding.low,
+        np.where(is_constant, coding.low, coding.high),
+        coding.kind == NUMERIC,
+        dtype,
+    )
+
+
+def _require_terms_only(model, graph):
+    """Refuse an estimator that is more than its listed terms."""
+    coding = model.coding_
+    ends = np.array([coding.low, coding.high])
+    with warnings.catch_warnings():
+        # Of columns without names.
+        warnings.simplefilter("ignore", UserWarning)
+        predicted = model.predict(ends)
+    codes = np.tile([[-1.0], [1.0]], len(coding.kind))
+    scale = np.abs(graph.coef).sum() + abs(graph.intercept) + 1.0
+    if not np.allclose(graph.predict(codes), predicted, rtol=0.0, atol=1e-6 * scale):
+        raise ValueError(
+            "model predicts something else than the sum of its terms_, and only that "
+            "sum can be searched: fit with a strategy that has no further weights"
+        )
+
+
+def _two_valued(graph, names, values):
+    low, high = (np.full(len(names), value, dtype=float) for value in values)
+    return Model(
+        graph, names, low, high, np.zeros(len(names), dtype=bool), np.dtype(np.int8)
+    )
+
+
+def _is_from_dimod(model):
+    """Whether it is one of dimod's models; nobody has one without dimod."""
+    dimod = sys.modules.get("dimod")
+    if dimod is None:
+        return False
+    return isinstance(model, dimod.BinaryPolynomial | dimod.BinaryQuadraticModel)
+
+
+def _read_dimod(model):
+    values = (-1, 1) if model.vartype.name == "SPIN" else (0, 1)
+    if hasattr(model, "quadratic"):
+        variables = list(model.variables)
+        spin = model.change_vartype("SPIN", inplace=False)
+        weights = {(): spin.offset}
+        weights.update(((i,), bias) for i, bias in spin.linear.items())
+        weights.update(spin.quadratic.items())
+    else:
+        variables = _sorted(model.variables)
+        n_terms = sum(2 ** len(term) for term in model)
+        if values == (0, 1) and n_terms > _MOST_TERMS:
+            raise ValueError(
+                f"model has products of 0/1 variables that are {n_terms:,} terms over "
+                f"-1/+1, more than {_MOST_TERMS:,}"
+            )
+        weights = model.to_spin(copy=True)
+    return _two_valued(_read_terms(weights, variables)[0], tuple(variables), values)
+
+
+def _read_terms(weights, names=None):
+    """Hypergraph and names of a mapping from sets of labels to weights."""
+    for term in weights:
+        if not isinstance(term, tuple | frozenset):
+            raise TypeError(
+                "model must have tuples or frozensets of variables as keys, such as "
+                f"(0, 1) or ('a',), got {term!r}"
+            )
+        if len(set(term)) < len(term):
+            raise ValueError(f"model has the term {term!r}, which repeats a variable")
+    if names is None:
+        names = _names_of({label for term in weights for label in term})
+    place = names if isinstance(names, range) else {k: i for i, k in enumerate(names)}
+    summed = {}
+    for term, weight in weights.items():
+        key = tuple(sorted(int(place[label]) for label in term))
+        summed[key] = summed.get(key, 0.0) + float(weight)
+    graph = Hypergraph.sort(list(summed), list(summed.values()), 0.0)
+    return graph, names
+
+
+def _names_of(labels):
+    """Variables 0, 1, ... up to the largest if all are indices, else the labels."""
+    if not all(isinstance(label, Integral) and label >= 0 for label in labels):
+        return tuple(_sorted(labels))
+    largest = max(labels, default=-1)
+    if largest >= _LARGEST_INDEX:
+        raise ValueError(
+            f"model has the variable {largest}, and whole numbers count variables from "
+            "0 on; use strings as names"
+        )
+    return range(int(largest) + 1)
+
+
+def _sorted(labels):
+    """Labels in an order that does not depend on their hashes."""
+    try:
+        return sorted(labels)
+    except TypeError:
+        return sorted(labels, key=repr)

@@ -1,0 +1,231 @@
+"""Functions of spins in the form that the compiled searches want."""
+
+import math
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from skmohn.mohn._hypergraph import Hypergraph
+from skmohn.optimize import _kernels
+
+# Gains smaller than this share of the largest possible one are rounding error.
+_ROUNDING = 1e-12
+
+
+def make_polynomial(graph, n_variables):
+    """Lay out a function for the kernels.
+
+    Parameters
+    ----------
+    graph : Hypergraph
+
+    n_variables : int
+        At least one more than the largest variable in it.
+
+    Returns
+    -------
+    polynomial : Polynomial
+    """
+    indptr, members, coef = graph.indptr, graph.members, graph.coef
+    sizes = np.diff(indptr)
+    owners = np.repeat(np.arange(len(sizes)), sizes)
+    pairs = indptr[:-1][sizes == 2]
+    left, right = members[pairs], members[pairs + 1]
+    pair_ptr, pair_order = _by_variable(np.concatenate([left, right]), n_variables)
+    high = sizes[owners] > 2
+    high_ptr, high_order = _by_variable(members[high], n_variables)
+    # Without a sign, an index needs no check for being counted from the end.
+    return _kernels.Polynomial(
+        term_ptr=indptr,
+        members=members.astype(np.uint32),
+        coef=coef,
+        pair_ptr=pair_ptr,
+        pair_other=np.concatenate([right, left])[pair_order].astype(np.uint32),
+        pair_coef=np.tile(coef[sizes == 2], 2)[pair_order],
+        high_ptr=high_ptr,
+        high_terms=owners[high][high_order].astype(np.uint32),
+    )
+
+
+def _by_variable(variables, n_variables):
+    """Start of each variable's entries when sorted by it, and that order."""
+    ptr = np.zeros(n_variables + 1, dtype=np.int64)
+    np.cumsum(np.bincount(variables, minlength=n_variables), out=ptr[1:])
+    return ptr, np.argsort(variables, kind="stable")
+
+
+def make_state(polynomial, spins, seed):
+    """Start a search at some spins, which are copied.
+
+    Parameters
+    ----------
+    polynomial : Polynomial
+
+    spins : ndarray of shape (n_variables,)
+
+    seed : int
+
+    Returns
+    -------
+    state : State
+    """
+    spins = np.array(spins, dtype=np.int8)
+    state = _kernels.State(
+        spins=spins,
+        gains=np.empty(len(spins)),
+        values=np.empty(len(polynomial.coef)),
+        best=spins.copy(),
+        totals=np.zeros(2),
+        rng=np.array([seed], dtype=np.uint64),
+    )
+    _kernels.refresh(polynomial, state)
+    state.totals[1] = state.totals[0]
+    return state
+
+
+def fields(polynomial):
+    """Largest sum and root of the sum of squares of the weights of a variable.
+
+    Parameters
+    ----------
+    polynomial : Polynomial
+
+    Returns
+    -------
+    sums, roots : ndarrays of shape (n_variables,)
+        Twice the first is the most that a flip can gain; twice the second is what it
+        gains or loses at a random point (root of the mean square).
+    """
+    sizes = np.diff(polynomial.term_ptr)
+    weights = np.abs(np.repeat(polynomial.coef, sizes))
+    n_variables = len(polynomial.pair_ptr) - 1
+    sums = np.bincount(polynomial.members, weights, n_variables)
+    return sums, np.sqrt(np.bincount(polynomial.members, weights**2, n_variables))
+
+
+def tolerance_of(polynomial):
+    """Gain below which there may be nothing but rounding error."""
+    return _ROUNDING * fields(polynomial)[0].max(initial=0.0)
+
+
+def combine(polynomial, spins, other):
+    """Take from a second point whatever makes the first one better ([1]_).
+
+    Where the two differ, the variables fall into groups that share no term; each group
+    is worth what it is worth whatever the others do.
+
+    Parameters
+    ----------
+    polynomial : Polynomial
+
+    spins, other : ndarrays of shape (n_variables,)
+
+    Returns
+    -------
+    spins : ndarray of shape (n_variables,)
+        The best point that takes each group from one of the two.
+
+    gain : float
+        What it is worth above the first.
+
+    References
+    ----------
+    .. [1] Tinos, Whitley and Chicano, "Partition crossover for pseudo-Boolean
+       optimization", FOGA (2015).
+    """
+    starts = polynomial.term_ptr[:-1]
+    sizes = np.diff(polynomial.term_ptr)
+    differs = spins != other
+    if not np.any(sizes % 2) and 2 * np.count_nonzero(differs) > len(spins):
+        differs = ~differs  # all orders are even: the opposite point is as good
+    inside = differs[polynomial.members]
+    members = polynomial.members[inside]
+    owners = np.repeat(np.arange(len(sizes)), sizes)[inside]
+    together = owners[1:] == owners[:-1]
+    links = coo_array(
+        (
+            np.ones(np.count_nonzero(together), dtype=np.int8),
+            (members[:-1][together], members[1:][together]),
+        ),
+        shape=(len(spins), len(spins)),
+    )
+    n_groups, labels = connected_components(links, directed=False)
+    values = polynomial.coef * np.multiply.reduceat(
+        spins[polynomial.members].astype(float), starts
+    )
+    # Turning a group changes the sign of the terms that have an odd number of it.
+    counts = np.bincount(owners, minlength=len(sizes))
+    odd = np.flatnonzero(counts % 2)
+    group = np.zeros(len(sizes), dtype=np.int64)
+    group[owners] = labels[members]
+    gains = np.bincount(group[odd], -2.0 * values[odd], n_groups)
+    better = differs & (gains > tolerance_of(polynomial))[labels]
+    gain = float(gains[gains > tolerance_of(polynomial)].sum())
+    return np.where(better, -spins, spins).astype(np.int8), gain
+
+
+def fix_variables(graph, values):
+    """Put numbers in the place of some variables.
+
+    Parameters
+    ----------
+    graph : Hypergraph
+
+    values : dict of int to float
+
+    Returns
+    -------
+    graph : Hypergraph
+        Terms that have become equal are one; those that cancel are gone.
+    """
+    weights = {}
+    for term, coef in zip(graph.terms, graph.coef.tolist(), strict=True):
+        rest = tuple(i for i in term if i not in values)
+        factor = math.prod(values[i] for i in term if i in values)
+        weights.setdefault(rest, []).append(coef * factor)
+    weights = {term: math.fsum(parts) for term, parts in weights.items()}
+    weights = {term: weight for term, weight in weights.items() if weight or not term}
+    return Hypergraph.sort(list(weights), list(weights.values()), graph.intercept)
+
+
+def split(graph, n_variables):
+    """Take a function apart into those whose variables never share a term.
+
+    Parameters
+    ----------
+    graph : Hypergraph
+
+    n_variables : int
+
+    Returns
+    -------
+    parts : list of (variables, Hypergraph)
+        ``variables`` is an increasing ndarray; the terms count from its first. The
+        largest parts come last. The constant is in none of them, nor are variables
+        that no term has.
+    """
+    sizes = np.diff(graph.indptr)
+    first = np.repeat(graph.members[graph.indptr[:-1]], sizes)
+    links = coo_array(
+        (np.ones(len(first), dtype=np.int8), (first, graph.members)),
+        shape=(n_variables, n_variables),
+    )
+    _, labels = connected_components(links, directed=False)
+    used = np.unique(graph.members)
+    groups = {}
+    for i in used.tolist():
+        groups.setdefault(labels[i], []).append(i)
+    place = np.zeros(n_variables, dtype=np.int64)
+    terms = {label: ([], []) for label in groups}
+    for variables in groups.values():
+        place[variables] = np.arange(len(variables))
+    for term, coef in zip(graph.terms, graph.coef.tolist(), strict=True):
+        sets, coefs = terms[labels[term[0]]]
+        sets.append(tuple(place[list(term)].tolist()))
+        coefs.append(coef)
+    parts = [
+        (np.array(groups[label]), Hypergraph(tuple(sets), np.array(coefs), 0.0))
+        for label, (sets, coefs) in terms.items()
+    ]
+    return sorted(parts, key=lambda part: len(part[0]))

@@ -1,0 +1,92 @@
+"""Models made of known weights."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from skmohn import MOHNRegressor
+from skmohn.datasets import make_sparse_walsh
+
+TERMS, COEF = [(2, 0), (1,)], [1.5, -0.5]
+
+
+def test_it_predicts_by_definition():
+    model = MOHNRegressor.from_terms(TERMS, COEF, intercept=2.0, n_features=4)
+    check_is_fitted(model)
+    X = np.random.default_rng(0).choice([-1.0, 1.0], (20, 4))
+    assert_allclose(model.predict(X), 2.0 + 1.5 * X[:, 0] * X[:, 2] - 0.5 * X[:, 1])
+    assert_allclose(model.predict([[np.nan, 1.0, 1.0, 1.0]]), 1.5)
+
+
+def test_it_equals_what_is_learnt():
+    data = make_sparse_walsh(20, {1: 3, 2: 3}, n_samples=200, random_state=0)
+    learnt = MOHNRegressor().fit(data.X, data.y)
+    made = MOHNRegressor.from_terms(
+        data.terms, data.coef, intercept=data.intercept, n_features=20
+    )
+    assert made.terms_ == learnt.terms_
+    assert_allclose(made.coef_, learnt.coef_)
+    assert_allclose(made.predict(data.X), learnt.predict(data.X))
+    assert vars(made).keys() >= vars(learnt).keys() - {"_input_dtype"}
+    assert made.structure_table().keys().tolist() == (
+        learnt.structure_table().keys().tolist()
+    )
+
+
+def test_names_and_values_of_columns():
+    model = MOHNRegressor.from_terms(
+        [("dose", "sex"), "sex"],
+        [1.0, 2.0],
+        feature_names=["sex", "dose"],
+        low=[0, 10],
+        high=[1, 20],
+    )
+    pd = pytest.importorskip("pandas")
+    X = pd.DataFrame({"sex": [0, 1], "dose": [20, 20]})
+    assert_allclose(model.predict(X), [-3.0, 3.0])
+    assert model.structure_table()["term"].tolist() == ["sex", "sex x dose"]
+
+
+def test_it_goes_on_learning_and_can_be_stored():
+    model = MOHNRegressor.from_terms(TERMS, COEF)
+    again = pickle.loads(pickle.dumps(model))
+    X = np.random.default_rng(0).choice([-1.0, 1.0], (50, 3))
+    assert_array_equal(again.predict(X), model.predict(X))
+    y = 3.0 * X[:, 0] * X[:, 2] + X[:, 1]
+    before = np.abs(model.predict(X) - y).mean()
+    assert np.abs(model.partial_fit(X, y).predict(X) - y).mean() < before
+    assert_allclose(clone(model).fit(X, y).coef_, [1.0, 3.0])
+
+
+def test_no_terms_make_a_constant():
+    model = MOHNRegressor.from_terms([], [], intercept=3.0, n_features=2)
+    assert_allclose(model.predict([[1.0, -1.0]]), 3.0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"terms": [(0, 0), (1,)]}, "repeats a feature"),
+        ({"terms": [(0,), (0,)]}, "more than once"),
+        ({"terms": [(), (0,)]}, "empty set"),
+        ({"terms": [(0,), ("a",)]}, "'a' is not a feature"),
+        ({"n_features": 2}, "2 is not a feature"),
+        ({"n_features": 3, "feature_names": ["a"] * 4}, "feature_names has 4"),
+        ({"coef": [1.0]}, "one weight for each of the 2 terms"),
+        ({"coef": [1.0, np.nan]}, "must be finite"),
+        ({"intercept": np.inf}, "must be finite"),
+        ({"low": 2.0}, "low must be finite and below high"),
+        ({"high": np.nan}, "low must be finite and below high"),
+        ({"low": [0.0, 0.0]}, r"low must be a number or have shape \(3,\)"),
+    ],
+)
+def test_bad_input(settings, words):
+    settings = {"terms": TERMS, "coef": COEF, **settings}
+    with pytest.raises(ValueError, match=words):
+        MOHNRegressor.from_terms(
+            settings.pop("terms"), settings.pop("coef"), **settings
+        )
