@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._validation import validate_table
 from skmohn.mohn._dense import fit_dense
+from skmohn.mohn._dense_covariance import Covariance
 from skmohn.mohn._dense_evidence import MAX_ITER
 from skmohn.mohn._dense_kernel import Rows
 from skmohn.mohn._dense_terms import find_significant_terms, highest_order
@@ -119,7 +120,7 @@ def _earlier_prior(params, n_inputs):
 
 def _settle(fit, prior):
     """The model with hyper-parameters as they are."""
-    return fit(prior=prior, noise="constant", strong_terms=False)
+    return fit(covariance=Covariance(prior), noise="constant", strong_terms=False)
 
 
 def _validation_rmse(model, validation):
@@ -140,10 +141,15 @@ class DenseMethods:
         Returns
         -------
         ndarray of shape (n_features,)
-            From 0, does not matter, to 1; 0 for constant columns. Only after a fit with
-            ``strategy="dense"``.
+            From 0, does not matter, to 1; 0 for constant columns. Only where all
+            weights were fitted.
         """
-        model = self._all_weights("relevance_")
+        model = self._posterior("relevance_")
+        if self._dense is None:
+            raise AttributeError(
+                "relevance_ belongs to all weights, and the sparse model was chosen: "
+                'see terms_, or fit with strategy="dense"'
+            )
         relevance = np.zeros(self.n_features_in_)
         relevance[self.coding_.usable] = model.prior.tau
         return relevance
@@ -155,9 +161,10 @@ class DenseMethods:
         Returns
         -------
         float
-            In nats; only after a fit with ``strategy="dense"``.
+            In nats; after a fit with ``strategy="dense"`` or ``"auto"``. Infinite for
+            an exact model.
         """
-        return self._all_weights("log_marginal_likelihood_").log_evidence()
+        return self._posterior("log_marginal_likelihood_").log_evidence()
 
     def sample_y(self, X, n_samples=1, random_state=0):
         """Draw observations from the posterior, jointly for all rows.
@@ -180,15 +187,17 @@ class DenseMethods:
         Raises
         ------
         AttributeError
-            When the strategy was not ``"dense"``.
+            After a strategy other than ``"auto"`` and ``"dense"``.
         """
-        model = self._all_weights("sample_y")
+        model = self._posterior("sample_y")
         seed = check_random_state(random_state).randint(2**31)
         rows = self._to_rows(validate_table(self, X))
         return model.draw(rows, n_samples, np.random.default_rng(seed))
 
     def weight(self, term):
         """Posterior of one weight, whether or not it is among `terms_`.
+
+        After ``strategy="auto"`` chose the sparse model, others are 0 for certain.
 
         Parameters
         ----------
@@ -209,9 +218,9 @@ class DenseMethods:
             When something in `term` is not a feature, is there twice, or is constant.
 
         AttributeError
-            When the strategy was not ``"dense"``.
+            After a strategy other than ``"auto"`` and ``"dense"``.
         """
-        model = self._all_weights("weight")
+        model = self._posterior("weight")
         names = self._names()
         index = {} if names is None else {name: i for i, name in enumerate(names)}
         usable = self.coding_.usable.tolist()
@@ -234,10 +243,13 @@ class DenseMethods:
             raise ValueError(f"term {term!r} repeats a feature")
         return model.weight(tuple(sorted(members)))
 
-    def _predict_dense(self, X, return_std):
-        rows = self._to_rows(X)
-        mean = self._dense.mean(rows, clip=self.clip)
-        return (mean, self._dense.std(rows)) if return_std else mean
+    def _predict_std(self, inputs):
+        return self._posterior("return_std", ValueError).std(to_rows(inputs))
+
+    def _predict_mean(self, inputs):
+        if self._dense is not None:
+            return self._dense.mean(to_rows(inputs), clip=self.clip)
+        return self._graph().predict(inputs)
 
     def _update_dense(self, X, y, sample_weight):
         """Condition on further rows; the hyper-parameters and the coding stay."""
@@ -253,11 +265,12 @@ class DenseMethods:
     def _to_rows(self, X):
         return to_rows(self.coding_.encode(X, self._names()))
 
-    def _all_weights(self, what):
+    def _posterior(self, what, error=AttributeError):
         check_is_fitted(self)
-        if self._dense is None:
-            raise AttributeError(
-                f'{what} needs all weights: fit with strategy="dense" on columns that '
-                "vary"
+        posterior = self._dense or self._sparse
+        if posterior is None:
+            raise error(
+                f'{what} needs a posterior: fit with strategy="dense" or "auto" on '
+                "columns that vary; the delta rule of partial_fit leaves none"
             )
-        return self._dense
+        return posterior

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from skmohn._core._fitting import FitLoop, all_or_nothing
 from skmohn._core._validation import validate_held_out, validate_table
 from skmohn.mohn import _strategies
+from skmohn.mohn._auto import most_steps, solve_auto
 from skmohn.mohn._dense_strategy import DenseMethods, solve_dense
 from skmohn.mohn._hypergraph import Hypergraph, tabulate
 from skmohn.mohn._incremental import Incremental
@@ -38,9 +39,12 @@ class MOHNRegressor(
 
     Parameters
     ----------
-    strategy : {"pursuit", "dense", "msda", "full", "given"}, default="pursuit"
+    strategy : {"auto", "pursuit", "dense", "msda", "full", "given"}, default="auto"
         How the structure is found.
 
+        - ``"auto"``: by pursuit and, where that is not exact, also by ``"dense"``. The
+          shorter description wins, unless the sparse model predicts left-out rows
+          better. Sparse when `max_order` or another `learning_rule` asks for it.
         - ``"pursuit"``: propose, solve and prune, with exhaustive screening of higher
           orders and message passing over all candidates when nothing stands out.
         - ``"dense"``: all :math:`2^n` weights, independent a priori with variances that
@@ -112,17 +116,15 @@ class MOHNRegressor(
         stops.
 
     work_budget : float, default=1e9
-        How much the exhaustive screening of orders three and up may cost, roughly in
-        nanoseconds but computed from counts, so that it is the same everywhere. What
-        was not searched stands in `search_coverage_`.
+        What the exhaustive screening of orders three and up may cost, roughly in
+        nanoseconds but from counts; what was not searched is in `search_coverage_`.
 
     memory_budget : float, default=1e9
-        Bytes that the candidates of message passing, or all weights, may take. Problems
-        that exceed it are searched without the former, and refused for the latter.
+        Bytes that the candidates of message passing, or all weights, may take. What
+        exceeds it is left out, or by ``"dense"`` refused.
 
     noise : {"auto", "constant"}, default="auto"
-        Whether ``"dense"`` lets the noise differ from row to row where residuals of
-        left-out rows say so.
+        Whether ``"dense"`` lets the noise differ by row where residuals say so.
 
     clip : bool, default=True
         Whether predictions of ``"dense"`` stay in the range of the targets.
@@ -135,8 +137,8 @@ class MOHNRegressor(
         fit and searches on.
 
     random_state : int, RandomState instance or None, default=None
-        Deals samples to folds, shuffles the delta rule's rows and drives msda. Exact
-        recoveries by pursuit do not depend on it.
+        Deals folds, shuffles the delta rule's rows and drives msda. Exact recoveries
+        by pursuit do not depend on it.
 
     n_jobs : int, default=None
         Folds searched at once by joblib. The result does not depend on it.
@@ -177,7 +179,8 @@ class MOHNRegressor(
         without validation data), ``n_weights``, ``weights_per_order``, ``proposed``,
         ``removed``, ``discarded``, ``seconds``. ``history_.to_frame()`` needs pandas.
         Of ``"dense"``: ``log_posterior`` and ``noise`` of each step; at the end the log
-        evidence, ``validation_rmse``, ``n_weights`` and the ``way`` taken.
+        evidence, ``validation_rmse``, ``n_weights`` and the ``way`` taken. ``"auto"``
+        adds ``description_length_sparse``, ``_dense`` and which was ``chosen``.
 
     n_iter_ : int
         Rounds or epochs run.
@@ -222,7 +225,7 @@ class MOHNRegressor(
     """
 
     _parameter_constraints = {
-        "strategy": [StrOptions({"pursuit", "dense", "msda", "full", "given"})],
+        "strategy": [StrOptions({"auto", "pursuit", "dense", "msda", "full", "given"})],
         "learning_rule": [StrOptions({"ols", "lasso", "delta"})],
         "max_order": [Interval(Integral, 1, None, closed="left"), None],
         "terms": ["array-like", None],
@@ -250,7 +253,7 @@ class MOHNRegressor(
 
     def __init__(
         self,
-        strategy="pursuit",
+        strategy="auto",
         learning_rule="ols",
         max_order=None,
         *,
@@ -350,12 +353,14 @@ class MOHNRegressor(
             X,
             y,
             None if sample_weight is None else {"sample_weight": sample_weight},
-            self.max_iter,
+            most_steps(self),
             lambda graph, dense=None: self._fitted_attributes(graph, coding, dense),
         )
         wanted = wanted_terms(self, coding, self._names())
         if self.strategy == "dense" and coding.usable.size:
             solution = solve_dense(self, task, loop)
+        elif self.strategy == "auto":
+            solution = solve_auto(self, task, loop)
         else:
             solution = _strategies.solve(self, task, wanted, loop)
         loop.finish(solution.graph, solution.dense)
@@ -373,8 +378,7 @@ class MOHNRegressor(
             NaN stands for an unknown value: the prediction is the mean over both.
 
         return_std : bool, default=False
-            Whether to return the standard deviation of a new observation as well;
-            ``strategy="dense"`` knows it.
+            Whether ``"auto"`` or ``"dense"`` says how far new observations may be off.
 
         Returns
         -------
@@ -382,15 +386,13 @@ class MOHNRegressor(
             Predicted values.
 
         std : ndarray of shape (n_samples,)
-            Only with `return_std`.
+            Of new observations; only with `return_std`.
         """
         check_is_fitted(self)
         X = validate_table(self, X)
-        if return_std and self._dense is None:
-            raise ValueError('return_std needs all weights: fit with strategy="dense"')
-        if self._dense is not None:
-            return self._predict_dense(X, return_std)
-        return self._graph().predict(self.coding_.encode(X, self._names()))
+        inputs = self.coding_.encode(X, self._names())
+        mean = self._predict_mean(inputs)
+        return (mean, self._predict_std(inputs)) if return_std else mean
 
     def structure_table(self):
         """List the weights, the strongest first.
@@ -431,12 +433,14 @@ class MOHNRegressor(
             "intercept_": graph.intercept,
             "coding_": coding,
             "_dense": dense() if callable(dense) else dense,
+            "_sparse": None,
         }
 
     def _expose(self, solution, coding, history):
         attributes = self._fitted_attributes(solution.graph, coding, solution.dense)
         for name, value in attributes.items():
             setattr(self, name, value)
+        self._sparse = solution.sparse
         self.standard_errors_ = solution.standard_errors
         self.noise_ = solution.noise
         self.stopping_reason_ = solution.reason
