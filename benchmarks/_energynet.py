@@ -107,7 +107,8 @@ def for_seconds(make, X, seconds):
     epochs = few
     # The first guess is from short fits and the second from one as long as wanted.
     for _ in range(2):
-        pace = max((end - start) / (many - few), 1e-5)
+        # Short fits differ by chance; no epoch takes a tenth of the mean of them all.
+        pace = max((end - start) / (many - few), end / many / 10)
         epochs = max(int(few + (seconds - start) / pace), 1)
         model, spent = fitted(make(epochs), X)
         if epochs == few or abs(spent - seconds) < 0.05 * seconds:

@@ -1,4 +1,4 @@
-"""A tour of skmohn: real data, a spin glass, nets of few bits. Run by `make demo`."""
+"""A tour of skmohn: a spin glass, few bits, few labels and more; see `make demo`."""
 
 import re
 import time
@@ -11,20 +11,24 @@ matplotlib.use("Agg")  # no screen is needed
 
 import matplotlib.pyplot as plt
 import numpy as np
+from scipy.special import expit
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_digits
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LassoCV
+from sklearn.linear_model import LassoCV, LogisticRegression
 from sklearn.model_selection import (
     GridSearchCV,
     KFold,
     StratifiedKFold,
     cross_val_score,
     cross_validate,
+    train_test_split,
 )
-from sklearn.neural_network import MLPClassifier
+from sklearn.neural_network import BernoulliRBM, MLPClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import (
+    FunctionTransformer,
     PolynomialFeatures,
     QuantileTransformer,
     StandardScaler,
@@ -32,7 +36,9 @@ from sklearn.preprocessing import (
 from threadpoolctl import threadpool_limits
 
 import skmohn
-from skmohn.datasets import make_ising, make_two_spirals
+from skmohn.datasets import make_ising, make_sparse_walsh, make_two_spirals
+from skmohn.energynet import independent_bits
+from skmohn.inspection import FiltersDisplay, SamplesDisplay
 
 PICTURE = Path(__file__).resolve().with_name("demo.png")
 POSITIVE, NEGATIVE, FALSE = "#c8553d", "#2e6f95", "#b9b4a7"
@@ -226,14 +232,125 @@ def learn_spirals():
     return X, y, model.predict_proba(grid)[:, 1].reshape(len(side), len(side))
 
 
+# ---------------------------------------------------- 5. layers that grow
+
+
+def grow_layers():
+    """Grow layers on digits without their labels; return them and the images."""
+    heading("5. Layers that grow: the digits again, now without labels")
+    X = (load_digits().data > 6).astype(float)
+    X_train, X_test = train_test_split(X, test_size=360, random_state=0)
+    started = time.perf_counter()
+    net = skmohn.EnergyNetTransformer(random_state=0).fit(X_train)
+    seconds = time.perf_counter() - started
+    widths = " + ".join(map(str, net.n_components_per_layer_))
+    print(
+        f"Of black and white images, found in {seconds:.1f} s: {widths} hidden units."
+    )
+    print(f"No more layers, since {net.stopping_reason_}.")
+    # Without hidden units the partition function is a product.
+    pixels = independent_bits(X_train)
+    log_z = np.logaddexp(0.0, pixels.visible_bias).sum()
+    alone = -pixels.free_energy(X_test).mean() - log_z
+    print("Log-likelihood of 360 images that were not seen, in nats per image:")
+    print(f"  with the layers {net.score(X_test):.1f}, pixel by pixel {alone:.1f}")
+    return net, X
+
+
+def few_labels():
+    """Classify digits from ten labels of each, on features learnt without labels."""
+    X, y = load_digits(return_X_y=True)
+    X_train, X_test, y_train, y_test = train_test_split(
+        X, y, test_size=720, stratify=y, random_state=0
+    )
+    n_units = 200
+    ours = skmohn.EnergyNetTransformer(None, n_units, random_state=0)
+    # The best of twelve settings on these very images.
+    theirs = BernoulliRBM(n_units, learning_rate=0.1, n_iter=100, random_state=0)
+    layers = {
+        "the pixels": StandardScaler(),
+        "random units": clone(ours).set_params(polish=0),
+        "BernoulliRBM": make_pipeline(FunctionTransformer(lambda X: X / 16), theirs),
+        "EnergyNetTransformer": ours,
+    }
+    print(
+        "\nTen labels of each digit, 1,077 images to learn features from; accuracy of"
+    )
+    print("LogisticRegression on 720 others, ten draws of labels:\n")
+    print(f"{'features':<30}{'accuracy':>9}{'+-':>7}{'seconds':>9}")
+    for name, layer in layers.items():
+        started = time.perf_counter()
+        inputs = layer.fit(X_train).transform(X_train)
+        seconds, scores = time.perf_counter() - started, []
+        for draw in range(10):
+            labelled, _ = train_test_split(
+                np.arange(len(y_train)),
+                train_size=100,
+                stratify=y_train,
+                random_state=draw,
+            )
+            classifier = LogisticRegression(max_iter=1000)
+            classifier.fit(inputs[labelled], y_train[labelled])
+            scores.append(classifier.score(layer.transform(X_test), y_test))
+        error = np.std(scores, ddof=1) / len(scores) ** 0.5
+        print(f"{name:<30}{np.mean(scores):>9.3f}{error:>7.3f}{seconds:>9.1f}")
+
+
+# ---------------------------------------------------- 6. everything matters a little
+
+
+def dense_landscape():
+    """Learn a protein-like landscape with all its weights, and say how sure it is."""
+    n_sites, n_rows = 13, 400
+    heading(f"6. A protein of {n_sites} sites: {n_rows} of 8,192 variants measured")
+    print("The energy is a sum over sites and ten pairs, what is measured is the share")
+    print("of folded molecules: every interaction of any order matters a little.\n")
+    energy = make_sparse_walsh(
+        n_sites,
+        {1: n_sites, 2: 10},
+        n_samples=n_rows + 2000,
+        coef_distribution="gaussian",
+        random_state=3,
+    )
+    X, folded = energy.X, expit(3 * energy.y / energy.y.std())
+    rng = np.random.default_rng(0)
+    y = folded + rng.normal(scale=folded.std() / 7, size=len(folded))
+    X_train, X_test, y_train, y_test = X[:n_rows], X[n_rows:], y[:n_rows], y[n_rows:]
+    expand = PolynomialFeatures(2, interaction_only=True, include_bias=False)
+    learners = {
+        'MOHNRegressor("dense")': skmohn.MOHNRegressor("dense"),
+        "PolynomialFeatures + LassoCV": make_pipeline(expand, LassoCV()),
+        "HistGradientBoosting": HistGradientBoostingRegressor(random_state=0),
+        "RandomForest": RandomForestRegressor(random_state=0),
+    }
+    print(f"{'learner':<30}{'R2':>7}{'seconds':>9}")
+    for name, learner in learners.items():
+        started = time.perf_counter()
+        learner.fit(X_train, y_train)
+        seconds = time.perf_counter() - started
+        print(f"{name:<30}{learner.score(X_test, y_test):>7.3f}{seconds:>9.1f}")
+    model = learners['MOHNRegressor("dense")']
+    mean, std = model.predict(X_test, return_std=True)
+    held = np.mean(np.abs(y_test - mean) < 1.645 * std)
+    print(f"\nIts 90 % intervals hold {held:.0%} of 2,000 other measurements.")
+    print("The sites that matter most:", end=" ")
+    print(", ".join(f"x{i}" for i in np.argsort(-model.relevance_)[:4]) + ".")
+    print("\nThe same with a tenth of all values unknown:\n")
+    seen = np.where(rng.random(X.shape) < 0.1, np.nan, X)
+    for name in ('MOHNRegressor("dense")', "HistGradientBoosting"):
+        score = learners[name].fit(seen[:n_rows], y_train).score(seen[n_rows:], y_test)
+        print(f"{name:<30}{score:>7.3f}")
+
+
 # ---------------------------------------------------------------------- the picture
 
 
-def draw(glass, found, history, accuracies, spirals):
-    """Draw lattices, the search, the networks of few bits, and save the picture."""
+def draw(glass, found, history, accuracies, spirals, net, images):
+    """Draw lattices, the search, networks and layers, and save the picture."""
     plt.rcParams.update({"font.size": 10, "axes.titlesize": 11, "figure.dpi": 130})
-    figure = plt.figure(figsize=(13, 12.4), layout="constrained")
-    above, below, last = figure.subfigures(3, 1, height_ratios=[1.15, 1, 1])
+    figure = plt.figure(figsize=(13, 16.8), layout="constrained")
+    rows = figure.subfigures(4, 1, height_ratios=[1.15, 1, 1, 1.1])
+    above, below, bits, last = rows
     above.suptitle(
         "Which spins interact? Answers from 400 energies of an 8 x 8 spin glass",
         fontweight="bold",
@@ -258,10 +375,13 @@ def draw(glass, found, history, accuracies, spirals):
     left, right = below.subplots(1, 2)
     draw_errors(left, history)
     draw_orders(right, history, n_true=200)
-    last.suptitle("Networks trained on the bits of their weights", fontweight="bold")
-    left, right = last.subplots(1, 2, width_ratios=[1.3, 1])
+    bits.suptitle("Networks trained on the bits of their weights", fontweight="bold")
+    left, right = bits.subplots(1, 2, width_ratios=[1.3, 1])
     draw_bits(left, accuracies)
     draw_spirals(right, *spirals)
+    last.suptitle("A layer that has grown on digits without labels", fontweight="bold")
+    figure.get_layout_engine().set(wspace=0.04)
+    draw_layer(last.subplots(1, 3), net, images)
     figure.savefig(PICTURE)
 
 
@@ -347,6 +467,17 @@ def draw_spirals(axes, X, y, values):
     axes.axis("off")
 
 
+def draw_layer(panels, net, images):
+    """Draw what the units of the first layer look for, and images and samples."""
+    FiltersDisplay.from_estimator(net, shape=(8, 8), ax=panels[0])
+    n_units = net.n_components_per_layer_[0]
+    panels[0].set_title(f"what its {n_units} units look for")
+    SamplesDisplay(images[:36].reshape(-1, 8, 8)).plot(ax=panels[1])
+    panels[1].set_title("digits")
+    SamplesDisplay.from_estimator(net, n_samples=36, random_state=0, ax=panels[2])
+    panels[2].set_title("samples that it draws")
+
+
 POINTS = {"textcoords": "offset points"}
 
 
@@ -390,7 +521,10 @@ def main():
         history = watch_search()
         accuracies = low_bits()
         spirals = learn_spirals()
-    draw(glass, found, history, accuracies, spirals)
+        net, images = grow_layers()
+        few_labels()
+        dense_landscape()
+    draw(glass, found, history, accuracies, spirals, net, images)
     print(f"\nDone in {time.perf_counter() - started:.0f} s. The picture is in")
     print(PICTURE)
 

@@ -41,6 +41,7 @@ MOHNS = [
     MOHNRegressor("msda", max_order=1, max_iter=50),
     MOHNRegressor("dense"),
     MOHNRegressor("dense", noise="constant", clip=False),
+    MOHNRegressor("dense", one_hot="auto", handle_unknown="missing"),
 ]
 NETWORKS = [
     BLMRegressor(),

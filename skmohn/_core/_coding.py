@@ -1,4 +1,4 @@
-"""How columns of a table become inputs in [-1, 1]."""
+"""How columns of a table become inputs in [-1, 1], or letters of a site."""
 
 import warnings
 from dataclasses import dataclass
@@ -8,36 +8,55 @@ import numpy as np
 CONSTANT = "constant"
 TWO_VALUED = "two-valued"
 NUMERIC = "numeric"
+LETTERS = "letters"
+ONE_HOT = "one-hot"
 
 _ROWS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True)
 class InputCoding:
-    """The line that maps each column onto [-1, 1].
+    """The line that maps each column onto [-1, 1], and the sites that have letters.
 
     Attributes
     ----------
     kind : ndarray of shape (n_features,), str
         ``"constant"`` (at most one known value: ignored), ``"two-valued"`` (its values
-        become -1 and +1) or ``"numeric"`` (its range becomes [-1, 1]).
+        become -1 and +1), ``"numeric"`` (its range becomes [-1, 1]), ``"letters"`` (a
+        site of three letters or more) or ``"one-hot"`` (a letter of a site).
 
     low, high : ndarrays of shape (n_features,)
-        The values that become -1 and +1; NaN when none is known.
+        The values that become -1 and +1; NaN when none is known. Of a categorical
+        column they are numbers of letters.
+
+    sites : tuple of tuples of int, default=()
+        The columns of each site: one that holds numbers of letters, or several of 0
+        and 1 in which one is 1.
+
+    n_letters : tuple of int, default=()
+        Number of letters of each site.
     """
 
     kind: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    sites: tuple = ()
+    n_letters: tuple = ()
 
     @classmethod
-    def learn(cls, X):
+    def learn(cls, X, n_letters=None, one_hot=()):
         """Look at the values of each column.
 
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_features)
             NaN stands for an unknown value.
+
+        n_letters : dict of int to int, default=None
+            How many letters categorical columns have; they hold their numbers.
+
+        one_hot : sequence of tuples of int, default=()
+            Groups of columns of 0 and 1 in which one is 1.
 
         Returns
         -------
@@ -50,14 +69,67 @@ class InputCoding:
         kind = np.where(inside.any(axis=0), NUMERIC, TWO_VALUED)
         kind[~(low < high)] = CONSTANT
         unknown = ~known.any(axis=0)
-        return cls(
-            kind, np.where(unknown, np.nan, low), np.where(unknown, np.nan, high)
-        )
+        low, high = (np.where(unknown, np.nan, ends) for ends in (low, high))
+        sites = {
+            (column,): size
+            for column, size in (n_letters or {}).items()
+            if size > 2 and kind[column] != CONSTANT
+        }
+        for (column,) in sites:
+            kind[column] = LETTERS
+        for group in one_hot:
+            kind[list(group)] = ONE_HOT
+            sites[tuple(group)] = len(group)
+        return cls(kind, low, high, tuple(sites), tuple(sites.values()))
 
     @property
     def usable(self):
-        """Indices of the columns that vary."""
-        return np.flatnonzero(self.kind != CONSTANT)
+        """Indices of the columns that vary and are an input of their own."""
+        return np.flatnonzero(~np.isin(self.kind, [CONSTANT, LETTERS, ONE_HOT]))
+
+    def encode_letters(self, X):
+        """Read the letter of each site; the site's number of letters means unknown.
+
+        A letter of a one-hot group is known where one of its columns is 1, or all but
+        one are 0.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+
+        Returns
+        -------
+        letters : ndarray of shape (n_samples, n_sites), int
+
+        Raises
+        ------
+        ValueError
+            When the known columns of a one-hot group are not 0 but for one 1.
+        """
+        letters = np.empty((len(X), len(self.sites)), dtype=int)
+        for i, (columns, size) in enumerate(
+            zip(self.sites, self.n_letters, strict=True)
+        ):
+            values = X[:, list(columns)]
+            if len(columns) == 1:
+                letters[:, i] = np.where(np.isnan(values[:, 0]), size, values[:, 0])
+                continue
+            off = ~one_hot_rows(values)
+            if off.any():
+                raise ValueError(
+                    f"columns {list(columns)} are a one-hot group, and in row "
+                    f"{int(np.argmax(off))} they are "
+                    f"{values[np.argmax(off)].tolist()}: one must be 1, all others 0"
+                )
+            unknown = np.isnan(values)
+            hot = values == 1.0
+            hot |= (
+                unknown
+                & ~hot.any(axis=1, keepdims=True)
+                & (unknown.sum(axis=1, keepdims=True) == 1)
+            )
+            letters[:, i] = np.where(hot.any(axis=1), np.argmax(hot, axis=1), size)
+        return letters
 
     def encode(self, X, names=None):
         """Map the usable columns on their lines; unknown values become 0.
@@ -104,6 +176,14 @@ class InputCoding:
     def decode(self, column, sign):
         """The value of a column that is coded as -1 or +1."""
         return float(self.low[column] if sign < 0 else self.high[column])
+
+
+def one_hot_rows(values):
+    """Which rows are 0 but for one 1, as far as they are known."""
+    unknown = np.isnan(values)
+    ones = np.sum(values == 1.0, axis=1)
+    binary = np.all((values == 0.0) | (values == 1.0) | unknown, axis=1)
+    return binary & ((ones == 1) | ((ones == 0) & unknown.any(axis=1)))
 
 
 def _warn_of_new_values(new_values, names):

@@ -74,17 +74,26 @@ class FitLoop:
 
     history : list of dict, default=()
         Records of an earlier fit that this one goes on from.
+
+    task : sklearn.callback.CallbackContext, default=None
+        The task whose iterations these are, one that can have `max_iter` + 1 subtasks.
+        None for the fit itself.
     """
 
-    def __init__(self, estimator, X, y, metadata, max_iter, attributes, history=()):
+    def __init__(
+        self, estimator, X, y, metadata, max_iter, attributes, history=(), task=None
+    ):
         self.history = History(history)
         self.started = time.perf_counter()
         self._estimator = estimator
         self._data = {"X": X, "y": y, "metadata": metadata}
         self._attributes = attributes
-        # One more than asked for: the iteration that notices there is nothing to do.
-        max_subtasks = None if max_iter is None else max_iter + 1
-        self._task = estimator._init_callback_context(max_subtasks=max_subtasks)
+        if task is None:
+            # One more than asked for: the iteration that notices there is nothing to
+            # do.
+            max_subtasks = None if max_iter is None else max_iter + 1
+            task = estimator._init_callback_context(max_subtasks=max_subtasks)
+        self._task = task
         self._task.call_on_fit_task_begin(estimator=estimator, **self._data)
         self._open()
 
@@ -108,7 +117,7 @@ class FitLoop:
         return stop
 
     def finish(self, *state):
-        """End the fit."""
+        """End the task."""
         self._close(state)
         self._task.call_on_fit_task_end(
             estimator=self._estimator,

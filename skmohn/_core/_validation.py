@@ -4,10 +4,15 @@ import os
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils.validation import check_consistent_length, validate_data
+from sklearn.utils.validation import (
+    check_array,
+    check_consistent_length,
+    check_X_y,
+    validate_data,
+)
 
 
-def validate_table(estimator, X, y="no_validation", *, reset=False):
+def validate_table(estimator, X, y="no_validation", *, reset=False, check_columns=True):
     """Check a table of numbers, with NaN for unknown values.
 
     Parameters
@@ -22,6 +27,9 @@ def validate_table(estimator, X, y="no_validation", *, reset=False):
     reset : bool, default=False
         Whether to remember the number and names of the columns, as in `fit`, or to
         compare with those remembered.
+
+    check_columns : bool, default=True
+        Without, the number and names of the columns are left alone.
 
     Returns
     -------
@@ -38,12 +46,16 @@ def validate_table(estimator, X, y="no_validation", *, reset=False):
         "ensure_all_finite": "allow-nan",
         # A single sample leaves nothing to learn from.
         "ensure_min_samples": 2 if reset else 1,
-        "reset": reset,
     }
-    if alone:
-        X = validate_data(estimator, X, **options)
+    if not alone:
+        options["y_numeric"] = True
+    given = (X,) if alone else (X, y)
+    if check_columns:
+        checked = validate_data(estimator, *given, reset=reset, **options)
     else:
-        X, y = validate_data(estimator, X, y, y_numeric=True, **options)
+        check = check_array if alone else check_X_y
+        checked = check(*given, estimator=estimator, **options)
+    X, y = (checked, None) if alone else checked
     X = densify(X)
     return X if alone else (X, np.asarray(y, dtype=np.float64))
 
@@ -70,11 +82,11 @@ def is_pair_given(X_val, y_val):
     return True
 
 
-def validate_held_out(estimator, X_val, y_val):
+def validate_held_out(estimator, X_val, y_val, read=validate_table):
     """Check validation samples; return them, or None when there are none."""
     if not is_pair_given(X_val, y_val):
         return None
-    X_val = validate_table(estimator, X_val)
+    X_val = read(estimator, X_val)
     y_val = np.asarray(y_val, dtype=np.float64)
     if y_val.ndim != 1 or not np.isfinite(y_val).all():
         raise ValueError("y_val must be one-dimensional and finite")

@@ -19,8 +19,10 @@ from skmohn.energynet._training import Plan, new_machine
 # The sum of the learning rates of a layer's last training.
 _POLISH_CLOCK = 300.0
 # What "auto" stands for: centred PCD, and the growth of the paper.
-_RATE, _BATCH_SIZE = 0.2, 100
+_RATE, _BATCH_SIZE = 0.2, 50
 _PAPER_RATE, _PAPER_BATCH_SIZE = 0.01, 10
+# Of weights with a normal prior of standard deviation 2.
+_PRIOR_PRECISION = 0.25
 
 GIVEN_DEPTH = "the layers were given"
 STOPPED = "a callback asked to stop"
@@ -63,11 +65,15 @@ class Builder:
         Only its parameters are looked at.
 
     seed : int
+
+    n_samples : int
+        Number of samples in all, those of earlier calls included.
     """
 
-    def __init__(self, estimator, seed):
+    def __init__(self, estimator, seed, n_samples):
         self.parameters = estimator
         self.seed = seed
+        self.n_samples = n_samples
 
     def build(self, X):
         """Grow or train layers from nothing.
@@ -186,7 +192,7 @@ class Builder:
         return Plan(
             learning_rate=_unless_auto(parameters.learning_rate, _RATE),
             batch_size=_unless_auto(parameters.batch_size, _BATCH_SIZE),
-            l2=parameters.l2,
+            l2=_unless_auto(parameters.l2, _PRIOR_PRECISION / self.n_samples),
             resample=not are_bits(inputs),
         )
 

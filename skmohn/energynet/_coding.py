@@ -99,6 +99,17 @@ class UnitCoding:
         n_thresholds = [len(thresholds) for thresholds in self.thresholds]
         return np.where(self.kind == THERMOMETER, n_thresholds, 1)
 
+    def states(self, j):
+        """List the states that the visible units of column j can be in.
+
+        Returns
+        -------
+        ndarray of shape (n_states, n_units), float32
+            Of a thermometer from the lowest level to the highest one.
+        """
+        n = self.n_units[j]
+        return np.tri(n + 1, n, -1, dtype=np.float32)
+
     def encode(self, X, names=None):
         """Turn values into states of visible units.
 
@@ -112,7 +123,7 @@ class UnitCoding:
         Returns
         -------
         units : ndarray of shape (n_samples, n_units), float32
-            In [0, 1].
+            In [0, 1]. Those of NaN say nothing.
         """
         if self.strict:
             _require_probabilities(X, names)

@@ -9,6 +9,7 @@ from sklearn.base import (
     clone,
     is_regressor,
 )
+from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state, column_or_1d
@@ -18,35 +19,20 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skmohn._core._fitting import all_or_nothing
 from skmohn._core._validation import densify
+from skmohn.energynet._networks import Stages
 from skmohn.energynet._transformer import EnergyNetTransformer
 
 # Of the default parts: cheap units, since those that are not worth their price in
-# likelihood may still serve the targets, and a network trained to the end.
-_KAPPA = 0.1
+# likelihood may still serve the targets, and a network trained to the end. Where only
+# the architecture is used, layers do without their last training.
+_KAPPA = 0.3
+_ARCHITECTURE_ONLY = {"polish": 0, "n_temperatures": 1000}
 _MLP = {"solver": "lbfgs", "max_iter": 2000}
+# More would drive a stack's large weights to zero before the outputs make use of them.
+_ALPHA = {"random": 10.0, "generative": 1.0}
 
 
-class _GenerativeStart:
-    """A network of scikit-learn's whose hidden layers begin as those of a stack."""
-
-    def _initialize(self, y, layer_units, dtype):
-        super()._initialize(y, layer_units, dtype)
-        for k, rbm in enumerate(self._start):
-            self.coefs_[k] = np.ascontiguousarray(rbm.weights.T, dtype=dtype)
-            self.intercepts_[k] = rbm.hidden_bias.astype(dtype)
-        self._best_coefs = [coef.copy() for coef in self.coefs_]
-        self._best_intercepts = [intercept.copy() for intercept in self.intercepts_]
-
-
-class _GenerativeMLPClassifier(_GenerativeStart, MLPClassifier):
-    """MLPClassifier that begins as a stack."""
-
-
-class _GenerativeMLPRegressor(_GenerativeStart, MLPRegressor):
-    """MLPRegressor that begins as a stack."""
-
-
-class _BaseEnergyNet(BaseEstimator):
+class _BaseEnergyNet(CallbackSupportMixin, BaseEstimator):
     """Find the layers without targets; train a network of these layers with them."""
 
     _parameter_constraints = {
@@ -63,6 +49,7 @@ class _BaseEnergyNet(BaseEstimator):
 
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=False)
+    @with_callbacks
     def fit(self, X, y):
         """Find the architecture, then train the network.
 
@@ -94,17 +81,19 @@ class _BaseEnergyNet(BaseEstimator):
             When the layers were still growing at their limits, or the network was
             still learning after its `max_iter`.
         """
+        given = X, y
         X, y = self._read_table(X, y, reset=True)
         self._check_targets(y)
         transformer, mlp = self._parts()
-        self.transformer_ = transformer.fit(X)
-        self.scaler_ = None if self.init == "generative" else StandardScaler().fit(X)
+        stages = Stages(self, *given)
+        self.transformer_ = stages.fit_layers(transformer, X)
+        is_generative = self.init == "generative"
+        self.scaler_ = None if is_generative else StandardScaler().fit(X)
         sizes = tuple(self.transformer_.n_components_per_layer_)
         mlp.set_params(hidden_layer_sizes=sizes)
-        if self.init == "generative":
-            mlp._start = self.transformer_.layers_
-        self.mlp_ = mlp.fit(self._inputs(X), self._learn_targets(y))
-        vars(mlp).pop("_start", None)
+        start = self.transformer_.layers_ if is_generative else ()
+        targets = self._learn_targets(y)
+        self.mlp_ = stages.fit_network(mlp, self._inputs(X), targets, start)
         return self
 
     def predict(self, X):
@@ -138,19 +127,18 @@ class _BaseEnergyNet(BaseEstimator):
         """The transformer and the network, not fitted."""
         transformer = self.transformer
         if transformer is None:
-            transformer = EnergyNetTransformer(kappa=_KAPPA)
+            options = _ARCHITECTURE_ONLY if self.init == "random" else {}
+            transformer = EnergyNetTransformer(kappa=_KAPPA, **options)
         activation = "relu" if self.init == "random" else "logistic"
         mlp = self.mlp
         if mlp is None:
-            mlp = self._kind(activation=activation, alpha=self._alpha, **_MLP)
+            mlp = self._kind(activation=activation, alpha=_ALPHA[self.init], **_MLP)
         elif self.init == "generative" and mlp.activation != activation:
             raise ValueError(
                 'init="generative" needs an mlp with activation="logistic", got '
                 f"activation={mlp.activation!r}"
             )
-        transformer = clone(transformer)
-        kind = self._kind if self.init == "random" else self._generative_kind
-        mlp = kind(**clone(mlp).get_params())
+        transformer, mlp = clone(transformer), clone(mlp)
         if self.random_state is not None:
             random_state = check_random_state(self.random_state)
             for part in (transformer, mlp):
@@ -190,13 +178,16 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
     Parameters
     ----------
     transformer : EnergyNetTransformer, default=None
-        How the architecture is found. None is ``EnergyNetTransformer(kappa=0.1)``:
+        How the architecture is found. None is ``EnergyNetTransformer(kappa=0.3)``:
         units that are not worth their price in likelihood may still tell classes apart.
+        With ``init="random"``, which uses nothing but the architecture, it is trained
+        and measured in less time, by ``polish=0, n_temperatures=1000``.
 
     mlp : MLPClassifier, default=None
         The network, whose `hidden_layer_sizes` are replaced by what was found. None is
         an :class:`~sklearn.neural_network.MLPClassifier` with
-        ``solver="lbfgs", alpha=1.0, max_iter=2000``.
+        ``solver="lbfgs", alpha=10.0, max_iter=2000``, with ``init="generative"``
+        ``alpha=1.0``.
 
     init : {"random", "generative"}, default="random"
         The weights that training starts from. "random" are those of scikit-learn, for
@@ -239,6 +230,15 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
     columns that are independent need a single unit, however hard the targets are to
     predict. Give the widths then, by ``EnergyNetTransformer(None, n_components)``.
 
+    Columns within [0, 1] are taken for probabilities of bits. Of measurements that were
+    scaled to this range nearly no structure is found: leave them as they are, or use
+    ``EnergyNetTransformer(kappa=0.3, coding="thermometer")``.
+
+    Callbacks that follow sub-estimators, such as
+    :class:`~sklearn.callback.ProgressBar`, follow the layers too. All see each epoch of
+    the network or, with ``solver="lbfgs"``, each evaluation of its loss, and may stop
+    it there.
+
     References
     ----------
     .. [1] Kristiansen and Gonzalvo, "EnergyNet: energy-based adaptive structural
@@ -258,7 +258,7 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
         **_BaseEnergyNet._parameter_constraints,
         "mlp": [MLPClassifier, None],
     }
-    _kind, _generative_kind, _alpha = MLPClassifier, _GenerativeMLPClassifier, 1.0
+    _kind = MLPClassifier
 
     def _check_targets(self, y):
         check_classification_targets(y)
@@ -301,13 +301,16 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
     Parameters
     ----------
     transformer : EnergyNetTransformer, default=None
-        How the architecture is found. None is ``EnergyNetTransformer(kappa=0.1)``:
+        How the architecture is found. None is ``EnergyNetTransformer(kappa=0.3)``:
         units that are not worth their price in likelihood may still help to predict.
+        With ``init="random"``, which uses nothing but the architecture, it is trained
+        and measured in less time, by ``polish=0, n_temperatures=1000``.
 
     mlp : MLPRegressor, default=None
         The network, whose `hidden_layer_sizes` are replaced by what was found. None is
         an :class:`~sklearn.neural_network.MLPRegressor` with
-        ``solver="lbfgs", alpha=10.0, max_iter=2000``.
+        ``solver="lbfgs", alpha=10.0, max_iter=2000``, with ``init="generative"``
+        ``alpha=1.0``.
 
     init : {"random", "generative"}, default="random"
         The weights that training starts from. "random" are those of scikit-learn, for
@@ -351,6 +354,15 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
     columns that are independent need a single unit, however hard the targets are to
     predict. Give the widths then, by ``EnergyNetTransformer(None, n_components)``.
 
+    Columns within [0, 1] are taken for probabilities of bits. Of measurements that were
+    scaled to this range nearly no structure is found: leave them as they are, or use
+    ``EnergyNetTransformer(kappa=0.3, coding="thermometer")``.
+
+    Callbacks that follow sub-estimators, such as
+    :class:`~sklearn.callback.ProgressBar`, follow the layers too. All see each epoch of
+    the network or, with ``solver="lbfgs"``, each evaluation of its loss, and may stop
+    it there.
+
     References
     ----------
     .. [1] Kristiansen and Gonzalvo, "EnergyNet: energy-based adaptive structural
@@ -370,7 +382,7 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
         **_BaseEnergyNet._parameter_constraints,
         "mlp": [MLPRegressor, None],
     }
-    _kind, _generative_kind, _alpha = MLPRegressor, _GenerativeMLPRegressor, 10.0
+    _kind = MLPRegressor
 
     def _learn_targets(self, y):
         self.target_scaler_ = None

@@ -1,5 +1,6 @@
 """What a fitted stack of layers does: features, reconstructions, samples, scores."""
 
+import warnings
 from copy import deepcopy
 from numbers import Integral
 
@@ -18,15 +19,18 @@ from sklearn.utils.validation import (
 from skmohn._core._fitting import one_blas_thread
 from skmohn._core._validation import densify
 from skmohn.energynet._building import widths_of
-from skmohn.energynet._coding import UnitCoding
+from skmohn.energynet._coding import MINMAX, UnitCoding
+from skmohn.energynet._missing import completions, filled
 from skmohn.energynet._partition import log_partition
 from skmohn.energynet._rbm import RBM
-from skmohn.energynet._scoring import log_likelihoods
+from skmohn.energynet._scoring import log_likelihoods, marginal_log_likelihood
 
 # Attributes that say how well layers describe the samples of a fit.
 _MEASURED = ("log_likelihood_", "complexity_", "description_length_")
 # Rows that stand for the data where only their means are needed.
 _ROWS_OF_MEANS = 1000
+# Three decorators and two methods stand between a warning and the line that fits.
+_CALLER = 7
 
 
 class FittedStackMixin(TransformerMixin):
@@ -38,25 +42,58 @@ class FittedStackMixin(TransformerMixin):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Sparse input is made dense.
+            Sparse input is made dense. NaN means unknown: probabilities of the first
+            layer are then means over all that the unknown values could be.
 
         Returns
         -------
         ndarray of shape (n_samples, n_features_out)
             Of the layers that `layer` says, standardised if `standardize` says so, and
-            the columns of X if `append_input` does. Probabilities of a layer above the
-            first are computed from those of the layer below.
+            the columns of X if `append_input` does, as :meth:`impute` completes them.
+            Probabilities of a layer above the first are computed from those of the
+            layer below.
+
+        Raises
+        ------
+        ValueError
+            If a sample could be completed in more than 4096 ways.
         """
         check_is_fitted(self)
         X = self._read_table(X)
         units = self.coding_.encode(X, self._names())
-        blocks = feature_blocks(self.layers_, units, X)
+        X, incomplete = filled(self.layers_[0], self.coding_, X, units)
+        blocks = feature_blocks(self.layers_, units, X, incomplete)
         shown = self._shown()
         if self.standardize:
             blocks = [self.scalers_[k].transform(blocks[k]) for k in shown]
         else:
             blocks = [blocks[k] for k in shown]
         return np.hstack(blocks).astype(X.dtype, copy=False)
+
+    def impute(self, X):
+        """Put values that are expected, given the others, in the place of NaN.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Sparse input is made dense.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            The samples. What was NaN is the mean of the values it could be, weighted
+            with their probabilities under the first layer: that of a 1 for a column
+            within [0, 1], the mean level of a thermometer.
+
+        Raises
+        ------
+        ValueError
+            If a sample could be completed in more than 4096 ways.
+        """
+        check_is_fitted(self)
+        X = self._read_table(X)
+        units = self.coding_.encode(X, self._names())
+        return filled(self.layers_[0], self.coding_, X, units)[0]
 
     def inverse_transform(self, X):
         """Reconstruct samples from the features that :meth:`transform` returns.
@@ -151,21 +188,31 @@ class FittedStackMixin(TransformerMixin):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
+            Samples, with NaN for unknown values.
 
         Returns
         -------
         ndarray of shape (n_samples,)
             In nats, of the visible units that code a sample; where these are no bits,
-            the mean over bits drawn with such probabilities. The same samples give the
-            same numbers, whatever samples are beside them.
+            the mean over bits drawn with such probabilities. Of incomplete samples it
+            is that of what is known of them. The same samples give the same numbers,
+            whatever samples are beside them.
+
+        Raises
+        ------
+        ValueError
+            If a sample could be completed in more than 4096 ways.
         """
         check_is_fitted(self)
         X = self._read_table(X)
         units = self.coding_.encode(X, self._names())
-        top = len(self.weights_) - 1
-        log_z = self._log_partition_of(top).value
-        return log_likelihoods(self.layers_, units, log_z, self.n_draws, self._seed)
+        log_z = self._log_partition_of(len(self.weights_) - 1).value
+        rbms, options = self.layers_, (log_z, self.n_draws, self._seed)
+        complete, found = ~np.isnan(X).any(axis=1), np.empty(len(X))
+        found[complete] = log_likelihoods(rbms, units[complete], *options)
+        for row, states in completions(self.coding_, X, units):
+            found[row] = marginal_log_likelihood(rbms, states, *options)
+        return found
 
     def score(self, X, y=None):
         """Estimate the mean log-likelihood.
@@ -214,7 +261,9 @@ class FittedStackMixin(TransformerMixin):
                     "partial_fit goes on from: keep it, or fit anew"
                 )
         # A single sample leaves nothing to learn from.
-        X = self._read_table(X, reset=learn, ensure_min_samples=2 if learn else 1)
+        n_needed = 2 if learn else 1
+        X = self._read_table(X, reset=learn, ensure_min_samples=n_needed)
+        X = _complete_samples(X, n_needed)
         if learn:
             self.coding_ = UnitCoding.learn(X, self.coding, self.n_bins, self._names())
         return X, self.coding_.encode(X, self._names())
@@ -287,25 +336,57 @@ class FittedStackMixin(TransformerMixin):
         return getattr(self, "feature_names_in_", None)
 
     def _read_table(self, X, **options):
-        options = {"reset": False, **options}
+        options = {"reset": False, "ensure_all_finite": "allow-nan", **options}
         X = validate_data(
             self, X, dtype=[np.float64, np.float32], accept_sparse="csr", **options
         )
-        return densify(X)
+        X = densify(X)
+        kinds = [self.coding] if options["reset"] else self.coding_.kind
+        if MINMAX in kinds and np.isnan(X).any():
+            raise ValueError(
+                'Input X contains NaN, and with coding="minmax" a column has no list '
+                "of states that it could be in: impute first, for instance with "
+                'sklearn.impute.KNNImputer, or use coding="thermometer"'
+            )
+        return X
 
 
-def feature_blocks(rbms, units, X):
+def feature_blocks(rbms, units, X, incomplete=None):
     """Probabilities of the hidden units of each layer, and the columns of X.
 
     They are computed in the precision of X: in double precision they do not depend on
-    which samples stand beside one another.
+    which samples stand beside one another. Those of the first layer of `incomplete`
+    samples, a dictionary, are known.
     """
     blocks, states = [], units.astype(X.dtype)
     for rbm in rbms:
         active = states @ rbm.weights.T.astype(X.dtype) + rbm.hidden_bias
         states = expit(active, dtype=X.dtype)
+        if incomplete and not blocks:
+            states[list(incomplete)] = list(incomplete.values())
         blocks.append(states)
     return [*blocks, X]
+
+
+def _complete_samples(X, n_needed):
+    """The samples without NaN, with a warning if there are others."""
+    complete = ~np.isnan(X).any(axis=1)
+    n_complete, n_samples = int(complete.sum()), len(X)
+    if n_complete == n_samples:
+        return X
+    advice = "impute first, for instance with sklearn.impute.KNNImputer"
+    if n_complete < n_needed:
+        raise ValueError(
+            f"Input X contains NaN: {n_complete} of {n_samples} samples are complete, "
+            f"and at least {n_needed} must be, to learn from; {advice}"
+        )
+    warnings.warn(
+        f"{n_samples - n_complete} of {n_samples} samples have NaN and are left out of "
+        f"the fit: {advice}, to learn from these too",
+        UserWarning,
+        stacklevel=_CALLER,
+    )
+    return X[complete]
 
 
 def check_layer(layer, n_layers):

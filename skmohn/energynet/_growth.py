@@ -12,6 +12,7 @@ from scipy.special import logsumexp
 
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._likelihood import unit_price
+from skmohn.energynet._partition import log_partition
 from skmohn.energynet._rbm import gibbs, random_stream
 from skmohn.energynet._training import (
     Run,
@@ -153,14 +154,20 @@ class NatsControl:
     kappa : float, default=1.0
         Factor of the price of a unit; the lower, the wider the layer.
     n_initial : int, default=8
-        Units to begin with.
+        Units to begin with, or a half, a quarter and so on down to one, whichever
+        describes the data shortest.
+    start_share : float, default=0.5
+        Share of its price that a unit counts while these are compared: training is far
+        from its end, which more units will gain more from.
     clock : float, default=60.0
         Sum of the learning rates between two decisions.
     polish : float, default=300.0
         Sum of the learning rates after the last one, 0 for none.
-    paying_share : float, default=0.8
-        Share of the units that must be worth their price for there to be more.
-    drop_share : float, default=0.2
+    paying_share : float, default=0.4
+        Share of the units that must be worth their price for there to be more. So the
+        final width is reached by dropping, from a layer that is too wide: fewer units
+        that all pay are often not the shortest description.
+    drop_share : float, default=0.1
         Most of the units that are dropped at once.
     n_chains : int, default=400
         Samples of the model that value units.
@@ -173,10 +180,11 @@ class NatsControl:
 
     kappa: float = 1.0
     n_initial: int = 8
+    start_share: float = 0.5
     clock: float = 60.0
     polish: float = 300.0
-    paying_share: float = 0.8
-    drop_share: float = 0.2
+    paying_share: float = 0.4
+    drop_share: float = 0.1
     n_chains: int = 400
     n_gibbs: int = 100
     max_units: int = 2000
@@ -225,6 +233,10 @@ def _residual_gains(rbm, V, activity):
 def width_by_nats(X, plan, control, seed):
     """Grow a layer while its units are worth their price; drop those that are not.
 
+    A unit is valued beside the others, and units that share what one of them could say
+    are all missed when dropped one by one. So growth begins with the number of units
+    whose description of the data is the shortest, as far as these can be compared.
+
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_visible), float32
@@ -240,8 +252,9 @@ def width_by_nats(X, plan, control, seed):
     Yields
     ------
     record : dict
-        ``stage`` ("grow", "drop" or "polish"), ``units``, ``steps`` and ``clock``; at a
-        decision also ``price`` and ``paying``, the number of units worth it.
+        ``stage`` ("start", "grow", "drop" or "polish"), ``units``, ``steps`` and
+        ``clock``; at a decision also ``price`` and ``paying``, the number of units
+        worth it.
 
     rbm : RBM
         The machine as it is.
@@ -252,11 +265,9 @@ def width_by_nats(X, plan, control, seed):
     """
     price = unit_price(X, control.kappa)
     ladder = _Ladder(X, plan, control, seed)
-    n_units = min(control.n_initial, control.max_units)
-    run = plan.begin(X, new_machine(X, n_units, seed), 0, seed)
+    run = yield from ladder.start(price)
     limit, decided = None, False
     while not decided:
-        run = yield from ladder.train(run, "grow", control.clock)
         values, activity = ladder.value(run.rbm)
         paying = values > price
         yield ladder.decision(run, "grow", price, paying)
@@ -270,6 +281,7 @@ def width_by_nats(X, plan, control, seed):
             n_new = min(n_units, control.max_units - n_units)
             further = new_machine(X, n_new, seed + n_units)
             run = widened(run, further)
+            run = yield from ladder.train(run, "grow", control.clock)
     while len(values) > 1 and not paying.all():
         if ladder.is_spent(control.clock / 3):
             limit = limit or "max_steps"
@@ -298,7 +310,7 @@ class _Ladder:
     """The training between decisions, and the samples that decisions are made on."""
 
     def __init__(self, X, plan, control, seed):
-        self.X, self.plan, self.control = X, plan, control
+        self.X, self.plan, self.control, self.seed = X, plan, control, seed
         self.stream = random_stream(seed + 1)
         self.n_steps = 0
         self.data = X
@@ -312,6 +324,25 @@ class _Ladder:
         """Whether there are not steps enough left for a stage."""
         ahead = self.plan.steps_of_clock(clock)
         return self.n_steps + ahead > self.control.max_steps
+
+    def start(self, price):
+        """Train machines of some few units; return the run of the best one."""
+        runs, lengths = [], []
+        start_price = self.control.start_share * price
+        n_units = min(self.control.n_initial, self.control.max_units)
+        while n_units and not (runs and self.is_spent(self.control.clock)):
+            rbm = new_machine(self.X, n_units, self.seed)
+            run = self.plan.begin(self.X, rbm, 0, self.seed)
+            run = yield from self.train(run, "start", self.control.clock)
+            runs.append(run)
+            lengths.append(self.description_length(run.rbm, start_price))
+            n_units //= 2
+        return runs[int(np.argmin(lengths))]
+
+    def description_length(self, rbm, price):
+        """Of the data, in nats per sample; exact for the few units of a start."""
+        log_z = log_partition(rbm, self.data, random_state=self.seed).value
+        return float(rbm.free_energy(self.data).mean()) + log_z + price * rbm.n_hidden
 
     def train(self, run, stage, clock):
         """Train for a stage; yield after every epoch."""

@@ -1,12 +1,22 @@
-"""Log-likelihoods of samples, each the same whatever samples are beside it."""
+"""Log-likelihoods of samples: of fitted layers, and of layers while they are trained.
+
+Those of fitted layers are the same whatever samples are beside them.
+"""
 
 import numpy as np
+from scipy.special import logsumexp
 
 from skmohn._core._fitting import one_blas_thread
+from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._likelihood import dbn_log_likelihood
+from skmohn.energynet._partition import log_partition
+from skmohn.energynet._rbm import random_stream
 
 # Draws of the bits of a sample that is given as probabilities.
 _N_BIT_DRAWS = 10
+# Of a monitor: samples that stand for all, and most temperatures of sampling.
+_N_MONITORED = 2000
+_MONITOR_TEMPERATURES = 1000
 
 
 @one_blas_thread
@@ -36,22 +46,61 @@ def log_likelihoods(rbms, units, log_z, n_draws, seed):
     ndarray of shape (n_samples,)
         In nats.
     """
-    uncertain = ((units > 0.0) & (units < 1.0)).any(axis=1)
+    uncertain = _are_uncertain(units)
     found = np.empty(len(units))
     arguments = log_z, n_draws, seed
     found[~uncertain] = _of_bits(rbms, units[~uncertain], *arguments)
     if uncertain.any():
-        # Draws that are spread evenly, with the same numbers for all samples.
-        first = np.random.default_rng(seed).random(units.shape[1])
-        draws = (first + np.arange(_N_BIT_DRAWS)[:, None] / _N_BIT_DRAWS) % 1.0
         found[uncertain] = np.mean(
             [
-                _of_bits(rbms, (units[uncertain] > draw).astype("f4"), *arguments)
-                for draw in draws
+                _of_bits(rbms, bits, *arguments)
+                for bits in _drawn(units[uncertain], seed)
             ],
             axis=0,
         )
     return found
+
+
+@one_blas_thread
+def marginal_log_likelihood(rbms, states, log_z, n_draws, seed):
+    """Estimate the log-likelihood of what is known of an incomplete sample.
+
+    Parameters
+    ----------
+    rbms : list of RBM
+        From the bottom to the top.
+
+    states : ndarray of shape (n_completions, n_units), float32
+        What its visible units could be.
+
+    log_z, n_draws, seed
+        As in :func:`log_likelihoods`.
+
+    Returns
+    -------
+    float
+        Logarithm of the sum of the probabilities of all completions, in nats.
+    """
+    drawn = _drawn(states, seed) if _are_uncertain(states).any() else [states]
+    return float(
+        np.mean(
+            [logsumexp(_of_bits(rbms, bits, log_z, n_draws, seed)) for bits in drawn]
+        )
+    )
+
+
+def _are_uncertain(units):
+    """Which samples are probabilities rather than bits."""
+    return ((units > 0.0) & (units < 1.0)).any(axis=1)
+
+
+def _drawn(units, seed):
+    """Bits, drawn several times with numbers that are the same for all samples."""
+    # They are spread evenly.
+    first = np.random.default_rng(seed).random(units.shape[1])
+    for k in range(_N_BIT_DRAWS):
+        draw = (first + k / _N_BIT_DRAWS) % 1.0
+        yield (units > draw).astype(np.float32)
 
 
 def _of_bits(rbms, bits, log_z, n_draws, seed):
@@ -69,3 +118,85 @@ def _of_bits(rbms, bits, log_z, n_draws, seed):
     bits = bits.astype(np.float64)
     active = bits @ rbm.weights.T.astype(np.float64) + rbm.hidden_bias
     return bits @ rbm.visible_bias + np.logaddexp(0.0, active).sum(axis=1) - log_z
+
+
+class Monitor:
+    """Adds log-likelihoods to the records of layers while they are trained.
+
+    Parameters
+    ----------
+    every : int
+        Epochs from one measurement to the next.
+
+    tables : dict of str to ndarray of shape (n_samples, n_units), float32
+        Visible units of samples, in [0, 1]; by the name of their log-likelihood. Where
+        there are more than 2000 samples, some stand for all; of probabilities bits are
+        drawn once.
+
+    n_temperatures, n_draws : int
+        For partition functions and stacks; at most 1000 temperatures are taken.
+
+    seed : int
+    """
+
+    def __init__(self, every, tables, n_temperatures, n_draws, seed):
+        self.every = every
+        self.bits = {name: _some_bits(X, seed) for name, X in tables.items()}
+        self.n_temperatures = min(n_temperatures, _MONITOR_TEMPERATURES)
+        self.n_draws, self.seed = n_draws, seed
+
+    def watch(self, building):
+        """Pass on what a building yields, with log-likelihoods now and then.
+
+        Parameters
+        ----------
+        building : generator
+            Of :class:`~skmohn.energynet._building.Builder`.
+
+        Yields
+        ------
+        record : dict
+            With the number of the ``epoch`` and, where measured, the mean
+            log-likelihoods.
+
+        rbms : list of RBM
+
+        Returns
+        -------
+        built : Built
+        """
+        epoch = 0
+        while True:
+            try:
+                record, rbms = next(building)
+            except StopIteration as end:
+                return end.value
+            # Neither a decision nor the sum of a layer.
+            if "steps" in record and "price" not in record:
+                epoch += 1
+                record = record | {"epoch": epoch}
+                if epoch % self.every == 0:
+                    record |= self.measure(rbms)
+            yield record, rbms
+
+    def measure(self, rbms):
+        """Mean log-likelihood of the samples of each table."""
+        inputs = next(iter(self.bits.values()))
+        for rbm in rbms[:-1]:
+            inputs = rbm.hidden_probabilities(inputs)
+        log_z = log_partition(
+            rbms[-1], inputs, n_temperatures=self.n_temperatures, random_state=self.seed
+        )
+        options = {"n_draws": self.n_draws, "random_state": self.seed}
+        return {
+            name: float(dbn_log_likelihood(rbms, bits, log_z, **options).mean())
+            for name, bits in self.bits.items()
+        }
+
+
+def _some_bits(X, seed):
+    rows = np.random.default_rng(seed).permutation(len(X))[:_N_MONITORED]
+    probabilities = X[np.sort(rows)]
+    bits = np.empty_like(probabilities)
+    kernels.bernoulli(probabilities, random_stream(seed), bits)
+    return bits

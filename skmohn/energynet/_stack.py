@@ -15,6 +15,12 @@ from skmohn.energynet._likelihood import (
 from skmohn.energynet._partition import LogPartition, log_partition
 from skmohn.energynet._rbm import random_stream
 
+# A further layer is first looked at with a fraction of all samples and temperatures.
+_LOOK = 10
+_LEAST_ROWS = 200
+# What it seems to lack for staying must be so many standard errors.
+_SURE = 3.0
+
 DEEP_ENOUGH = "another layer does not shorten the description"
 ALL_LAYERS = "max_layers"
 
@@ -95,7 +101,8 @@ def grow_stack(X, grow_layer, control, seed):
     """Grow layers on layers: BuildNetwork of EnergyNet.
 
     The first layer always stays, since a stack without layers has no features: compare
-    its description with that of independent bits.
+    its description with that of independent bits. A further one that is clearly not
+    worth it is found out by a tenth of the effort.
 
     Parameters
     ----------
@@ -126,27 +133,24 @@ def grow_stack(X, grow_layer, control, seed):
     stack : Stack
     """
     judge = _Judge(X, control, seed)
-    nothing = independent_bits(X)
-    without = judge.describe([nothing], log_partition(nothing, X))
-    best, layers, reason, inputs = without, [], ALL_LAYERS, X
+    best = nothing = judge.measure([independent_bits(X)], X)
+    layers, reason, inputs = [], ALL_LAYERS, X
     for depth in range(control.max_layers):
         below = [layer.rbm for layer in layers]
         grown = yield from watched(grow_layer(inputs, seed + depth), depth, below)
-        rbm = grown.run.rbm
-        z = log_partition(
-            rbm, inputs, n_temperatures=control.n_temperatures,
-            n_chains=control.n_chains, random_state=seed,
-        )  # fmt: skip
-        description = judge.describe([*below, rbm], z)
-        yield judge.record(depth, rbm, description), [*below, rbm]
-        better = description.total < best.total
+        rbms = [*below, grown.run.rbm]
+        found = judge.look(rbms, inputs, best) if layers else None
+        if found is None:
+            found = judge.measure(rbms, inputs)
+        yield judge.record(depth, rbms[-1], found.description), rbms
+        better = found.description.total < best.description.total
         if better or not layers:
-            layers.append(StackedLayer(grown, z, description))
+            layers.append(StackedLayer(grown, found.log_partition, found.description))
         if not better:
             reason = DEEP_ENOUGH
             break
-        best, inputs = description, rbm.hidden_probabilities(inputs)
-    return Stack(layers, without, reason)
+        best, inputs = found, rbms[-1].hidden_probabilities(inputs)
+    return Stack(layers, nothing.description, reason)
 
 
 def watched(growing, depth, below):
@@ -159,27 +163,90 @@ def watched(growing, depth, below):
         yield {"layer": depth} | record, [*below, rbm]
 
 
+@dataclass(frozen=True)
+class _Measured:
+    """What is known of a stack.
+
+    Parameters
+    ----------
+    log_partition : LogPartition
+        Of the top machine.
+    log_likelihood : ndarray of shape (n_rows,)
+        Of the samples that it was measured on.
+    description : DescriptionLength
+        Of all samples.
+    """
+
+    log_partition: LogPartition
+    log_likelihood: np.ndarray
+    description: DescriptionLength
+
+
 class _Judge:
     """The samples by which stacks are compared, always the same ones."""
 
     def __init__(self, X, control, seed):
         self.X, self.control, self.seed = X, control, seed
         rows = np.random.default_rng(seed).permutation(len(X))[: control.n_samples]
-        probabilities = X[np.sort(rows)]
-        self.bits = np.empty_like(probabilities)
-        kernels.bernoulli(probabilities, random_stream(seed), self.bits)
+        self.bits = np.empty_like(X[rows])
+        kernels.bernoulli(X[rows], random_stream(seed), self.bits)
 
-    def describe(self, rbms, z):
-        """The description length of all samples, from that of some."""
-        control = self.control
-        log_likelihood = dbn_log_likelihood(
-            rbms, self.bits, z, n_draws=control.n_draws, random_state=self.seed
-        )
+    def measure(self, rbms, inputs):
+        """Measure a stack whose top machine sees these inputs."""
+        z, log_likelihood = self._estimate(rbms, inputs, len(self.bits), 1)
         total = float(log_likelihood.mean() * len(self.X))
-        cost = complexity_of(
+        description = DescriptionLength(total, self._complexity(rbms))
+        return _Measured(z, log_likelihood, description)
+
+    def look(self, rbms, inputs, best):
+        """Measure a stack with little effort if that shows it to be the worse one.
+
+        Few temperatures make a partition function too small rather than too large, so
+        that a stack is flattered; samples are compared one by one with the best stack.
+
+        Parameters
+        ----------
+        rbms : list of RBM
+        inputs : ndarray
+            Of the top machine.
+        best : _Measured
+            Without the top machine.
+
+        Returns
+        -------
+        found : _Measured or None
+            None if it could be the better one.
+        """
+        n_rows = max(len(self.bits) // _LOOK, _LEAST_ROWS)
+        z, log_likelihood = self._estimate(rbms, inputs, n_rows, _LOOK)
+        gains = log_likelihood - best.log_likelihood[: len(log_likelihood)]
+        error = np.hypot(np.std(gains) / np.sqrt(len(gains)), z.standard_error)
+        cost = self._complexity(rbms)
+        lacking = (cost - best.description.complexity) / len(self.X) - gains.mean()
+        if lacking <= _SURE * error:
+            return None
+        total = best.description.log_likelihood + float(gains.mean() * len(self.X))
+        return _Measured(z, log_likelihood, DescriptionLength(total, cost))
+
+    def _estimate(self, rbms, inputs, n_rows, share):
+        """The log partition function of the top, the log-likelihoods of some rows."""
+        control = self.control
+        z = log_partition(
+            rbms[-1], inputs,
+            n_temperatures=max(control.n_temperatures // share, 1),
+            n_chains=control.n_chains, random_state=self.seed,
+        )  # fmt: skip
+        log_likelihood = dbn_log_likelihood(
+            rbms, self.bits[:n_rows], z, n_draws=control.n_draws,
+            random_state=self.seed,
+        )  # fmt: skip
+        return z, log_likelihood
+
+    def _complexity(self, rbms):
+        control = self.control
+        return complexity_of(
             rbms, self.X, control.complexity, kappa=control.kappa, p=control.p
         )
-        return DescriptionLength(total, cost)
 
     def record(self, depth, rbm, description):
         return {

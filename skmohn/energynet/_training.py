@@ -21,6 +21,8 @@ from skmohn.energynet._rbm import RBM, random_stream
 LARGEST_WEIGHT = 100.0
 # How fast the mean activities of hidden units follow, per step.
 _FOLLOW = 0.01
+# How many new hidden units are 1 at the mean of the data, and the most of their share.
+_FIRST_ACTIVE, _LARGEST_SHARE = 10.0, 0.2
 
 
 @dataclass
@@ -240,8 +242,13 @@ def copy_of(rbm):
     return RBM(rbm.weights.copy(), rbm.hidden_bias.copy(), rbm.visible_bias.copy())
 
 
-def new_machine(X, n_hidden, seed, scale=0.1):
-    """Draw small weights; set the biases so that the units are centred on the data.
+def new_machine(X, n_hidden, seed):
+    """Draw weights; set the biases so that about ten of the hidden units are 1.
+
+    Units that are rarely 1 stay so: each comes to stand for something that few samples
+    have. Many units that are 1 half of the time model the data as well but share its
+    features among them, and linear models learn less from them. A few units that are
+    rarely 1 would learn too slowly, so no more than four of five are 0.
 
     Parameters
     ----------
@@ -251,17 +258,17 @@ def new_machine(X, n_hidden, seed, scale=0.1):
 
     seed : int
 
-    scale : float, default=0.1
-        Standard deviation of the weights.
-
     Returns
     -------
     rbm : RBM
-        Its hidden units are 1 half of the time at the mean of the data, its visible
-        biases are the log-odds of the data.
+        What its hidden units see of the data has standard deviation 1, less where there
+        are but a few visible units. Its visible biases are the log-odds of the data.
     """
-    weights = np.random.default_rng(seed).normal(0.0, scale, (n_hidden, X.shape[1]))
-    return RBM(weights, -weights @ np.average(X, axis=0), data_logits(X))
+    weights = np.random.default_rng(seed).standard_normal((n_hidden, X.shape[1]))
+    weights /= np.sqrt(max(X.var(axis=0).sum(), 1.0))
+    activity = min(_FIRST_ACTIVE / n_hidden, _LARGEST_SHARE)
+    hidden_bias = logit(activity) - weights @ X.mean(axis=0)
+    return RBM(weights, hidden_bias, data_logits(X))
 
 
 def data_logits(X):

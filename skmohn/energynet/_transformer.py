@@ -11,8 +11,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from skmohn._core._fitting import FitLoop, History, all_or_nothing
 from skmohn.energynet._building import GIVEN_DEPTH, Builder, run_through
+from skmohn.energynet._coding import MINMAX
 from skmohn.energynet._fitted import FittedStackMixin
 from skmohn.energynet._growth import GIVEN_REASON
+from skmohn.energynet._scoring import Monitor
 
 # Three decorators stand between `fit` and the line that calls it.
 _CALLER = 5
@@ -91,10 +93,12 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
         "auto" is 0.2, and 0.01 while ``growth="paper"`` grows; there it is constant.
 
     batch_size : int or "auto", default="auto"
-        Samples of a step; "auto" is 100, and 10 while ``growth="paper"`` grows.
+        Samples of a step; "auto" is 50, and 10 while ``growth="paper"`` grows.
 
-    l2 : float, default=1e-4
-        Price of half the squared weights, in nats per sample.
+    l2 : float or "auto", default="auto"
+        Price of half the squared weights, in nats per sample. "auto" is a quarter by
+        the number of samples: the weights then have a normal prior of standard
+        deviation 2.
 
     beta : float, default=1.01
         Penalty of a unit in ``growth="paper"``, more than 1 ([2]_).
@@ -120,6 +124,13 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
 
     n_draws : int, default=300
         Draws of the hidden units for each sample in the likelihood of several layers.
+
+    monitor : int, default=None
+        Epochs from one record of the log-likelihood to the next, for
+        :class:`~skmohn.inspection.LikelihoodDisplay`. It is that of the stack as it is,
+        of at most 2000 samples, exact for some 16 units or fewer on a side, and else
+        estimated with at most 1000 temperatures: with hundreds of units this may take
+        longer than the epochs. None for no such records.
 
     warm_start : bool, default=False
         Whether `fit` trains the layers of the previous fit further. Widths and coding
@@ -170,13 +181,19 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
 
     history_ : History
         One record per epoch, decision and finished layer: ``layer``, ``stage``
-        ("grow", "drop", "train", "polish" or "layer"), ``units``, ``steps``;
+        ("start", "grow", "drop", "train", "polish" or "layer"), ``units``, ``steps``;
         ``clock``, the sum of the learning rates, or ``gamma``, the units for each step;
         ``price`` and ``paying``, the number of units worth it, at a decision; and the
-        measures above when a layer is finished. ``history_.to_frame()`` needs pandas.
+        measures above when a layer is finished, of one that is clearly not worth it by
+        a tenth of the samples and temperatures. With `monitor` also the number of the
+        ``epoch``, the ``log_likelihood`` and the ``validation_log_likelihood``.
+        ``history_.to_frame()`` needs pandas.
 
     n_iter_ : int
         Number of these records, and of calls of `partial_fit` since.
+
+    n_samples_seen_ : int
+        Number of samples of `fit` and of the calls of `partial_fit` since.
 
     n_features_in_ : int
         Number of columns seen in `fit`.
@@ -229,7 +246,7 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
             Interval(Integral, 1, None, closed="left"),
             StrOptions({"auto"}),
         ],
-        "l2": [Interval(Real, 0, None, closed="left")],
+        "l2": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
         "beta": [Interval(Real, 1, None, closed="neither")],
         "threshold": [Interval(Real, 0, None, closed="neither")],
         "p": [Interval(Real, 1, None, closed="left")],
@@ -238,6 +255,7 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
         "max_steps": [Interval(Integral, 1, None, closed="left")],
         "n_temperatures": [Interval(Integral, 1, None, closed="left")],
         "n_draws": [Interval(Integral, 1, None, closed="left")],
+        "monitor": [Interval(Integral, 1, None, closed="left"), None],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
     }
@@ -257,7 +275,7 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
         polish="auto",
         learning_rate="auto",
         batch_size="auto",
-        l2=1e-4,
+        l2="auto",
         beta=1.01,
         threshold=0.1,
         p=2.0,
@@ -266,6 +284,7 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
         max_steps=1_000_000,
         n_temperatures=10_000,
         n_draws=300,
+        monitor=None,
         warm_start=False,
         random_state=None,
     ):
@@ -290,22 +309,28 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
         self.max_steps = max_steps
         self.n_temperatures = n_temperatures
         self.n_draws = n_draws
+        self.monitor = monitor
         self.warm_start = warm_start
         self.random_state = random_state
 
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X, y=None):
+    def fit(self, X, y=None, X_val=None):
         """Find the layers and train them.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            At least 2 samples. Sparse input is made dense.
+            At least 2 samples. Sparse input is made dense. Samples with NaN are left
+            out, with a warning.
 
         y : None
             Not used.
+
+        X_val : {array-like, sparse matrix} of shape (n_validation, n_features), \
+                default=None
+            Further samples whose log-likelihood is recorded too. Needs `monitor`.
 
         Returns
         -------
@@ -325,19 +350,24 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
         ConvergenceWarning
             When a layer was still growing at `max_units` or `max_steps`.
         """
-        go_on = self.warm_start and hasattr(self, "weights_")
+        go_on, given = self.warm_start and hasattr(self, "weights_"), X
         X, units = self._read_samples(X, learn=not go_on)
         rbms = self.layers_ if go_on else None
         self._seed = self._new_seed()
-        builder = Builder(self, self._seed)
+        builder = Builder(self, self._seed, len(units))
         building = builder.train_on(units, rbms) if go_on else builder.build(units)
+        tables = self._monitored(units, X_val)
+        if tables is not None:
+            options = self.n_temperatures, self.n_draws, self._seed
+            building = Monitor(self.monitor, tables, *options).watch(building)
         loop = FitLoop(
-            self, X, y, None, None, lambda rbms: self._fitted(rbms, X, units)
+            self, given, y, None, None, lambda rbms: self._fitted(rbms, X, units)
         )
         built = run_through(building, loop)
         loop.finish(built.rbms)
         self._expose(built, X, units)
         self.history_, self.n_iter_ = loop.history, len(loop.history)
+        self.n_samples_seen_ = len(units)
         for k, limit in enumerate(built.limits):
             if limit is not None:
                 warnings.warn(
@@ -360,7 +390,8 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Those of the first call, at least 2, also set the coding.
+            Those of the first call, at least 2, also set the coding. Samples with NaN
+            are left out, with a warning.
 
         y : None
             Not used.
@@ -376,11 +407,13 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
             return self.fit(X)
         X, units = self._read_samples(X, learn=is_first)
         if is_first:
-            self._seed, self.n_iter_ = self._new_seed(), 0
+            self._seed, self.n_iter_, self.n_samples_seen_ = self._new_seed(), 0, 0
+        self.n_samples_seen_ += len(units)
         rbms = None if is_first else self.layers_
         # Other random numbers for each call.
         seed = np.random.SeedSequence([self._seed, self.n_iter_]).generate_state(1)
-        rbms = Builder(self, self._seed).train_epoch(units, rbms, int(seed[0]))
+        builder = Builder(self, self._seed, self.n_samples_seen_)
+        rbms = builder.train_epoch(units, rbms, int(seed[0]))
         self._set_fitted(rbms, X, units, earlier=None if is_first else self.scalers_)
         if is_first:
             self.stopping_reason_ = GIVEN_DEPTH
@@ -389,9 +422,26 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
         self.n_iter_ += 1
         return self
 
+    def _monitored(self, units, X_val):
+        """Visible units whose log-likelihood is asked for; None if it is not."""
+        if self.monitor is None:
+            if X_val is not None:
+                raise ValueError(
+                    "X_val is there to be recorded, and monitor=None records nothing: "
+                    "set monitor to the epochs from one record to the next"
+                )
+            return None
+        tables = {"log_likelihood": units}
+        if X_val is not None:
+            X_val = self._read_table(X_val, ensure_all_finite=True)
+            validation = self.coding_.encode(X_val, self._names())
+            tables["validation_log_likelihood"] = validation
+        return tables
+
     def __sklearn_tags__(self):
         """Say what the estimator can take."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.coding != MINMAX
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -1,11 +1,13 @@
 """Pictures of fitted models as Display classes; they need matplotlib."""
 
 from skmohn.inspection._images import FiltersDisplay, SamplesDisplay
+from skmohn.inspection._likelihood import LikelihoodDisplay
 from skmohn.inspection._traces import DescriptionLengthDisplay, GrowthDisplay
 
 __all__ = [
     "DescriptionLengthDisplay",
     "FiltersDisplay",
     "GrowthDisplay",
+    "LikelihoodDisplay",
     "SamplesDisplay",
 ]

@@ -9,6 +9,9 @@ from skmohn.energynet import (
     EnergyNetTransformer,
 )
 
+# Of the two lines that most displays have, and of what divides them.
+BLUE, RED, GRAY = "#2e6f95", "#c8553d", "#b9b4a7"
+
 
 def stack_of(estimator):
     """Return the fitted layers of an estimator.
@@ -61,3 +64,27 @@ def axes_of(display, ax):
         _, ax = plt.subplots(layout="constrained")
     display.ax_, display.figure_ = ax, ax.figure
     return ax
+
+
+def name_layers(ax, starts, layers):
+    """Name layers at the upper edge, with lines between them.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+
+    starts : sequence of float
+        Where on the horizontal axis each layer starts.
+
+    layers : sequence of int
+        Their numbers.
+    """
+    for start, layer in zip(starts, layers, strict=True):
+        if start:
+            ax.axvline(start, color=GRAY, lw=0.8, zorder=0)
+        ax.annotate(
+            f" layer {layer}",
+            (start, 1),
+            xycoords=ax.get_xaxis_transform(),
+            va="bottom",
+        )

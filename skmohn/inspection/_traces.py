@@ -3,9 +3,7 @@
 import numpy as np
 from sklearn.utils import check_consistent_length
 
-from skmohn.inspection._fitted import axes_of, stack_of
-
-_BLUE, _RED, _GRAY = "#2e6f95", "#c8553d", "#b9b4a7"
+from skmohn.inspection._fitted import BLUE, RED, axes_of, name_layers, stack_of
 
 
 class GrowthDisplay:
@@ -128,7 +126,7 @@ class GrowthDisplay:
             raise ValueError("records must have at least one record of a fit")
         layers = _one_after_another(self.records)
         ax = axes_of(self, ax)
-        style = {"color": _BLUE, "label": "units"} | line_kw
+        style = {"color": BLUE, "label": "units"} | line_kw
         self.lines_ = []
         for steps, records in layers:
             units = [record["units"] for record in records]
@@ -150,7 +148,7 @@ class GrowthDisplay:
         if records:
             paying = [record["paying"] for record in records]
             label = f"worth their price ({records[0]['price']:.2g} nats in layer 0)"
-            (self.paying_,) = ax.plot(steps, paying, "o", color=_RED, label=label)
+            (self.paying_,) = ax.plot(steps, paying, "o", color=RED, label=label)
 
     def _plot_gamma(self, ax, layers):
         self.gamma_ax_, self.gamma_lines_ = None, []
@@ -160,7 +158,7 @@ class GrowthDisplay:
                 continue
             if self.gamma_ax_ is None:
                 self.gamma_ax_ = ax.twinx()
-            style = {"color": _RED, "label": None if self.gamma_lines_ else "gamma"}
+            style = {"color": RED, "label": None if self.gamma_lines_ else "gamma"}
             gamma = [record["gamma"] for record in records]
             self.gamma_lines_ += self.gamma_ax_.plot(steps, gamma, **style)
         if self.gamma_ax_ is not None:
@@ -168,7 +166,7 @@ class GrowthDisplay:
             self.gamma_ax_.set_ylim(bottom=0)
             if self.threshold is not None:
                 self.gamma_ax_.axhline(
-                    self.threshold, color=_RED, ls=":", label="threshold of gamma"
+                    self.threshold, color=RED, ls=":", label="threshold of gamma"
                 )
 
 
@@ -307,17 +305,17 @@ class DescriptionLengthDisplay:
         check_consistent_length(total, complexity, means)
         ax = axes_of(self, ax)
         layers, data = np.arange(len(total)), total - complexity
-        ax.vlines(layers, data, total, color=_RED, lw=6, alpha=0.3, label="complexity")
+        ax.vlines(layers, data, total, color=RED, lw=6, alpha=0.3, label="complexity")
         style = {"marker": "o"} | line_kw
         (self.total_line_,) = ax.plot(
-            layers, total, **{"color": _RED, "label": "description length"} | style
+            layers, total, **{"color": RED, "label": "description length"} | style
         )
         (self.data_line_,) = ax.plot(
-            layers, data, **{"color": _BLUE, "label": "minus log-likelihood"} | style
+            layers, data, **{"color": BLUE, "label": "minus log-likelihood"} | style
         )
         n_layers = len(total) if self.n_layers is None else self.n_layers
         (self.gone_line_,) = ax.plot(
-            layers[n_layers:], total[n_layers:], "o", mfc="white", color=_RED
+            layers[n_layers:], total[n_layers:], "o", mfc="white", color=RED
         )
         self.texts_ = [
             ax.annotate(
@@ -353,18 +351,9 @@ def _those_with(name, layers):
 
 
 def _separate(ax, layers):
-    """Name the layers at the upper edge, with lines between them."""
-    start = 0
-    for steps, records in layers:
-        if start:
-            ax.axvline(start, color=_GRAY, lw=0.8, zorder=0)
-        ax.annotate(
-            f" layer {records[0]['layer']}",
-            (start, 1),
-            xycoords=ax.get_xaxis_transform(),
-            va="bottom",
-        )
-        start = steps[-1]
+    """Name the layers where each starts, which is where the one below it ended."""
+    starts = [0, *(steps[-1] for steps, _ in layers[:-1])]
+    name_layers(ax, starts, [records[0]["layer"] for _, records in layers])
 
 
 def _add_legend(ax, gamma_ax):

@@ -18,12 +18,13 @@ _CLEARLY = 1.0
 def most_steps(params):
     """The most records that the history of a fit can have."""
     if params.strategy != "auto":
-        return params.max_iter
+        # The dense strategy records its end as well.
+        return params.max_iter + (params.strategy == "dense")
     # Of pursuit, of the evidence and its end, and of the choice.
     return params.max_iter + min(params.max_iter, MAX_ITER) + 2
 
 
-def solve_auto(params, task, loop):
+def solve_auto(params, task, members, loop):
     """Fit the sparse model and, unless it is exact, all weights; keep the better.
 
     Better is the shorter description: minus the log evidence plus the logarithm of the
@@ -36,6 +37,8 @@ def solve_auto(params, task, loop):
 
     task : Task
 
+    members : Members
+
     loop : FitLoop
 
     Returns
@@ -43,6 +46,9 @@ def solve_auto(params, task, loop):
     solution : Solution
         Of either strategy; its reason says both lengths, or why there is one alone.
     """
+    if members.n_letters:
+        dense = solve_dense(params, task, members, loop)
+        return _say(dense, "the dense model, as it alone takes columns with letters")
     sparse = solve(params, task, None, loop)
     if sparse.is_exact:
         return sparse._replace(sparse=SparsePosterior.certain(sparse.graph))
@@ -58,7 +64,7 @@ def solve_auto(params, task, loop):
         name = "max_order" if params.learning_rule == "ols" else "learning_rule"
         return _stay(sparse, f"{name} asks for a sparse one")
     try:
-        dense = solve_dense(params, task, loop)
+        dense = solve_dense(params, task, members, loop)
     except MemoryError as error:
         return _stay(sparse, f"all weights cannot be afforded: {error}")
     lengths = {

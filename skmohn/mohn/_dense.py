@@ -1,5 +1,6 @@
 """All 2^n weights at once, under the product prior: the model that a fit returns."""
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -183,16 +184,14 @@ class DenseModel:
         rows where they are few, else at `_MEASURED_ROWS` drawn with a fixed seed.
         """
         n_inputs, n_letters = len(self.prior.rates), self.covariance.n_letters
-        if not n_letters and 2**n_inputs <= _MEASURED_ROWS:
-            index = np.arange(2**n_inputs)[:, None]
-            inputs = 1.0 - 2.0 * ((index >> np.arange(n_inputs)) & 1)
-            rows = Rows(inputs, np.empty((len(inputs), 0), dtype=int))
+        sizes = [2] * n_inputs + list(n_letters)
+        n_rows = math.prod(sizes)
+        if n_rows <= _MEASURED_ROWS:
+            places = np.stack(np.unravel_index(np.arange(n_rows), sizes), axis=1)
         else:
             rng = np.random.default_rng(0)
-            inputs = rng.choice([-1.0, 1.0], (_MEASURED_ROWS, n_inputs))
-            letters = [rng.integers(0, size, _MEASURED_ROWS) for size in n_letters]
-            shape = (_MEASURED_ROWS, len(n_letters))
-            rows = Rows(inputs, np.array(letters, dtype=int).T.reshape(shape))
+            places = rng.integers(0, sizes, (_MEASURED_ROWS, len(sizes)))
+        rows = Rows(1.0 - 2.0 * places[:, :n_inputs], places[:, n_inputs:])
         return float(np.var(self.mean(rows, clip=False)))
 
     def update(self, rows, y, sample_weight=None):

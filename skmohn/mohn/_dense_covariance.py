@@ -107,6 +107,66 @@ class Covariance:
             covariance = covariance + self._extra(term) * parity(rows.inputs, term)
         return covariance
 
+    def split(self, members):
+        """Take a set apart: its inputs, and the sites and letters that follow them.
+
+        Parameters
+        ----------
+        members : tuple of int
+            Inputs are numbered first, then the letters of all sites.
+
+        Returns
+        -------
+        term : tuple of int
+
+        letters : tuple of (site, letter)
+        """
+        n_inputs = len(self.prior.rates)
+        first = n_inputs + np.cumsum([0, *self.n_letters])
+        sites = (np.searchsorted(first, m, side="right") - 1 for m in members)
+        return tuple(m for m in members if m < n_inputs), tuple(
+            (int(site), int(m - first[site]))
+            for m, site in zip(members, sites, strict=True)
+            if m >= n_inputs
+        )
+
+    def screening(self, rows):
+        """Columns whose products are covariances with weights of the product part.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        Returns
+        -------
+        base : ndarray of shape (n_rows,)
+            Covariance with the constant, but for a factor.
+
+        columns : ndarray of shape (n_rows, n_members)
+            What each member of a set multiplies it by, see :meth:`split`.
+
+        groups : ndarray of shape (n_members,), int
+            Letters of one site share a number: no set has two of them.
+        """
+        base, columns = np.ones(len(rows)), [rows.inputs * self.prior.tau]
+        for i, (factors, _) in enumerate(self._tables()):
+            seen = factors[:, rows.letters[:, i]]
+            base = base * seen[-1]
+            columns.append((seen[:-1] / seen[-1] - 1.0).T)
+        n_inputs = len(self.prior.rates)
+        sites = n_inputs + np.arange(len(self.n_letters))
+        groups = np.append(np.arange(n_inputs), np.repeat(sites, self.n_letters))
+        return base, np.hstack(columns), groups.astype(int)
+
+    def site_tau(self):
+        """``tau`` of inputs whose values are as alike as two letters on average."""
+        taus = []
+        for (factors, _), size in zip(self._tables(), self.n_letters, strict=True):
+            plain = factors[:-1, :-1]
+            alike = (plain.sum() - size) / (size * (size - 1))
+            taus.append(float((1.0 - alike) / (1.0 + alike)))
+        return taus
+
     def of_weight(self, term, letters=()):
         """Variance of one weight, see :meth:`with_weight`."""
         chosen, variance, linear = dict(letters), self._share(term), 0.0

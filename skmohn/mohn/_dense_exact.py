@@ -106,12 +106,16 @@ class ExactPosterior:
         return float(cross @ self.alpha), max(float(variance), 0.0)
 
     def weights_of(self, terms):
-        """Posterior means and variances of weights, ndarrays of shape (n_terms,)."""
+        """Posterior means and variances of weights, ndarrays of shape (n_terms,).
+
+        Letters of sites are numbered after the inputs, see `Covariance.split`.
+        """
         rows, covariance = self.sample.rows, self.covariance
-        cross = np.array([covariance.with_weight(rows, term) for term in terms])
+        terms = [covariance.split(term) for term in terms]
+        cross = np.array([covariance.with_weight(rows, *term) for term in terms])
         cross = cross.reshape(len(terms), len(rows))
         known = self._whiten(cross.T)
-        variances = [covariance.of_weight(term) for term in terms]
+        variances = [covariance.of_weight(*term) for term in terms]
         variances -= np.einsum("dj,dj->j", known, known)
         return cross @ self.alpha, np.maximum(variances, 0.0)
 

@@ -157,7 +157,7 @@ class NystroemPosterior:
 
     def weights_of(self, terms):
         """Posterior means and variances of weights, ndarrays of shape (n_terms,)."""
-        found = [self.weight(term) for term in terms]
+        found = [self.weight(*self.covariance.split(term)) for term in terms]
         return tuple(np.array(found).reshape(-1, 2).T)
 
     def _whiten(self, rows):

@@ -2,13 +2,12 @@
 
 import math
 from functools import partial
-from numbers import Integral
 
 import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from skmohn._core._validation import validate_table
+from skmohn.mohn._columns import read_table
 from skmohn.mohn._dense import fit_dense
 from skmohn.mohn._dense_covariance import Covariance
 from skmohn.mohn._dense_evidence import MAX_ITER
@@ -25,12 +24,14 @@ _WAYS = {
 _NOTHING = Hypergraph((), np.empty(0), 0.0)
 
 
-def to_rows(inputs):
-    """Coded inputs without letters."""
-    return Rows(np.asarray(inputs, float), np.empty((len(inputs), 0), dtype=int))
+def to_rows(inputs, letters=None):
+    """Coded inputs, and the letters of sites if there are any."""
+    if letters is None:
+        letters = np.empty((len(inputs), 0), dtype=int)
+    return Rows(np.asarray(inputs, float), letters)
 
 
-def solve_dense(params, task, loop):
+def solve_dense(params, task, members, loop):
     """Learn all weights under the product prior.
 
     Parameters
@@ -39,6 +40,8 @@ def solve_dense(params, task, loop):
         Only its parameters are read.
 
     task : Task
+
+    members : Members
 
     loop : FitLoop
 
@@ -54,9 +57,10 @@ def solve_dense(params, task, loop):
         )
     fit = partial(
         fit_dense,
-        to_rows(task.inputs),
+        to_rows(task.inputs, task.letters),
         task.y,
         task.sample_weight,
+        n_letters=members.n_letters,
         max_order=params.max_order,
         memory_budget=params.memory_budget,
         seed=task.seed,
@@ -65,40 +69,48 @@ def solve_dense(params, task, loop):
     def report(height, prior):
         record = {"log_posterior": height, "noise": math.sqrt(prior.noise)}
         # Only a callback that wants to predict has the posterior computed.
-        return loop.step(record, _NOTHING, partial(_settle, fit, prior))
+        return loop.step(
+            record, _NOTHING, partial(_settle, fit, members.n_letters, prior)
+        )
 
     model = fit(
         noise=params.noise,
-        start=_earlier_prior(params, task.inputs.shape[1]),
+        start=_earlier_prior(params, task.inputs.shape[1], members.n_letters),
         max_iter=min(params.max_iter, MAX_ITER),
         report=report,
     )
     terms, means, stds = find_significant_terms(model, params.max_order)
     graph = Hypergraph.sort(terms, means, model.weight(())[0])
     errors = dict(zip(terms, stds, strict=True))
-    share = float(np.sum(means**2)) / max(model.function_variance(), 1e-300)
+    held = float(np.sum(means**2 * members.share(terms)))
+    share = held / max(model.function_variance(), 1e-300)
     record = {
         "log_posterior": model.log_evidence(),
         "noise": math.sqrt(model.prior.noise),
-        "validation_rmse": _validation_rmse(model, task.validation),
+        "validation_rmse": _validation_rmse(model, task),
         "way": model.route,
         "n_weights": len(terms),
     }
     loop.step(record, graph, model)
-    n_inputs = task.inputs.shape[1]
+    n_members = len(members.labels)
+    kinds = [f"{task.inputs.shape[1]} inputs"] if task.inputs.shape[1] else []
+    if members.n_letters:
+        kinds.append(f"{len(members.n_letters)} sites with letters")
     reason = (
-        f"all weights of {n_inputs} inputs by {_WAYS[model.route]}; the "
+        f"all weights of {' and '.join(kinds)} by {_WAYS[model.route]}; the "
         f"{len(terms)} significant ones hold {min(share, 1.0):.0%} of the variance, "
         "the dense part the rest"
     )
     coverage = [
         {
             "order": order,
-            "possible": math.comb(n_inputs, order),
-            "tried": math.comb(n_inputs, order),
+            "possible": members.count(order),
+            "tried": members.count(order),
             "kept": sum(len(term) == order for term in terms),
         }
-        for order in range(1, highest_order(n_inputs, params.max_order) + 1)
+        for order in range(
+            1, highest_order(n_members, params.max_order, members.n_sites) + 1
+        )
     ]
     return Solution(
         graph,
@@ -110,24 +122,28 @@ def solve_dense(params, task, loop):
     )
 
 
-def _earlier_prior(params, n_inputs):
+def _earlier_prior(params, n_inputs, n_letters):
     """Hyper-parameters of the fit before, when a warm start is wanted and they fit."""
     earlier = getattr(params, "_dense", None) if params.warm_start else None
     if earlier is None or len(earlier.prior.rates) != n_inputs:
         return None
+    if earlier.covariance.n_letters != n_letters:
+        return None
     return earlier.prior
 
 
-def _settle(fit, prior):
+def _settle(fit, n_letters, prior):
     """The model with hyper-parameters as they are."""
-    return fit(covariance=Covariance(prior), noise="constant", strong_terms=False)
+    return fit(
+        covariance=Covariance(prior, n_letters), noise="constant", strong_terms=False
+    )
 
 
-def _validation_rmse(model, validation):
-    if validation is None:
+def _validation_rmse(model, task):
+    if task.validation is None:
         return None
-    inputs, y, weights = validation
-    residual = y - model.mean(to_rows(inputs))
+    inputs, y, weights = task.validation
+    residual = y - model.mean(to_rows(inputs, task.held_letters))
     return float(np.sqrt(np.average(residual**2, weights=weights)))
 
 
@@ -141,8 +157,10 @@ class DenseMethods:
         Returns
         -------
         ndarray of shape (n_features,)
-            From 0, does not matter, to 1; 0 for constant columns. Only where all
-            weights were fitted.
+            From 0, does not matter, to 1; 0 for constant columns. Of a site with
+            letters, that of an input whose two values are as much alike as two of its
+            letters are on average. Only where all weights were
+            fitted.
         """
         model = self._posterior("relevance_")
         if self._dense is None:
@@ -151,7 +169,10 @@ class DenseMethods:
                 'see terms_, or fit with strategy="dense"'
             )
         relevance = np.zeros(self.n_features_in_)
-        relevance[self.coding_.usable] = model.prior.tau
+        coding = self.coding_
+        relevance[coding.usable] = model.prior.tau
+        for columns, tau in zip(coding.sites, model.covariance.site_tau(), strict=True):
+            relevance[list(columns)] = tau
         return relevance
 
     @property
@@ -191,7 +212,7 @@ class DenseMethods:
         """
         model = self._posterior("sample_y")
         seed = check_random_state(random_state).randint(2**31)
-        rows = self._to_rows(validate_table(self, X))
+        rows = self._to_rows(read_table(self, X))
         return model.draw(rows, n_samples, np.random.default_rng(seed))
 
     def weight(self, term):
@@ -201,8 +222,9 @@ class DenseMethods:
 
         Parameters
         ----------
-        term : sequence of int or str
+        term : sequence of int, str or pairs of them and a letter
             The features that it connects, as indices or names; empty for the constant.
+            Of a categorical column, the column with a letter: ``[("site", "G")]``.
 
         Returns
         -------
@@ -215,41 +237,27 @@ class DenseMethods:
         Raises
         ------
         ValueError
-            When something in `term` is not a feature, is there twice, or is constant.
+            When something in `term` is not a feature, is there twice, is constant, or
+            lacks a letter.
 
         AttributeError
             After a strategy other than ``"auto"`` and ``"dense"``.
         """
         model = self._posterior("weight")
-        names = self._names()
-        index = {} if names is None else {name: i for i, name in enumerate(names)}
-        usable = self.coding_.usable.tolist()
-        members = []
-        for given in (term,) if isinstance(term, str | Integral) else term:
-            feature = index.get(given, given)
-            if not isinstance(feature, Integral) or not (
-                0 <= feature < self.n_features_in_
-            ):
-                raise ValueError(
-                    f"term holds {given!r}, which is not a feature: give indices from "
-                    f"0 to {self.n_features_in_ - 1} or column names"
-                )
-            if feature not in usable:
-                raise ValueError(
-                    f"term holds {given!r}, which was constant in fit: it has no weight"
-                )
-            members.append(usable.index(feature))
-        if len(set(members)) < len(members):
-            raise ValueError(f"term {term!r} repeats a feature")
-        return model.weight(tuple(sorted(members)))
+        sign, term = self._members().find(term, self._names())
+        if self._dense is None:
+            mean, std = model.weight(term)
+        else:
+            mean, std = model.weight(*model.covariance.split(term))
+        return sign * mean, std
 
-    def _predict_std(self, inputs):
-        return self._posterior("return_std", ValueError).std(to_rows(inputs))
+    def _predict_std(self, rows):
+        return self._posterior("return_std", ValueError).std(rows)
 
-    def _predict_mean(self, inputs):
+    def _predict_mean(self, rows):
         if self._dense is not None:
-            return self._dense.mean(to_rows(inputs), clip=self.clip)
-        return self._graph().predict(inputs)
+            return self._dense.mean(rows, clip=self.clip)
+        return self._graph().predict(rows.inputs)
 
     def _update_dense(self, X, y, sample_weight):
         """Condition on further rows; the hyper-parameters and the coding stay."""
@@ -263,7 +271,8 @@ class DenseMethods:
         self.n_iter_ += 1
 
     def _to_rows(self, X):
-        return to_rows(self.coding_.encode(X, self._names()))
+        coding = self.coding_
+        return to_rows(coding.encode(X, self._names()), coding.encode_letters(X))
 
     def _posterior(self, what, error=AttributeError):
         check_is_fitted(self)

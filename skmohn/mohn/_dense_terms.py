@@ -31,15 +31,15 @@ _LISTED = 100
 _MOST_CANDIDATES = 50_000
 
 
-def highest_order(n_inputs, wanted=None):
-    """Order up to which all sets can be looked at."""
-    highest = min(wanted or _HIGHEST_ORDER, n_inputs)
+def highest_order(n_inputs, wanted=None, n_groups=None):
+    """Order up to which all sets can be looked at; of each group they have one."""
+    highest = min(wanted or _HIGHEST_ORDER, n_inputs if n_groups is None else n_groups)
     while highest > 1 and math.comb(n_inputs, highest) > _MOST_CANDIDATES:
         highest -= 1
     return highest
 
 
-def screen(inputs, vector, order, most):
+def screen(inputs, vector, order, most, groups=None):
     """The sets of one order whose parities have the largest products with a vector.
 
     Parameters
@@ -53,6 +53,9 @@ def screen(inputs, vector, order, most):
     most : int
         How many sets.
 
+    groups : ndarray of shape (n_inputs,), default=None
+        Numbers of groups of inputs of which sets have one at most.
+
     Returns
     -------
     terms : list of tuples of int
@@ -62,12 +65,17 @@ def screen(inputs, vector, order, most):
     if order == 1:
         sums = np.abs(inputs.T @ vector)
         return [(int(i),) for i in np.argsort(-sums)[:most]]
+    groups = np.arange(n_inputs) if groups is None else groups
     sums, terms = [], []
     for stem in combinations(range(n_inputs), order - 2):
-        first = stem[-1] + 1 if stem else 0
+        if len(set(groups[list(stem)])) < len(stem):
+            continue
+        # The inputs of a group are neighbours: after it, all are of others.
+        last = groups[stem[-1]] if stem else -1
+        first = int(np.searchsorted(groups, last, side="right"))
         after = inputs[:, first:]
         products = after.T @ (after * (vector * parity(inputs, stem))[:, None])
-        i, j = np.triu_indices(len(products), 1)
+        i, j = np.nonzero(groups[first:, None] < groups[first:])
         found = np.abs(products[i, j])
         best = np.argsort(-found)[:most]
         sums.extend(found[best].tolist())
@@ -145,17 +153,18 @@ def find_significant_terms(model, max_order=None):
     Returns
     -------
     terms : list of tuples of int
+        Letters of sites are numbered after the inputs, see `Covariance.split`.
 
     means, stds : ndarrays of shape (n_terms,)
     """
     rows, alpha = model.posterior.support()
-    tau = model.prior.tau
+    base, columns, groups = model.covariance.screening(rows)
+    n_members, n_groups = len(groups), len(np.unique(groups))
     terms, bars = [], []
-    for order in range(1, highest_order(len(tau), max_order) + 1):
-        # Scaled so that products are the weights of the product part.
-        found = screen(rows.inputs * tau, alpha, order, _LISTED)
+    for order in range(1, highest_order(n_members, max_order, n_groups) + 1):
+        found = screen(columns, alpha * base, order, _LISTED, groups)
         terms += found
-        share = _FALSE_SHARE / (2 * math.comb(len(tau), order))
+        share = _FALSE_SHARE / (2 * math.comb(n_members, order))
         bars += [norm.isf(share)] * len(found)
     terms += [term for term in model.covariance.terms if term not in terms]
     bars += [0.0] * (len(terms) - len(bars))

@@ -87,26 +87,28 @@ def count_parents(term, present):
     return len(present.intersection(combinations(term, len(term) - 1)))
 
 
-def tabulate(terms, coef, standard_errors, names, total=None):
+def tabulate(terms, coef, standard_errors, names, total, squares):
     """List weights, the strongest first, in a DataFrame if pandas is there.
 
     Parameters
     ----------
-    terms : list of tuples of int
+    terms : list of tuples
 
     coef, standard_errors : ndarrays of shape (n_terms,)
 
-    names : sequence of str
-        Of the features.
+    names : dict of str
+        Of what the terms hold.
 
-    total : float, default=None
-        Variance of the function; None for the sum of the squared weights.
+    total : float or None
+        Variance of the function; None for the sum of `squares`.
+
+    squares : ndarray of shape (n_terms,)
+        Variance of each term.
 
     Returns
     -------
     table : DataFrame or dict of lists
     """
-    squares = coef**2
     total = squares.sum() if total is None else total
     order = np.argsort(-squares, kind="stable")
     table = {

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import _fit_context
 
 from skmohn._core._fitting import all_or_nothing
-from skmohn._core._validation import validate_table
+from skmohn.mohn._columns import read_table
 from skmohn.mohn._learning import delta_rule
 from skmohn.mohn._task import positive_weights
 
@@ -40,7 +40,7 @@ class Incremental:
         """
         if not hasattr(self, "terms_"):
             return self.fit(X, y, sample_weight)
-        X, y = validate_table(self, X, y)
+        X, y = read_table(self, X, y)
         sample_weight, rows = positive_weights(sample_weight, X)
         if self._dense is not None:
             self._update_dense(X[rows], y[rows], sample_weight)

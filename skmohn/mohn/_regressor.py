@@ -10,21 +10,27 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._fitting import FitLoop, all_or_nothing
-from skmohn._core._validation import validate_held_out, validate_table
+from skmohn._core._validation import validate_held_out
 from skmohn.mohn import _strategies
 from skmohn.mohn._auto import most_steps, solve_auto
-from skmohn.mohn._dense_strategy import DenseMethods, solve_dense
-from skmohn.mohn._hypergraph import Hypergraph, tabulate
+from skmohn.mohn._columns import read_table
+from skmohn.mohn._dense_strategy import DenseMethods, solve_dense, to_rows
+from skmohn.mohn._fitted import FittedStructure
 from skmohn.mohn._incremental import Incremental
 from skmohn.mohn._msda_control import MSDAControl
-from skmohn.mohn._task import make_task, to_inputs, wanted_terms
+from skmohn.mohn._task import make_task, wanted_terms
 
 # Three decorators stand between `fit` and the line that calls it.
 _CALLER = 5
 
 
 class MOHNRegressor(
-    DenseMethods, Incremental, CallbackSupportMixin, RegressorMixin, BaseEstimator
+    DenseMethods,
+    Incremental,
+    FittedStructure,
+    CallbackSupportMixin,
+    RegressorMixin,
+    BaseEstimator,
 ):
     """Sparse Walsh model that discovers which interactions matter.
 
@@ -129,6 +135,21 @@ class MOHNRegressor(
     clip : bool, default=True
         Whether predictions of ``"dense"`` stay in the range of the targets.
 
+    categorical_features : "from_dtype", array-like of bool, int or str, or None, \
+            default="from_dtype"
+        The columns whose values are letters, as a mask, indices or names.
+        "from_dtype" takes those of categorical or text type, and those of objects with
+        text among them. Two letters are an input of -1 and +1; more are a site of
+        ``"dense"``, which has a weight for each, and refused by other strategies.
+
+    handle_unknown : {"error", "missing"}, default="error"
+        Whether a letter that was not there in `fit` is an error or an unknown value.
+
+    one_hot : "auto", sequence of sequences of int or str, or None, default=None
+        Groups of columns of 0 and 1 that ``"dense"`` takes for the letters of one site,
+        as one is 1 in every row. "auto" finds runs of three neighbours or more; None
+        takes each column for itself. `one_hot_groups_` says what was found.
+
     msda_control : MSDAControl, default=None
         Control parameters of ``strategy="msda"``; None for the papers' values.
 
@@ -147,7 +168,9 @@ class MOHNRegressor(
     ----------
     terms_ : list of tuples of int
         Feature indices of each weight, ordered by size and then by index. The constant
-        is not among them.
+        is not among them. The letter of a site is a pair ``(index, letter)``: such a
+        weight is the part of the function that depends on all its members and on
+        nothing else, at that letter.
 
     coef_ : ndarray of shape (n_terms,)
         The weights, aligned with `terms_`, for inputs coded as -1 and +1.
@@ -245,6 +268,9 @@ class MOHNRegressor(
         "memory_budget": [Interval(Real, 0, None, closed="left")],
         "noise": [StrOptions({"auto", "constant"})],
         "clip": ["boolean"],
+        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
+        "handle_unknown": [StrOptions({"error", "missing"})],
+        "one_hot": ["array-like", StrOptions({"auto"}), None],
         "msda_control": [MSDAControl, None],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
@@ -271,6 +297,9 @@ class MOHNRegressor(
         memory_budget=1e9,
         noise="auto",
         clip=True,
+        categorical_features="from_dtype",
+        handle_unknown="error",
+        one_hot=None,
         msda_control=None,
         warm_start=False,
         random_state=None,
@@ -293,6 +322,9 @@ class MOHNRegressor(
         self.memory_budget = memory_budget
         self.noise = noise
         self.clip = clip
+        self.categorical_features = categorical_features
+        self.handle_unknown = handle_unknown
+        self.one_hot = one_hot
         self.msda_control = msda_control
         self.warm_start = warm_start
         self.random_state = random_state
@@ -343,24 +375,25 @@ class MOHNRegressor(
             model is then the best one found.
         """
         start = self.terms_ if self.warm_start and hasattr(self, "terms_") else []
-        X, y = validate_table(self, X, y, reset=True)
-        validation = validate_held_out(self, X_val, y_val)
+        table = X
+        X, y = read_table(self, X, y, reset=True)
+        validation = validate_held_out(self, X_val, y_val, read_table)
         task, coding = make_task(
             self, X, y, sample_weight, validation, start, self._names()
         )
         loop = FitLoop(
             self,
-            X,
+            table if self._categories.encoders else X,
             y,
             None if sample_weight is None else {"sample_weight": sample_weight},
             most_steps(self),
             lambda graph, dense=None: self._fitted_attributes(graph, coding, dense),
         )
         wanted = wanted_terms(self, coding, self._names())
-        if self.strategy == "dense" and coding.usable.size:
-            solution = solve_dense(self, task, loop)
-        elif self.strategy == "auto":
-            solution = solve_auto(self, task, loop)
+        if self.strategy == "auto":
+            solution = solve_auto(self, task, self._members(coding), loop)
+        elif self.strategy == "dense" and (coding.usable.size or coding.sites):
+            solution = solve_dense(self, task, self._members(coding), loop)
         else:
             solution = _strategies.solve(self, task, wanted, loop)
         loop.finish(solution.graph, solution.dense)
@@ -375,7 +408,8 @@ class MOHNRegressor(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            NaN stands for an unknown value: the prediction is the mean over both.
+            NaN stands for an unknown value: the prediction is the mean over all that
+            it could be.
 
         return_std : bool, default=False
             Whether ``"auto"`` or ``"dense"`` says how far new observations may be off.
@@ -389,61 +423,16 @@ class MOHNRegressor(
             Of new observations; only with `return_std`.
         """
         check_is_fitted(self)
-        X = validate_table(self, X)
+        X = read_table(self, X)
         inputs = self.coding_.encode(X, self._names())
-        mean = self._predict_mean(inputs)
-        return (mean, self._predict_std(inputs)) if return_std else mean
-
-    def structure_table(self):
-        """List the weights, the strongest first.
-
-        Returns
-        -------
-        DataFrame, or dict of lists without pandas
-            ``term`` (feature names joined by " x "), ``order``, ``coefficient``,
-            ``standard_error`` and ``variance_share``, the weight's part of the model's
-            variance over uniform inputs: its square over the sum of all squares.
-        """
-        check_is_fitted(self)
-        names = self._names()
-        if names is None:
-            names = [f"x{i}" for i in range(self.n_features_in_)]
-        total = None if self._dense is None else self._dense.function_variance()
-        return tabulate(self.terms_, self.coef_, self.standard_errors_, names, total)
+        rows = to_rows(inputs, self.coding_.encode_letters(X))
+        mean = self._predict_mean(rows)
+        return (mean, self._predict_std(rows)) if return_std else mean
 
     def __sklearn_tags__(self):
         """Say what the estimator can take."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
         tags.input_tags.sparse = True
         return tags
-
-    def _names(self):
-        return getattr(self, "feature_names_in_", None)
-
-    def _graph(self):
-        terms = to_inputs(self.terms_, self.coding_.usable)
-        return Hypergraph(tuple(terms), self.coef_, self.intercept_)
-
-    def _fitted_attributes(self, graph, coding, dense):
-        features = coding.usable
-        return {
-            "terms_": [tuple(features[list(term)].tolist()) for term in graph.terms],
-            "coef_": graph.coef,
-            "intercept_": graph.intercept,
-            "coding_": coding,
-            "_dense": dense() if callable(dense) else dense,
-            "_sparse": None,
-        }
-
-    def _expose(self, solution, coding, history):
-        attributes = self._fitted_attributes(solution.graph, coding, solution.dense)
-        for name, value in attributes.items():
-            setattr(self, name, value)
-        self._sparse = solution.sparse
-        self.standard_errors_ = solution.standard_errors
-        self.noise_ = solution.noise
-        self.stopping_reason_ = solution.reason
-        self.search_coverage_ = solution.coverage
-        self.history_ = history
-        self.n_iter_ = max(len(history), 1)

@@ -12,6 +12,11 @@ from sklearn.utils.validation import _check_sample_weight
 
 from skmohn._core._coding import NUMERIC, InputCoding
 from skmohn._core._validation import require_memory
+from skmohn.mohn._columns import column_names
+from skmohn.mohn._one_hot import find_one_hot
+
+# Strategies with a weight for each letter of a site.
+_WITH_LETTERS = ("auto", "dense")
 
 
 class Task(NamedTuple):
@@ -36,6 +41,12 @@ class Task(NamedTuple):
         Terms to begin with.
 
     seed : int
+
+    letters : ndarray of shape (n_samples, n_sites), int
+        The letter of each site; the site's number of letters means unknown.
+
+    held_letters : ndarray of shape (n_held, n_sites), int, or None
+        Those of the validation samples.
     """
 
     inputs: np.ndarray
@@ -45,6 +56,8 @@ class Task(NamedTuple):
     folds: list | None
     start: list
     seed: int
+    letters: np.ndarray
+    held_letters: np.ndarray | None
 
 
 def make_task(params, X, y, sample_weight, validation, start, names):
@@ -76,6 +89,9 @@ def make_task(params, X, y, sample_weight, validation, start, names):
     coding : InputCoding
     """
     seed = check_random_state(params.random_state).randint(2**31)
+    one_hot = []
+    if params.strategy in _WITH_LETTERS:
+        one_hot = find_one_hot(params, X, column_names(params))
     sample_weight, rows = positive_weights(sample_weight, X)
     folds = _wanted_folds(params.cv, X, y, rows)
     if len(rows) < len(y):
@@ -87,15 +103,40 @@ def make_task(params, X, y, sample_weight, validation, start, names):
         X, y = X[train], y[train]
         if sample_weight is not None:
             held_weight, sample_weight = sample_weight[held], sample_weight[train]
-    coding = InputCoding.learn(X)
+    n_letters = {j: len(part) for j, part in params._categories.letters().items()}
+    coding = InputCoding.learn(X, n_letters, one_hot)
+    if coding.sites and params.strategy not in _WITH_LETTERS:
+        _refuse_letters(params, coding)
+    held_letters = None
     if validation is not None:
         X_val, y_val = validation
+        held_letters = coding.encode_letters(X_val)
         validation = coding.encode(X_val, names), y_val, held_weight
     start = to_inputs(start, coding.usable)
     inputs = coding.encode(X)
     if sample_weight is None and np.all(coding.kind != NUMERIC) and inputs.all():
         inputs = inputs.astype(np.int8)  # all are -1 or +1
-    return Task(inputs, y, sample_weight, validation, folds, start, seed), coding
+    task = Task(
+        inputs,
+        y,
+        sample_weight,
+        validation,
+        folds,
+        start,
+        seed,
+        coding.encode_letters(X),
+        held_letters,
+    )
+    return task, coding
+
+
+def _refuse_letters(params, coding):
+    (column,), size = coding.sites[0], coding.n_letters[0]
+    raise ValueError(
+        f"column {column_names(params)[column]} is categorical with {size} values, and "
+        f"strategy={params.strategy!r} takes two: use "
+        'strategy="dense", or OneHotEncoder for an input per value'
+    )
 
 
 def positive_weights(sample_weight, X):

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.special import expit, log_softmax
+from scipy.special import expit, log_expit, log_softmax
 from sklearn.metrics import (
     hinge_loss,
-    log_loss,
     mean_absolute_error,
     mean_pinball_loss,
     mean_squared_error,
@@ -92,10 +91,9 @@ def loss_of_outputs(name, t, y, weight, number):
     if name == "logistic_squared":
         return mean_squared_error(y, expit(t), sample_weight=weight) / 2
     if name == "cross_entropy":
-        return sum(
-            log_loss(y[:, k], expit(t[:, k]), sample_weight=weight, labels=[0, 1])
-            for k in each
-        )
+        # scikit-learn's log_loss cuts it off at 36.
+        each_loss = -(y * log_expit(t) + (1 - y) * log_expit(-t)).sum(axis=1)
+        return np.average(each_loss, weights=weight)
     if name == "hinge":
         return np.mean(
             [

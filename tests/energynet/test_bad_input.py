@@ -47,15 +47,58 @@ def refused(*args, match, error=ValueError, call="fit", **parameters):
 # ------------------------------------------------------------------------- the data
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
 def test_input_that_is_not_finite(value):
-    word = "NaN" if np.isnan(value) else "infinity"
     bad = replaced(X, (3, 1), value)
-    refused(bad, match=f"Input X contains {word}")
+    refused(bad, match="Input X contains infinity")
     net = EnergyNetTransformer(**QUICK).fit(X)
-    for call in (net.transform, net.score_samples, net.partial_fit):
-        with pytest.raises(ValueError, match=f"Input X contains {word}"):
+    for call in (net.transform, net.impute, net.score_samples, net.partial_fit):
+        with pytest.raises(ValueError, match="Input X contains infinity"):
             call(bad)
+
+
+@pytest.mark.parametrize("call", ["fit", "partial_fit"])
+def test_samples_with_unknown_values_alone_are_nothing_to_learn_from(call):
+    words = "Input X contains NaN: 1 of 60 samples are complete.*KNNImputer"
+    refused(replaced(X, (slice(1, None), 1), np.nan), match=words, call=call)
+    net = EnergyNetTransformer(**QUICK).fit(X)
+    with pytest.raises(ValueError, match=r"NaN: 0 of 60 .* at least 1 must"):
+        net.partial_fit(replaced(X, (slice(None), 1), np.nan))
+
+
+def test_unknown_values_of_a_scaled_column():
+    words = 'Input X contains NaN.*coding="minmax".*impute first.*thermometer'
+    bad = replaced(X, (3, 1), np.nan)
+    refused(bad, match=words, coding="minmax")
+    net = EnergyNetTransformer(**QUICK, coding="minmax").fit(X)
+    for call in (net.transform, net.impute, net.score_samples, net.partial_fit):
+        with pytest.raises(ValueError, match=words):
+            call(bad)
+
+
+def test_too_many_unknown_values():
+    wide = np.tile(BITS, 4)
+    net = EnergyNetTransformer(**QUICK).fit(wide)
+    bad = replaced(wide, (7, slice(13)), np.nan)
+    for call in (net.transform, net.impute, net.score_samples):
+        with pytest.raises(
+            ValueError, match=r"sample 7 .* 13 columns .* 8192 states.*impute first"
+        ):
+            call(bad)
+
+
+def test_validation_samples_that_nothing_is_recorded_of():
+    net = EnergyNetTransformer(**QUICK)
+    before = dict(vars(net))
+    with pytest.raises(ValueError, match=r"X_val.*set monitor"):
+        net.fit(BITS, X_val=BITS)
+    assert vars(net) == before
+    net.set_params(monitor=1)
+    with pytest.raises(ValueError, match="X has 3 features"):
+        net.fit(BITS, X_val=BITS[:, :3])
+    with pytest.raises(ValueError, match="contains NaN"):
+        net.fit(BITS, X_val=replaced(BITS, (0, 0), np.nan))
+    assert not hasattr(net, "weights_")
 
 
 def test_no_sample_one_sample_no_column():
@@ -132,7 +175,8 @@ RANGES = [
     ("polish", -1), ("polish", 1.5), ("polish", "long"), ("learning_rate", 0),
     ("learning_rate", "fast"), ("batch_size", 0), ("batch_size", 2.0), ("l2", -1),
     ("beta", 1.0), ("threshold", 0), ("p", 0.5), ("n_gibbs", 0), ("max_units", 0),
-    ("max_steps", 0), ("n_temperatures", 0), ("n_draws", 0), ("warm_start", "yes"),
+    ("max_steps", 0), ("n_temperatures", 0), ("n_draws", 0), ("monitor", 0),
+    ("monitor", 1.5), ("warm_start", "yes"),
     ("random_state", "seed"),
 ]  # fmt: skip
 
@@ -296,6 +340,17 @@ def test_network_before_the_fit(network):
         assert not hasattr(network(), "classes_")
         with pytest.raises(NotFittedError):
             network().predict_proba(X)
+
+
+@pytest.mark.parametrize("limit", ["max_units", "max_steps"])
+def test_network_whose_layers_were_still_growing_says_so(network, limit):
+    y = LABELS if network is EnergyNetClassifier else Y
+    growing = EnergyNetTransformer(
+        coding="thermometer", kappa=0.1, polish=2, max_layers=1, n_temperatures=20
+    )
+    growing.set_params(**{limit: {"max_units": 4, "max_steps": 650}[limit]})
+    with pytest.warns(ConvergenceWarning, match=f"layer 0 .* {limit}=.*raise {limit}"):
+        network(growing, random_state=0).fit(X, y)
 
 
 def test_network_that_is_still_learning_says_so(network):

@@ -74,7 +74,7 @@ def test_generative_start_is_trained_by_every_solver(digits, solver, early_stopp
         early_stopping=early_stopping and solver == "adam",
     )  # fmt: skip
     net = EnergyNetClassifier(
-        EnergyNetTransformer(None, 20, polish=30), mlp, init="generative",
+        EnergyNetTransformer(None, 100, polish=30), mlp, init="generative",
         random_state=0,
     ).fit(X, y)  # fmt: skip
     assert not np.allclose(net.mlp_.coefs_[0], net.transformer_.weights_[0].T)
@@ -99,9 +99,24 @@ def test_architecture_is_the_one_found(digits):
     found = net.transformer_.n_components_per_layer_
     assert list(net.mlp_.hidden_layer_sizes) == found
     assert net.transformer_.growth == "description_length"
-    assert net.transformer_.kappa == 0.1
+    assert net.transformer_.kappa == 0.3
     again = EnergyNetClassifier(random_state=0).fit(X, y)
     assert_array_equal(again.predict_proba(X), net.predict_proba(X))
+
+
+def test_layers_get_their_last_training_where_their_weights_are_used(digits):
+    X, y = digits
+    stages = {
+        init: {
+            record["stage"]
+            for record in EnergyNetClassifier(init=init, random_state=0)
+            .fit(X[:300], y[:300])
+            .transformer_.history_
+        }
+        for init in ("random", "generative")
+    }
+    assert "polish" not in stages["random"]
+    assert "polish" in stages["generative"]
 
 
 @pytest.mark.parametrize("init", ["random", "generative"])
@@ -116,7 +131,7 @@ def test_classes_on_held_out_samples(init):
 def test_numbers_of_any_size(diabetes, init, scale):
     X, y = diabetes
     net = EnergyNetRegressor(
-        EnergyNetTransformer(None, 5, polish=20), init=init, random_state=0
+        EnergyNetTransformer(None, 15, polish=20), init=init, random_state=0
     )
     half = len(y) // 2
     net.fit(X[:half], y[:half] * scale)

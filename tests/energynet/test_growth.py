@@ -7,7 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 
-from skmohn.energynet import RBM, description_length, exact_log_partition
+import skmohn.energynet._stack
+from skmohn.energynet import RBM, description_length, exact_log_partition, log_partition
 from skmohn.energynet._building import are_bits
 from skmohn.energynet._growth import (
     GAMMA_REASON,
@@ -25,6 +26,7 @@ from skmohn.energynet._stack import (
     ALL_LAYERS,
     DEEP_ENOUGH,
     StackControl,
+    _Judge,
     grow_stack,
 )
 from skmohn.energynet._training import Plan, new_machine
@@ -105,12 +107,26 @@ def test_width_on_digits_depends_little_on_how_one_trains(digits):
         for rate, size in ((0.03, 16), (0.1, 16), (0.1, 64), (0.1, 256), (0.2, 100))
     ]
     assert np.abs(np.array(widths) / np.mean(widths) - 1).max() <= 0.25
-    assert 9 <= np.mean(widths) <= 15
+    assert 24 <= np.mean(widths) <= 36
 
 
 def test_width_on_digits_depends_little_on_the_seed(digits):
     widths = [width(digits, seed=seed) for seed in range(10)]
     assert np.std(widths) / np.mean(widths) < 0.15
+
+
+def test_growth_ends_by_dropping_since_that_describes_the_data_in_fewer_nats(digits):
+    def described(seed, share):
+        control = replace(WIDTH_ONLY, polish=100.0, paying_share=share)
+        _, grown = run_through(width_by_nats(digits, FAST, control, seed))
+        rbm = grown.run.rbm
+        z = log_partition(rbm, digits, n_temperatures=1000, random_state=0)
+        return description_length([rbm], digits, z).total / len(digits)
+
+    early, late = (
+        np.mean([described(seed, share) for seed in range(3)]) for share in (0.8, 0.5)
+    )
+    assert late < early
 
 
 def test_independent_bits_need_one_unit():
@@ -120,16 +136,34 @@ def test_independent_bits_need_one_unit():
 
 
 def test_width_rises_with_the_number_of_clusters():
-    widths = [width(clusters(k)) for k in (2, 8, 32)]
-    assert widths[0] < widths[1] < widths[2]
-    assert widths[0] <= 10
+    widths = [width(clusters(k)) for k in (2, 4, 8, 16, 32)]
+    assert (np.diff(widths) > 0).all()
+    assert widths[0] <= 8
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_two_clusters_need_fewer_units_than_growth_begins_with(seed):
+    assert width(clusters(2, seed=seed), seed=seed) <= 4
+
+
+def test_growth_begins_with_the_units_that_describe_the_data_shortest(digits):
+    def started(X, control=WIDTH_ONLY, seed=0):
+        records, _ = run_through(width_by_nats(X, FAST, control, seed))
+        tried = dict.fromkeys(r["units"] for r in records if r["stage"] == "start")
+        return list(tried), next(r["units"] for r in records if "price" in r)
+
+    assert started(clusters(2)) == ([8, 4, 2, 1], 1)
+    assert started(digits) == ([8, 4, 2, 1], 8)
+    assert started(digits, replace(WIDTH_ONLY, max_units=3)) == ([3, 1], 3)
+    # No steps are left for others.
+    assert started(digits, replace(WIDTH_ONLY, max_steps=1300)) == ([8], 8)
 
 
 def test_cheaper_units_make_wider_layers(digits):
     cheap, dear = (
         width(digits, control=replace(WIDTH_ONLY, kappa=k)) for k in (0.3, 3)
     )
-    assert cheap > 12 > dear
+    assert cheap > 25 > dear
 
 
 def test_growth_by_nats_says_what_it_does(digits):
@@ -141,10 +175,14 @@ def test_growth_by_nats_says_what_it_does(digits):
     assert decisions[1]["units"] == 16
     assert decisions[-1]["paying"] == decisions[-1]["units"] == grown.run.rbm.n_hidden
     stages = [r["stage"] for r in records]
-    assert stages == sorted(stages, key=["grow", "drop", "polish"].index)
+    assert stages == sorted(stages, key=["start", "grow", "drop", "polish"].index)
     steps, clock = ([r[name] for r in records] for name in ("steps", "clock"))
     assert steps == sorted(steps)
-    assert clock == sorted(clock)
+    n_start = stages.count("start")
+    assert clock[n_start:] == sorted(clock[n_start:])
+    # Each start counts from zero.
+    assert max(clock[:n_start]) == pytest.approx(60, rel=0.01)
+    assert np.sum(np.diff(clock[:n_start]) < 0) == 3
     n_grow = sum(r["stage"] == "grow" for r in decisions)
     n_drop = len(decisions) - n_grow
     expected = 60 * n_grow + 20 * n_drop + 5
@@ -230,6 +268,45 @@ def test_stack_keeps_the_layers_that_shorten_the_description():
     assert again.total == pytest.approx(kept[-1], rel=1e-3)
 
 
+def test_a_layer_that_is_clearly_not_worth_it_is_found_out_by_few_samples(
+    digits, monkeypatch
+):
+    X, seen = digits[:600], []
+    full = skmohn.energynet._stack.dbn_log_likelihood
+
+    def watched(rbms, bits, *args, **kwargs):
+        seen.append((len(rbms), len(bits)))
+        return full(rbms, bits, *args, **kwargs)
+
+    monkeypatch.setattr("skmohn.energynet._stack.dbn_log_likelihood", watched)
+    yielded = list(grow_stack(X, by_nats, StackControl(), 0))
+    assert seen == [(1, 600), (1, 600), (2, 200)]
+    ends = [(record, rbms) for record, rbms in yielded if record["stage"] == "layer"]
+    (first, _), (second, rbms) = ends
+    z = log_partition(rbms[-1], rbms[0].hidden_probabilities(X), random_state=0)
+    found = description_length(rbms, X, z, random_state=0)
+    assert found.total > first["description_length"]
+    assert second["complexity"] == pytest.approx(found.complexity)
+    assert second["log_likelihood"] == pytest.approx(
+        found.log_likelihood / len(X), abs=0.2
+    )
+
+
+def test_a_layer_that_may_be_worth_it_is_measured_in_full():
+    X = clusters(4)[:500]
+    judge = _Judge(X, StackControl(kappa=0.0), 0)
+    lower = new_machine(X, 10, 0)
+    best = judge.measure([lower], X)
+    # As it leaves the model as it is, it is neither better nor worse.
+    rbms = [lower, lower.transposed()]
+    inputs = lower.hidden_probabilities(X)
+    assert judge.look(rbms, inputs, best) is None
+    found = judge.measure(rbms, inputs).description.total
+    assert found == pytest.approx(best.description.total, rel=1e-3)
+    dear = _Judge(X, StackControl(kappa=1.0), 0)
+    assert dear.look(rbms, inputs, dear.measure([lower], X)) is not None
+
+
 def test_a_first_layer_that_is_not_worth_it_stays_and_is_told_of():
     rng = np.random.default_rng(0)
     X = (rng.random((500, 20)) < 0.5).astype(np.float32)
@@ -250,11 +327,13 @@ def test_layers_see_the_probabilities_of_those_below():
 
     # Layers of no price and ever better likelihood: all that are asked for stay.
     control = StackControl(max_layers=3, kappa=0.0, n_temperatures=100)
-    gains = iter([-30.0, -20.0, -10.0, 0.0])
+    gains = {0: -30.0, 6: -20.0, 5: -10.0, 4: 0.0}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
             "skmohn.energynet._stack.dbn_log_likelihood",
-            lambda rbms, bits, *args, **kwargs: np.full(len(bits), next(gains)),
+            lambda rbms, bits, *args, **kwargs: np.full(
+                len(bits), gains[rbms[-1].n_hidden]
+            ),
         )
         records, stack = run_through(grow_stack(X, layer, control, 5))
     shapes = [layer.rbm.weights.shape for layer in stack.layers]

@@ -26,7 +26,10 @@ def bits():
 @pytest.fixture(scope="session")
 def grown(bits):
     """Layers that grew by nats, the last of which did not stay."""
-    return EnergyNetTransformer(n_temperatures=500, random_state=0).fit(bits)
+    net = EnergyNetTransformer(
+        n_temperatures=500, n_draws=20, monitor=50, random_state=0
+    )
+    return net.fit(bits)
 
 
 @pytest.fixture(scope="session")
@@ -59,3 +62,12 @@ def mixed():
         ]
     )
     return EnergyNetTransformer(None, 4, polish=5, random_state=0).fit(X)
+
+
+@pytest.fixture(scope="session")
+def monitored(bits):
+    """Two layers of given width, measured every third epoch."""
+    net = EnergyNetTransformer(
+        None, [7, 5], polish=10, monitor=3, n_draws=20, random_state=0
+    )
+    return net.fit(bits[:1000], X_val=bits[1000:])

@@ -15,10 +15,17 @@ from skmohn.inspection import (
     DescriptionLengthDisplay,
     FiltersDisplay,
     GrowthDisplay,
+    LikelihoodDisplay,
     SamplesDisplay,
 )
 
-DISPLAYS = [DescriptionLengthDisplay, FiltersDisplay, GrowthDisplay, SamplesDisplay]
+DISPLAYS = [
+    DescriptionLengthDisplay,
+    FiltersDisplay,
+    GrowthDisplay,
+    LikelihoodDisplay,
+    SamplesDisplay,
+]
 
 
 @pytest.mark.parametrize("display", DISPLAYS)

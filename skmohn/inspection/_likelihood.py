@@ -1,0 +1,148 @@
+"""Likelihoods by epoch: how a stack comes to describe samples."""
+
+import numpy as np
+from sklearn.utils import check_consistent_length
+
+from skmohn.inspection._fitted import BLUE, RED, axes_of, name_layers, stack_of
+
+
+class LikelihoodDisplay:
+    """How well a stack describes samples while it is trained: likelihood by epoch.
+
+    The layers are trained one after another, and what is drawn is the stack up to the
+    one in training; a new one begins badly. Where the line of the validation samples
+    falls behind that of the training samples, the stack learns these by heart.
+
+    It is recommended to use :meth:`from_estimator`. All parameters are kept as
+    attributes.
+
+    Parameters
+    ----------
+    epoch : array-like of shape (n_records,)
+        Epochs since the start of the fit, rising.
+
+    log_likelihood : array-like of shape (n_records,)
+        Mean log-likelihood of a training sample after each of them, in nats.
+
+    validation : array-like of shape (n_records,), default=None
+        That of the validation samples. None for no such line.
+
+    layer : array-like of int of shape (n_records,), default=None
+        The layer in training. None for a single one.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes.
+
+    figure_ : matplotlib Figure
+        The figure of the axes.
+
+    line_ : matplotlib Line2D
+        Log-likelihood of the training samples by epoch.
+
+    validation_line_ : matplotlib Line2D or None
+        That of the validation samples; None when there are none.
+
+    See Also
+    --------
+    GrowthDisplay : How each layer got its width.
+    DescriptionLengthDisplay : What the layers are worth in the end.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from skmohn import EnergyNetTransformer
+    >>> from skmohn.inspection import LikelihoodDisplay
+    >>> X = load_digits().data / 16
+    >>> net = EnergyNetTransformer(None, 9, polish=20, monitor=5, random_state=0)
+    >>> net = net.fit(X[:1200], X_val=X[1200:])
+    >>> display = LikelihoodDisplay.from_estimator(net)
+    >>> display.epoch
+    [5, 10, 15, 20]
+    """
+
+    def __init__(self, epoch, log_likelihood, *, validation=None, layer=None):
+        self.epoch = epoch
+        self.log_likelihood = log_likelihood
+        self.validation = validation
+        self.layer = layer
+
+    @classmethod
+    def from_estimator(cls, estimator, *, ax=None, **line_kw):
+        """Draw the log-likelihoods that a fitted estimator has recorded.
+
+        Parameters
+        ----------
+        estimator : EnergyNetTransformer, EnergyNetClassifier or EnergyNetRegressor
+            A fitted one whose transformer has the parameter `monitor`.
+
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None for a new figure.
+
+        **line_kw : dict
+            Further arguments of :meth:`~matplotlib.axes.Axes.plot` for both lines.
+
+        Returns
+        -------
+        LikelihoodDisplay
+            The display that has been drawn.
+
+        Raises
+        ------
+        TypeError
+            If the estimator has no layers.
+
+        ValueError
+            If it has not recorded log-likelihoods.
+        """
+        records = [
+            record
+            for record in stack_of(estimator).history_
+            if "epoch" in record and "log_likelihood" in record
+        ]
+        if not records:
+            raise ValueError(
+                "this estimator has not recorded log-likelihoods: fit it with "
+                "EnergyNetTransformer(monitor=1), or with a larger number of epochs "
+                "from one record to the next, not more than there are"
+            )
+        names = "epoch", "log_likelihood", "layer"
+        epoch, train, layer = ([record[key] for record in records] for key in names)
+        validation = None
+        if "validation_log_likelihood" in records[0]:
+            validation = [record["validation_log_likelihood"] for record in records]
+        display = cls(epoch, train, validation=validation, layer=layer)
+        return display.plot(ax=ax, **line_kw)
+
+    def plot(self, ax=None, **line_kw):
+        """Draw the log-likelihoods by epoch.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None for a new figure.
+
+        **line_kw : dict
+            Further arguments of :meth:`~matplotlib.axes.Axes.plot` for both lines.
+
+        Returns
+        -------
+        LikelihoodDisplay
+            The display itself.
+        """
+        epoch, layer = np.asarray(self.epoch), self.layer
+        layer = np.zeros(len(epoch), int) if layer is None else np.asarray(layer)
+        check_consistent_length(epoch, self.log_likelihood, self.validation, layer)
+        ax = axes_of(self, ax)
+        style = {"color": BLUE, "label": "training samples"} | line_kw
+        (self.line_,) = ax.plot(epoch, self.log_likelihood, **style)
+        self.validation_line_ = None
+        if self.validation is not None:
+            style = {"color": RED, "label": "validation samples"} | line_kw
+            (self.validation_line_,) = ax.plot(epoch, self.validation, **style)
+        starts = np.flatnonzero(np.diff(layer, prepend=-1))
+        name_layers(ax, [0, *epoch[starts[1:]]], layer[starts])
+        ax.set(xlabel="epoch", ylabel="log-likelihood per sample, nats")
+        ax.legend(loc="lower right")
+        return self

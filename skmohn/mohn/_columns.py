@@ -1,0 +1,321 @@
+"""Categorical columns: which they are, their letters, and how they are called."""
+
+from dataclasses import dataclass
+from numbers import Integral
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.preprocessing import OrdinalEncoder
+from sklearn.utils import _safe_indexing
+from sklearn.utils._missing import is_pandas_na, is_scalar_nan
+from sklearn.utils.validation import _num_features, check_array, validate_data
+
+from skmohn._core._validation import validate_table
+
+# As many as scikit-learn's histogram gradient boosting takes.
+_MOST_LETTERS = 255
+# Of pandas, polars and arrow, in small letters.
+_TEXT_TYPES = ("categor", "enum", "string", "large_string", "dictionary")
+
+
+@dataclass(frozen=True)
+class Categories:
+    """Letters of the categorical columns of a table.
+
+    Attributes
+    ----------
+    encoders : dict of int to OrdinalEncoder
+        By column; each numbers the letters in their sorted order.
+
+    handle_unknown : {"error", "missing"}
+        What happens to letters that were not there in fit.
+    """
+
+    encoders: dict
+    handle_unknown: str
+
+    @classmethod
+    def learn(cls, X, columns, names, handle_unknown):
+        """Collect the letters of columns.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        columns : list of int
+            The categorical ones.
+
+        names : list of str
+            Of all columns.
+
+        handle_unknown : {"error", "missing"}
+
+        Returns
+        -------
+        categories : Categories
+        """
+        encoders = {}
+        for j in columns:
+            encoder = OrdinalEncoder(
+                handle_unknown="use_encoded_value",
+                unknown_value=-1,
+                encoded_missing_value=np.nan,
+            )
+            try:
+                encoders[j] = encoder.fit(_column(X, j))
+            except TypeError as error:
+                raise TypeError(f"column {names[j]}: {error}") from error
+        found = cls(encoders, handle_unknown)
+        for j, letters in found.letters().items():
+            if len(letters) > _MOST_LETTERS:
+                raise ValueError(
+                    f"column {names[j]} is categorical and has {len(letters)} "
+                    f"different values, more than {_MOST_LETTERS}: leave it out, join "
+                    "rare values, or pass numbers and name the categorical columns in "
+                    "categorical_features"
+                )
+        return found
+
+    def letters(self):
+        """Known letters of each categorical column, as a dict of ndarrays."""
+        return {
+            j: np.array([v for v in encoder.categories_[0] if not is_scalar_nan(v)])
+            for j, encoder in self.encoders.items()
+        }
+
+    def encode(self, X, names):
+        """Write numbers of letters in the place of letters, NaN where unknown.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        names : list of str
+            Of all columns, for messages.
+
+        Returns
+        -------
+        table : ndarray of shape (n_samples, n_features)
+
+        Raises
+        ------
+        ValueError
+            For a letter that was not there in fit, unless such letters are missing.
+        """
+        n_features = len(names)
+        table = np.empty((X.shape[0], n_features))
+        others = [j for j in range(n_features) if j not in self.encoders]
+        if others:
+            table[:, others] = check_array(
+                _safe_indexing(X, others, axis=1),
+                dtype=np.float64,
+                ensure_all_finite="allow-nan",
+                ensure_min_samples=0,
+                input_name="X",
+            )
+        for j, encoder in self.encoders.items():
+            letters = _column(X, j)
+            numbers = encoder.transform(letters)[:, 0]
+            # Also what is unknown, where fit has seen nothing unknown.
+            new = (numbers == -1) & (letters == letters)[:, 0]
+            if new.any() and self.handle_unknown == "error":
+                raise ValueError(
+                    f"column {names[j]} has {letters[new][0, 0]!r}, which was not "
+                    'there in fit; set handle_unknown="missing" to take such values '
+                    "for unknown"
+                )
+            table[:, j] = np.where(numbers == -1, np.nan, numbers)
+        return table
+
+
+def read_table(estimator, X, y="no_validation", *, reset=False):
+    """Check a table whose columns may be categorical, and number their letters.
+
+    Parameters
+    ----------
+    estimator : MOHNRegressor
+        Keeps the categories, in `fit`.
+
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+    y : array-like of shape (n_samples,), default="no_validation"
+        Checked together with X when given.
+
+    reset : bool, default=False
+        Whether to learn what the columns are, as in `fit`.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        Numbers of letters in categorical columns; NaN for what is unknown.
+
+    y : ndarray of shape (n_samples,)
+        Only when given.
+    """
+    X = _as_table(X)
+    if reset:
+        columns = find_categorical(X, estimator.categorical_features)
+        _refuse_text(X, columns)
+        if not columns:
+            estimator._categories = Categories({}, estimator.handle_unknown)
+    if not (columns if reset else estimator._categories.encoders):
+        return validate_table(estimator, X, y, reset=reset)
+    if issparse(X) or len(getattr(X, "shape", ())) != 2:
+        raise ValueError(
+            "categorical_features needs a dense table of two dimensions: a frame or an "
+            "array"
+        )
+    # Numbers and names of columns; what is in them is checked below.
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    names = column_names(estimator)
+    if reset:
+        estimator._categories = Categories.learn(
+            X, columns, names, estimator.handle_unknown
+        )
+    table = estimator._categories.encode(X, names)
+    return validate_table(estimator, table, y, reset=reset, check_columns=False)
+
+
+def _as_table(X):
+    """Lists of rows as an array that keeps numbers and text apart; else as it is."""
+    if not isinstance(X, list | tuple):
+        return X
+    array = np.asarray(X, dtype=object)
+    holds_text = array.ndim == 2 and any(map(_is_text, array.ravel().tolist()))
+    return array if holds_text else X
+
+
+def find_categorical(X, wanted):
+    """Which columns are categorical.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+
+    wanted : "from_dtype", array-like of bool, int or str, or None
+        As in scikit-learn's histogram gradient boosting.
+
+    Returns
+    -------
+    columns : list of int
+    """
+    if wanted is None:
+        return []
+    if isinstance(wanted, str):
+        return _columns_of_text(X)
+    wanted = np.asarray(wanted)
+    if not wanted.size:
+        return []
+    n_features = _num_features(X)
+    if wanted.dtype.kind == "b":
+        if wanted.shape != (n_features,):
+            raise ValueError(
+                f"categorical_features is a mask of shape {wanted.shape}, and X has "
+                f"{n_features} columns: give one value per column"
+            )
+        return np.flatnonzero(wanted).tolist()
+    if wanted.ndim != 1 or wanted.dtype.kind not in "iuUO":
+        raise ValueError(
+            'categorical_features must be "from_dtype", None, or a list of column '
+            f"names, of indices, or of one bool per column, not {wanted.tolist()!r}"
+        )
+    names = {name: j for j, name in enumerate(getattr(X, "columns", ()))}
+    columns = find_columns(wanted.tolist(), names, n_features, "categorical_features")
+    return sorted(columns)
+
+
+def find_columns(wanted, index, n_features, parameter):
+    """Indices of columns given by index or name.
+
+    Parameters
+    ----------
+    wanted : sequence of int or str
+
+    index : dict of str to int
+        The names there are.
+
+    n_features : int
+
+    parameter : str
+        What the columns are given in, for messages.
+
+    Returns
+    -------
+    columns : list of int
+    """
+    columns = []
+    for given in wanted:
+        column = index.get(given, given)
+        if not isinstance(column, Integral) or not 0 <= column < n_features:
+            known = f"or one of the names {list(index)}" if index else "(no names here)"
+            raise ValueError(
+                f"{parameter} holds {given!r}, which is not a column of X: give "
+                f"indices from 0 to {n_features - 1} {known}"
+            )
+        columns.append(int(column))
+    if len(set(columns)) < len(columns):
+        raise ValueError(f"{parameter} names a column twice: {list(wanted)!r}")
+    return columns
+
+
+def _columns_of_text(X):
+    """Columns of a categorical or text type, and of objects with text among them."""
+    if hasattr(X, "dtypes"):
+        types = [str(dtype).lower() for dtype in X.dtypes]
+    elif isinstance(X, np.ndarray) and X.ndim == 2:
+        kind = {"U": "str", "O": "object"}.get(X.dtype.kind, "number")
+        types = [kind] * X.shape[1]
+    else:
+        return []
+    columns = []
+    for j, name in enumerate(types):
+        is_object = name.startswith("object")
+        is_text = name == "str" or name.startswith(_TEXT_TYPES)
+        if is_text or (is_object and any(map(_is_text, _values(X, j)))):
+            columns.append(j)
+    return columns
+
+
+def _refuse_text(X, columns):
+    """Name a column of text, other than numbers, that is not categorical."""
+    for j in set(_columns_of_text(X)).difference(columns):
+        for value in filter(_is_text, _values(X, j)):
+            try:
+                float(value)
+            except ValueError:
+                name = list(X.columns)[j] if hasattr(X, "columns") else j
+                raise ValueError(
+                    f"column {name} holds text, {value!r}, and is not among "
+                    "categorical_features: name it there"
+                ) from None
+
+
+def _is_text(value):
+    return isinstance(value, str)
+
+
+def _values(X, j):
+    return np.asarray(_safe_indexing(X, j, axis=1), dtype=object)
+
+
+def _column(X, j):
+    """One column of objects, unknown values as NaN, for an encoder."""
+    values = [_known(value) for value in _values(X, j)]
+    column = np.empty((len(values), 1), dtype=object)
+    column[:, 0] = values
+    return column
+
+
+def _known(value):
+    """A letter, or NaN for all that stands for none."""
+    if value is None or is_pandas_na(value) or is_scalar_nan(value):
+        return np.nan
+    return value
+
+
+def column_names(estimator):
+    """Names of the columns seen in fit; x0, x1, ... where they have none."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        return [f"x{j}" for j in range(estimator.n_features_in_)]
+    return [str(name) for name in names]

@@ -1,0 +1,108 @@
+"""What a fitted estimator is made of, and how it names it."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from skmohn._core._coding import ONE_HOT
+from skmohn.mohn._columns import column_names
+from skmohn.mohn._hypergraph import Hypergraph, tabulate
+from skmohn.mohn._members import Members
+from skmohn.mohn._task import to_inputs
+
+
+class FittedStructure:
+    """What a fit leaves, and what it says of columns by their names and letters."""
+
+    @property
+    def categories_(self):
+        """Letters of the categorical columns.
+
+        Returns
+        -------
+        dict of int to ndarray
+            By column, sorted. Of two letters the first is -1 and the second +1.
+        """
+        check_is_fitted(self)
+        return self._categories.letters()
+
+    @property
+    def is_categorical_(self):
+        """Which columns are categorical.
+
+        Returns
+        -------
+        ndarray of shape (n_features,), bool
+        """
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[list(self._categories.encoders)] = True
+        return mask
+
+    @property
+    def one_hot_groups_(self):
+        """Groups of columns that were taken for the letters of one site.
+
+        Returns
+        -------
+        list of tuples of int
+        """
+        check_is_fitted(self)
+        coding = self.coding_
+        return [s for s in coding.sites if coding.kind[s[0]] == ONE_HOT]
+
+    def structure_table(self):
+        """List the weights, the strongest first.
+
+        Returns
+        -------
+        DataFrame, or dict of lists without pandas
+            ``term`` (feature names joined by " x "), ``order``, ``coefficient``,
+            ``standard_error`` and ``variance_share``, the weight's part of the model's
+            variance over uniform inputs: its square over the sum of all squares, over
+            the number of letters where it belongs to one. Letters stand behind their
+            column, as in ``"sex=male"``; of two, the one that is +1.
+        """
+        check_is_fitted(self)
+        members = self._members()
+        names = dict(zip(members.labels, members.names, strict=True))
+        place = {label: m for m, label in enumerate(members.labels)}
+        terms = [tuple(place[label] for label in term) for term in self.terms_]
+        squares = self.coef_**2 * members.share(terms)
+        total = None if self._dense is None else self._dense.function_variance()
+        return tabulate(
+            self.terms_, self.coef_, self.standard_errors_, names, total, squares
+        )
+
+    def _names(self):
+        return getattr(self, "feature_names_in_", None)
+
+    def _members(self, coding=None):
+        coding = self.coding_ if coding is None else coding
+        return Members(coding, self._categories, column_names(self))
+
+    def _graph(self):
+        terms = to_inputs(self.terms_, self.coding_.usable)
+        return Hypergraph(tuple(terms), self.coef_, self.intercept_)
+
+    def _fitted_attributes(self, graph, coding, dense):
+        members = self._members(coding)
+        return {
+            "terms_": [members.label(term) for term in graph.terms],
+            "coef_": graph.coef,
+            "intercept_": graph.intercept,
+            "coding_": coding,
+            "_dense": dense() if callable(dense) else dense,
+            "_sparse": None,
+        }
+
+    def _expose(self, solution, coding, history):
+        attributes = self._fitted_attributes(solution.graph, coding, solution.dense)
+        for name, value in attributes.items():
+            setattr(self, name, value)
+        self._sparse = solution.sparse
+        self.standard_errors_ = solution.standard_errors
+        self.noise_ = solution.noise
+        self.stopping_reason_ = solution.reason
+        self.search_coverage_ = solution.coverage
+        self.history_ = history
+        self.n_iter_ = max(len(history), 1)

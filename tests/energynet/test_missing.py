@@ -1,0 +1,265 @@
+"""Unknown values: means over completions, against lists of all of them."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from scipy.special import logsumexp
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from skmohn import EnergyNetTransformer
+from skmohn.energynet import exact_log_partition
+from skmohn.energynet._coding import UnitCoding
+from skmohn.energynet._missing import MOST_COMPLETIONS, completions
+
+NAN = np.nan
+RNG = np.random.default_rng(0)
+
+
+def states(n):
+    return ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(float)
+
+
+def net_of(X, widths=4, **parameters):
+    parameters = {"polish": 60, "random_state": 0, **parameters}
+    return EnergyNetTransformer(None, widths, **parameters).fit(X)
+
+
+@pytest.fixture(scope="module")
+def bits():
+    """Six bits of which two pairs are alike."""
+    X = RNG.integers(2, size=(300, 6)).astype(float)
+    X[:, 3], X[:, 5] = X[:, 0], 1 - X[:, 1]
+    return X
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    """A bit, two thermometers of 4 levels, a constant column and a probability."""
+    common = RNG.normal(size=300)
+    return np.column_stack(
+        [
+            common > 0,
+            10 + common,
+            np.round(3 * common + RNG.normal(size=300)),
+            np.full(300, 7.0),
+            1 / (1 + np.exp(-common)),
+        ]
+    )
+
+
+def with_holes(X, share=0.3):
+    return np.where(RNG.random(X.shape) < share, NAN, X)
+
+
+# --------------------------------------------------------------- lists of completions
+
+
+def test_states_of_a_column_are_those_that_values_have():
+    columns = RNG.integers(2, size=50), RNG.integers(4, size=50), np.full(50, 3)
+    X = np.column_stack(columns).astype(float)
+    found = UnitCoding.learn(X, "auto", 8)
+    assert_array_equal(found.states(0), [[0], [1]])
+    assert_array_equal(found.states(1), [[0, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]])
+    assert found.states(2).shape == (1, 0)
+
+
+def test_completions_are_all_that_the_values_could_be(mixed):
+    found = UnitCoding.learn(mixed, "auto", 4)
+    assert found.n_units.tolist() == [1, 3, 3, 0, 1]
+    X = mixed[:4].copy()
+    X[1, [1, 2, 3]] = X[3, 0] = NAN
+    listed = dict(completions(found, X, found.encode(X)))
+    assert list(listed) == [1, 3]
+    # From values of each level, coded as any sample is.
+    levels = found.levels[1], found.levels[2]
+    full = np.array(
+        [[X[1, 0], a, b, 7.0, X[1, 4]] for b in levels[1] for a in levels[0]]
+    )
+    assert_array_equal(
+        np.unique(listed[1], axis=0), np.unique(found.encode(full), axis=0)
+    )
+    assert len(listed[1]) == 16
+    full = np.array([[bit, *X[3, 1:]] for bit in (0.0, 1.0)])
+    assert_array_equal(listed[3], found.encode(full))
+
+
+def test_most_completions():
+    n = int(np.log2(MOST_COMPLETIONS))
+    found = UnitCoding.learn(states(1).repeat(n + 1, axis=1), "auto", 8)
+    X = np.full((1, n + 1), NAN)
+    with pytest.raises(ValueError, match=f"sample 0 .* {n + 1} columns.*impute first"):
+        list(completions(found, X, found.encode(X)))
+    X[0, 0] = 1
+    ((_, listed),) = completions(found, X, found.encode(X))
+    assert listed.shape == (MOST_COMPLETIONS, n + 1)
+
+
+# ---------------------------------------------------------------------------- oracles
+
+
+def by_listing(net, X):
+    """Hidden means, visible means and log-likelihoods of samples of bits."""
+    (rbm,) = net.layers_
+    V = states(X.shape[1])
+    log_p = -rbm.free_energy(V) - exact_log_partition(rbm).value
+    hidden, visible, log_likelihood = [], [], []
+    for row in X:
+        fits = np.all(np.isnan(row) | (row == V), axis=1)
+        log_likelihood.append(logsumexp(log_p[fits]))
+        p = np.exp(log_p[fits] - log_likelihood[-1])
+        hidden.append(p @ rbm.hidden_probabilities(V[fits]))
+        visible.append(p @ V[fits])
+    return np.array(hidden), np.array(visible), np.array(log_likelihood)
+
+
+@pytest.mark.parametrize("sparsely", [False, True])
+def test_bits_against_all_states(bits, sparsely):
+    net = net_of(bits, standardize=False)
+    X = with_holes(bits[:40])
+    # One sample of which nothing is known.
+    X[0] = NAN
+    given = sparse.csr_array(X) if sparsely else X
+    hidden, visible, log_likelihood = by_listing(net, X)
+    assert_allclose(net.transform(given), hidden, atol=1e-5)
+    assert_allclose(net.impute(given), visible, atol=1e-5)
+    assert_allclose(net.score_samples(given), log_likelihood, atol=1e-4)
+    assert net.score_samples(given)[0] == pytest.approx(0, abs=1e-4)
+    assert net.score(X) == pytest.approx(net.score_samples(X).mean())
+
+
+def test_columns_that_are_alike_impute_one_another(bits):
+    net = net_of(bits, 8, polish="auto")
+    X = bits[:50].copy()
+    X[:, [3, 5]] = NAN
+    assert_allclose(net.impute(X), bits[:50], atol=0.1)
+    # The features then say nearly what those of the whole samples say.
+    whole = net.transform(bits[:50])
+    assert np.abs(net.transform(X) - whole).mean() < 0.1
+    back = net.inverse_transform(net.transform(X))
+    assert_array_equal(back[:, 3] > 0.5, bits[:50, 3] == 1)
+
+
+def test_thermometers_against_levels(mixed):
+    net = net_of(mixed, standardize=False, n_bins=4)
+    (rbm,) = net.layers_
+    X = mixed[:1].copy()
+    X[0, 1] = NAN
+    every = X.repeat(4, axis=0)
+    every[:, 1] = net.coding_.levels[1]
+    units = net.coding_.encode(every)
+    log_p = -rbm.free_energy(units)
+    p = np.exp(log_p - logsumexp(log_p))
+    assert_allclose(net.transform(X)[0], p @ net.transform(every), atol=1e-5)
+    assert net.impute(X)[0, 1] == pytest.approx(p @ every[:, 1], rel=1e-5)
+    expected = X.copy()
+    expected[0, 1] = p @ every[:, 1]
+    assert_allclose(net.impute(X), expected, rtol=1e-5)
+
+
+def test_score_of_a_sample_with_probabilities_is_the_mean_over_their_bits(mixed):
+    net = net_of(mixed, n_bins=4)
+    X = mixed[:3].copy()
+    X[:, 0] = NAN
+    # The numbers that stand for draws of a unit are the same with and without it.
+    both = [net.score_samples(np.column_stack([[b] * 3, X[:, 1:]])) for b in (0, 1)]
+    found = net.score_samples(X)
+    assert np.all(found > np.max(both, axis=0))
+    assert_allclose(found, np.logaddexp(*both), atol=0.3)
+
+
+def test_likelihood_of_a_stack_against_all_states(bits):
+    net = net_of(bits, [4, 3], n_draws=3000)
+    V = states(6)
+    log_p = net.score_samples(V)
+    X = bits[:5].copy()
+    X[:, [0, 2]] = NAN
+    expected = [
+        logsumexp(log_p[np.all(np.isnan(row) | (row == V), axis=1)]) for row in X
+    ]
+    assert_allclose(net.score_samples(X), expected, atol=1e-9)
+    nothing = net.score_samples(np.full((1, 6), NAN))
+    assert nothing == pytest.approx(0, abs=0.1)
+
+
+def test_layers_above_see_the_means_of_the_first(bits):
+    net = net_of(bits, [4, 3], standardize=False, layer="all")
+    X = with_holes(bits[:30])
+    found = net.transform(X)
+    upper = net.layers_[1].hidden_probabilities(found[:, :4])
+    assert_allclose(found[:, 4:], upper, atol=1e-5)
+
+
+# -------------------------------------------------------------------- what surrounds it
+
+
+def test_complete_samples_are_as_without_incomplete_ones(mixed):
+    net = net_of(mixed, append_input=True)
+    X = np.vstack([mixed, with_holes(mixed)])
+    for call in (net.transform, net.impute, net.score_samples):
+        assert_allclose(call(X)[:300], call(mixed), rtol=1e-12)
+        assert np.isfinite(call(X)).all()
+    assert_array_equal(net.impute(mixed), mixed)
+
+
+def test_constant_columns_say_nothing(mixed):
+    net = net_of(mixed)
+    X = mixed[:9].copy()
+    X[:, 3] = NAN
+    assert_allclose(net.transform(X), net.transform(mixed[:9]), rtol=1e-6)
+    assert_allclose(net.impute(X), mixed[:9], rtol=1e-6)
+    # However many there are.
+    wide = np.column_stack([mixed, np.full((300, 100), 7.0)])
+    net = net_of(wide)
+    wide[:, 5:] = NAN
+    assert_allclose(net.impute(wide)[:, 5:], 7.0)
+
+
+def test_appended_columns_are_complete(mixed):
+    net = net_of(mixed, append_input=True, standardize=False)
+    X = with_holes(mixed)
+    assert_array_equal(net.transform(X)[:, -5:], net.impute(X))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_precision(bits, dtype):
+    net = net_of(bits)
+    X = with_holes(bits).astype(dtype)
+    assert net.transform(X).dtype == net.impute(X).dtype == dtype
+    assert_allclose(net.transform(X), net.transform(X.astype(float)), atol=1e-4)
+
+
+@pytest.mark.parametrize("call", ["fit", "partial_fit"])
+def test_samples_to_learn_from_are_complete(bits, call):
+    X = with_holes(bits, 0.05)
+    complete = ~np.isnan(X).any(axis=1)
+    net = EnergyNetTransformer(None, 4, polish=3, random_state=0)
+    expected = getattr(clone(net), call)(bits[complete])
+    words = f"{np.sum(~complete)} of 300 samples have NaN and are left out"
+    with pytest.warns(UserWarning, match=words) as caught:
+        getattr(net, call)(X)
+    assert caught[0].filename == __file__ or call == "partial_fit"
+    assert_array_equal(net.weights_[0], expected.weights_[0])
+    assert_array_equal(net.transform(X[complete]), expected.transform(X[complete]))
+
+
+@pytest.mark.parametrize(("coding", "allowed"), [("auto", True), ("minmax", False)])
+def test_tags_say_so(coding, allowed):
+    net = EnergyNetTransformer(coding=coding)
+    assert net.__sklearn_tags__().input_tags.allow_nan is allowed
+
+
+def test_pipeline_with_unknown_values(bits):
+    net = EnergyNetTransformer(None, 8, random_state=0).fit(bits)
+    X, y = with_holes(bits, 0.2), bits[:, 0]
+    features = net.transform(X)
+    model = LogisticRegression().fit(features, y)
+    known = ~np.isnan(X[:, 0]) | ~np.isnan(X[:, 3])
+    # Either of two columns that are alike tells the class.
+    assert model.score(features[known], y[known]) > 0.95
+    pipeline = make_pipeline(clone(net), LogisticRegression())
+    with pytest.warns(UserWarning, match="left out"):
+        pipeline.fit(X, y)
+    assert pipeline.score(X[known], y[known]) > 0.95

@@ -1,0 +1,596 @@
+"""Categorical columns of MOHNRegressor: letters, unknown values, one-hot groups."""
+
+import itertools
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse import csr_matrix
+from sklearn.callback import ScoringMonitor
+from sklearn.model_selection import cross_val_score
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
+
+from skmohn import MOHNRegressor
+from skmohn.mohn._dense import fit_dense
+from skmohn.mohn._dense_kernel import Rows
+from skmohn.mohn._dense_terms import screen
+from skmohn.mohn._members import Members
+
+SITES = {"site": ["A", "C", "G", "T"], "size": ["big", "mid", "tiny"]}
+
+
+def make_frame(n_rows=140, seed=0, noise=0.1):
+    """Two sites of 4 and 3 letters, a column of two, a number column of two."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "site": rng.choice(SITES["site"], n_rows),
+            "flag": rng.integers(0, 2, n_rows),
+            "size": rng.choice(SITES["size"], n_rows),
+            "sex": rng.choice(["female", "male"], n_rows),
+        }
+    )
+    is_g, is_big = frame["site"] == "G", frame["size"] == "big"
+    y = 3.0 + 2.0 * is_g + 1.5 * (is_g & is_big) - 1.0 * is_big + 0.7 * frame["flag"]
+    y += 0.8 * (frame["sex"] == "male") * (1 - 2 * frame["flag"])
+    return frame, y.to_numpy() + noise * rng.standard_normal(n_rows)
+
+
+def whole_frame():
+    """Every combination once, the flag and the sex as in `make_frame`."""
+    rows = itertools.product(*SITES.values(), [0, 1], ["female", "male"])
+    frame = pd.DataFrame(list(rows), columns=["site", "size", "flag", "sex"])
+    return frame[["site", "flag", "size", "sex"]]
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return MOHNRegressor("dense", clip=False).fit(*make_frame())
+
+
+# ------------------------------------------------------------------- two letters
+
+
+def two_letters(n_rows=120):
+    rng = np.random.default_rng(0)
+    signs = rng.choice([-1.0, 1.0], (n_rows, 5))
+    y = 1 + signs[:, 0] - 2 * signs[:, 1] * signs[:, 2] + signs[:, 3] * signs[:, 4]
+    text = pd.DataFrame(
+        {
+            "a": np.where(signs[:, 0] > 0, "yes", "no"),
+            "b": np.where(signs[:, 1] > 0, "x86", "arm"),
+            "c": signs[:, 2],
+            "d": np.where(signs[:, 3] > 0, "on", "off"),
+            "e": signs[:, 4],
+        }
+    )
+    return signs, text, y + 0.1 * rng.standard_normal(n_rows)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "model",
+    [
+        MOHNRegressor("pursuit"),
+        MOHNRegressor("dense"),
+        MOHNRegressor("msda", random_state=0, max_iter=30),
+        MOHNRegressor("full", max_order=2),
+        MOHNRegressor("given", terms=[(0,), (1, 2), (3, 4)]),
+    ],
+    ids=lambda model: model.strategy,
+)
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda frame: frame,
+        lambda frame: frame.astype({"a": "category", "b": "string", "d": object}),
+        lambda frame: frame.to_numpy(dtype=object),
+        lambda frame: frame.to_numpy(dtype=object).tolist(),
+        pl.from_pandas,
+    ],
+    ids=["frame", "dtypes", "objects", "lists", "polars"],
+)
+def test_two_letters_are_an_input_of_minus_and_plus_one(model, convert):
+    signs, text, y = two_letters()
+    table = convert(text)
+    expected = model.fit(signs, y)
+    terms, coef, values = expected.terms_, expected.coef_, expected.predict(signs)
+    model.fit(table, y)
+    assert model.terms_ == terms
+    assert_array_equal(model.coef_, coef)
+    assert_array_equal(model.predict(table), values)
+    assert {j: v.tolist() for j, v in model.categories_.items()} == {
+        0: ["no", "yes"],
+        1: ["arm", "x86"],
+        3: ["off", "on"],
+    }
+    assert model.is_categorical_.tolist() == [True, True, False, True, False]
+
+
+def test_table_says_which_letter_is_plus_one():
+    _, text, y = two_letters()
+    model = MOHNRegressor("dense").fit(text, y)
+    assert {"a=yes", "b=x86 x c", "d=on x e"} <= set(model.structure_table()["term"])
+    mean, std = model.weight(["b", "c"])
+    assert mean == pytest.approx(-2, abs=0.1)
+    assert model.weight([("b", "x86"), "c"]) == (mean, std)
+    assert model.weight([("b", "arm"), "c"]) == (-mean, std)
+
+
+# ------------------------------------------------------------------------ oracles
+
+
+def test_equals_the_core_on_letters_numbered_by_hand(fitted):
+    X, y = make_frame()
+    T, _ = make_frame(seed=1)
+
+    def to_rows(frame):
+        letters = np.stack(
+            [[SITES[name].index(v) for v in frame[name]] for name in SITES], axis=1
+        )
+        signs = np.stack([2 * frame["flag"] - 1, 2 * (frame["sex"] == "male") - 1])
+        return Rows(signs.T.astype(float), letters)
+
+    model = fit_dense(to_rows(X), y, n_letters=(4, 3), seed=0)
+    assert_allclose(fitted.predict(T), model.mean(to_rows(T), clip=False), rtol=1e-12)
+
+
+def test_numbers_named_as_categories_equal_text(fitted):
+    X, y = make_frame()
+    coded = X.copy()
+    coded[["site", "size", "sex"]] = (
+        OrdinalEncoder().fit_transform(X[["site", "size", "sex"]]) * 10 + 5
+    )
+    expected = fitted.predict(X)
+    for wanted in (["site", "size", "sex"], [0, 2, 3], [True, False, True, True]):
+        model = MOHNRegressor("dense", clip=False, categorical_features=wanted)
+        assert_allclose(model.fit(coded, y).predict(coded), expected, rtol=1e-12)
+        assert_array_equal(model.categories_[0], [5, 15, 25, 35])
+
+
+def test_prediction_is_that_of_a_gaussian_process_with_a_kernel_per_site():
+    X, y = make_frame()
+    model = MOHNRegressor("dense", noise="constant", clip=False).fit(X, y)
+    prior = model._dense.prior
+    b = {"site": prior.letter_rates[:4], "size": prior.letter_rates[4:]}
+    assert model._dense.covariance.terms == ((0, 1),)
+    (strong,) = model._dense.covariance.variances
+
+    def kernel(left, right):
+        product = prior.scale * np.ones((len(left), len(right)))
+        linear, parity = np.zeros_like(product), np.ones_like(product)
+        for tau, column in zip(prior.tau, ("flag", "sex"), strict=True):
+            same = left[column].to_numpy()[:, None] == right[column].to_numpy()
+            product *= np.where(same, 1.0, (1 - tau) / (1 + tau))
+            parity *= np.where(same, 1.0, -1.0)
+            linear += tau * np.where(same, 1.0, -1.0)
+        for name, letters in SITES.items():
+            plain = np.exp(-b[name][:, None] - b[name])
+            np.fill_diagonal(plain, 1.0)
+            centre = np.eye(len(letters)) - 1.0 / len(letters)
+            at = [[letters.index(v) for v in side[name]] for side in (left, right)]
+            product *= plain[np.ix_(*at)]
+            linear += (centre @ plain @ centre / plain.mean())[np.ix_(*at)]
+        return product + prior.linear * linear + 1.0 + strong * parity
+
+    T, _ = make_frame(seed=1)
+    z = (y - y.mean()) / y.std()
+    K = kernel(X, X) + prior.noise * np.eye(len(X))
+    expected = y.mean() + y.std() * kernel(T, X) @ np.linalg.solve(K, z)
+    assert_allclose(model.predict(T), expected, rtol=1e-8)
+
+
+def test_weights_are_the_parts_of_the_function(fitted):
+    frame = whole_frame()
+    values = fitted.predict(frame)
+    mean = values.mean()
+    assert fitted.weight(())[0] == pytest.approx(mean, rel=1e-9)
+    assert fitted.intercept_ == pytest.approx(mean, rel=1e-9)
+
+    def average(**letters):
+        keep = np.all([frame[k] == v for k, v in letters.items()], axis=0)
+        return values[keep].mean()
+
+    g, big = average(site="G") - mean, average(size="big") - mean
+    assert fitted.weight([("site", "G")])[0] == pytest.approx(g, rel=1e-8)
+    both = average(site="G", size="big") - mean - g - big
+    pair = [("size", "big"), ("site", "G")]
+    assert fitted.weight(pair)[0] == pytest.approx(both, rel=1e-8)
+    half = (average(site="G", flag=1) - average(site="G", flag=0)) / 2
+    half -= (average(flag=1) - average(flag=0)) / 2
+    assert fitted.weight(["flag", ("site", "G")])[0] == pytest.approx(half, abs=1e-8)
+
+
+def test_significant_letters_and_their_share_of_the_variance(fitted):
+    assert ((0, "G"),) in fitted.terms_
+    assert ((0, "G"), (2, "big")) in fitted.terms_
+    assert (1, 3) in fitted.terms_
+    for term, coef, error in zip(
+        fitted.terms_, fitted.coef_, fitted.standard_errors_, strict=True
+    ):
+        assert fitted.weight(term) == pytest.approx((coef, error))
+    table = fitted.structure_table().set_index("term")
+    assert {"site=G", "site=G x size=big", "flag x sex=male"} <= set(table.index)
+    values = fitted.predict(whole_frame())
+    share = fitted.weight([("site", "G"), ("size", "big")])[0] ** 2 / 12
+    expected = share / values.var()
+    assert table.loc["site=G x size=big", "variance_share"] == pytest.approx(expected)
+    assert 0.9 < table["variance_share"].sum() <= 1.0
+    assert "2 inputs and 2 sites with letters" in fitted.stopping_reason_
+
+
+def test_names_of_letters_and_order_of_columns_do_not_matter(fitted):
+    X, y = make_frame()
+    T, _ = make_frame(seed=1)
+
+    def rename(frame):
+        return frame.assign(
+            site=frame["site"].map(dict(zip("ACGT", "zxyw", strict=True)))
+        ).iloc[:, [3, 2, 0, 1]]
+
+    model = MOHNRegressor("dense", clip=False).fit(rename(X), y)
+    assert_allclose(model.predict(rename(T)), fitted.predict(T), atol=2e-3)
+    assert ((1, "big"), (2, "y")) in model.terms_
+
+
+def test_all_letters_of_a_site_share_a_function_that_sums_to_zero(fitted):
+    weights = [fitted.weight([("site", v)])[0] for v in SITES["site"]]
+    assert sum(weights) == pytest.approx(0, abs=1e-10)
+
+
+def test_relevance_of_sites_and_of_a_column_that_does_not_matter():
+    X, y = make_frame(seed=3)
+    X["noise"] = np.random.default_rng(0).choice(["p", "q", "r"], len(X))
+    relevance = MOHNRegressor("dense").fit(X, y).relevance_
+    assert relevance.shape == (5,)
+    assert relevance[4] < min(relevance[0], relevance[2])
+    assert (relevance > 0).all()
+    assert (relevance < 1).all()
+
+
+def test_relevance_of_a_site_is_that_of_an_input_as_alike():
+    X, y = make_frame()
+    covariance = MOHNRegressor("dense").fit(X, y)._dense.covariance
+    rates = covariance.prior.letter_rates[:4]
+    pairs = [np.exp(-a - b) for a, b in itertools.combinations(rates, 2)]
+    tau = covariance.site_tau()[0]
+    assert (1 - tau) / (1 + tau) == pytest.approx(np.mean(pairs))
+
+
+# ------------------------------------------------------------------ unknown values
+
+
+@pytest.mark.parametrize("unknown", [None, np.nan, pd.NA])
+def test_an_unknown_letter_is_averaged_over(fitted, unknown):
+    T, _ = make_frame(n_rows=10, seed=1)
+    each = [fitted.predict(T.assign(site=letter)) for letter in SITES["site"]]
+    hidden = T.astype({"site": object}).assign(site=unknown)
+    assert_allclose(fitted.predict(hidden), np.mean(each, axis=0), rtol=1e-9)
+    each = [fitted.predict(T.assign(sex=letter)) for letter in ("female", "male")]
+    hidden = T.astype({"sex": object}).assign(sex=unknown)
+    assert_allclose(fitted.predict(hidden), np.mean(each, axis=0), rtol=1e-9)
+
+
+@pytest.mark.parametrize("strategy", ["pursuit", "dense"])
+def test_new_letters_are_an_error_or_unknown(strategy):
+    X, y = make_frame()
+    X = X.drop(columns=["site", "size"])
+    T = X.assign(sex="robot")
+    model = MOHNRegressor(strategy).fit(X, y)
+    with pytest.raises(ValueError, match=r"column sex has 'robot', which was not"):
+        model.predict(T)
+    model.set_params(handle_unknown="missing").fit(X, y)
+    hidden = X.astype({"sex": object}).assign(sex=None)
+    assert_array_equal(model.predict(T), model.predict(hidden))
+
+
+def test_a_new_letter_of_a_site_is_an_error_or_unknown(fitted):
+    T = make_frame(n_rows=10, seed=1)[0].assign(site="Z")
+    with pytest.raises(ValueError, match=r"column site has 'Z'.*handle_unknown"):
+        fitted.predict(T)
+    model = MOHNRegressor("dense", handle_unknown="missing").fit(*make_frame())
+    hidden = T.astype({"site": object}).assign(site=None)
+    assert_array_equal(model.predict(T), model.predict(hidden))
+
+
+def test_unknown_letters_in_fit():
+    X, y = make_frame(n_rows=300)
+    hidden = X.astype(object).where(
+        np.random.default_rng(0).random(X.shape) > 0.1, other=None
+    )
+    hidden["flag"] = hidden["flag"].astype(float)
+    model = MOHNRegressor("dense").fit(hidden, y)
+    assert [letters.tolist() for letters in model.categories_.values()] == [
+        SITES["site"],
+        SITES["size"],
+        ["female", "male"],
+    ]
+    T, t = make_frame(seed=1)
+    assert model.score(T, t) > 0.95
+
+
+# ------------------------------------------------------------------ one-hot groups
+
+
+def one_hot_frame(X):
+    encoder = OneHotEncoder(sparse_output=False)
+    hot = encoder.fit_transform(X[["site", "size"]])
+    names = encoder.get_feature_names_out()
+    hot = pd.DataFrame(hot, columns=names)
+    return pd.concat([hot.iloc[:, :4], X[["flag"]], hot.iloc[:, 4:]], axis=1)
+
+
+def test_a_one_hot_group_equals_a_categorical_column():
+    X, y = make_frame()
+    hot = one_hot_frame(X)
+    text = MOHNRegressor("dense").fit(X[["flag", "site", "size"]], y)
+    groups = [list(hot.columns[:4]), [5, 6, 7]]
+    for wanted in (groups, "auto"):
+        model = MOHNRegressor("dense", one_hot=wanted).fit(hot, y)
+        assert model.one_hot_groups_ == [(0, 1, 2, 3), (5, 6, 7)]
+        assert_allclose(model.predict(hot), text.predict(X[["flag", "site", "size"]]))
+        assert len(model.terms_) == len(text.terms_)
+        pair = model.weight(["site_G", "size_big"])
+        assert pair == pytest.approx(text.weight([("site", "G"), ("size", "big")]))
+        assert "site_G x size_big" in set(model.structure_table()["term"])
+        assert "2 sites with letters" in model.stopping_reason_
+    assert MOHNRegressor("dense").fit(hot, y).one_hot_groups_ == []
+
+
+def test_unknown_columns_of_a_one_hot_group():
+    X, y = make_frame()
+    hot = one_hot_frame(X)
+    model = MOHNRegressor("dense", one_hot="auto", clip=False).fit(hot, y)
+    T = hot.iloc[:5].copy()
+    T.iloc[:, :4] = np.nan
+    each = []
+    for letter in range(4):
+        known = T.copy()
+        known.iloc[:, :4] = np.eye(4)[letter]
+        each.append(model.predict(known))
+    assert_allclose(model.predict(T), np.mean(each, axis=0), rtol=1e-9)
+    # One 1 or all other 0 say what it is.
+    T.iloc[:, 2] = 1
+    assert_allclose(model.predict(T), each[2])
+    T.iloc[:, :4] = [0, 0, np.nan, 0]
+    assert_allclose(model.predict(T), each[2])
+
+
+def test_only_runs_that_sum_to_one_are_recognised():
+    rng = np.random.default_rng(0)
+    group = np.eye(3)[rng.integers(0, 3, 60)]
+    free = rng.integers(0, 2, (60, 3))
+    X = np.hstack([free[:, :1], 1 - free[:, :1], group, free[:, 1:], np.zeros((60, 1))])
+    model = MOHNRegressor("dense", one_hot="auto").fit(X, rng.standard_normal(60))
+    assert model.one_hot_groups_ == [(2, 3, 4)]
+
+
+@pytest.mark.parametrize(
+    ("one_hot", "message"),
+    [
+        ([[0, 1, 9]], "one_hot holds 9, which is not a column"),
+        ([["site_A", "nope"]], "one_hot holds 'nope'"),
+        ([[0, 1, 2]], r"columns \['site_A', 'site_C', 'site_G'\], and in row"),
+        ([[0, 1, 2, 3], [3, 4]], "in two groups"),
+        ([[0, 0]], "names a column twice"),
+        ([[0]], "two columns or more"),
+    ],
+)
+def test_bad_one_hot_groups(one_hot, message):
+    X, y = make_frame()
+    with pytest.raises(ValueError, match=message):
+        MOHNRegressor("dense", one_hot=one_hot).fit(one_hot_frame(X), y)
+
+
+def test_rows_that_are_not_one_hot_are_refused():
+    X, y = make_frame()
+    hot = one_hot_frame(X)
+    model = MOHNRegressor("dense", one_hot="auto").fit(hot, y)
+    hot.iloc[7, :4] = 1
+    with pytest.raises(ValueError, match="one-hot group, and in row 7"):
+        model.predict(hot)
+
+
+# ----------------------------------------------------------------------- estimator
+
+
+@pytest.mark.parametrize("strategy", ["pursuit", "msda", "full", "given"])
+def test_sparse_strategies_take_two_letters(strategy):
+    X, y = make_frame()
+    model = MOHNRegressor(strategy, terms=[(0,)])
+    with pytest.raises(ValueError, match=r'column site.* with 4 values.*="dense"'):
+        model.fit(X, y)
+    assert not hasattr(model, "terms_")
+
+
+def test_bad_input_leaves_a_fitted_model_as_it_was():
+    X, y = make_frame()
+    model = MOHNRegressor("dense").fit(X, y)
+    before = model.predict(X)
+    ids = X.assign(site=[f"row {i}" for i in range(len(X))])
+    many = pd.concat([ids, ids.assign(site=ids["site"] + "b")])
+    with pytest.raises(ValueError, match="column site is categorical and has 280"):
+        model.fit(many, np.tile(y, 2))
+    assert_array_equal(model.predict(X), before)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        ([True, False], "mask of shape"),
+        ([0, 7], "categorical_features holds 7, which is not a column"),
+        (["site", "sise"], "categorical_features holds 'sise'"),
+        ([0.5], "must be"),
+        ([0, 0], "names a column twice"),
+        (["site", "size"], "column sex holds text, '(fe)?male', and is not among"),
+        (None, "holds text"),
+    ],
+)
+def test_bad_categorical_features(wanted, message):
+    X, y = make_frame()
+    with pytest.raises(ValueError, match=message):
+        MOHNRegressor("dense", categorical_features=wanted).fit(X, y)
+
+
+def test_names_need_a_frame_and_letters_one_type():
+    X, y = make_frame()
+    with pytest.raises(ValueError, match="no names here"):
+        MOHNRegressor("dense", categorical_features=["site"]).fit(X.to_numpy(), y)
+    X = X.astype({"site": object})
+    X.iloc[0, 0] = 3
+    with pytest.raises(TypeError, match=r"column site: .*strings or numbers"):
+        MOHNRegressor("dense").fit(X, y)
+
+
+def test_sparse_tables_have_no_letters():
+    X = csr_matrix(np.eye(4)[np.arange(40) % 4])
+    model = MOHNRegressor("dense", categorical_features=[0])
+    with pytest.raises(ValueError, match="categorical_features needs a dense table"):
+        model.fit(X, np.arange(40.0))
+
+
+def test_numbers_in_objects_and_digits_in_text():
+    X, y = make_frame()
+    numbers = X[["flag"]].assign(other=np.arange(len(X)) % 3).astype(object)
+    model = MOHNRegressor("dense").fit(numbers, y)
+    assert model.categories_ == {}
+    digits = numbers.astype(str)
+    model = MOHNRegressor("dense", categorical_features=None).fit(digits, y)
+    assert model.categories_ == {}
+    model = MOHNRegressor("dense").fit(digits, y)
+    assert model.categories_[1].tolist() == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize(
+    "dtype", ["category", "string[pyarrow]", "string[python]", object, pl.Categorical]
+)
+def test_types_of_text(fitted, dtype):
+    X, y = make_frame()
+    names = ["site", "size", "sex"]
+    if dtype is pl.Categorical:
+        table = pl.from_pandas(X).with_columns(pl.col(names).cast(dtype))
+    else:
+        table = X.astype(dict.fromkeys(names, dtype))
+    model = MOHNRegressor("dense", clip=False).fit(table, y)
+    assert_array_equal(model.predict(table), fitted.predict(X))
+    assert_array_equal(model.predict(X), fitted.predict(X))
+
+
+def test_categories_without_rows_are_no_letters():
+    X, y = make_frame()
+    X["site"] = pd.Categorical(X["site"], categories=[*SITES["site"], "N"])
+    model = MOHNRegressor("dense").fit(X, y)
+    assert model.categories_[0].tolist() == SITES["site"]
+
+
+@pytest.mark.parametrize(
+    ("term", "message"),
+    [
+        (["site"], r"not one of its letters: give pairs with one of \['A'"),
+        ([("site", "Z")], "not one of its letters"),
+        ([("sex", "robot")], r"pairs with one of \['female', 'male'\]"),
+        ([("flag", 1)], "has no letters"),
+        ([("site", "A"), ("site", "C")], "repeats a feature"),
+        ([("nope", "A")], "not a feature"),
+        ([("same", "A")], "constant"),
+    ],
+)
+def test_terms_that_are_none(term, message):
+    X, y = make_frame()
+    model = MOHNRegressor("dense", max_iter=3).fit(X.assign(same="A"), y)
+    with pytest.raises(ValueError, match=message):
+        model.weight(term)
+
+
+def test_later_rows_draws_warm_starts_and_copies(fitted):
+    X, y = make_frame()
+    model = MOHNRegressor("dense", noise="constant", clip=False)
+    model.fit(X[:100], y[:100]).partial_fit(X[100:], y[100:])
+    assert model.score(*make_frame(seed=1)) > 0.95
+    with pytest.raises(ValueError, match="column site has 'Z'"):
+        model.partial_fit(X.assign(site="Z"), y)
+    draws = fitted.sample_y(X[:5], 300)
+    assert_allclose(draws.mean(axis=1), fitted.predict(X[:5]), atol=0.1)
+    again = MOHNRegressor("dense", warm_start=True).fit(X, y)
+    n_steps = len(again.history_)
+    assert len(again.fit(X, y).history_) < n_steps
+    assert again.fit(X.drop(columns="site"), y).categories_.keys() == {1, 2}
+    copy = pickle.loads(pickle.dumps(fitted))
+    assert_array_equal(copy.predict(X), fitted.predict(X))
+
+
+def test_validation_rows_callbacks_and_cross_validation():
+    X, y = make_frame()
+    T, t = make_frame(seed=1)
+    monitor = ScoringMonitor(scoring="r2")
+    model = MOHNRegressor("dense", noise="constant")
+    model.set_callbacks(monitor).fit(X, y, X_val=T, y_val=t)
+    expected = np.sqrt(np.mean((model.predict(T) - t) ** 2))
+    assert model.history_[-1]["validation_rmse"] == pytest.approx(expected)
+    scores = [row["r2"] for row in monitor.get_logs().data]
+    assert scores[-1] == pytest.approx(model.score(X, y))
+    scores = cross_val_score(MOHNRegressor("dense", early_stopping=True), X, y, cv=3)
+    assert scores.min() > 0.9
+    model.set_callbacks()
+    with pytest.raises(ValueError, match="column site has 'Z'"):
+        model.fit(X, y, X_val=T.assign(site="Z"), y_val=t)
+
+
+def test_columns_must_be_those_of_fit(fitted):
+    X, y = make_frame()
+    with pytest.raises(ValueError, match="feature names should match"):
+        fitted.predict(X.rename(columns={"site": "place"}))
+    X = X.to_numpy()
+    model = MOHNRegressor("dense", max_iter=3).fit(X, y)
+    with pytest.raises(ValueError, match="4 features"):
+        model.predict(X[:, :3])
+    with pytest.raises(ValueError, match="two dimensions"):
+        model.predict(X[0])
+
+
+def test_many_rows_go_through_inducing_rows():
+    X, y = make_frame(n_rows=1700)
+    X["other"] = np.random.default_rng(0).random(len(X))
+    model = MOHNRegressor(
+        "dense", noise="constant", memory_budget=1.1e8, max_iter=5
+    ).fit(X, y)
+    assert model.history_[-1]["way"] == "nystroem"
+    # G is 2 more than the others, 2.5 where the size is big.
+    assert model.weight([("site", "G")])[0] == pytest.approx(2.5 * 0.75, abs=0.05)
+    assert ((0, "G"), (2, "big")) in model.terms_
+
+
+# --------------------------------------------------------------------------- parts
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_sets_are_counted_and_screened_with_one_letter_of_a_site(fitted, order):
+    members = fitted._members()
+    groups = members.groups
+    sets = [
+        term
+        for term in itertools.combinations(range(len(groups)), order)
+        if len(set(groups[list(term)])) == order
+    ]
+    assert members.count(order) == len(sets)
+    rng = np.random.default_rng(0)
+    columns, vector = rng.standard_normal((30, len(groups))), rng.standard_normal(30)
+    sums = [abs(vector @ columns[:, list(term)].prod(axis=1)) for term in sets]
+    best = [sets[k] for k in np.argsort(sums)[::-1]]
+    assert screen(columns, vector, order, 7, groups) == best[:7]
+
+
+def test_screening_columns_are_covariances_with_weights(fitted):
+    covariance, rows = fitted._dense.covariance, fitted._dense.posterior.sample.rows
+    base, columns, groups = covariance.screening(rows)
+    members = fitted._members()
+    assert isinstance(members, Members)
+    assert_array_equal(groups, members.groups)
+    term = (1, 2 + 3, 2 + 4 + 1)
+    assert covariance.split(term) == ((1,), ((0, 3), (1, 1)))
+    expected = covariance.with_weight(rows, *covariance.split(term))
+    found = base * columns[:, list(term)].prod(axis=1)
+    assert_allclose(found / np.linalg.norm(found), expected / np.linalg.norm(expected))
