@@ -140,7 +140,8 @@ class MOHNRegressor(
         The columns whose values are letters, as a mask, indices or names.
         "from_dtype" takes those of categorical or text type, and those of objects with
         text among them. Two letters are an input of -1 and +1; more are a site of
-        ``"dense"``, which has a weight for each, and refused by other strategies.
+        ``"dense"``, which has a weight for each and which ``"auto"`` then is; other
+        strategies refuse it.
 
     handle_unknown : {"error", "missing"}, default="error"
         Whether a letter that was not there in `fit` is an error or an unknown value.

@@ -254,6 +254,16 @@ def test_nothing_varies():
         model.predict(np.ones((2, 2)), return_std=True)
 
 
+def test_columns_with_letters_are_for_the_dense_model():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 3, 80), rng.integers(0, 2, (80, 3))])
+    y = (X[:, 0] == 1) + X[:, 1] + 0.1 * rng.standard_normal(80)
+    model = MOHNRegressor(categorical_features=[0]).fit(X, y)
+    dense = MOHNRegressor("dense", categorical_features=[0]).fit(X, y)
+    assert model.stopping_reason_.startswith("the dense model, as it alone takes")
+    assert_array_equal(model.predict(X), dense.predict(X))
+
+
 # -------------------------------------------------------- what else a fit can be asked
 
 
