@@ -32,7 +32,9 @@ def warm_up():
         # So little is enough to compile, though not to converge.
         warnings.simplefilter("ignore", ConvergenceWarning)
         for inputs, target in ((signs, y), (signs, noisy), (graded, noisy)):
-            MOHNRegressor().fit(inputs, target).predict(inputs)
+            MOHNRegressor("pursuit").fit(inputs, target).predict(inputs)
+        # Two columns that say the same.
+        MOHNRegressor("full", max_order=1).fit(signs[:, [0, 0]], y)
         for rule in ("ols", "lasso", "delta"):
             MOHNRegressor("full", rule, max_order=2, max_iter=2, tol=1.0).fit(signs, y)
             MOHNRegressor("msda", rule, max_iter=2, random_state=0).fit(signs, y)

@@ -32,7 +32,8 @@ from skmohn.datasets import make_sparse_walsh
 # Every parameterisation has to pass every check: there is no list of exceptions.
 MOHNS = [
     MOHNRegressor(),
-    MOHNRegressor(max_order=2, learning_rule="lasso"),
+    MOHNRegressor("pursuit"),
+    MOHNRegressor("pursuit", "lasso", max_order=2),
     MOHNRegressor("full", max_order=1),
     MOHNRegressor("full", "lasso", max_order=1),
     # Long enough to converge: only then do weights of rows equal repeated rows.
@@ -171,7 +172,7 @@ def test_same_seed_same_model(estimator):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
-    "estimator", [*ESTIMATORS, MOHNRegressor(selection="lasso")], ids=label
+    "estimator", [*ESTIMATORS, MOHNRegressor("pursuit", selection="lasso")], ids=label
 )
 def test_fit_leaves_numpys_global_random_state_alone(estimator):
     X, y = noisy_problem()

@@ -3,6 +3,8 @@
 import numpy as np
 from scipy.linalg import cholesky, lapack, solve_triangular
 
+from skmohn.mohn import _learning_kernels
+
 # A column whose part outside the span of the others is below this share of its
 # length is aliased: its weight could not be told from theirs.
 ALIAS_TOLERANCE = 1e-7
@@ -120,13 +122,16 @@ class ActiveSet:
 
 
 def _independent(gram, scale):
-    """Cholesky factor of a well-conditioned part of ``gram`` and its indices."""
+    """Cholesky factor of a well-conditioned part of ``gram`` and its indices.
+
+    Of columns that say the same the first is in it.
+    """
     # A batch with no aliases, the rule, factors as it is and keeps its order.
     factor, info = lapack.dpotrf(gram, lower=1)
     if info == 0 and np.diag(factor).min() ** 2 > ALIAS_TOLERANCE * scale:
         return np.tril(factor), np.arange(len(gram))
-    # LAPACK holds every pivot against the tolerance but the first.
-    if np.diag(gram).max() <= ALIAS_TOLERANCE * scale:
-        return np.empty((0, 0)), np.empty(0, dtype=int)
-    factor, pivots, rank, _ = lapack.dpstrf(gram, tol=ALIAS_TOLERANCE * scale, lower=1)
-    return np.tril(factor)[:rank, :rank], pivots[:rank] - 1
+    factor, kept = np.zeros_like(gram), np.empty(len(gram), dtype=np.int64)
+    rank = _learning_kernels.cholesky_in_order(
+        gram, ALIAS_TOLERANCE * scale, factor, kept
+    )
+    return factor[:rank, :rank], kept[:rank]

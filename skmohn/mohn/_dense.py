@@ -248,7 +248,7 @@ def fit_dense(
     max_order=None,
     memory_budget=1e9,
     start=None,
-    prior=None,
+    covariance=None,
     max_iter=MAX_ITER,
     seed=0,
     report=None,
@@ -282,8 +282,8 @@ def fit_dense(
     start : Prior, default=None
         Where the hyper-parameters start.
 
-    prior : Prior, default=None
-        Hyper-parameters to be taken as they are; None to learn them.
+    covariance : Covariance, default=None
+        Hyper-parameters and strong terms to be taken as they are; None to learn them.
 
     max_iter : int, default=60
         Most iterations of a climb.
@@ -308,11 +308,11 @@ def fit_dense(
     sample = join_equal_rows(rows, (y - centre) / scale, sample_weight)
     route, n_inducing = choose_route(sample, n_letters, memory_budget)
     n_evaluations = 0
-    if prior is None:
+    if covariance is None:
         prior, n_evaluations = learn_prior(
             sample, n_letters, start, max_iter, seed, report
         )
-    covariance = Covariance(prior, n_letters)
+        covariance = Covariance(prior, n_letters)
     noise_map, share, posterior = None, 0.0, None
     if len(sample) <= _RESIDUAL_ROWS:
         drawn = np.arange(len(sample))

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skmohn.mohn._columns import read_table
 from skmohn.mohn._dense import fit_dense
+from skmohn.mohn._dense_covariance import Covariance
 from skmohn.mohn._dense_evidence import MAX_ITER
 from skmohn.mohn._dense_kernel import Rows
 from skmohn.mohn._dense_terms import find_significant_terms, highest_order
@@ -68,7 +69,9 @@ def solve_dense(params, task, members, loop):
     def report(height, prior):
         record = {"log_posterior": height, "noise": math.sqrt(prior.noise)}
         # Only a callback that wants to predict has the posterior computed.
-        return loop.step(record, _NOTHING, partial(_settle, fit, prior))
+        return loop.step(
+            record, _NOTHING, partial(_settle, fit, members.n_letters, prior)
+        )
 
     model = fit(
         noise=params.noise,
@@ -129,9 +132,11 @@ def _earlier_prior(params, n_inputs, n_letters):
     return earlier.prior
 
 
-def _settle(fit, prior):
+def _settle(fit, n_letters, prior):
     """The model with hyper-parameters as they are."""
-    return fit(prior=prior, noise="constant", strong_terms=False)
+    return fit(
+        covariance=Covariance(prior, n_letters), noise="constant", strong_terms=False
+    )
 
 
 def _validation_rmse(model, task):
@@ -154,9 +159,15 @@ class DenseMethods:
         ndarray of shape (n_features,)
             From 0, does not matter, to 1; 0 for constant columns. Of a site with
             letters, that of an input whose two values are as much alike as two of its
-            letters are on average. Only after a fit with ``strategy="dense"``.
+            letters are on average. Only where all weights were
+            fitted.
         """
-        model = self._all_weights("relevance_")
+        model = self._posterior("relevance_")
+        if self._dense is None:
+            raise AttributeError(
+                "relevance_ belongs to all weights, and the sparse model was chosen: "
+                'see terms_, or fit with strategy="dense"'
+            )
         relevance = np.zeros(self.n_features_in_)
         coding = self.coding_
         relevance[coding.usable] = model.prior.tau
@@ -171,9 +182,10 @@ class DenseMethods:
         Returns
         -------
         float
-            In nats; only after a fit with ``strategy="dense"``.
+            In nats; after a fit with ``strategy="dense"`` or ``"auto"``. Infinite for
+            an exact model.
         """
-        return self._all_weights("log_marginal_likelihood_").log_evidence()
+        return self._posterior("log_marginal_likelihood_").log_evidence()
 
     def sample_y(self, X, n_samples=1, random_state=0):
         """Draw observations from the posterior, jointly for all rows.
@@ -196,15 +208,17 @@ class DenseMethods:
         Raises
         ------
         AttributeError
-            When the strategy was not ``"dense"``.
+            After a strategy other than ``"auto"`` and ``"dense"``.
         """
-        model = self._all_weights("sample_y")
+        model = self._posterior("sample_y")
         seed = check_random_state(random_state).randint(2**31)
         rows = self._to_rows(read_table(self, X))
         return model.draw(rows, n_samples, np.random.default_rng(seed))
 
     def weight(self, term):
         """Posterior of one weight, whether or not it is among `terms_`.
+
+        After ``strategy="auto"`` chose the sparse model, others are 0 for certain.
 
         Parameters
         ----------
@@ -227,18 +241,23 @@ class DenseMethods:
             lacks a letter.
 
         AttributeError
-            When the strategy was not ``"dense"``.
+            After a strategy other than ``"auto"`` and ``"dense"``.
         """
-        model = self._all_weights("weight")
-        members = self._members()
-        sign, term = members.find(term, self._names())
-        mean, std = model.weight(*model.covariance.split(term))
+        model = self._posterior("weight")
+        sign, term = self._members().find(term, self._names())
+        if self._dense is None:
+            mean, std = model.weight(term)
+        else:
+            mean, std = model.weight(*model.covariance.split(term))
         return sign * mean, std
 
-    def _predict_dense(self, X, return_std):
-        rows = self._to_rows(X)
-        mean = self._dense.mean(rows, clip=self.clip)
-        return (mean, self._dense.std(rows)) if return_std else mean
+    def _predict_std(self, rows):
+        return self._posterior("return_std", ValueError).std(rows)
+
+    def _predict_mean(self, rows):
+        if self._dense is not None:
+            return self._dense.mean(rows, clip=self.clip)
+        return self._graph().predict(rows.inputs)
 
     def _update_dense(self, X, y, sample_weight):
         """Condition on further rows; the hyper-parameters and the coding stay."""
@@ -255,11 +274,12 @@ class DenseMethods:
         coding = self.coding_
         return to_rows(coding.encode(X, self._names()), coding.encode_letters(X))
 
-    def _all_weights(self, what):
+    def _posterior(self, what, error=AttributeError):
         check_is_fitted(self)
-        if self._dense is None:
-            raise AttributeError(
-                f'{what} needs all weights: fit with strategy="dense" on columns that '
-                "vary"
+        posterior = self._dense or self._sparse
+        if posterior is None:
+            raise error(
+                f'{what} needs a posterior: fit with strategy="dense" or "auto" on '
+                "columns that vary; the delta rule of partial_fit leaves none"
             )
-        return self._dense
+        return posterior

@@ -175,12 +175,16 @@ def find_significant_terms(model, max_order=None):
 
 def description_length(covariance, n_inputs, log_evidence):
     """Nats that the data and the choice of the terms cost."""
-    orders = [len(term) for term in covariance.terms]
-    choice = sum(
+    return choice_length(covariance.terms, n_inputs) - log_evidence
+
+
+def choice_length(terms, n_inputs):
+    """Nats that it costs to say which of all sets of their orders the terms are."""
+    orders = [len(term) for term in terms]
+    return sum(
         _log_choose(math.comb(n_inputs, order), orders.count(order))
         for order in set(orders)
     )
-    return choice - log_evidence
 
 
 def _log_choose(n, k):

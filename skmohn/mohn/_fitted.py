@@ -92,12 +92,14 @@ class FittedStructure:
             "intercept_": graph.intercept,
             "coding_": coding,
             "_dense": dense() if callable(dense) else dense,
+            "_sparse": None,
         }
 
     def _expose(self, solution, coding, history):
         attributes = self._fitted_attributes(solution.graph, coding, solution.dense)
         for name, value in attributes.items():
             setattr(self, name, value)
+        self._sparse = solution.sparse
         self.standard_errors_ = solution.standard_errors
         self.noise_ = solution.noise
         self.stopping_reason_ = solution.reason

@@ -58,6 +58,7 @@ class Incremental:
         self.coef_, self.intercept_ = fit.coef, fit.intercept
         # Online corrections leave no Gram matrix to take them from.
         self.standard_errors_ = np.full(len(fit.coef), np.nan)
+        self._sparse = None
         self.noise_ = float(fit.rmse[-1])
         self.n_iter_ += 1
         return self

@@ -182,7 +182,7 @@ class OLSFit(NamedTuple):
     rank: int
 
 
-def ols(moments, *, tol=1e-12):
+def ols(moments, *, tol=1e-12, in_order=False):
     """Least squares by a pivoted Cholesky factor of the Gram matrix.
 
     Parameters
@@ -193,12 +193,16 @@ def ols(moments, *, tol=1e-12):
         A column is aliased when those chosen before it explain all but this share of
         its square. The Gram matrix has lost what is much smaller.
 
+    in_order : bool, default=False
+        Whether the first of several columns that say the same is the one kept, which
+        is slower where there are such.
+
     Returns
     -------
     fit : OLSFit
         Aliased and constant columns have coefficient 0: of several columns that say
         the same, one is kept, and the model stays sparse. Which one is LAPACK's
-        choice; the fitted values do not depend on it.
+        choice unless `in_order`; the fitted values do not depend on it.
     """
     coef = np.zeros(len(moments.projection))
     usable = np.flatnonzero(np.diagonal(moments.gram))
@@ -209,8 +213,12 @@ def ols(moments, *, tol=1e-12):
     gram = moments.gram[np.ix_(usable, usable)]
     gram *= scale
     gram *= scale[:, None]
-    factor, pivots, rank, _ = dpstrf(gram.T, tol=tol, lower=1, overwrite_a=1)
+    factor, pivots, rank, _ = dpstrf(gram.T, tol=tol, lower=1, overwrite_a=not in_order)
     chosen = pivots[:rank] - 1
+    if in_order and rank < len(gram):
+        factor, chosen = np.zeros_like(gram), np.empty(len(gram), dtype=np.int64)
+        rank = _learning_kernels.cholesky_in_order(gram, tol, factor, chosen)
+        chosen = chosen[:rank]
     right = moments.projection[usable[chosen]] * scale[chosen]
     solution = cho_solve((factor[:rank, :rank], True), right, check_finite=False)
     coef[usable[chosen]] = solution * scale[chosen]

@@ -16,6 +16,31 @@ def centre(gram, sums, means):
             gram[i, j] -= sums[i] * means[j]
 
 
+@jit
+def cholesky_in_order(gram, tol, factor, kept):
+    """Cholesky factor of the columns that those before them do not explain.
+
+    ``gram`` and ``factor`` (p, p) float64, the latter written below its diagonal;
+    ``kept`` (p,) int64: the indices of the columns. A column is left out when no more
+    than ``tol`` of its square remains. Returns the number of columns kept. O(p^3).
+    """
+    rank = 0
+    for j in range(gram.shape[0]):
+        left = gram[j, j]
+        for i in range(rank):
+            link = gram[j, kept[i]]
+            for k in range(i):
+                link -= factor[i, k] * factor[rank, k]
+            link /= factor[i, i]
+            factor[rank, i] = link
+            left -= link * link
+        if left > tol:
+            factor[rank, rank] = np.sqrt(left)
+            kept[rank] = j
+            rank += 1
+    return rank
+
+
 # ------------------------------------------------------------------------- lasso
 
 

@@ -224,11 +224,15 @@ class Pursuit:
     def _select(self, found, batch):
         """Score candidates exactly; keep those above the bar and near the best."""
         present = set(self.model.terms)
-        found = [
-            term
-            for term in found
-            if term not in present and self.banned.get(term, -1) < self.round
-        ]
+        # Of candidates that say the same, the smallest set comes first.
+        found = sorted(
+            (
+                term
+                for term in found
+                if term not in present and self.banned.get(term, -1) < self.round
+            ),
+            key=lambda term: (len(term), term),
+        )
         if not found:
             return []
         columns = self.design.columns(found)

@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from skmohn._core._fitting import FitLoop, all_or_nothing
 from skmohn._core._validation import validate_held_out
 from skmohn.mohn import _strategies
+from skmohn.mohn._auto import most_steps, solve_auto
 from skmohn.mohn._columns import read_table
-from skmohn.mohn._dense_strategy import DenseMethods, solve_dense
+from skmohn.mohn._dense_strategy import DenseMethods, solve_dense, to_rows
 from skmohn.mohn._fitted import FittedStructure
 from skmohn.mohn._from_terms import FromTerms
 from skmohn.mohn._incremental import Incremental
@@ -46,9 +47,12 @@ class MOHNRegressor(
 
     Parameters
     ----------
-    strategy : {"pursuit", "dense", "msda", "full", "given"}, default="pursuit"
+    strategy : {"auto", "pursuit", "dense", "msda", "full", "given"}, default="auto"
         How the structure is found.
 
+        - ``"auto"``: by pursuit and, where that is not exact, also by ``"dense"``. The
+          shorter description wins, unless the sparse model predicts left-out rows
+          better. Sparse when `max_order` or another `learning_rule` asks for it.
         - ``"pursuit"``: propose, solve and prune, with exhaustive screening of higher
           orders and message passing over all candidates when nothing stands out.
         - ``"dense"``: all :math:`2^n` weights, independent a priori with variances that
@@ -120,17 +124,15 @@ class MOHNRegressor(
         stops.
 
     work_budget : float, default=1e9
-        How much the exhaustive screening of orders three and up may cost, roughly in
-        nanoseconds but computed from counts, so that it is the same everywhere. What
-        was not searched stands in `search_coverage_`.
+        What the exhaustive screening of orders three and up may cost, roughly in
+        nanoseconds but from counts; what was not searched is in `search_coverage_`.
 
     memory_budget : float, default=1e9
-        Bytes that the candidates of message passing, or all weights, may take. Problems
-        that exceed it are searched without the former, and refused for the latter.
+        Bytes that the candidates of message passing, or all weights, may take. What
+        exceeds it is left out, or by ``"dense"`` refused.
 
     noise : {"auto", "constant"}, default="auto"
-        Whether ``"dense"`` lets the noise differ from row to row where residuals of
-        left-out rows say so.
+        Whether ``"dense"`` lets the noise differ by row where residuals say so.
 
     clip : bool, default=True
         Whether predictions of ``"dense"`` stay in the range of the targets.
@@ -140,7 +142,8 @@ class MOHNRegressor(
         The columns whose values are letters, as a mask, indices or names.
         "from_dtype" takes those of categorical or text type, and those of objects with
         text among them. Two letters are an input of -1 and +1; more are a site of
-        ``"dense"``, which has a weight for each, and refused by other strategies.
+        ``"dense"``, which has a weight for each and which ``"auto"`` then is; other
+        strategies refuse it.
 
     handle_unknown : {"error", "missing"}, default="error"
         Whether a letter that was not there in `fit` is an error or an unknown value.
@@ -158,8 +161,8 @@ class MOHNRegressor(
         fit and searches on.
 
     random_state : int, RandomState instance or None, default=None
-        Deals samples to folds, shuffles the delta rule's rows and drives msda. Exact
-        recoveries by pursuit do not depend on it.
+        Deals folds, shuffles the delta rule's rows and drives msda. Exact recoveries
+        by pursuit do not depend on it.
 
     n_jobs : int, default=None
         Folds searched at once by joblib. The result does not depend on it.
@@ -202,7 +205,8 @@ class MOHNRegressor(
         without validation data), ``n_weights``, ``weights_per_order``, ``proposed``,
         ``removed``, ``discarded``, ``seconds``. ``history_.to_frame()`` needs pandas.
         Of ``"dense"``: ``log_posterior`` and ``noise`` of each step; at the end the log
-        evidence, ``validation_rmse``, ``n_weights`` and the ``way`` taken.
+        evidence, ``validation_rmse``, ``n_weights`` and the ``way`` taken. ``"auto"``
+        adds ``description_length_sparse``, ``_dense`` and which was ``chosen``.
 
     n_iter_ : int
         Rounds or epochs run.
@@ -247,7 +251,7 @@ class MOHNRegressor(
     """
 
     _parameter_constraints = {
-        "strategy": [StrOptions({"pursuit", "dense", "msda", "full", "given"})],
+        "strategy": [StrOptions({"auto", "pursuit", "dense", "msda", "full", "given"})],
         "learning_rule": [StrOptions({"ols", "lasso", "delta"})],
         "max_order": [Interval(Integral, 1, None, closed="left"), None],
         "terms": ["array-like", None],
@@ -278,7 +282,7 @@ class MOHNRegressor(
 
     def __init__(
         self,
-        strategy="pursuit",
+        strategy="auto",
         learning_rule="ols",
         max_order=None,
         *,
@@ -385,12 +389,13 @@ class MOHNRegressor(
             table if self._categories.encoders else X,
             y,
             None if sample_weight is None else {"sample_weight": sample_weight},
-            # The dense strategy records its end as well.
-            self.max_iter + (self.strategy == "dense"),
+            most_steps(self),
             lambda graph, dense=None: self._fitted_attributes(graph, coding, dense),
         )
         wanted = wanted_terms(self, coding, self._names())
-        if coding.sites or (self.strategy == "dense" and coding.usable.size):
+        if self.strategy == "auto":
+            solution = solve_auto(self, task, self._members(coding), loop)
+        elif self.strategy == "dense" and (coding.usable.size or coding.sites):
             solution = solve_dense(self, task, self._members(coding), loop)
         else:
             solution = _strategies.solve(self, task, wanted, loop)
@@ -410,8 +415,7 @@ class MOHNRegressor(
             it could be.
 
         return_std : bool, default=False
-            Whether to return the standard deviation of a new observation as well;
-            ``strategy="dense"`` knows it.
+            Whether ``"auto"`` or ``"dense"`` says how far new observations may be off.
 
         Returns
         -------
@@ -419,15 +423,14 @@ class MOHNRegressor(
             Predicted values.
 
         std : ndarray of shape (n_samples,)
-            Only with `return_std`.
+            Of new observations; only with `return_std`.
         """
         check_is_fitted(self)
         X = read_table(self, X)
-        if return_std and self._dense is None:
-            raise ValueError('return_std needs all weights: fit with strategy="dense"')
-        if self._dense is not None:
-            return self._predict_dense(X, return_std)
-        return self._graph().predict(self.coding_.encode(X, self._names()))
+        inputs = self.coding_.encode(X, self._names())
+        rows = to_rows(inputs, self.coding_.encode_letters(X))
+        mean = self._predict_mean(rows)
+        return (mean, self._predict_std(rows)) if return_std else mean
 
     def __sklearn_tags__(self):
         """Say what the estimator can take."""

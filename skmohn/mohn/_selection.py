@@ -110,6 +110,10 @@ class Choice(NamedTuple):
         Whether the samples allowed no larger model.
     coef, intercept : ndarray of shape (n_terms,), float
         The shrunken weights when `how` is "lasso", else None.
+    folds : list of (train, test) or None
+        Of the validation, if it was one by folds.
+    errors : ndarray of shape (n_folds,) or None
+        Mean squared error on each.
     """
 
     terms: list
@@ -117,6 +121,8 @@ class Choice(NamedTuple):
     limited: bool = False
     coef: np.ndarray | None = None
     intercept: float | None = None
+    folds: list | None = None
+    errors: np.ndarray | None = None
 
 
 def choose_model(design, task, control, *, selection="auto", cv=5, n_jobs=None):
@@ -176,11 +182,14 @@ def choose_model(design, task, control, *, selection="auto", cv=5, n_jobs=None):
         # true weights that stand out clearly of all samples.
         terms = Pursuit(design, task.y, control, start=terms).significant_terms()
     choice = Choice(terms, how, limited)
-    if how != "cv" or selection == "cv":
+    if how != "cv":
+        return choice
+    choice = choice._replace(folds=folds, errors=np.array(errors))
+    if selection == "cv":
         return choice
     if selection == "lasso" or _worth_shrinking(design, best):
-        shrunken, shrunken_errors = _shrink(design, task.y, path, folds, n_jobs)
-        gains = np.subtract(errors, shrunken_errors)
+        shrunken = _shrink(design, task.y, path, folds, n_jobs)
+        gains = choice.errors - shrunken.errors
         # A sparse model that predicts about as well is worth more: it can be read.
         if selection == "lasso" or gains.mean() > sem(gains):
             return shrunken
@@ -211,8 +220,6 @@ def _shrink(design, y, path, folds, n_jobs):
     Returns
     -------
     choice : Choice
-    errors : ndarray of shape (n_folds,)
-        Mean squared error on each fold.
     """
     n = design.n_features
     terms = [(i,) for i in range(n)]
@@ -232,14 +239,14 @@ def _shrink(design, y, path, folds, n_jobs):
         final.coef_ = search.coef_
         final.fit(columns, y, sample_weight=design.weights)
     kept = np.flatnonzero(final.coef_)
-    errors = search.mse_path_[np.argmin(np.abs(search.alphas_ - search.alpha_))]
-    choice = Choice(
+    return Choice(
         [terms[j] for j in kept],
         "lasso",
         coef=final.coef_[kept],
         intercept=float(final.intercept_),
+        folds=folds,
+        errors=search.mse_path_[np.argmin(np.abs(search.alphas_ - search.alpha_))],
     )
-    return choice, errors
 
 
 def log_comb(n, k):

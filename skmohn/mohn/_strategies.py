@@ -40,6 +40,10 @@ class Solution(NamedTuple):
     coverage: list
     warning: str | None = None
     dense: object = None
+    sparse: object = None
+    is_exact: bool = False
+    is_stopped: bool = False
+    choice: object = None
 
 
 def solve(params, task, wanted, loop):
@@ -67,9 +71,27 @@ def solve(params, task, wanted, loop):
             warning="no column of X varies: the model is the mean of y"
         )
     if wanted is not None:
-        return _learn(params, task, wanted, loop)
-    discover = _run_msda if params.strategy == "msda" else _run_pursuit
-    return discover(params, task, loop)
+        solution = _learn(params, task, wanted, loop)
+    else:
+        discover = _run_msda if params.strategy == "msda" else _run_pursuit
+        solution = discover(params, task, loop)
+    return solution._replace(reason=solution.reason + _mention_dependent(task))
+
+
+def _mention_dependent(task):
+    """Say how many columns are sums of multiples of others, as those of one code."""
+    n_samples, n_inputs = task.inputs.shape
+    if n_samples <= n_inputs:
+        return ""
+    design = make_design(task.inputs, task.sample_weight)
+    columns = design.columns([(i,) for i in range(n_inputs)])
+    n_dependent = n_inputs - ols(moments(design, columns, task.y)).rank
+    if not n_dependent:
+        return ""
+    return (
+        f"; {n_dependent} of {n_inputs} columns follow from the others, so that other "
+        "weights can say the same"
+    )
 
 
 # ------------------------------------------------------------------------ pursuit
@@ -90,7 +112,7 @@ def _run_pursuit(params, task, loop):
         reason = "stalled"
     coverage = search.coverage
     if reason in ("exact", "stopped"):
-        model, warning = search.model, None
+        model, warning, chosen = search.model, None, None
     else:
         chosen = choose_model(
             design,
@@ -105,14 +127,16 @@ def _run_pursuit(params, task, loop):
         warning = _SHORT if chosen.limited else None
         if chosen.how == "lasso":
             graph = Hypergraph.sort(chosen.terms, chosen.coef, chosen.intercept)
-            return _describe(design, task.y, graph, reason, coverage, warning)
+            solution = _describe(design, task.y, graph, reason, coverage, warning)
+            return solution._replace(choice=chosen)
         model = ActiveSet.of(design, task.y, chosen.terms)
     if params.learning_rule != "ols":
         terms = [term for term in model.terms if term]
         solution = _learn(params, task, terms, loop)
         reason = f"{_REASONS[reason]}; {solution.reason}"
         return solution._replace(reason=reason, coverage=coverage)
-    return _from_least_squares(model, reason, coverage, warning)
+    solution = _from_least_squares(model, reason, coverage, warning)
+    return solution._replace(choice=chosen)
 
 
 _SHORT = (
@@ -157,12 +181,21 @@ def _merge(coverage, terms):
 def _from_least_squares(model, reason, coverage, warning):
     graph = Hypergraph.sort(model.terms, model.coef, 0.0)
     if reason == "exact":
-        return Solution(graph, np.zeros(len(graph.coef)), 0.0, _EXACT, coverage)
+        zeros = np.zeros(len(graph.coef))
+        return Solution(graph, zeros, 0.0, _EXACT, coverage, is_exact=True)
     errors = dict(zip(model.terms, model.standard_errors(), strict=True))
     errors = np.array([errors[term] for term in graph.terms])
     if len(model) >= model.design.weight_sum:
         errors = np.full(len(errors), np.nan)
-    return Solution(graph, errors, model.noise, _REASONS[reason], coverage, warning)
+    return Solution(
+        graph,
+        errors,
+        model.noise,
+        _REASONS[reason],
+        coverage,
+        warning,
+        is_stopped=reason == "stopped",
+    )
 
 
 # --------------------------------------------------------------------------- msda
@@ -239,7 +272,7 @@ def _learn(params, task, terms, loop):
 
 
 def _by_ols(params, task, design, terms, loop):
-    fit = ols(moments(design, design.columns(terms), task.y))
+    fit = ols(moments(design, design.columns(terms), task.y), in_order=True)
     graph = Hypergraph.sort(terms, fit.coef, fit.intercept)
     loop.step(_fixed_record(design, task, graph), graph)
     warning = None
@@ -352,8 +385,16 @@ def _describe(design, y, graph, reason, coverage, warning, ols=False):
         model = ActiveSet.of(design, y, list(graph.terms))
         known = dict(zip(model.terms, model.standard_errors(), strict=True))
         errors = np.array([known.get(term, np.nan) for term in graph.terms])
-    reason = _REASONS.get(reason, reason)
-    return Solution(graph, errors, noise, reason, coverage, warning)
+    return Solution(
+        graph,
+        errors,
+        noise,
+        _REASONS.get(reason, reason),
+        coverage,
+        warning,
+        is_exact=reason == "exact",
+        is_stopped=reason == "stopped",
+    )
 
 
 def _count_orders(terms):

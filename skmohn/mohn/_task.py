@@ -16,7 +16,7 @@ from skmohn.mohn._columns import column_names
 from skmohn.mohn._one_hot import find_one_hot
 
 # Strategies with a weight for each letter of a site.
-_WITH_LETTERS = ("dense",)
+_WITH_LETTERS = ("auto", "dense")
 
 
 class Task(NamedTuple):

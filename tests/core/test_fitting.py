@@ -122,6 +122,7 @@ def interrupt():
 
 STRATEGIES = [
     MOHNRegressor(),
+    MOHNRegressor("pursuit"),
     MOHNRegressor(strategy="msda", random_state=0),
     MOHNRegressor("full", "delta", max_order=2),
     MOHNRegressor("full", "lasso", max_order=2, alpha=0.01),

@@ -17,7 +17,8 @@ X = RNG.choice([-1.0, 1.0], (100, 6))
 Y = 1 + X[:, 0] + 2 * X[:, 1] * X[:, 2]
 
 STRATEGIES = {
-    "pursuit": MOHNRegressor(),
+    "auto": MOHNRegressor(),
+    "pursuit": MOHNRegressor("pursuit"),
     "msda": MOHNRegressor("msda", random_state=0),
     "full": MOHNRegressor("full", max_order=2),
     "delta": MOHNRegressor("full", "delta", max_order=1, max_iter=1000),

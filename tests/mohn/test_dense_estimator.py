@@ -192,7 +192,7 @@ def test_names_of_columns():
 
 def test_sparse_strategies_have_no_posterior():
     X, y = make_data()
-    model = MOHNRegressor().fit(X, y)
+    model = MOHNRegressor("pursuit").fit(X, y)
     with pytest.raises(ValueError, match=r'return_std needs .* strategy="dense"'):
         model.predict(X, return_std=True)
     for ask in (

@@ -184,6 +184,18 @@ def test_ols_gives_aliased_and_constant_columns_zero():
     assert 0.0 in (found.coef[sets.index((2,))], found.coef[sets.index((3,))])
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_ols_in_order_keeps_the_first_of_those_that_say_the_same(kind):
+    design, sets, columns, y, weights = problem(kind)
+    found = ols(moments(design, design.columns(sets), y), in_order=True)
+    expected, _, rank = weighted_lstsq(columns, y, weights)
+    assert found.rank == rank
+    assert_allclose(columns @ found.coef + found.intercept, expected, atol=1e-10)
+    full = np.column_stack([np.ones(len(y)), columns])
+    ranks = [np.linalg.matrix_rank(full[:, : j + 1]) for j in range(full.shape[1])]
+    assert_array_equal(found.coef != 0.0, np.diff(ranks) == 1)
+
+
 def test_ols_with_more_columns_than_samples_interpolates():
     rng = np.random.default_rng(1)
     inputs = signs(rng, 20)

@@ -57,14 +57,14 @@ PROBLEMS = {
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_structure_is_recovered_exactly(name, seed):
     problem = PROBLEMS[name](seed)
-    assert_recovered(MOHNRegressor().fit(problem.X, problem.y), problem)
+    assert_recovered(MOHNRegressor("pursuit").fit(problem.X, problem.y), problem)
 
 
 @pytest.mark.parametrize("name", ["ising", "4-traps", "pure products"])
 def test_weighted_and_binary_samples_make_no_difference(name):
     problem = PROBLEMS[name](0)
     weights = np.random.default_rng(0).uniform(0.5, 2.0, len(problem.y))
-    model = MOHNRegressor().fit((problem.X + 1) / 2, problem.y, weights)
+    model = MOHNRegressor("pursuit").fit((problem.X + 1) / 2, problem.y, weights)
     assert_recovered(model, problem)
 
 
@@ -95,7 +95,7 @@ def test_full_on_all_inputs_is_the_walsh_transform(n_features):
 @pytest.mark.parametrize(
     "estimator",
     [
-        MOHNRegressor(),
+        MOHNRegressor("pursuit"),
         MOHNRegressor("msda", random_state=0),
         MOHNRegressor("full", max_order=4),
     ],
@@ -127,7 +127,7 @@ def test_pure_parity_among_fifty_inputs(order):
     X = rng.integers(0, 2, (300, 50)).astype(float)
     term = tuple(sorted(rng.choice(50, order, replace=False).tolist()))
     y = 3 * (1 - 2 * X[:, term]).prod(axis=1) + 1
-    model = MOHNRegressor().fit(X, y)
+    model = MOHNRegressor("pursuit").fit(X, y)
     assert model.terms_ == [term]
     # A value of 0 is coded as -1, so an odd number of them turns the sign.
     assert_allclose(model.coef_, [3 * (-1) ** order])
@@ -141,14 +141,14 @@ def parity_problem(n_features=20, n_samples=300):
 
 def test_parity_is_not_found_without_a_budget_and_coverage_says_so():
     X, y = parity_problem()
-    without = MOHNRegressor(work_budget=0, max_order=3).fit(X, y)
+    without = MOHNRegressor("pursuit", work_budget=0, max_order=3).fit(X, y)
     assert (2, 3, 5) not in without.terms_
     rows = {row["order"]: row for row in without.search_coverage_}
     assert [rows[order]["tried"] for order in (1, 2)] == [20, 190]
     third = rows.get(3, {"tried": 0, "possible": 1140})
     assert third["possible"] == 1140
     assert third["tried"] < 1140
-    with_budget = MOHNRegressor(max_order=3).fit(X, y)
+    with_budget = MOHNRegressor("pursuit", max_order=3).fit(X, y)
     assert with_budget.terms_ == [(2, 3, 5)]
     assert with_budget.search_coverage_[2] == {
         "order": 3,
@@ -175,7 +175,7 @@ def test_max_order_is_kept():
         12, {1: 3, 2: 3, 3: 2}, heredity=None, n_samples=300, random_state=0
     )
     for max_order in (1, 2, 3):
-        model = MOHNRegressor(max_order=max_order, random_state=0)
+        model = MOHNRegressor("pursuit", max_order=max_order, random_state=0)
         model.fit(problem.X, problem.y)
         assert max(map(len, model.terms_)) <= max_order
         assert len(model.search_coverage_) <= max_order
@@ -311,7 +311,7 @@ def test_small_weights_next_to_large_ones():
     rng = np.random.default_rng(0)
     X = rng.choice([-1.0, 1.0], (200, 20))
     y = 1e3 * X[:, 0] + X[:, 1] * X[:, 2] + 1e-2 * X[:, 4]
-    model = MOHNRegressor().fit(X, y)
+    model = MOHNRegressor("pursuit").fit(X, y)
     assert model.terms_ == [(0,), (4,), (1, 2)]
     assert_allclose(model.coef_, [1e3, 1e-2, 1], rtol=1e-6)
 
@@ -319,6 +319,6 @@ def test_small_weights_next_to_large_ones():
 @pytest.mark.parametrize("scale", [1e-12, 1e12])
 def test_scale_of_the_target_is_irrelevant(scale):
     problem = PROBLEMS["hereditary"](0)
-    model = MOHNRegressor().fit(problem.X, scale * problem.y)
+    model = MOHNRegressor("pursuit").fit(problem.X, scale * problem.y)
     assert model.terms_ == problem.terms
     assert_allclose(model.coef_, scale * problem.coef, rtol=1e-6)

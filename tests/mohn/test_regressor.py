@@ -83,9 +83,11 @@ RECORD = {
 }
 
 EVERY_WAY = {
-    "pursuit": MOHNRegressor(),
-    "pursuit-lasso": MOHNRegressor(learning_rule="lasso", alpha=0.01),
-    "pursuit-delta": MOHNRegressor(learning_rule="delta", max_iter=1000),
+    "auto": MOHNRegressor(),
+    "auto-lasso": MOHNRegressor(learning_rule="lasso", alpha=0.01),
+    "pursuit": MOHNRegressor("pursuit"),
+    "pursuit-lasso": MOHNRegressor("pursuit", "lasso", alpha=0.01),
+    "pursuit-delta": MOHNRegressor("pursuit", "delta", max_iter=1000),
     "msda-ols": MOHNRegressor("msda", random_state=0),
     "msda-lasso": MOHNRegressor("msda", "lasso", random_state=0),
     "msda-delta": MOHNRegressor("msda", "delta", random_state=0),
@@ -307,7 +309,7 @@ def test_structure_is_found_among_unknown_values():
     # Targets of the full rows, with their values hidden, leave an error behind.
     rows = signs(600)
     hidden = np.where(rng.uniform(size=rows.shape) < 0.05, np.nan, rows)
-    model = MOHNRegressor(random_state=0).fit(hidden, function(rows))
+    model = MOHNRegressor("pursuit", random_state=0).fit(hidden, function(rows))
     assert set(TERMS) <= set(model.terms_)
     assert model.noise_ > 0
 
@@ -503,7 +505,7 @@ def test_fractional_weights_are_relative():
 @pytest.mark.parametrize(
     "estimator",
     [
-        MOHNRegressor(random_state=0),
+        MOHNRegressor("pursuit", random_state=0),
         MOHNRegressor("msda", max_order=3, random_state=0),
         MOHNRegressor(
             "full", "delta", max_order=3, learning_rate=0.002, random_state=0
@@ -542,7 +544,9 @@ def test_delta_rule_stops_when_validation_no_longer_improves():
 def test_held_out_rows_are_not_learnt_from():
     X, y = noisy(200)
     half, rest = (X[:100], y[:100]), (X[100:], y[100:])
-    one = MOHNRegressor(random_state=0).fit(*half, X_val=rest[0], y_val=rest[1])
+    one = MOHNRegressor("pursuit", random_state=0).fit(
+        *half, X_val=rest[0], y_val=rest[1]
+    )
     path = MOHNRegressor("given", terms=one.terms_).fit(*half)
     assert_allclose(one.coef_, path.coef_)
 

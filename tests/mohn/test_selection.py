@@ -63,7 +63,7 @@ def test_noisy_ising(snr, n_samples, least_recall):
     scores = []
     for seed in range(2):
         problem = make_ising((5, 5), n_samples=n_samples, snr=snr, random_state=seed)
-        model = MOHNRegressor(random_state=0).fit(problem.X, problem.y)
+        model = MOHNRegressor("pursuit", random_state=0).fit(problem.X, problem.y)
         scores.append(precision_and_recall(model, problem))
         assert model.stopping_reason_.startswith("noise: ")
         assert model.noise_ == pytest.approx(problem.noise, rel=0.25)
@@ -78,7 +78,7 @@ def test_noisy_parities_without_parents(order, n_samples):
     problem = make_sparse_walsh(
         30, {order: 3}, heredity=None, n_samples=n_samples, snr=10, random_state=0
     )
-    model = MOHNRegressor(random_state=0).fit(problem.X, problem.y)
+    model = MOHNRegressor("pursuit", random_state=0).fit(problem.X, problem.y)
     precision, recall = precision_and_recall(model, problem)
     assert recall == 1
     assert precision >= 0.5
@@ -88,7 +88,7 @@ def test_noisy_parities_without_parents(order, n_samples):
 def test_noise_is_never_called_exact():
     rng = np.random.default_rng(0)
     X = rng.choice([-1.0, 1.0], (100, 10))
-    model = MOHNRegressor(selection="cv", random_state=0)
+    model = MOHNRegressor("pursuit", selection="cv", random_state=0)
     model.fit(X, rng.standard_normal(100))
     assert len(model.terms_) <= 3
     assert model.stopping_reason_.startswith("noise: ")
@@ -97,7 +97,9 @@ def test_noise_is_never_called_exact():
 
 def test_errors_of_significant_weights_are_those_of_least_squares():
     problem = make_ising((4, 4), n_samples=600, snr=10, random_state=0)
-    model = MOHNRegressor(selection="cv", random_state=0).fit(problem.X, problem.y)
+    model = MOHNRegressor("pursuit", selection="cv", random_state=0).fit(
+        problem.X, problem.y
+    )
     columns = [problem.X[:, list(term)].prod(axis=1) for term in model.terms_]
     A = np.column_stack([np.ones(600), *columns])
     coef, rss = np.linalg.lstsq(A, problem.y)[:2]
@@ -111,7 +113,7 @@ def test_errors_of_significant_weights_are_those_of_least_squares():
 @pytest.mark.parametrize("selection", ["cv", "ebic", "lasso"])
 def test_selection_is_as_asked_for(selection):
     problem = make_ising((3, 3), n_samples=200, snr=5, random_state=0)
-    model = MOHNRegressor(selection=selection, random_state=0)
+    model = MOHNRegressor("pursuit", selection=selection, random_state=0)
     model.fit(problem.X, problem.y)
     words = {"cv": "k-fold", "ebic": "extended BIC", "lasso": "lasso"}
     assert words[selection] in model.stopping_reason_
@@ -123,7 +125,7 @@ def test_few_rows_are_judged_by_the_extended_bic():
     rng = np.random.default_rng(0)
     X = rng.choice([-1.0, 1.0], (30, 4))
     y = 3 * X[:, 0] + 0.1 * rng.standard_normal(30)
-    model = MOHNRegressor().fit(np.repeat(X, 3, axis=0), np.repeat(y, 3))
+    model = MOHNRegressor("pursuit").fit(np.repeat(X, 3, axis=0), np.repeat(y, 3))
     assert "extended BIC" in model.stopping_reason_
     assert (0,) in model.terms_
 
@@ -134,7 +136,7 @@ def test_dense_functions_are_predicted_as_well_as_by_the_lasso():
     pairs = PolynomialFeatures(2, interaction_only=True, include_bias=False)
     columns = pairs.fit_transform(X)
     y = columns @ rng.standard_normal(columns.shape[1]) + 3 * rng.standard_normal(400)
-    ours = MOHNRegressor(random_state=0).fit(X[:200], y[:200])
+    ours = MOHNRegressor("pursuit", random_state=0).fit(X[:200], y[:200])
     lasso = LassoCV(random_state=0).fit(columns[:200], y[:200])
     assert ours.score(X[200:], y[200:]) >= lasso.score(columns[200:], y[200:]) - 0.05
 
@@ -155,7 +157,7 @@ def test_equal_rows_share_a_fold(monkeypatch):
         return make_fold(data, control, train, test)
 
     monkeypatch.setattr(_selection, "_fold", spy)
-    MOHNRegressor(selection="cv", max_order=2, random_state=0).fit(X, y)
+    MOHNRegressor("pursuit", selection="cv", max_order=2, random_state=0).fit(X, y)
     assert len(folds) == 5
     assert_array_equal(np.sort(np.concatenate([test for _, test in folds])), range(180))
     for train, test in folds:
@@ -169,7 +171,7 @@ def test_samples_that_are_too_few_are_a_warning():
     y = np.repeat(rng.standard_normal(60), 5)
     # Folds that copies can cross let the search go on until it has no more samples.
     split = KFold(5, shuffle=True, random_state=0)
-    model = MOHNRegressor(selection="cv", cv=split, random_state=0)
+    model = MOHNRegressor("pursuit", selection="cv", cv=split, random_state=0)
     with pytest.warns(ConvergenceWarning, match="the samples are too few"):
         model.fit(X, y)
     assert model.score(X, y) > 0.9
@@ -178,7 +180,7 @@ def test_samples_that_are_too_few_are_a_warning():
 @pytest.mark.parametrize("cv", [3, KFold(4), ShuffleSplit(3, random_state=0), None])
 def test_folds_may_be_chosen(cv):
     problem = make_ising((4, 4), n_samples=300, snr=10, random_state=0)
-    model = MOHNRegressor(selection="cv", cv=cv, random_state=0)
+    model = MOHNRegressor("pursuit", selection="cv", cv=cv, random_state=0)
     precision, recall = precision_and_recall(model.fit(problem.X, problem.y), problem)
     assert recall == 1
     assert precision > 0.9
@@ -192,7 +194,9 @@ def test_folds_keep_their_rows_when_some_have_no_weight():
     order = np.random.default_rng(0).permutation(360)
     X, y, weights = X[order], y[order], weights[order]
     cv = list(KFold(4).split(X))
-    model = MOHNRegressor(selection="cv", cv=cv, random_state=0).fit(X, y, weights)
+    model = MOHNRegressor("pursuit", selection="cv", cv=cv, random_state=0).fit(
+        X, y, weights
+    )
     precision, recall = precision_and_recall(model, problem)
     assert recall == 1
     assert precision > 0.9
@@ -202,9 +206,9 @@ def test_folds_keep_their_rows_when_some_have_no_weight():
 def test_number_of_jobs_is_irrelevant(selection):
     problem = make_sparse_walsh(8, 6, n_samples=100, snr=4, random_state=0)
     serial, parallel = (
-        MOHNRegressor(selection=selection, random_state=0, n_jobs=n_jobs).fit(
-            problem.X, problem.y
-        )
+        MOHNRegressor(
+            "pursuit", selection=selection, random_state=0, n_jobs=n_jobs
+        ).fit(problem.X, problem.y)
         for n_jobs in (1, 2)
     )
     assert parallel.terms_ == serial.terms_
@@ -214,7 +218,7 @@ def test_number_of_jobs_is_irrelevant(selection):
 
 def test_validation_samples_take_the_place_of_the_folds():
     problem = make_ising((4, 4), n_samples=400, snr=10, random_state=0)
-    model = MOHNRegressor().fit(
+    model = MOHNRegressor("pursuit").fit(
         problem.X[:300], problem.y[:300], X_val=problem.X[300:], y_val=problem.y[300:]
     )
     assert "validation samples" in model.stopping_reason_

@@ -18,7 +18,7 @@ N_FEATURES = 7
 # Those whose result the data decide alone: which rows meet in a fold, or in which order
 # the delta rule and msda draw, is not symmetric.
 ESTIMATORS = {
-    "pursuit": MOHNRegressor(random_state=0, selection="ebic", max_order=3),
+    "pursuit": MOHNRegressor("pursuit", random_state=0, selection="ebic", max_order=3),
     "full": MOHNRegressor("full", max_order=2),
     "lasso": MOHNRegressor("full", "lasso", max_order=2),
 }

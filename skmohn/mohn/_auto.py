@@ -1,0 +1,118 @@
+"""``strategy="auto"``: the sparse model or all weights, whichever says it shorter."""
+
+import numpy as np
+from scipy.stats import sem
+
+from skmohn.mohn._dense import fit_dense
+from skmohn.mohn._dense_evidence import MAX_ITER
+from skmohn.mohn._dense_strategy import solve_dense, to_rows
+from skmohn.mohn._design import make_design
+from skmohn.mohn._sparse_posterior import SparsePosterior
+from skmohn.mohn._strategies import solve
+
+# Standard errors over folds by which a sparse model must predict better to be chosen
+# although its description is longer.
+_CLEARLY = 1.0
+
+
+def most_steps(params):
+    """The most records that the history of a fit can have."""
+    if params.strategy != "auto":
+        # The dense strategy records its end as well.
+        return params.max_iter + (params.strategy == "dense")
+    # Of pursuit, of the evidence and its end, and of the choice.
+    return params.max_iter + min(params.max_iter, MAX_ITER) + 2
+
+
+def solve_auto(params, task, members, loop):
+    """Fit the sparse model and, unless it is exact, all weights; keep the better.
+
+    Better is the shorter description: minus the log evidence plus the logarithm of the
+    number of ways to choose as many terms of each order.
+
+    Parameters
+    ----------
+    params : MOHNRegressor
+        Only its parameters are read.
+
+    task : Task
+
+    members : Members
+
+    loop : FitLoop
+
+    Returns
+    -------
+    solution : Solution
+        Of either strategy; its reason says both lengths, or why there is one alone.
+    """
+    if members.n_letters:
+        dense = solve_dense(params, task, members, loop)
+        return _say(dense, "the dense model, as it alone takes columns with letters")
+    sparse = solve(params, task, None, loop)
+    if sparse.is_exact:
+        return sparse._replace(sparse=SparsePosterior.certain(sparse.graph))
+    n_inputs = task.inputs.shape[1]
+    if not n_inputs:
+        return sparse
+    design = make_design(task.inputs, task.sample_weight)
+    posterior = SparsePosterior.condition(sparse.graph, design, task.y)
+    sparse = sparse._replace(sparse=posterior)
+    if sparse.is_stopped:
+        return sparse
+    if params.learning_rule != "ols" or params.max_order is not None:
+        name = "max_order" if params.learning_rule == "ols" else "learning_rule"
+        return _stay(sparse, f"{name} asks for a sparse one")
+    try:
+        dense = solve_dense(params, task, members, loop)
+    except MemoryError as error:
+        return _stay(sparse, f"all weights cannot be afforded: {error}")
+    lengths = {
+        "sparse": posterior.description_length(n_inputs),
+        "dense": dense.dense.description_length(),
+    }
+    chosen, how = min(lengths, key=lengths.get), "has the shorter description"
+    if chosen == "dense" and _predicts_better(sparse.choice, dense.dense, params, task):
+        chosen, how = "sparse", "predicts left-out rows better"
+    solution = sparse if chosen == "sparse" else dense
+    record = {f"description_length_{name}": value for name, value in lengths.items()}
+    loop.step({**record, "chosen": chosen}, solution.graph, solution.dense)
+    said = ", ".join(f"{name} {value:.1f}" for name, value in lengths.items())
+    return _say(solution, f"the {chosen} model {how} (description lengths: {said})")
+
+
+def _predicts_better(choice, model, params, task):
+    """Whether the sparse model clearly predicts the left-out rows of its folds better.
+
+    A structure that chance would hardly make, such as that of blocks of inputs, has a
+    long description and may yet be the true one. The dense model keeps the
+    hyper-parameters of all rows.
+    """
+    if choice is None or choice.folds is None or len(choice.folds) < 2:
+        return False
+    errors = []
+    for train, test in choice.folds:
+        weights = task.sample_weight
+        part = fit_dense(
+            to_rows(task.inputs[train]),
+            task.y[train],
+            None if weights is None else weights[train],
+            covariance=model.covariance,
+            strong_terms=False,
+            noise="constant",
+            memory_budget=params.memory_budget,
+            seed=task.seed,
+        )
+        squares = (task.y[test] - part.mean(to_rows(task.inputs[test]))) ** 2
+        own = None if weights is None else weights[test]
+        errors.append(np.average(squares, weights=own))
+    gains = np.array(errors) - choice.errors
+    return gains.mean() > _CLEARLY * sem(gains)
+
+
+def _stay(sparse, why):
+    return _say(sparse, f"the sparse model, as {why}")
+
+
+def _say(solution, first):
+    return solution._replace(reason=f"{first}; {solution.reason}")

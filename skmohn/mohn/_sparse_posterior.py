@@ -1,0 +1,200 @@
+"""Bayesian linear regression on the weights of a sparse model.
+
+The terms are taken as given. Their weights are independent a priori with one variance,
+which like the noise maximises the evidence; the constant has the variance it has in the
+product prior, so that the evidences of both models compare.
+
+Source: Bishop, Pattern Recognition and Machine Learning, 2006, Eq 3.54 and 3.86.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_factor, solve_triangular
+from scipy.optimize import minimize
+
+from skmohn.mohn._dense_evidence import LEAST_NOISE
+from skmohn.mohn._dense_exact import row_blocks
+from skmohn.mohn._dense_kernel import CONSTANT_VARIANCE
+from skmohn.mohn._dense_terms import choice_length
+from skmohn.mohn._design import DenseDesign
+from skmohn.mohn._hypergraph import Hypergraph
+
+# Logarithms of the variance of the weights and of the noise, in units of the target's.
+_BOUNDS = ((-30.0, 10.0), (math.log(LEAST_NOISE), 5.0))
+
+
+@dataclass(frozen=True)
+class SparsePosterior:
+    """A sparse model's weights given the data.
+
+    Attributes
+    ----------
+    graph : Hypergraph
+        The model; its weights are the means.
+
+    factor : ndarray of shape (n_terms + 1, n_terms + 1) or None
+        Lower triangle: Cholesky factor of the inverse covariance of constant and
+        weights. None when there is no doubt about them.
+
+    noise : float
+        Variance of the noise.
+
+    evidence : float
+        Log density of the targets; infinite where there is no noise.
+    """
+
+    graph: Hypergraph
+    factor: np.ndarray | None
+    noise: float
+    evidence: float
+
+    @classmethod
+    def certain(cls, graph):
+        """A model that reproduces every sample."""
+        return cls(graph, None, 0.0, math.inf)
+
+    @classmethod
+    def condition(cls, graph, design, y):
+        """Condition on samples. O(n_terms^3).
+
+        Parameters
+        ----------
+        graph : Hypergraph
+
+        design : PackedDesign or DenseDesign
+
+        y : ndarray of shape (n_samples,)
+            Not constant.
+
+        Returns
+        -------
+        posterior : SparsePosterior
+        """
+        columns = design.columns([(), *graph.terms])
+        gram = design.gram(columns, columns)
+        centre = float(np.average(y, weights=design.weights))
+        scale = math.sqrt(np.average((y - centre) ** 2, weights=design.weights))
+        target = design.project(columns, (y - centre) / scale)
+        spread, noise, evidence = _maximise_evidence(gram, target)
+        precision = gram / noise
+        own = np.full(len(gram), 1.0 / spread)
+        own[0] = 1.0 / CONSTANT_VARIANCE
+        precision.ravel()[:: len(gram) + 1] += own
+        factor = cho_factor(precision, lower=True)[0]
+        evidence -= design.weight_sum * math.log(scale)
+        if design.weights is not None and not _are_whole(design.weights):
+            evidence += 0.5 * float(np.sum(np.log(design.weights)))
+        return cls(graph, factor / scale, noise * scale**2, evidence)
+
+    def log_evidence(self):
+        """Log density of the targets, in their own units."""
+        return self.evidence
+
+    def description_length(self, n_inputs):
+        """Nats that the data and the choice of the terms cost."""
+        return choice_length(self.graph.terms, n_inputs) - self.evidence
+
+    def std(self, rows):
+        """Posterior standard deviation of new observations.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        Returns
+        -------
+        std : ndarray of shape (n_rows,)
+        """
+        variance = np.full(len(rows), self.noise)
+        if self.factor is not None:
+            for part in row_blocks(len(rows)):
+                columns = self._columns(rows.inputs[part])
+                half = solve_triangular(self.factor, columns, lower=True)
+                variance[part] += np.einsum("ij,ij->j", half, half)
+        return np.sqrt(variance)
+
+    def draw(self, rows, n_draws, rng):
+        """Joint draws of observations.
+
+        Returns
+        -------
+        draws : ndarray of shape (n_rows, n_draws)
+        """
+        draws = np.repeat(self.graph.predict(rows.inputs)[:, None], n_draws, axis=1)
+        if self.factor is not None:
+            normal = rng.standard_normal((len(self.factor), n_draws))
+            weights = solve_triangular(self.factor, normal, lower=True, trans=1)
+            draws += self._columns(rows.inputs).T @ weights
+            draws += math.sqrt(self.noise) * rng.standard_normal(draws.shape)
+        return draws
+
+    def weight(self, term):
+        """Mean and standard deviation of one weight: 0 and 0 outside of the model."""
+        terms = [(), *self.graph.terms]
+        if term not in terms:
+            return 0.0, 0.0
+        j = terms.index(term)
+        mean = float(np.append(self.graph.intercept, self.graph.coef)[j])
+        if self.factor is None:
+            return mean, 0.0
+        unit = np.zeros(len(terms))
+        unit[j] = 1.0
+        half = solve_triangular(self.factor, unit, lower=True)
+        return mean, float(np.linalg.norm(half))
+
+    def _columns(self, inputs):
+        return DenseDesign(inputs).columns([(), *self.graph.terms])
+
+
+def _are_whole(weights):
+    """Whether weights count repeated rows."""
+    return np.all(weights == np.rint(weights))
+
+
+def _maximise_evidence(gram, target):
+    """Variances of weights and noise of maximum evidence.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n_terms + 1, n_terms + 1)
+        Inner products of the columns, the constant first.
+
+    target : ndarray of shape (n_terms + 1,)
+        Their inner products with a target of mean 0 and variance 1.
+
+    Returns
+    -------
+    spread, noise : float
+
+    evidence : float
+        Log density of the target.
+    """
+    n = gram[0, 0]
+    values, vectors = np.linalg.eigh(gram[1:, 1:])
+    values = np.maximum(values, 0.0)
+    ones, along = vectors.T @ gram[1:, 0], vectors.T @ target[1:]
+
+    def log_density(spread, noise):
+        # Without the constant by eigenvalues; with it by the lemmas of Woodbury.
+        share = spread / (noise + spread * values)
+        between = -float(share @ (ones * along)) / noise
+        own = CONSTANT_VARIANCE * (n - float(share @ ones**2)) / noise
+        square = (n - float(share @ along**2)) / noise
+        square -= CONSTANT_VARIANCE * between**2 / (1.0 + own)
+        volume = n * math.log(2.0 * math.pi * noise) + math.log1p(own)
+        volume += float(np.sum(np.log1p(spread / noise * values)))
+        return -0.5 * (square + volume)
+
+    fitted = np.linalg.lstsq(gram, target, rcond=None)[0]
+    left = max(1.0 - float(fitted @ target) / n, LEAST_NOISE)
+    start = np.log([np.mean(fitted[1:] ** 2) if len(values) else 1.0, left])
+    found = minimize(
+        lambda logs: -log_density(*np.exp(logs)),
+        np.clip(start, *np.transpose(_BOUNDS)),
+        method="L-BFGS-B",
+        bounds=_BOUNDS,
+    )
+    spread, noise = np.exp(found.x).tolist()
+    return spread, noise, -float(found.fun)

@@ -1,0 +1,313 @@
+"""``MOHNRegressor(strategy="auto")``: sparse or dense, and the posterior of either."""
+
+import itertools
+import math
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+from scipy.stats import multivariate_normal
+from sklearn.exceptions import ConvergenceWarning
+
+from skmohn import MOHNRegressor
+from skmohn.datasets import make_ising, make_mk_trap, make_sparse_walsh
+from skmohn.mohn._dense_kernel import Rows
+from skmohn.mohn._dense_terms import choice_length
+from skmohn.mohn._design import make_design
+from skmohn.mohn._hypergraph import Hypergraph
+from skmohn.mohn._sparse_posterior import SparsePosterior
+
+TERMS = ((0,), (2,), (1, 3), (0, 2, 4))
+
+
+def make_dense(n_rows=150, n=8, noise=0.3, seed=0):
+    """Every weight matters a little, those of few inputs more."""
+    weights = np.random.default_rng(9)
+    terms = [q for k in (1, 2, 3) for q in itertools.combinations(range(n), k)]
+    coef = [weights.standard_normal() / 3 ** len(term) for term in terms]
+    rng = np.random.default_rng(seed)
+    X = rng.choice([-1.0, 1.0], (n_rows, n))
+    y = sum(c * X[:, list(q)].prod(axis=1) for c, q in zip(coef, terms, strict=True))
+    return X, y + noise * np.std(y) * rng.standard_normal(n_rows)
+
+
+def make_sparse(n_rows=200, noise=0.5, seed=0):
+    return make_sparse_walsh(
+        30, {1: 4, 2: 4}, n_samples=n_rows, noise=noise, random_state=seed
+    )
+
+
+# --------------------------------------------------- the posterior of a sparse model
+
+
+def problem(kind):
+    rng = np.random.default_rng(0)
+    inputs = rng.choice([-1.0, 1.0], (40, 6))
+    y = 3 + 2 * inputs[:, 0] - inputs[:, 1] * inputs[:, 3] + rng.standard_normal(40)
+    weights = None
+    if kind == "unknown":
+        inputs[rng.uniform(size=inputs.shape) < 0.2] = 0.0
+    if kind == "repeats":
+        weights = rng.integers(1, 4, 40).astype(float)
+    if kind == "precisions":
+        weights = rng.uniform(0.5, 1.5, 40)
+        weights /= weights.mean()
+    if kind == "duplicated":
+        inputs[:, 2] = inputs[:, 0]
+    return inputs, y, weights
+
+
+def explicit(inputs, terms):
+    return np.stack([inputs[:, list(t)].prod(axis=1) for t in ((), *terms)], axis=1)
+
+
+def expand(inputs, y, weights):
+    """Rows and relative noise variances that say the same without weights."""
+    if weights is None:
+        return inputs, y, np.ones(len(y))
+    if np.all(weights == np.rint(weights)):
+        times = weights.astype(int)
+        return (
+            np.repeat(inputs, times, axis=0),
+            np.repeat(y, times),
+            np.ones(sum(times)),
+        )
+    return inputs, y, 1 / weights
+
+
+KINDS = ["plain", "unknown", "repeats", "precisions", "duplicated"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_evidence_is_the_largest_density_of_the_targets(kind):
+    inputs, y, weights = problem(kind)
+    graph = Hypergraph(TERMS, np.ones(len(TERMS)), 0.0)
+    found = SparsePosterior.condition(graph, make_design(inputs, weights), y)
+    rows, targets, relative = expand(inputs, y, weights)
+    centre = np.average(y, weights=weights)
+    scale = math.sqrt(np.average((y - centre) ** 2, weights=weights))
+    columns = explicit(rows, TERMS)
+
+    def density(logs):
+        spread, noise = np.exp(logs)
+        own = np.array([1.0] + [spread] * len(TERMS))
+        K = scale**2 * ((columns * own) @ columns.T + noise * np.diag(relative))
+        return multivariate_normal(np.full(len(targets), centre), K).logpdf(targets)
+
+    best = minimize(lambda logs: -density(logs), [-1.0, -1.0], method="Nelder-Mead")
+    assert found.log_evidence() == pytest.approx(-best.fun, abs=1e-4)
+    # And the posterior is that of the same model by explicit inversion.
+    noise = found.noise / scale**2
+    assert math.log(noise) == pytest.approx(best.x[1], abs=0.02)
+    spread = math.exp(best.x[0])
+    own = np.array([1.0] + [1 / spread] * len(TERMS))
+    precision = columns.T @ (columns / (noise * relative[:, None])) + np.diag(own)
+    covariance = scale**2 * np.linalg.inv(precision)
+    new = np.random.default_rng(1).choice([-1.0, 0.0, 1.0], (20, 6))
+    u = explicit(new, TERMS)
+    std = np.sqrt(np.einsum("ij,jk,ik->i", u, covariance, u) + found.noise)
+    new_rows = Rows(new, np.empty((20, 0), dtype=int))
+    assert_allclose(found.std(new_rows), std, rtol=2e-3)
+    for j, term in enumerate(((), *TERMS)):
+        assert found.weight(term)[1] == pytest.approx(covariance[j, j] ** 0.5, rel=0.02)
+    assert found.weight((5,)) == (0.0, 0.0)
+    draws = found.draw(new_rows, 20_000, np.random.default_rng(0))
+    assert_allclose(draws.std(axis=1), std, rtol=0.05)
+    assert_allclose(draws.mean(axis=1), graph.predict(new), atol=0.1)
+
+
+def test_description_length_counts_the_choices():
+    graph = Hypergraph(TERMS, np.ones(4), 0.0)
+    inputs, y, _ = problem("plain")
+    found = SparsePosterior.condition(graph, make_design(inputs), y)
+    choices = math.comb(6, 2) * math.comb(15, 1) * math.comb(20, 1)
+    assert choice_length(TERMS, 6) == pytest.approx(math.log(choices))
+    assert found.description_length(6) + found.log_evidence() == pytest.approx(
+        math.log(choices)
+    )
+
+
+def test_a_model_without_terms_has_a_posterior():
+    inputs, y, _ = problem("plain")
+    found = SparsePosterior.condition(
+        Hypergraph((), np.empty(0), 3.0), make_design(inputs), y
+    )
+    rows = Rows(inputs, np.empty((40, 0), dtype=int))
+    assert_allclose(found.std(rows), np.std(y), rtol=0.1)
+
+
+# ------------------------------------------------------------------------ the choice
+
+
+def test_exact_models_are_sparse_and_certain():
+    data = make_sparse(noise=0.0)
+    model = MOHNRegressor().fit(data.X, data.y)
+    pursuit = MOHNRegressor("pursuit").fit(data.X, data.y)
+    assert model.terms_ == pursuit.terms_ == data.terms
+    assert model.stopping_reason_ == pursuit.stopping_reason_
+    # Nothing was done but pursuit.
+    assert len(model.history_) == len(pursuit.history_)
+    mean, std = model.predict(data.X, return_std=True)
+    assert_array_equal(mean, pursuit.predict(data.X))
+    assert_array_equal(std, 0)
+    assert_array_equal(model.sample_y(data.X[:5], 2), np.stack([mean[:5]] * 2, axis=1))
+    assert model.weight(data.terms[0]) == (model.coef_[0], 0.0)
+    assert model.log_marginal_likelihood_ == np.inf
+    with pytest.raises(AttributeError, match="the sparse model was chosen"):
+        _ = model.relevance_
+
+
+@pytest.mark.parametrize(("snr", "n_samples"), [(10, 500), (3, 1000)])
+def test_sparse_functions_with_noise_lose_nothing(snr, n_samples):
+    data = make_ising((5, 5), n_samples=n_samples, snr=snr, random_state=0)
+    model = MOHNRegressor(random_state=0).fit(data.X, data.y)
+    pursuit = MOHNRegressor("pursuit", random_state=0).fit(data.X, data.y)
+    assert model.terms_ == pursuit.terms_
+    assert_array_equal(model.coef_, pursuit.coef_)
+    assert model.stopping_reason_.startswith("the sparse model")
+    last = model.history_[-1]
+    assert last["chosen"] == "sparse"
+    assert last["description_length_sparse"] < last["description_length_dense"]
+    for name in ("sparse", "dense"):
+        number = last[f"description_length_{name}"]
+        assert f"{name} {number:.1f}" in model.stopping_reason_
+
+
+def test_sparse_models_know_how_sure_they_are():
+    data = make_sparse(2200)
+    model = MOHNRegressor(random_state=0).fit(data.X[:200], data.y[:200])
+    fresh = data.X[200:]
+    assert model.history_[-1]["chosen"] == "sparse"
+    mean, std = model.predict(fresh, return_std=True)
+    assert_array_equal(mean, model.predict(fresh))
+    assert 0.86 < np.mean(np.abs(data.y[200:] - mean) < 1.645 * std) < 0.94
+    for term, coef, error in zip(
+        model.terms_, model.coef_, model.standard_errors_, strict=True
+    ):
+        assert model.weight(term) == pytest.approx((coef, error), rel=0.1)
+    assert model.weight((0, 1, 2, 3)) == (0.0, 0.0)
+    assert np.isfinite(model.log_marginal_likelihood_)
+    draws = model.sample_y(fresh[:3], 4000)
+    assert_allclose(draws.std(axis=1), std[:3], rtol=0.1)
+    again = pickle.loads(pickle.dumps(model))
+    assert_array_equal(again.predict(fresh, return_std=True)[1], std)
+
+
+def test_dense_functions_are_predicted_as_by_all_weights():
+    X, y = make_dense()
+    model = MOHNRegressor(random_state=0).fit(X, y)
+    dense = MOHNRegressor("dense", random_state=0).fit(X, y)
+    assert model.stopping_reason_.startswith("the dense model has the shorter")
+    assert model.history_[-1]["chosen"] == "dense"
+    assert model.history_[-1]["description_length_dense"] == pytest.approx(
+        dense._dense.description_length()
+    )
+    for one, other in zip(
+        model.predict(X, return_std=True),
+        dense.predict(X, return_std=True),
+        strict=True,
+    ):
+        assert_allclose(one, other)
+    assert_array_equal(model.relevance_, dense.relevance_)
+    assert_array_equal(model.sample_y(X[:4], 3), dense.sample_y(X[:4], 3))
+    T, t = make_dense(seed=1)
+    pursuit = MOHNRegressor("pursuit", random_state=0).fit(X, y)
+    assert model.score(T, t) > pursuit.score(T, t)
+
+
+def test_structures_that_are_long_to_say_are_kept_when_they_predict():
+    data = make_mk_trap(4, 4, n_samples=250, snr=10, random_state=0)
+    model = MOHNRegressor(random_state=0).fit(data.X, data.y)
+    last = model.history_[-1]
+    assert last["description_length_dense"] < last["description_length_sparse"]
+    assert last["chosen"] == "sparse"
+    assert "sparse model predicts left-out rows better" in model.stopping_reason_
+    pursuit = MOHNRegressor("pursuit", random_state=0).fit(data.X, data.y)
+    assert_array_equal(model.predict(data.X), pursuit.predict(data.X))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"max_order": 2}, "max_order asks"),
+        ({"learning_rule": "lasso"}, "learning_rule asks"),
+        ({"memory_budget": 1e4}, "memory_budget is 0 MiB"),
+    ],
+)
+def test_stays_sparse_where_it_must(parameters, words):
+    X, y = make_dense()
+    model = MOHNRegressor(random_state=0, **parameters).fit(X, y)
+    pursuit = MOHNRegressor("pursuit", random_state=0, **parameters).fit(X, y)
+    assert model.terms_ == pursuit.terms_
+    assert model.stopping_reason_.startswith("the sparse model, as ")
+    assert words in model.stopping_reason_
+    assert np.all(model.predict(X, return_std=True)[1] > 0)
+
+
+def test_nothing_varies():
+    with pytest.warns(ConvergenceWarning, match="no column"):
+        model = MOHNRegressor().fit(np.ones((5, 2)), np.arange(5.0))
+    assert_array_equal(model.predict(np.ones((2, 2))), 2)
+    with pytest.raises(ValueError, match="columns that vary"):
+        model.predict(np.ones((2, 2)), return_std=True)
+
+
+def test_columns_with_letters_are_for_the_dense_model():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 3, 80), rng.integers(0, 2, (80, 3))])
+    y = (X[:, 0] == 1) + X[:, 1] + 0.1 * rng.standard_normal(80)
+    model = MOHNRegressor(categorical_features=[0]).fit(X, y)
+    dense = MOHNRegressor("dense", categorical_features=[0]).fit(X, y)
+    assert model.stopping_reason_.startswith("the dense model, as it alone takes")
+    assert_array_equal(model.predict(X), dense.predict(X))
+
+
+# -------------------------------------------------------- what else a fit can be asked
+
+
+def test_validation_samples_take_the_place_of_folds():
+    X, y = make_dense(300)
+    for how in ({"X_val": X[200:], "y_val": y[200:]}, {}):
+        model = MOHNRegressor(early_stopping=not how, random_state=0)
+        model.fit(X[:200], y[:200], **how)
+        said = [r["validation_rmse"] for r in model.history_ if "validation_rmse" in r]
+        assert min(said) > 0
+        assert model.history_[-1]["chosen"] == "dense"
+
+
+def test_warm_start_goes_on_from_either():
+    X, y = make_dense()
+    model = MOHNRegressor(warm_start=True, random_state=0).fit(X, y)
+    cold = MOHNRegressor(random_state=0).fit(X, y)
+    assert_allclose(model.fit(X, y).predict(X), cold.predict(X), atol=0.02)
+    data = make_sparse(noise=0.0)
+    model.fit(data.X, data.y)
+    assert model.terms_ == data.terms
+
+
+def test_partial_fit_conditions_the_dense_and_corrects_the_sparse():
+    X, y = make_dense()
+    dense = MOHNRegressor(random_state=0).fit(X, y).partial_fit(X[:9], y[:9])
+    assert np.all(dense.predict(X, return_std=True)[1] > 0)
+    data = make_sparse()
+    sparse = MOHNRegressor(random_state=0).fit(data.X, data.y)
+    terms = sparse.terms_
+    sparse.partial_fit(data.X, data.y)
+    assert sparse.terms_ == terms
+    with pytest.raises(ValueError, match="delta rule of partial_fit leaves none"):
+        sparse.predict(data.X, return_std=True)
+
+
+def test_weights_count_repeated_rows():
+    X, y = make_dense(80)
+    weights = np.random.default_rng(0).integers(0, 3, 80)
+    one = MOHNRegressor(random_state=0).fit(X, y, weights)
+    rows = np.repeat(np.arange(80), weights)
+    other = MOHNRegressor(random_state=0).fit(X[rows], y[rows])
+    lengths = [
+        [r for name, r in model.history_[-1].items() if name.startswith("desc")]
+        for model in (one, other)
+    ]
+    assert_allclose(*lengths, rtol=1e-3)
