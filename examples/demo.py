@@ -99,7 +99,7 @@ def real_data():
         error = scores.std(ddof=1) / len(scores) ** 0.5
         print(f"{name:<30}{scores.mean():>7.3f}{error:>7.3f}{seconds:>9.1f}")
 
-    model = skmohn.MOHNRegressor(selection="cv", random_state=0)
+    model = skmohn.MOHNRegressor("pursuit", selection="cv", random_state=0)
     model.fit(data.data, data.target)
     print("\nWhat one model, fitted to all patients, says (the strongest weights):\n")
     print_structure(model, data.feature_names, n_rows=8)
@@ -169,14 +169,14 @@ def watch_search():
     glass = make_ising((10, 10), n_samples=3000, random_state=0)
     for name, options in {
         'strategy="msda"': {"strategy": "msda", "learning_rule": "lasso"},
-        'strategy="pursuit" (default)': {},
+        'strategy="pursuit"': {"strategy": "pursuit"},
     }.items():
         model = skmohn.MOHNRegressor(random_state=0, early_stopping=True, **options)
         model.fit(glass.X, glass.y)
         verdict = "all 200 right" if model.terms_ == glass.terms else "not all right"
         rounds, seconds = model.n_iter_, model.history_[-1]["seconds"]
         print(f"{name:<30}{verdict}, {rounds} rounds, {seconds:.1f} s")
-        if "strategy" in options:
+        if "learning_rule" in options:
             history = model.history_
     return history
 

@@ -33,9 +33,9 @@ def all_pairs_lasso(X, y):
 
 
 learners = {
-    "MOHNRegressor()": lambda X, y: MOHNRegressor(random_state=0).fit(X, y).terms_,
-    'MOHNRegressor(selection="cv")': (
-        lambda X, y: MOHNRegressor(selection="cv", random_state=0).fit(X, y).terms_
+    "pursuit": lambda X, y: MOHNRegressor("pursuit").fit(X, y).terms_,
+    'pursuit, selection="cv"': (
+        lambda X, y: MOHNRegressor("pursuit", selection="cv").fit(X, y).terms_
     ),
     "all pairs + LassoCV": all_pairs_lasso,
 }
@@ -80,7 +80,7 @@ plt.show()
 # ``noise_`` estimates the standard deviation of the noise, and ``standard_errors_``
 # what it does to each weight. Most weights lie within two standard errors of the truth.
 
-model = MOHNRegressor(selection="cv", random_state=0).fit(glass.X, glass.y)
+model = MOHNRegressor("pursuit", selection="cv").fit(glass.X, glass.y)
 print(model.stopping_reason_)
 print(f"noise: {model.noise_:.2f} estimated, {glass.noise:.2f} in truth")
 true = dict(zip(glass.terms, glass.coef, strict=True))
