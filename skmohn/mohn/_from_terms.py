@@ -6,6 +6,7 @@ from skmohn._core._coding import TWO_VALUED, InputCoding
 from skmohn._core._fitting import History
 from skmohn.mohn._columns import Categories
 from skmohn.mohn._hypergraph import Hypergraph
+from skmohn.mohn._sparse_posterior import SparsePosterior
 from skmohn.mohn._task import given_terms
 
 
@@ -77,7 +78,7 @@ class FromTerms:
         model.intercept_ = graph.intercept
         model.coding_ = _coding(low, high, n_features)
         model._categories = Categories({}, model.handle_unknown)
-        model._dense = None
+        model._dense, model._sparse = None, SparsePosterior.certain(graph)
         model.standard_errors_ = np.zeros(len(coef))
         model.noise_ = 0.0
         model.stopping_reason_ = "none: made from known terms"

@@ -31,6 +31,7 @@ def test_it_equals_what_is_learnt():
     assert made.terms_ == learnt.terms_
     assert_allclose(made.coef_, learnt.coef_)
     assert_allclose(made.predict(data.X), learnt.predict(data.X))
+    assert_array_equal(made.predict(data.X, return_std=True)[1], 0.0)
     assert vars(made).keys() >= vars(learnt).keys() - {"_input_dtype"}
     assert made.structure_table().keys().tolist() == (
         learnt.structure_table().keys().tolist()
