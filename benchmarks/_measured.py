@@ -135,10 +135,33 @@ interactions. A dash: more than this script waits for, or not asked for.
 """
 
 
-def choose_peers(options):
-    """Explain the peers; return names of those that are asked for and installed."""
-    print(EXPLANATION)
-    return installed(PEERS if options.peers is None else options.peers)
+def begin(description, *, peers=None):
+    """Read the options, compile the kernels and choose the peers.
+
+    Parameters
+    ----------
+    description : str
+        Of the script.
+    peers : list of str, default=None
+        Names of those shown if the options name none; None for all, which are then
+        explained, too.
+
+    Returns
+    -------
+    options : argparse.Namespace
+    peers : list of str
+        Those that are installed.
+    """
+    options = common.parse_options(
+        description, instances=10, quick_instances=2, add_arguments=add_arguments
+    )
+    common.warm_up()
+    if peers is None:
+        print(EXPLANATION)
+    found = installed((peers or PEERS) if options.peers is None else options.peers)
+    if options.quick and "EBM" in found:
+        found.remove("EBM")
+    return options, found
 
 
 def installed(names):

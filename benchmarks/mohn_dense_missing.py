@@ -31,14 +31,7 @@ def hide(data, share):
 
 def main():
     """Print one row for each landscape and share of unknown inputs."""
-    options = common.parse_options(
-        __doc__,
-        instances=10,
-        quick_instances=2,
-        add_arguments=measured.add_arguments,
-    )
-    common.warm_up()
-    peers = measured.installed(PEERS if options.peers is None else options.peers)
+    options, peers = measured.begin(__doc__, peers=PEERS)
     table = common.Table(
         f"Test R2 with unknown inputs, means over {options.instances} splits",
         f"data rows unknown ours coverage {' '.join(peers)} best gain error",

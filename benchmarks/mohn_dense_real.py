@@ -32,16 +32,7 @@ COVERAGE = 0.85, 0.95
 
 def main():
     """Print one row for each table and number of training rows."""
-    options = common.parse_options(
-        __doc__,
-        instances=10,
-        quick_instances=2,
-        add_arguments=measured.add_arguments,
-    )
-    common.warm_up()
-    peers = measured.choose_peers(options)
-    if options.quick and "EBM" in peers:
-        peers.remove("EBM")
+    options, peers = measured.begin(__doc__)
     table = common.Table(
         f"Test R2, means over {options.instances} splits",
         f"data rows aim ours coverage {' '.join(peers)} best gain error",

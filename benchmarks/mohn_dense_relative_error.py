@@ -24,16 +24,7 @@ def relative_error(y_test, predicted):
 
 def main():
     """Print one row for each system and number of training rows."""
-    options = common.parse_options(
-        __doc__,
-        instances=10,
-        quick_instances=2,
-        add_arguments=measured.add_arguments,
-    )
-    common.warm_up()
-    peers = measured.choose_peers(options)
-    if options.quick and "EBM" in peers:
-        peers.remove("EBM")
+    options, peers = measured.begin(__doc__)
     table = common.Table(
         f"Mean relative error in percent, means over {options.instances} splits",
         f"data rows times ours coverage {' '.join(peers)} best gain error",
