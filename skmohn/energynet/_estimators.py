@@ -23,11 +23,12 @@ from skmohn.energynet._networks import Stages
 from skmohn.energynet._transformer import EnergyNetTransformer
 
 # Of the default parts: cheap units, since those that are not worth their price in
-# likelihood may still serve the targets, and a network trained to the end. Where only
-# the architecture is used, layers do without their last training.
+# likelihood may still serve the targets, and a network that stops where test samples do
+# not gain any more. Where only the architecture is used, layers do without their last
+# training.
 _KAPPA = 0.3
 _ARCHITECTURE_ONLY = {"polish": 0, "n_temperatures": 1000}
-_MLP = {"solver": "lbfgs", "max_iter": 2000}
+_MLP = {"solver": "lbfgs", "tol": 3e-3, "max_iter": 2000}
 # More would drive a stack's large weights to zero before the outputs make use of them.
 _ALPHA = {"random": 10.0, "generative": 1.0}
 
@@ -186,8 +187,8 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
     mlp : MLPClassifier, default=None
         The network, whose `hidden_layer_sizes` are replaced by what was found. None is
         an :class:`~sklearn.neural_network.MLPClassifier` with
-        ``solver="lbfgs", alpha=10.0, max_iter=2000``, with ``init="generative"``
-        ``alpha=1.0``.
+        ``solver="lbfgs", alpha=10.0, tol=3e-3, max_iter=2000``, with
+        ``init="generative"`` ``alpha=1.0``.
 
     init : {"random", "generative"}, default="random"
         The weights that training starts from. "random" are those of scikit-learn, for
@@ -309,8 +310,8 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
     mlp : MLPRegressor, default=None
         The network, whose `hidden_layer_sizes` are replaced by what was found. None is
         an :class:`~sklearn.neural_network.MLPRegressor` with
-        ``solver="lbfgs", alpha=10.0, max_iter=2000``, with ``init="generative"``
-        ``alpha=1.0``.
+        ``solver="lbfgs", alpha=10.0, tol=3e-3, max_iter=2000``, with
+        ``init="generative"`` ``alpha=1.0``.
 
     init : {"random", "generative"}, default="random"
         The weights that training starts from. "random" are those of scikit-learn, for
