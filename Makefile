@@ -17,7 +17,7 @@ REQUIREMENTS := pyproject.toml skmohn/__init__.py
 .PHONY: help demo test lint docs test-minimum clean
 
 help:
-	@echo "make demo          a tour on real data, with a picture (two minutes)"
+	@echo "make demo          a tour on real data, with a picture (three minutes)"
 	@echo "make test          tests and doctests"
 	@echo "make lint          style of the code"
 	@echo "make docs          the documentation, in docs/_build/html"
