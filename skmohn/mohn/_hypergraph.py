@@ -87,6 +87,24 @@ def count_parents(term, present):
     return len(present.intersection(combinations(term, len(term) - 1)))
 
 
+def choice_length(terms, n_inputs):
+    """Nats that it costs to say which of all sets of their orders the terms are."""
+    orders = [len(term) for term in terms]
+    return sum(
+        log_comb(math.comb(n_inputs, order), orders.count(order))
+        for order in set(orders)
+    )
+
+
+def log_comb(n, k):
+    """Logarithm of the number of ways to choose k of n.
+
+    By whole numbers: there are so many sets of a high order that differences of
+    logarithms of factorials have no digits left.
+    """
+    return math.log(math.comb(n, k))
+
+
 def tabulate(terms, coef, standard_errors, names, total, squares):
     """List weights, the strongest first, in a DataFrame if pandas is there.
 

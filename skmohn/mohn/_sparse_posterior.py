@@ -17,9 +17,8 @@ from scipy.optimize import minimize
 from skmohn.mohn._dense_evidence import LEAST_NOISE
 from skmohn.mohn._dense_exact import row_blocks
 from skmohn.mohn._dense_kernel import CONSTANT_VARIANCE
-from skmohn.mohn._dense_terms import choice_length
 from skmohn.mohn._design import DenseDesign
-from skmohn.mohn._hypergraph import Hypergraph
+from skmohn.mohn._hypergraph import Hypergraph, choice_length
 
 # Logarithms of the variance of the weights and of the noise, in units of the target's.
 _BOUNDS = ((-30.0, 10.0), (math.log(LEAST_NOISE), 5.0))

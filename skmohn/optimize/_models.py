@@ -165,9 +165,7 @@ def _read_regressor(model):
     _require_terms_only(model, graph)
     return Model(
         graph,
-        tuple(
-            getattr(model, "feature_names_in_", range(model.n_features_in_)),
-        ),
+        tuple(getattr(model, "feature_names_in_", range(model.n_features_in_))),
         coding.low,
         np.where(is_constant, coding.low, coding.high),
         coding.kind == NUMERIC,
@@ -177,6 +175,11 @@ def _read_regressor(model):
 
 def _require_terms_only(model, graph):
     """Refuse an estimator that is more than its listed terms."""
+    if model.is_categorical_.any():
+        raise ValueError(
+            "model has categorical columns, and only columns of numbers can be "
+            "searched: code their letters as numbers before the fit"
+        )
     coding = model.coding_
     ends = np.array([coding.low, coding.high])
     with warnings.catch_warnings():
