@@ -1,6 +1,5 @@
 """All 2^n weights at once, under the product prior: the model that a fit returns."""
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +9,6 @@ from skmohn.mohn._dense_covariance import Covariance
 from skmohn.mohn._dense_doubt import PriorDoubt, doubt_prior
 from skmohn.mohn._dense_evidence import MAX_ITER, join_equal_rows, learn_prior
 from skmohn.mohn._dense_exact import ExactPosterior
-from skmohn.mohn._dense_kernel import Rows
 from skmohn.mohn._dense_noise import NoiseMap, map_noise
 from skmohn.mohn._dense_nystroem import NystroemPosterior
 from skmohn.mohn._dense_terms import description_length, find_strong_terms
@@ -27,8 +25,6 @@ _INDUCING = 1500
 _FEWEST_INDUCING = 50
 # Rows whose leave-one-out residuals stand for those of all.
 _RESIDUAL_ROWS = 1600
-# Rows at which the variance of the function is measured, where they are not all.
-_MEASURED_ROWS = 4096
 
 
 @dataclass(frozen=True)
@@ -177,22 +173,29 @@ class DenseModel:
         means, variances = self.posterior.weights_of(terms)
         return self.scale * means, self.scale * np.sqrt(variances)
 
-    def function_variance(self):
+    def function_variance(self, spread=None):
         """Variance of the posterior mean over uniform inputs, unclipped.
 
-        It is the sum of the squares of all weights but the constant. Measured at all
-        rows where they are few, else at `_MEASURED_ROWS` drawn with a fixed seed.
+        On inputs of -1 and +1 it is the sum of the squares of all weights but the
+        constant.
+
+        Parameters
+        ----------
+        spread : ndarray of shape (n_inputs,), default=None
+            Variance of each coded input; None for 1, that of -1 and +1.
         """
-        n_inputs, n_letters = len(self.prior.rates), self.covariance.n_letters
-        sizes = [2] * n_inputs + list(n_letters)
-        n_rows = math.prod(sizes)
-        if n_rows <= _MEASURED_ROWS:
-            places = np.stack(np.unravel_index(np.arange(n_rows), sizes), axis=1)
-        else:
-            rng = np.random.default_rng(0)
-            places = rng.integers(0, sizes, (_MEASURED_ROWS, len(sizes)))
-        rows = Rows(1.0 - 2.0 * places[:, :n_inputs], places[:, n_inputs:])
-        return float(np.var(self.mean(rows, clip=False)))
+        return self.scale**2 * self.posterior.mean_variance(spread).variance()
+
+    def variance_parts(self, spread=None):
+        """What each variable has of :meth:`function_variance`.
+
+        Returns
+        -------
+        first_order, total : ndarrays of shape (n_inputs + n_sites,)
+            Variances of the parts that depend on it alone, and on it at all.
+        """
+        parts = self.posterior.mean_variance(spread)
+        return self.scale**2 * parts.first_order(), self.scale**2 * parts.total()
 
     def update(self, rows, y, sample_weight=None):
         """Condition on further observations; the hyper-parameters stay.

@@ -63,7 +63,7 @@ class Covariance:
         squares = rows.inputs**2
         product = np.exp(np.sum(np.log1p(squares * tau) - np.log1p(tau), axis=1))
         linear = squares @ tau
-        for i, (factors, centred) in enumerate(self._tables()):
+        for i, (factors, centred) in enumerate(self.tables()):
             letter = rows.letters[:, i]
             product *= np.diagonal(factors)[letter]
             linear += np.diagonal(centred)[letter]
@@ -95,7 +95,7 @@ class Covariance:
         linear = np.zeros(len(rows))
         if len(term) == 1 and not chosen:
             linear = tau[term[0]] * rows.inputs[:, term[0]]
-        for i, (factors, centred) in enumerate(self._tables()):
+        for i, (factors, centred) in enumerate(self.tables()):
             row = factors[-1]
             if i in chosen:
                 row = factors[chosen[i]] - factors[-1]
@@ -149,7 +149,7 @@ class Covariance:
             Letters of one site share a number: no set has two of them.
         """
         base, columns = np.ones(len(rows)), [rows.inputs * self.prior.tau]
-        for i, (factors, _) in enumerate(self._tables()):
+        for i, (factors, _) in enumerate(self.tables()):
             seen = factors[:, rows.letters[:, i]]
             base = base * seen[-1]
             columns.append((seen[:-1] / seen[-1] - 1.0).T)
@@ -161,7 +161,7 @@ class Covariance:
     def site_tau(self):
         """``tau`` of inputs whose values are as alike as two letters on average."""
         taus = []
-        for (factors, _), size in zip(self._tables(), self.n_letters, strict=True):
+        for (factors, _), size in zip(self.tables(), self.n_letters, strict=True):
             plain = factors[:-1, :-1]
             alike = (plain.sum() - size) / (size * (size - 1))
             taus.append(float((1.0 - alike) / (1.0 + alike)))
@@ -172,7 +172,7 @@ class Covariance:
         chosen, variance, linear = dict(letters), self._share(term), 0.0
         if len(term) == 1 and not chosen:
             linear = float(self.prior.tau[term[0]])
-        for i, (factors, centred) in enumerate(self._tables()):
+        for i, (factors, centred) in enumerate(self.tables()):
             if i not in chosen:
                 variance *= factors[-1, -1]
                 continue
@@ -215,7 +215,7 @@ class Covariance:
         own = zip(self.terms, self.variances, strict=True)
         return extra + sum(variance for other, variance in own if other == term)
 
-    def _tables(self):
+    def tables(self):
         """Factors between the letters of each site, and their centred parts."""
         if not self.n_letters:
             return []

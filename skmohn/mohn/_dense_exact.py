@@ -8,6 +8,7 @@ from scipy.linalg import cho_solve, cholesky, lapack, solve_triangular
 
 from skmohn.mohn._dense_covariance import Covariance
 from skmohn.mohn._dense_evidence import Sample
+from skmohn.mohn._dense_variance import PairVariance
 
 _ROWS_AT_ONCE = 2048
 
@@ -68,6 +69,10 @@ class ExactPosterior:
         value -= np.sum(np.log(np.diagonal(self.factor)))
         value -= 0.5 * len(self.alpha) * math.log(2.0 * math.pi)
         return float(value + self.sample.log_density_of_rest(self.covariance.prior))
+
+    def mean_variance(self, spread=None):
+        """Variance of the posterior mean over uniform inputs, and its parts."""
+        return PairVariance(self.covariance, *self.support(), spread)
 
     def mean(self, rows):
         """Posterior mean of the function at rows."""

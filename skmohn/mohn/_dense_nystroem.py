@@ -16,6 +16,7 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 from skmohn.mohn._dense_covariance import Covariance
 from skmohn.mohn._dense_exact import draw_normal, row_blocks
 from skmohn.mohn._dense_kernel import Rows
+from skmohn.mohn._dense_variance import PairVariance
 
 # Relative to the mean variance of the inducing values, for their Cholesky factor.
 _JITTER = 1e-10
@@ -124,6 +125,10 @@ class NystroemPosterior:
             self.factor, self._centre(), lower=True, trans=1, check_finite=False
         )
         return self.inducing, alpha
+
+    def mean_variance(self, spread=None):
+        """Variance of the posterior mean over uniform inputs, and its parts."""
+        return PairVariance(self.covariance, *self.support(), spread)
 
     def mean(self, rows):
         """Posterior mean of the function at rows."""

@@ -83,7 +83,8 @@ def solve_dense(params, task, members, loop):
     graph = Hypergraph.sort(terms, means, model.weight(())[0])
     errors = dict(zip(terms, stds, strict=True))
     held = float(np.sum(means**2 * members.share(terms)))
-    share = held / max(model.function_variance(), 1e-300)
+    spread = members.variances[: task.inputs.shape[1]]
+    share = held / max(model.function_variance(spread), 1e-300)
     record = {
         "log_posterior": model.log_evidence(),
         "noise": math.sqrt(model.prior.noise),

@@ -19,6 +19,7 @@ from scipy.linalg import cho_solve, cholesky, eigh_tridiagonal, lapack
 
 from skmohn.mohn._dense_covariance import Covariance
 from skmohn.mohn._dense_kernel import Rows
+from skmohn.mohn._dense_variance import CubeVariance
 
 _EXACT_WEIGHTS = 2048
 _TOLERANCE = 1e-10
@@ -133,6 +134,11 @@ class WalshPosterior:
         value -= 0.5 * system.log_determinant(np.random.default_rng(0))
         value -= 0.5 * len(self.alpha) * math.log(2.0 * math.pi)
         return float(value + self.sample.log_density_of_rest(self.covariance.prior))
+
+    def mean_variance(self, spread=None):
+        """Variance of the posterior mean over uniform inputs, and its parts."""
+        # Rows with other values than -1 and +1 are never on the cube.
+        return CubeVariance(self.weights)
 
     def mean(self, rows):
         """Posterior mean of the function at rows."""

@@ -58,9 +58,11 @@ class FittedStructure:
         DataFrame, or dict of lists without pandas
             ``term`` (feature names joined by " x "), ``order``, ``coefficient``,
             ``standard_error`` and ``variance_share``, the weight's part of the model's
-            variance over uniform inputs: its square over the sum of all squares, over
-            the number of letters where it belongs to one. Letters stand behind their
-            column, as in ``"sex=male"``; of two, the one that is +1.
+            variance over uniform inputs: of inputs with two values its square over the
+            sum of all squares. A weight counts a third for each numeric column in it,
+            which is uniform over its range, and one over the number of letters for each
+            letter. Letters stand behind their column, as in ``"sex=male"``; of two, the
+            one that is +1.
         """
         check_is_fitted(self)
         members = self._members()
@@ -68,7 +70,10 @@ class FittedStructure:
         place = {label: m for m, label in enumerate(members.labels)}
         terms = [tuple(place[label] for label in term) for term in self.terms_]
         squares = self.coef_**2 * members.share(terms)
-        total = None if self._dense is None else self._dense.function_variance()
+        total = None
+        if self._dense is not None:
+            spread = members.variances[: len(self.coding_.usable)]
+            total = self._dense.function_variance(spread)
         return tabulate(
             self.terms_, self.coef_, self.standard_errors_, names, total, squares
         )

@@ -129,13 +129,28 @@ def tabulate(terms, coef, standard_errors, names, total, squares):
     """
     total = squares.sum() if total is None else total
     order = np.argsort(-squares, kind="stable")
-    table = {
-        "term": [" x ".join(names[i] for i in terms[j]) for j in order],
-        "order": [len(terms[j]) for j in order],
-        "coefficient": coef[order].tolist(),
-        "standard_error": standard_errors[order].tolist(),
-        "variance_share": (squares[order] / max(total, 1e-300)).tolist(),
-    }
+    return to_frame(
+        {
+            "term": [" x ".join(names[i] for i in terms[j]) for j in order],
+            "order": [len(terms[j]) for j in order],
+            "coefficient": coef[order].tolist(),
+            "standard_error": standard_errors[order].tolist(),
+            "variance_share": (squares[order] / max(total, 1e-300)).tolist(),
+        }
+    )
+
+
+def to_frame(table):
+    """Columns as a DataFrame if pandas is there, else as they are.
+
+    Parameters
+    ----------
+    table : dict of lists
+
+    Returns
+    -------
+    table : DataFrame or dict of lists
+    """
     try:
         import pandas as pd
     except ImportError:

@@ -4,7 +4,7 @@ from numbers import Integral
 
 import numpy as np
 
-from skmohn._core._coding import LETTERS
+from skmohn._core._coding import LETTERS, NUMERIC
 
 
 class Members:
@@ -26,8 +26,9 @@ class Members:
 
     names : list of str
 
-    sizes : ndarray of shape (n_members,)
-        Over how many letters each is one of; 1 for inputs.
+    variances : ndarray of shape (n_members,)
+        What each adds over uniform inputs: 1 for two values, 1/3 for a range, and for
+        one of L letters 1/L of the square of the function there.
 
     groups : ndarray of shape (n_members,), int
         Letters of one site share a number.
@@ -56,9 +57,9 @@ class Members:
                 ends = [int(coding.low[j]), int(coding.high[j])]
                 self.two_letters[j] = letters[j][ends].tolist()
                 self.names[place] += f"={self.two_letters[j][1]}"
-        sizes = [1] * len(inputs)
+        variances = np.where(coding.kind[inputs] == NUMERIC, 1 / 3, 1.0).tolist()
         for columns, size in zip(coding.sites, coding.n_letters, strict=True):
-            sizes += [size] * size
+            variances += [1.0 / size] * size
             if coding.kind[columns[0]] == LETTERS:
                 (j,) = columns
                 self.labels += [(j, letter) for letter in letters[j].tolist()]
@@ -66,13 +67,13 @@ class Members:
             else:
                 self.labels += columns
                 self.names += [names[j] for j in columns]
-        self.sizes = np.array(sizes, dtype=float)
+        self.variances = np.array(variances)
         groups = [1] * len(inputs) + list(coding.n_letters)
         self.groups = np.repeat(np.arange(len(groups)), groups)
 
     def share(self, terms):
         """Factor of a squared weight in the variance over uniform inputs."""
-        return np.array([1.0 / np.prod(self.sizes[list(term)]) for term in terms])
+        return np.array([np.prod(self.variances[list(term)]) for term in terms])
 
     def label(self, term):
         """The members of a set as `terms_` calls them."""

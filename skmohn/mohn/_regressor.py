@@ -19,6 +19,7 @@ from skmohn.mohn._fitted import FittedStructure
 from skmohn.mohn._from_terms import FromTerms
 from skmohn.mohn._incremental import Incremental
 from skmohn.mohn._msda_control import MSDAControl
+from skmohn.mohn._reading import Reading
 from skmohn.mohn._task import make_task, wanted_terms
 
 # Three decorators stand between `fit` and the line that calls it.
@@ -29,6 +30,7 @@ class MOHNRegressor(
     DenseMethods,
     Incremental,
     FittedStructure,
+    Reading,
     FromTerms,
     CallbackSupportMixin,
     RegressorMixin,

@@ -1,0 +1,133 @@
+"""Linkage: which variables a model ties together."""
+
+from dataclasses import dataclass
+from numbers import Integral
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+
+@dataclass(frozen=True)
+class Linkage:
+    """Which variables a model ties together, and which it does not.
+
+    Two variables are linked when a weight connects both. The model is a sum of
+    functions, one for each component, and each can be searched without the others.
+
+    Parameters
+    ----------
+    links : tuple of tuples of int
+        For each column the columns it shares a weight with, in increasing order.
+
+    components : tuple of tuples of int
+        The columns of each part of the model, the largest part first and then by their
+        first columns. Columns without a weight are in none.
+
+    unused : tuple of int
+        Columns without a weight.
+
+    names : tuple of str or None
+        Of the columns, where they have names.
+
+    Examples
+    --------
+    >>> from skmohn import MOHNRegressor
+    >>> model = MOHNRegressor.from_terms([(0, 1), (1, 2), (4,)], [1.0, 2.0, 0.5])
+    >>> model.linkage_.components
+    ((0, 1, 2), (4,))
+    >>> model.linkage_.unused
+    (3,)
+    >>> model.linkage_.neighbors(1)
+    (0, 2)
+    >>> model.linkage_.is_decomposable
+    True
+    """
+
+    links: tuple
+    components: tuple
+    unused: tuple
+    names: tuple | None = None
+
+    @classmethod
+    def of_terms(cls, terms, n_features, names=None):
+        """Follow sets of columns.
+
+        Parameters
+        ----------
+        terms : sequence of sequences of int
+            The columns that belong together; a single one is used but not linked.
+
+        n_features : int
+            How many columns there are.
+
+        names : sequence of str, default=None
+            Of the columns.
+
+        Returns
+        -------
+        Linkage
+            What they tie together.
+        """
+        sizes = [len(term) for term in terms]
+        members = np.array([i for term in terms for i in term], dtype=np.int64)
+        indptr = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+        incidence = csr_array(
+            (np.ones(len(members)), members, indptr), shape=(len(terms), n_features)
+        )
+        together = (incidence.T @ incidence).tocsr()
+        together.sort_indices()
+        rows = np.split(together.indices, together.indptr[1:-1])
+        links = tuple(
+            tuple(i for i in row.tolist() if i != column)
+            for column, row in enumerate(rows)
+        )
+        _, labels = connected_components(together, directed=False)
+        used = np.zeros(n_features, dtype=bool)
+        used[members] = True
+        parts = {}
+        for i in np.flatnonzero(used).tolist():
+            parts.setdefault(labels[i], []).append(i)
+        components = sorted(map(tuple, parts.values()), key=lambda p: (-len(p), p))
+        unused = tuple(np.flatnonzero(~used).tolist())
+        names = None if names is None else tuple(map(str, names))
+        return cls(links, tuple(components), unused, names)
+
+    @property
+    def is_decomposable(self):
+        """Whether the model is a sum of functions of separate variables.
+
+        Returns
+        -------
+        bool
+            True with two components or more. Columns without a weight do not count.
+        """
+        return len(self.components) > 1
+
+    def neighbors(self, column):
+        """List the columns that share a weight with one.
+
+        Parameters
+        ----------
+        column : int or str
+            Its index or name.
+
+        Returns
+        -------
+        tuple of int
+            Their indices in increasing order.
+
+        Raises
+        ------
+        ValueError
+            If there is no such column.
+        """
+        known = () if self.names is None else self.names
+        index = known.index(column) if column in known else column
+        if not isinstance(index, Integral) or not 0 <= index < len(self.links):
+            names = f" or one of the names {list(known)}" if known else ""
+            raise ValueError(
+                f"column={column!r} is not a column: give an index from 0 to "
+                f"{len(self.links) - 1}{names}"
+            )
+        return self.links[index]

@@ -1,0 +1,97 @@
+"""What a fitted model tells: linkage, variance, reasons of a prediction."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from skmohn.mohn._columns import column_names
+from skmohn.mohn._hypergraph import to_frame
+from skmohn.mohn._linkage import Linkage
+
+
+class Reading:
+    """Ways to read a fitted model; for estimators with a `FittedStructure`."""
+
+    @property
+    def linkage_(self):
+        """Which columns the weights tie together, and which parts they leave.
+
+        Returns
+        -------
+        Linkage
+            Of ``terms_`` whose weight is not 0. Of all weights (``"dense"``), which tie
+            everything together a little, these are the significant ones. Columns of a
+            one-hot group are tied together where one of them has a weight.
+        """
+        check_is_fitted(self)
+        terms = [
+            tuple(_column(label) for label in term)
+            for term, coef in zip(self.terms_, self.coef_, strict=True)
+            if coef
+        ]
+        used = {column for term in terms for column in term}
+        terms += [group for group in self.one_hot_groups_ if used.intersection(group)]
+        return Linkage.of_terms(terms, self.n_features_in_, self._names())
+
+    def sobol_indices(self):
+        """Say how much of the model's variance each column has to do with.
+
+        The variance is that over independent and uniform inputs: two values are as
+        probable as each other, so are letters, and a numeric column is uniform over its
+        range. Indices ([1]_) are exact: sums over weights, and of all weights
+        (``"dense"``) over pairs of rows. Predictions are taken without `clip`.
+
+        Returns
+        -------
+        DataFrame, or dict of lists without pandas
+            In the order of the columns: ``feature``; ``first_order``, the share of the
+            variance that the column explains alone; ``total``, the share that is gone
+            when all other columns are known. Their difference is the column's part of
+            interactions. Columns of a one-hot group are one variable and have its
+            indices. All are 0 where the model is constant.
+
+        References
+        ----------
+        .. [1] Sobol, I. M. (2001). Global sensitivity indices for nonlinear
+           mathematical models and their Monte Carlo estimates. Mathematics and
+           Computers in Simulation 55.
+        """
+        check_is_fitted(self)
+        members = self._members()
+        if self._dense is None:
+            variance, first, total = _parts_of_terms(self.terms_, self.coef_, members)
+        else:
+            spread = members.variances[: len(self.coding_.usable)]
+            variance = self._dense.function_variance(spread)
+            first, total = self._dense.variance_parts(spread)
+        variable = np.full(self.n_features_in_, -1)
+        for label, group in zip(members.labels, members.groups.tolist(), strict=True):
+            variable[_column(label)] = group
+        shares = np.stack([first, total]) / max(variance, 1e-300)
+        # Constant columns are no variable, and take the zero at the end.
+        shares = np.hstack([shares, np.zeros((2, 1))])[:, variable]
+        return to_frame(
+            {
+                "feature": column_names(self),
+                "first_order": shares[0].tolist(),
+                "total": shares[1].tolist(),
+            }
+        )
+
+
+def _column(label):
+    """The column of an input, or of a letter."""
+    return label[0] if isinstance(label, tuple) else label
+
+
+def _parts_of_terms(terms, coef, members):
+    """Variance of a sum of terms, and what each variable has of it."""
+    place = {label: m for m, label in enumerate(members.labels)}
+    terms = [[place[label] for label in term] for term in terms]
+    squares = coef**2 * members.share(terms)
+    first, total = np.zeros((2, members.n_sites))
+    for term, square in zip(terms, squares.tolist(), strict=True):
+        variables = members.groups[term]
+        total[variables] += square
+        if len(term) == 1:
+            first[variables] += square
+    return squares.sum(), first, total

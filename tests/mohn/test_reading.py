@@ -1,0 +1,208 @@
+"""Linkage and shares of variance, against enumeration of all inputs."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from sklearn.exceptions import NotFittedError
+
+from skmohn import MOHNRegressor
+from skmohn.datasets import make_mk_trap, make_sparse_walsh
+from skmohn.mohn import Linkage
+
+
+def bits(n_rows, n_columns, seed=0):
+    return np.random.default_rng(seed).integers(0, 2, (n_rows, n_columns))
+
+
+# ------------------------------------------------------------------------ linkage
+
+
+def test_linkage_of_known_terms():
+    linkage = MOHNRegressor.from_terms(
+        [(4,), (5, 6), (0, 1, 3), (3, 7), (2, 6)], np.ones(5), n_features=9
+    ).linkage_
+    assert linkage.components == ((0, 1, 3, 7), (2, 5, 6), (4,))
+    assert linkage.unused == (8,)
+    assert linkage.is_decomposable
+    assert linkage.neighbors(3) == (0, 1, 7)
+    assert linkage.neighbors(4) == linkage.neighbors(8) == ()
+
+
+SETS = st.sets(st.frozensets(st.integers(0, 7), min_size=1, max_size=4), max_size=9)
+
+
+@given(sets=SETS)
+def test_linkage_equals_that_of_a_walk(sets):
+    linkage = Linkage.of_terms([tuple(s) for s in sets], 8)
+    for i in range(8):
+        linked = set().union(*(s for s in sets if i in s)) - {i}
+        assert linkage.neighbors(i) == tuple(sorted(linked))
+        seen, border = {i}, {i}
+        while border:
+            border = set().union(*(linkage.neighbors(j) for j in border)) - seen
+            seen |= border
+        is_used = any(i in s for s in sets)
+        assert (tuple(sorted(seen)) in linkage.components) == is_used
+        assert (i in linkage.unused) != is_used
+    sizes = list(map(len, linkage.components))
+    assert sizes == sorted(sizes, reverse=True)
+    assert sum(sizes) + len(linkage.unused) == 8
+
+
+def test_components_of_learnt_traps_are_the_traps():
+    traps = make_mk_trap(4, 5, n_samples=800, random_state=0)
+    linkage = MOHNRegressor().fit(traps.X, traps.y).linkage_
+    assert linkage.components == tuple(tuple(range(i, i + 4)) for i in range(0, 20, 4))
+    assert linkage.is_decomposable
+
+
+def test_linkage_knows_names():
+    model = MOHNRegressor.from_terms(
+        [("dose", "sex"), ("age",)], [1.0, 2.0], feature_names=["age", "dose", "sex"]
+    )
+    assert model.linkage_.neighbors("dose") == (2,)
+    assert model.linkage_.neighbors(2) == (1,)
+    with pytest.raises(ValueError, match=r"column='day' is not a.*'age', 'dose'"):
+        model.linkage_.neighbors("day")
+    with pytest.raises(ValueError, match=r"column=3 is not a column.*0 to 2"):
+        model.linkage_.neighbors(3)
+    with pytest.raises(ValueError, match="column=-1 is not a column"):
+        Linkage.of_terms([(0, 1)], 2).neighbors(-1)
+
+
+def test_model_without_terms_is_unlinked():
+    model = MOHNRegressor().fit(bits(30, 6), np.ones(30))
+    assert model.linkage_.components == ()
+    assert model.linkage_.unused == tuple(range(6))
+    assert not model.linkage_.is_decomposable
+
+
+def test_weight_of_zero_does_not_link():
+    model = MOHNRegressor.from_terms([(0, 1), (2,)], [0.0, 1.0])
+    assert model.linkage_.components == ((2,),)
+
+
+def test_columns_of_a_one_hot_group_are_linked():
+    rng = np.random.default_rng(0)
+    letters = rng.integers(0, 4, 200)
+    X = np.column_stack([np.eye(4)[letters], rng.integers(0, 2, (200, 2))])
+    y = 3.0 * (letters == 2) * X[:, 4] + 0.1 * rng.standard_normal(200)
+    model = MOHNRegressor("dense", one_hot="auto", clip=False).fit(X, y)
+    assert model.one_hot_groups_ == [(0, 1, 2, 3)]
+    model.terms_, model.coef_ = [(2, 4)], np.ones(1)
+    assert model.linkage_.components == ((0, 1, 2, 3, 4),)
+    assert model.linkage_.neighbors(4) == (2,)
+    assert model.linkage_.unused == (5,)
+    model.terms_ = [(4, 5)]
+    assert model.linkage_.components == ((4, 5),)
+
+
+def test_unfitted_model_tells_nothing():
+    for ask in (lambda m: m.linkage_, lambda m: m.sobol_indices()):
+        with pytest.raises(NotFittedError):
+            ask(MOHNRegressor())
+
+
+# ------------------------------------------------------------------ Sobol indices
+
+
+def by_definition(values):
+    """Sobol indices of values on a grid of all inputs, by conditional variances."""
+    axes = range(values.ndim)
+    first = [values.mean(axis=tuple(a for a in axes if a != i)).var() for i in axes]
+    total = [values.var(axis=i).mean() for i in axes]
+    return np.array(first) / values.var(), np.array(total) / values.var()
+
+
+def check_indices(model, axes, columns=None):
+    """Compare with those of the predictions at all combinations of values."""
+    rows = list(itertools.product(*axes))
+    shape = [len(axis) for axis in axes]
+    frame = np.array(rows) if columns is None else pd.DataFrame(rows, columns=columns)
+    first, total = by_definition(model.predict(frame).reshape(shape))
+    table = model.sobol_indices()
+    assert_allclose(table["first_order"], first, rtol=1e-6, atol=1e-9)
+    assert_allclose(table["total"], total, rtol=1e-6, atol=1e-9)
+
+
+def test_indices_of_a_sparse_model():
+    model = MOHNRegressor.from_terms(
+        [(0,), (0, 1), (1, 2, 3), (5,)], [1.0, -2.0, 0.5, 3.0],
+        intercept=7.0, n_features=6, low=0.0, high=[1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
+    )  # fmt: skip
+    check_indices(model, [(0.0, float(high)) for high in range(1, 7)])
+    table = model.sobol_indices()
+    assert table["feature"].tolist() == [f"x{i}" for i in range(6)]
+    assert table["total"][0] == pytest.approx(5 / 14.25)
+
+
+def test_numeric_columns_are_uniform_over_their_range():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(2, 5, 200), rng.random(200), np.arange(200) % 2])
+    X[:2, :2] = [[2, 0], [5, 1]]
+    y = X[:, 0] + 3 * X[:, 1] * X[:, 2] + X[:, 2]
+    model = MOHNRegressor("full").fit(X, y)
+    # The mean of a polynomial of degree 2 at these two is its mean over the range.
+    root = 3**-0.5
+    middle = [(3.5 - 1.5 * root, 3.5 + 1.5 * root), (0.5 - root / 2, 0.5 + root / 2)]
+    check_indices(model, [*middle, (0.0, 1.0)])
+    table = model.structure_table()
+    assert table["variance_share"].sum() == pytest.approx(1.0)
+    place = table["term"].tolist().index("x1 x x2")
+    rows = np.array(list(itertools.product(*middle, (0.0, 1.0))))
+    share = (0.75 / 2) ** 2 * 4 / 3 / model.predict(rows).var()
+    assert table["variance_share"][place] == pytest.approx(share)
+
+
+def test_indices_of_all_weights():
+    data = make_sparse_walsh(8, {1: 4, 2: 4}, n_samples=150, noise=0.3, random_state=0)
+    model = MOHNRegressor("dense", clip=False).fit(data.X, data.y)
+    check_indices(model, [(-1.0, 1.0)] * 8)
+
+
+def test_indices_of_letters():
+    letters = [["A", "C", "G", "T"], ["big", "mid", "tiny"], ["no", "yes"]]
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {f"c{i}": rng.choice(part, 120) for i, part in enumerate(letters)}
+    )
+    frame["flag"] = rng.integers(0, 2, 120)
+    y = 2.0 * (frame["c0"] == "G") * frame["flag"] + (frame["c1"] == "big")
+    y += 0.1 * rng.standard_normal(120) - 1.0 * (frame["c2"] == "yes")
+    model = MOHNRegressor("dense", clip=False).fit(frame, y)
+    check_indices(model, [*letters, (0, 1)], frame.columns)
+
+
+def test_columns_of_a_one_hot_group_have_its_indices():
+    rng = np.random.default_rng(0)
+    letters = rng.integers(0, 3, 150)
+    X = np.column_stack([np.eye(3)[letters], rng.integers(0, 2, 150), np.ones(150)])
+    y = 1.0 * (letters == 1) + X[:, 3] + 0.1 * rng.standard_normal(150)
+    model = MOHNRegressor("dense", one_hot="auto", clip=False).fit(X, y)
+    table = model.sobol_indices()
+    rows = [[*np.eye(3)[k], bit, 1.0] for k in range(3) for bit in (0, 1)]
+    first, total = by_definition(model.predict(rows).reshape(3, 2))
+    assert_allclose(table["first_order"], [*[first[0]] * 3, first[1], 0.0], atol=1e-9)
+    assert_allclose(table["total"], [*[total[0]] * 3, total[1], 0.0], atol=1e-9)
+
+
+def test_indices_of_a_constant_are_zero():
+    table = MOHNRegressor().fit(bits(30, 5), np.full(30, 2.0)).sobol_indices()
+    assert_allclose(table["total"], 0.0)
+    assert_allclose(table["first_order"], 0.0)
+
+
+def test_indices_without_pandas(monkeypatch):
+    model = MOHNRegressor.from_terms([("a",), ("a", "b")], [3.0, 4.0],
+                                     feature_names=["a", "b"])  # fmt: skip
+    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
+    assert model.sobol_indices() == {
+        "feature": ["a", "b"],
+        "first_order": pytest.approx([9 / 25, 0.0]),
+        "total": pytest.approx([1.0, 16 / 25]),
+    }
