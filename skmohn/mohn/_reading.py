@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skmohn.mohn._columns import column_names
+from skmohn.mohn._columns import column_names, read_table
 from skmohn.mohn._hypergraph import to_frame
 from skmohn.mohn._linkage import Linkage
 
@@ -76,6 +76,78 @@ class Reading:
                 "total": shares[1].tolist(),
             }
         )
+
+    def explain(self, x):
+        """List what made the prediction of one row, the largest contribution first.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,) or (1, n_features)
+            The row: a list or array, a row of a DataFrame, or a table of one row. NaN
+            stands for an unknown value.
+
+        Returns
+        -------
+        DataFrame, or dict of lists without pandas
+            ``term`` (named as in :meth:`structure_table`), ``value`` (the product of
+            the coded inputs; 0 where one of them is unknown or the row has another
+            letter), ``coefficient`` and ``contribution``, the product of the two.
+            Contributions add up to the prediction. The first row is ``"(constant)"``.
+            Of all weights (``"dense"``), ``"(all other weights)"`` are those that are
+            not listed, and ``"(clip)"`` is what keeps the prediction in the range of
+            the targets, if anything had to; they come last.
+
+        Raises
+        ------
+        ValueError
+            If there is not just one row, or for what `predict` refuses.
+        """
+        check_is_fitted(self)
+        rows = self._to_rows(read_table(self, _one_row(x)))
+        members = self._members()
+        place = {label: m for m, label in enumerate(members.labels)}
+        codes = _codes(rows, members.n_letters)
+        values = np.array(
+            [np.prod(codes[[place[label] for label in t]]) for t in self.terms_]
+        )
+        parts = self.coef_ * values
+        names = [" x ".join(members.names[place[i]] for i in t) for t in self.terms_]
+        order = np.argsort(-np.abs(parts), kind="stable")
+        table = [("(constant)", 1.0, self.intercept_, self.intercept_)]
+        table += [(names[j], values[j], self.coef_[j], parts[j]) for j in order]
+        if self._dense is not None:
+            (whole,) = self._dense.mean(rows, clip=False)
+            rest = whole - self.intercept_ - parts.sum()
+            table.append(("(all other weights)", np.nan, np.nan, rest))
+            (clipped,) = self._predict_mean(rows)
+            if clipped != whole:
+                table.append(("(clip)", np.nan, np.nan, clipped - whole))
+        terms, *numbers = zip(*table, strict=True)
+        columns = (np.array(column, dtype=float).tolist() for column in numbers)
+        titles = "value", "coefficient", "contribution"
+        return to_frame({"term": list(terms)} | dict(zip(titles, columns, strict=True)))
+
+
+def _one_row(x):
+    """A table of one row."""
+    if hasattr(x, "to_frame") and len(x.shape) == 1:
+        return x.to_frame().T
+    if not hasattr(x, "shape"):
+        x = np.array(x, dtype=object)
+    if len(x.shape) == 1:
+        x = x.reshape(1, -1)
+    if x.shape[0] != 1:
+        raise ValueError(f"x must be one row, got {x.shape[0]} of them")
+    return x
+
+
+def _codes(rows, n_letters):
+    """What one row multiplies the weight of each member by."""
+    hot = [
+        np.arange(size) == letter
+        for size, letter in zip(n_letters, rows.letters[0].tolist(), strict=True)
+    ]
+    return np.concatenate([rows.inputs[0], *hot]).astype(float)
 
 
 def _column(label):

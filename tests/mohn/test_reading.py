@@ -1,6 +1,7 @@
 """Linkage and shares of variance, against enumeration of all inputs."""
 
 import itertools
+import sys
 
 import numpy as np
 import pandas as pd
@@ -103,7 +104,11 @@ def test_columns_of_a_one_hot_group_are_linked():
 
 
 def test_unfitted_model_tells_nothing():
-    for ask in (lambda m: m.linkage_, lambda m: m.sobol_indices()):
+    for ask in (
+        lambda m: m.linkage_,
+        lambda m: m.sobol_indices(),
+        lambda m: m.explain([1]),
+    ):
         with pytest.raises(NotFittedError):
             ask(MOHNRegressor())
 
@@ -200,9 +205,130 @@ def test_indices_of_a_constant_are_zero():
 def test_indices_without_pandas(monkeypatch):
     model = MOHNRegressor.from_terms([("a",), ("a", "b")], [3.0, 4.0],
                                      feature_names=["a", "b"])  # fmt: skip
-    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
+    monkeypatch.setitem(sys.modules, "pandas", None)
     assert model.sobol_indices() == {
         "feature": ["a", "b"],
         "first_order": pytest.approx([9 / 25, 0.0]),
         "total": pytest.approx([1.0, 16 / 25]),
+    }
+
+
+# -------------------------------------------------------------------- explanations
+
+
+def total(table):
+    return np.sum(table["contribution"])
+
+
+def test_contributions_add_up_to_the_prediction():
+    data = make_sparse_walsh(
+        12, {1: 3, 2: 4, 3: 2}, heredity=None, n_samples=200, random_state=0
+    )
+    model = MOHNRegressor().fit(data.X, data.y)
+    X = data.X[:5].astype(float)
+    X[0, [0, 3]] = np.nan
+    for row, prediction in zip(X, model.predict(X), strict=True):
+        table = model.explain(row)
+        assert total(table) == pytest.approx(prediction)
+        assert table["term"][0] == "(constant)"
+        assert len(table) == 1 + len(model.terms_)
+        sizes = np.abs(table["contribution"][1:])
+        assert np.all(np.diff(sizes) <= 0)
+        for found in table[1:].itertuples():
+            term = tuple(int(name[1:]) for name in found.term.split(" x "))
+            coef = model.coef_[model.terms_.index(term)]
+            parity = np.prod(row[list(term)])
+            assert found.coefficient == coef
+            assert found.value == (0.0 if np.isnan(parity) else parity)
+            assert found.contribution == coef * found.value
+
+
+@pytest.fixture(scope="module")
+def with_letters():
+    """All weights of a site of four letters, two text values and a number."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "site": rng.choice(["A", "C", "G", "T"], 120),
+            "sex": rng.choice(["female", "male"], 120),
+            "dose": rng.uniform(0, 3, 120),
+        }
+    )
+    y = 2.0 * (frame["site"] == "G") * frame["dose"] + 1.0 * (frame["sex"] == "male")
+    y += 0.05 * rng.standard_normal(120)
+    return MOHNRegressor("dense", clip=False).fit(frame, y), frame
+
+
+def test_contributions_of_letters(with_letters):
+    model, frame = with_letters
+    for place, prediction in enumerate(model.predict(frame[:20])):
+        table = model.explain(frame.iloc[place])
+        assert total(table) == pytest.approx(prediction)
+        assert table["term"].iloc[-1] == "(all other weights)"
+        own = f"site={frame['site'][place]}"
+        letters = table[table["term"].str.contains("site=")]
+        assert len(letters) > 2
+        has = letters["term"].str.contains(own)
+        assert (letters["value"][~has] == 0).all()
+        assert (letters["value"][has] != 0).all()
+        by_name = table.set_index("term")
+        sign = 1 if frame["sex"][place] == "male" else -1
+        assert by_name.loc["sex=male", "value"] == sign
+        if f"{own} x dose" in by_name.index:
+            found = by_name.loc[f"{own} x dose"]
+            weight, _ = model.weight([("site", frame["site"][place]), "dose"])
+            assert found["coefficient"] == pytest.approx(weight)
+
+
+def test_unknown_letter_contributes_nothing(with_letters):
+    model, frame = with_letters
+    row = frame[:1].astype(object)
+    row.loc[0, "site"] = None
+    table = model.explain(row)
+    assert total(table) == pytest.approx(model.predict(row)[0])
+    letters = table[table["term"].str.contains("site=")]
+    assert (letters["contribution"] == 0).all()
+
+
+def test_what_clip_adds_is_listed():
+    X = bits(60, 6).astype(float)
+    y = np.maximum(2 * X[:, 0] + X[:, 1] * X[:, 2] - 1.0, 0.0)
+    model = MOHNRegressor("dense").fit(X, y)
+    tables = [model.explain(row) for row in X]
+    clipped = [t["term"].iloc[-1] == "(clip)" for t in tables]
+    assert any(clipped)
+    assert not all(clipped)
+    assert_allclose(list(map(total, tables)), model.predict(X), atol=1e-12)
+
+
+def test_a_row_has_many_forms(with_letters):
+    model, frame = with_letters
+    expected = model.explain(frame[3:4])
+    pd.testing.assert_frame_equal(model.explain(frame.iloc[3]), expected)
+    with pytest.warns(UserWarning, match="valid feature names"):
+        found = model.explain(frame.iloc[3].tolist())
+    pd.testing.assert_frame_equal(found, expected)
+    plain = MOHNRegressor.from_terms([(0, 1)], [2.0])
+    for row in (
+        [1, -1],
+        (1.0, -1.0),
+        np.array([1, -1]),
+        np.array([[1, -1]]),
+        [[1, -1]],
+    ):
+        assert total(plain.explain(row)) == -2.0
+    with pytest.raises(ValueError, match="x must be one row, got 2"):
+        plain.explain([[1, 1], [1, -1]])
+    with pytest.raises(ValueError, match="3 features"):
+        plain.explain([1, 1, 1])
+
+
+def test_explanation_without_pandas(monkeypatch):
+    model = MOHNRegressor.from_terms([(0, 1)], [2.0], intercept=1.0)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert model.explain([-1, 1]) == {
+        "term": ["(constant)", "x0 x x1"],
+        "value": [1.0, -1.0],
+        "coefficient": [1.0, 2.0],
+        "contribution": [1.0, -2.0],
     }
