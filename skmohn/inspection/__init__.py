@@ -1,7 +1,8 @@
-"""Pictures of fitted models as Display classes; they need matplotlib."""
+"""Pictures of fitted models as Display classes, which need matplotlib; stability."""
 
 from skmohn.inspection._images import FiltersDisplay, SamplesDisplay
 from skmohn.inspection._likelihood import LikelihoodDisplay
+from skmohn.inspection._stability import selection_stability
 from skmohn.inspection._traces import DescriptionLengthDisplay, GrowthDisplay
 
 __all__ = [
@@ -10,4 +11,5 @@ __all__ = [
     "GrowthDisplay",
     "LikelihoodDisplay",
     "SamplesDisplay",
+    "selection_stability",
 ]
