@@ -1,15 +1,22 @@
 """Pictures of fitted models as Display classes, which need matplotlib; stability."""
 
+from skmohn.inspection._discovery import DiscoveryErrorDisplay, DiscoveryOrdersDisplay
+from skmohn.inspection._hypergraph import HypergraphDisplay
 from skmohn.inspection._images import FiltersDisplay, SamplesDisplay
 from skmohn.inspection._likelihood import LikelihoodDisplay
 from skmohn.inspection._stability import selection_stability
 from skmohn.inspection._traces import DescriptionLengthDisplay, GrowthDisplay
+from skmohn.inspection._weights import WeightsDisplay
 
 __all__ = [
     "DescriptionLengthDisplay",
+    "DiscoveryErrorDisplay",
+    "DiscoveryOrdersDisplay",
     "FiltersDisplay",
     "GrowthDisplay",
+    "HypergraphDisplay",
     "LikelihoodDisplay",
     "SamplesDisplay",
+    "WeightsDisplay",
     "selection_stability",
 ]

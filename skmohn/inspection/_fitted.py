@@ -8,6 +8,7 @@ from skmohn.energynet import (
     EnergyNetRegressor,
     EnergyNetTransformer,
 )
+from skmohn.mohn import MOHNRegressor
 
 # Of the two lines that most displays have, and of what divides them.
 BLUE, RED, GRAY = "#2e6f95", "#c8553d", "#b9b4a7"
@@ -43,7 +44,50 @@ def stack_of(estimator):
     return getattr(estimator, "transformer_", estimator)
 
 
-def axes_of(display, ax):
+def structure_of(estimator):
+    """Return the weights of an estimator.
+
+    Parameters
+    ----------
+    estimator : MOHNRegressor
+        A fitted one.
+
+    Returns
+    -------
+    terms : list of tuples of int
+        What each weight connects: columns, or letters of columns.
+
+    coef : ndarray of shape (n_terms,)
+
+    names : list of str
+        Of columns and letters.
+
+    Raises
+    ------
+    TypeError
+        If it is another one.
+
+    NotFittedError
+        If it has not been fitted.
+    """
+    require_mohn(estimator)
+    members = estimator._members()
+    place = {label: m for m, label in enumerate(members.labels)}
+    terms = [tuple(place[label] for label in term) for term in estimator.terms_]
+    return terms, estimator.coef_, members.names
+
+
+def require_mohn(estimator):
+    """Refuse an estimator that is no fitted MOHNRegressor."""
+    if not isinstance(estimator, MOHNRegressor):
+        raise TypeError(
+            f"estimator must be a MOHNRegressor, got {type(estimator).__name__}; of a "
+            "Pipeline or a search pass the fitted step, such as pipeline[-1]"
+        )
+    check_is_fitted(estimator)
+
+
+def axes_of(display, ax, figsize=None):
     """Return axes to draw on, those given or new ones; the display keeps them.
 
     Parameters
@@ -53,6 +97,9 @@ def axes_of(display, ax):
 
     ax : matplotlib Axes or None
 
+    figsize : tuple of float, default=None
+        Inches of a new figure; None for matplotlib's default.
+
     Returns
     -------
     matplotlib Axes
@@ -61,7 +108,7 @@ def axes_of(display, ax):
     import matplotlib.pyplot as plt
 
     if ax is None:
-        _, ax = plt.subplots(layout="constrained")
+        _, ax = plt.subplots(figsize=figsize, layout="constrained")
     display.ax_, display.figure_ = ax, ax.figure
     return ax
 

@@ -205,6 +205,7 @@ class _Search:
         self._add(proposed)
         n_before = len(self.terms)
         self._learn()
+        learned_rmse = self._training_rmse()
         self._remove()
         self.proposals.update(self.terms)
         self._refit()
@@ -212,6 +213,7 @@ class _Search:
         highest = max(map(len, self.terms), default=0)
         return {
             "iteration": self.iteration,
+            "learned_rmse": learned_rmse,
             "training_rmse": self._training_rmse(),
             "validation_rmse": self._validation_rmse(self.model),
             "n_weights": len(self.terms),

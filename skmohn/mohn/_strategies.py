@@ -237,6 +237,7 @@ def _run_msda(params, task, loop):
 
 
 _RECORD = (
+    "learned_rmse",
     "training_rmse",
     "validation_rmse",
     "n_weights",

@@ -1,0 +1,371 @@
+"""How a structure was found: errors and numbers of weights by round."""
+
+from skmohn.inspection._fitted import BLUE, RED, axes_of, require_mohn
+
+# Of orders 1 to 5, and of all above.
+_COLORS = ("#7a8450", BLUE, RED, "#8d6a9f", "#e0a458", "#5b5b5b")
+
+
+class DiscoveryErrorDisplay:
+    """How the error fell while weights were exchanged: RMSE by round.
+
+    A round learns the weights, removes those that do not matter and proposes others.
+    Where the history knows the error between learning and removal, the line goes down
+    to it and jumps up by what the removal costs. Where the error on held-out rows stays
+    above that on the training rows, weights are missing or false (Figure 2 of [1]_).
+
+    It is recommended to use :meth:`from_estimator` or :meth:`from_history`. All
+    parameters are kept as attributes.
+
+    Parameters
+    ----------
+    rounds : array-like of int of shape (n_rounds,)
+        Their numbers.
+
+    training : array-like of shape (n_rounds,)
+        Root mean squared error on the training rows at the end of each round.
+
+    validation : array-like of shape (n_rounds,), default=None
+        That on held-out rows. None for no such line.
+
+    learned : array-like of shape (n_rounds,), default=None
+        That on the training rows before weights were removed. None if not known.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes.
+
+    figure_ : matplotlib Figure
+        The figure of the axes.
+
+    training_line_ : matplotlib Line2D
+        Training error; with `learned`, two points for each round.
+
+    validation_line_ : matplotlib Line2D or None
+        Validation error.
+
+    See Also
+    --------
+    DiscoveryOrdersDisplay : Numbers of weights by round.
+
+    References
+    ----------
+    .. [1] Swingler, K. (2020). Learning and searching pseudo-Boolean surrogate
+       functions from small samples. Evolutionary Computation 28(2).
+
+    Examples
+    --------
+    >>> from skmohn import MOHNRegressor
+    >>> from skmohn.datasets import make_ising
+    >>> from skmohn.inspection import DiscoveryErrorDisplay
+    >>> glass = make_ising((4, 4), n_samples=300, random_state=0)
+    >>> model = MOHNRegressor("msda", early_stopping=True, random_state=0)
+    >>> model = model.fit(glass.X, glass.y)
+    >>> display = DiscoveryErrorDisplay.from_estimator(model)
+    >>> len(display.rounds) == model.n_iter_
+    True
+    """
+
+    def __init__(self, rounds, training, *, validation=None, learned=None):
+        self.rounds = rounds
+        self.training = training
+        self.validation = validation
+        self.learned = learned
+
+    @classmethod
+    def from_estimator(cls, estimator, *, ax=None, **line_kw):
+        """Draw the errors of the last fit of an estimator.
+
+        Parameters
+        ----------
+        estimator : MOHNRegressor
+            A fitted one.
+
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None for a new figure.
+
+        **line_kw : dict
+            Further arguments of :meth:`~matplotlib.axes.Axes.plot` for all lines.
+
+        Returns
+        -------
+        DiscoveryErrorDisplay
+            The display that has been drawn.
+
+        Raises
+        ------
+        TypeError
+            If the estimator discovers no weights.
+
+        ValueError
+            If its history has no rounds of discovery.
+        """
+        require_mohn(estimator)
+        return cls.from_history(estimator.history_, ax=ax, **line_kw)
+
+    @classmethod
+    def from_history(cls, history, *, ax=None, **line_kw):
+        """Draw the errors that a history has kept.
+
+        Parameters
+        ----------
+        history : History or list of dict
+            As in ``history_``: rounds are the records with ``training_rmse``.
+
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None for a new figure.
+
+        **line_kw : dict
+            Further arguments of :meth:`~matplotlib.axes.Axes.plot` for all lines.
+
+        Returns
+        -------
+        DiscoveryErrorDisplay
+            The display that has been drawn.
+
+        Raises
+        ------
+        ValueError
+            If no record is a round of discovery.
+        """
+        records = _rounds(history, "training_rmse")
+        lines = {
+            name: None
+            if any(record.get(key) is None for record in records)
+            else [record[key] for record in records]
+            for name, key in (
+                ("validation", "validation_rmse"),
+                ("learned", "learned_rmse"),
+            )
+        }
+        training = [record["training_rmse"] for record in records]
+        display = cls([record["iteration"] for record in records], training, **lines)
+        return display.plot(ax=ax, **line_kw)
+
+    def plot(self, ax=None, **line_kw):
+        """Draw the errors by round.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None for a new figure.
+
+        **line_kw : dict
+            Further arguments of :meth:`~matplotlib.axes.Axes.plot` for all lines.
+
+        Returns
+        -------
+        DiscoveryErrorDisplay
+            The display itself.
+        """
+        ax = axes_of(self, ax)
+        rounds, training = self.rounds, self.training
+        if self.learned is not None:
+            rounds = [number for number in rounds for _ in range(2)]
+            pairs = zip(self.learned, training, strict=True)
+            training = [error for pair in pairs for error in pair]
+        # A mark for each of few rounds.
+        style = {"marker": "o", "ms": 3} if len(self.rounds) <= 60 else {}
+        style["lw"] = 1.2
+        (self.training_line_,) = ax.plot(
+            rounds, training, **{"color": BLUE, "label": "training"} | style | line_kw
+        )
+        self.validation_line_ = None
+        if self.validation is not None:
+            (self.validation_line_,) = ax.plot(
+                self.rounds,
+                self.validation,
+                **{"color": RED, "label": "validation"} | style | line_kw,
+            )
+            ax.legend()
+        ax.set(xlabel="round", ylabel="root mean squared error")
+        ax.set_ylim(bottom=0)
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        return self
+
+
+class DiscoveryOrdersDisplay:
+    """How many weights of each order the model had: numbers by round.
+
+    The upper line counts all weights; those below it tell where the search has looked
+    and what has stayed (Figure 3 of [1]_).
+
+    It is recommended to use :meth:`from_estimator` or :meth:`from_history`. All
+    parameters are kept as attributes.
+
+    Parameters
+    ----------
+    rounds : array-like of int of shape (n_rounds,)
+        Their numbers.
+
+    weights_per_order : sequence of sequences of int
+        For each round, how many weights of orders 1, 2, ... the model had; orders above
+        the last have none.
+
+    max_order : int, default=5
+        Orders with a line of their own. Those above share one.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes.
+
+    figure_ : matplotlib Figure
+        The figure of the axes.
+
+    total_line_ : matplotlib Line2D
+        All weights.
+
+    lines_ : list of matplotlib Line2D
+        Weights of each order that ever occurred, the lowest first.
+
+    See Also
+    --------
+    DiscoveryErrorDisplay : Errors by round.
+
+    References
+    ----------
+    .. [1] Swingler, K. (2020). Learning and searching pseudo-Boolean surrogate
+       functions from small samples. Evolutionary Computation 28(2).
+
+    Examples
+    --------
+    >>> from skmohn import MOHNRegressor
+    >>> from skmohn.datasets import make_ising
+    >>> from skmohn.inspection import DiscoveryOrdersDisplay
+    >>> glass = make_ising((4, 4), n_samples=300, random_state=0)
+    >>> model = MOHNRegressor("msda", random_state=0).fit(glass.X, glass.y)
+    >>> display = DiscoveryOrdersDisplay.from_estimator(model)
+    >>> int(display.total_line_.get_ydata()[-1])
+    32
+    """
+
+    def __init__(self, rounds, weights_per_order, *, max_order=5):
+        self.rounds = rounds
+        self.weights_per_order = weights_per_order
+        self.max_order = max_order
+
+    @classmethod
+    def from_estimator(cls, estimator, *, max_order=5, ax=None, **line_kw):
+        """Draw the numbers of weights of the last fit of an estimator.
+
+        Parameters
+        ----------
+        estimator : MOHNRegressor
+            A fitted one.
+
+        max_order : int, default=5
+            Orders with a line of their own. Those above share one.
+
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None for a new figure.
+
+        **line_kw : dict
+            Further arguments of :meth:`~matplotlib.axes.Axes.plot` for all lines.
+
+        Returns
+        -------
+        DiscoveryOrdersDisplay
+            The display that has been drawn.
+
+        Raises
+        ------
+        TypeError
+            If the estimator discovers no weights.
+
+        ValueError
+            If its history has no rounds of discovery.
+        """
+        require_mohn(estimator)
+        return cls.from_history(
+            estimator.history_, max_order=max_order, ax=ax, **line_kw
+        )
+
+    @classmethod
+    def from_history(cls, history, *, max_order=5, ax=None, **line_kw):
+        """Draw the numbers of weights that a history has kept.
+
+        Parameters
+        ----------
+        history : History or list of dict
+            As in ``history_``: rounds are the records with ``weights_per_order``.
+
+        max_order : int, default=5
+            Orders with a line of their own. Those above share one.
+
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None for a new figure.
+
+        **line_kw : dict
+            Further arguments of :meth:`~matplotlib.axes.Axes.plot` for all lines.
+
+        Returns
+        -------
+        DiscoveryOrdersDisplay
+            The display that has been drawn.
+
+        Raises
+        ------
+        ValueError
+            If no record is a round of discovery.
+        """
+        records = _rounds(history, "weights_per_order")
+        display = cls(
+            [record["iteration"] for record in records],
+            [record["weights_per_order"] for record in records],
+            max_order=max_order,
+        )
+        return display.plot(ax=ax, **line_kw)
+
+    def plot(self, ax=None, **line_kw):
+        """Draw the numbers of weights by round.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None for a new figure.
+
+        **line_kw : dict
+            Further arguments of :meth:`~matplotlib.axes.Axes.plot` for all lines.
+
+        Returns
+        -------
+        DiscoveryOrdersDisplay
+            The display itself.
+        """
+        ax = axes_of(self, ax)
+        counts = self.weights_per_order
+        style = {"marker": "o", "ms": 3} if len(self.rounds) <= 60 else {}
+        (self.total_line_,) = ax.plot(
+            self.rounds,
+            [sum(orders) for orders in counts],
+            **{"color": "#333333", "lw": 2.2, "label": "all"} | style | line_kw,
+        )
+        self.lines_ = []
+        last = self.max_order
+        for order in range(1, last + 2):
+            stop = order if order <= last else None
+            numbers = [sum(orders[order - 1 : stop]) for orders in counts]
+            if any(numbers):
+                above = "" if order <= last else " and above"
+                color = _COLORS[min(order, len(_COLORS)) - 1]
+                label = f"order {order}{above}"
+                own = {"color": color, "lw": 1.2, "label": label} | style | line_kw
+                self.lines_ += ax.plot(self.rounds, numbers, **own)
+        ax.set(xlabel="round", ylabel="weights in the model")
+        ax.set_ylim(bottom=0)
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        ax.legend()
+        return self
+
+
+def _rounds(history, key):
+    """The records that have an entry."""
+    records = [record for record in history if record.get(key) is not None]
+    if not records:
+        raise ValueError(
+            f'history has no rounds of discovery (records with "{key}"): they come '
+            'with strategy="pursuit", "msda" or "auto"'
+        )
+    return records

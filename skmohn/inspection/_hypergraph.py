@@ -1,0 +1,207 @@
+"""The weights of a model as a network."""
+
+import numpy as np
+from sklearn.utils import check_consistent_length
+
+from skmohn.inspection._fitted import BLUE, GRAY, RED, axes_of, structure_of
+from skmohn.inspection._layout import place_components
+from skmohn.mohn import Linkage
+
+# More names than this cannot be read.
+_MOST_NAMES = 130
+
+
+class HypergraphDisplay:
+    """How the weights tie the variables together: a network.
+
+    Variables are circles, filled by the color of their own weight. A weight of two is a
+    line between them, a weight of three or more a square in their middle with a line to
+    each. Red is positive and blue negative; width and size grow with the weight. Parts
+    of the model that share no variable lie side by side, and variables without a weight
+    are left out. The fewer weights lead from one variable to another, the closer they
+    are (multidimensional scaling).
+
+    It is recommended to use :meth:`from_estimator`. All parameters are kept as
+    attributes.
+
+    Parameters
+    ----------
+    terms : sequence of tuples of int
+        The variables that each weight connects.
+
+    coef : array-like of shape (n_terms,)
+        The weights.
+
+    names : sequence of str
+        Of all variables.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes.
+
+    figure_ : matplotlib Figure
+        The figure of the axes.
+
+    variables_ : list of int
+        Those that are drawn.
+
+    positions_ : ndarray of shape (n_drawn, 2)
+        Where they are.
+
+    nodes_ : matplotlib PathCollection
+        The circles.
+
+    pairs_ : matplotlib LineCollection
+        Weights of two variables.
+
+    squares_ : matplotlib PathCollection
+        Weights of three variables or more.
+
+    texts_ : list of matplotlib Text
+        Names, where there is room for them.
+
+    See Also
+    --------
+    WeightsDisplay : The same as a heat map.
+
+    Examples
+    --------
+    >>> from skmohn import MOHNRegressor
+    >>> from skmohn.inspection import HypergraphDisplay
+    >>> model = MOHNRegressor.from_terms([(0, 1), (1, 2, 3), (4,)], [1.0, -2.0, 0.5])
+    >>> display = HypergraphDisplay.from_estimator(model)
+    >>> len(display.variables_)
+    5
+    """
+
+    def __init__(self, terms, coef, names):
+        self.terms = terms
+        self.coef = coef
+        self.names = names
+
+    @classmethod
+    def from_estimator(cls, estimator, *, ax=None, **text_kw):
+        """Draw the network of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : MOHNRegressor
+            A fitted one. Of all weights (``"dense"``), the significant ones are drawn.
+
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None for a new figure.
+
+        **text_kw : dict
+            Further arguments of :meth:`~matplotlib.axes.Axes.text` for the names.
+
+        Returns
+        -------
+        HypergraphDisplay
+            The display that has been drawn.
+
+        Raises
+        ------
+        TypeError
+            If the estimator has no such weights.
+
+        ValueError
+            If it has none at all.
+        """
+        return cls(*structure_of(estimator)).plot(ax=ax, **text_kw)
+
+    def plot(self, ax=None, **text_kw):
+        """Draw the network.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None for a new figure.
+
+        **text_kw : dict
+            Further arguments of :meth:`~matplotlib.axes.Axes.text` for the names.
+
+        Returns
+        -------
+        HypergraphDisplay
+            The display itself.
+        """
+        from matplotlib.collections import LineCollection
+
+        check_consistent_length(self.terms, self.coef)
+        terms, coef = [tuple(t) for t in self.terms], np.asarray(self.coef, float)
+        if not terms:
+            raise ValueError("terms must have at least one weight to draw")
+        places = place_components(Linkage.of_terms(terms, len(self.names)))
+        self.variables_ = sorted(places)
+        self.positions_ = np.array([places[i] for i in self.variables_])
+        n_drawn = len(self.variables_)
+        size = 1.0 / np.sqrt(max(n_drawn / 40.0, 1.0))
+        side = float(np.clip(5.0 + 0.02 * n_drawn, 5.0, 10.0))
+        ax = axes_of(self, ax, (1.2 * side, side))
+        strength = np.abs(coef) / (np.abs(coef).max() or 1.0)
+        color = np.where(coef > 0, RED, BLUE)
+        points = [np.array([places[i] for i in term]) for term in terms]
+        orders = np.array([len(term) for term in terms])
+        two, more = np.flatnonzero(orders == 2), np.flatnonzero(orders > 2)
+        centres = np.array([points[j].mean(axis=0) for j in more]).reshape(-1, 2)
+        spokes = [
+            (centre, point)
+            for centre, j in zip(centres, more, strict=True)
+            for point in points[j]
+        ]
+        shades = np.repeat(color[more], orders[more])
+        ax.add_collection(LineCollection(spokes, colors=shades, lw=size, alpha=0.4))
+        self.pairs_ = LineCollection(
+            [points[j] for j in two],
+            colors=color[two],
+            lw=size * (0.7 + 3.0 * strength[two]),
+        )
+        ax.add_collection(self.pairs_)
+        self.squares_ = ax.scatter(
+            *centres.T, marker="s", c=color[more], zorder=3,
+            s=size**2 * (15.0 + 60.0 * strength[more]),
+        )  # fmt: skip
+        self._draw_variables(ax, terms, strength, color, size, text_kw)
+        ax.set_aspect("equal")
+        ax.margins(0.06)
+        ax.axis("off")
+        _add_legend(ax, has_squares=len(more) > 0)
+        return self
+
+    def _draw_variables(self, ax, terms, strength, color, size, text_kw):
+        """Circles, filled where the variable has a weight of its own, and names."""
+        from matplotlib.colors import to_rgb
+
+        fill = dict.fromkeys(self.variables_, (1.0, 1.0, 1.0))
+        for term, s, c in zip(terms, strength, color, strict=True):
+            if len(term) == 1:
+                # White is no weight: the smallest has a color, on any a name is read.
+                share = 0.15 + 0.45 * s
+                fill[term[0]] = [1.0 - share * (1.0 - part) for part in to_rgb(c)]
+        self.nodes_ = ax.scatter(
+            *self.positions_.T, s=230.0 * size**2, zorder=4, linewidths=0.9,
+            c=list(fill.values()), edgecolors="#55534d",
+        )  # fmt: skip
+        self.texts_ = []
+        if len(self.variables_) <= _MOST_NAMES:
+            style = {"ha": "center", "va": "center", "zorder": 5}
+            style["fontsize"] = max(8.0 * size**0.5, 5.0)
+            for i, place in zip(self.variables_, self.positions_, strict=True):
+                self.texts_.append(ax.text(*place, self.names[i], **style | text_kw))
+
+
+def _add_legend(ax, has_squares):
+    from matplotlib.lines import Line2D
+
+    entries = [
+        Line2D([], [], color=RED, lw=2, label="positive"),
+        Line2D([], [], color=BLUE, lw=2, label="negative"),
+    ]
+    if has_squares:
+        square = {"color": GRAY, "marker": "s", "lw": 0}
+        entries.append(Line2D([], [], **square, label="three variables or more"))
+    ax.legend(
+        handles=entries, loc="upper center", bbox_to_anchor=(0.5, 0.0), frameon=False,
+        ncols=len(entries), fontsize=9,
+    )  # fmt: skip

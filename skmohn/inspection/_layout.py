@@ -1,0 +1,74 @@
+"""Where the variables of a network are drawn."""
+
+import numpy as np
+from scipy.sparse.csgraph import shortest_path
+from sklearn.manifold import MDS
+
+# More of them than this in a component are put on a circle: distances of all pairs cost
+# their square.
+_MOST_NODES = 1500
+# Steps of the layout; it changes little after them.
+_MAX_ITER = 100
+
+
+def place_components(linkage):
+    """Places such that distances are about the numbers of links on the shortest path.
+
+    Components are laid out one by one and put side by side, the largest first.
+
+    Parameters
+    ----------
+    linkage : Linkage
+
+    Returns
+    -------
+    places : dict of int to ndarray of shape (2,)
+        By column, of those that are in a component.
+    """
+    parts = [_place(nodes, linkage.links) for nodes in linkage.components]
+    return {
+        column: place + corner
+        for nodes, part, corner in zip(
+            linkage.components, parts, _corners(parts), strict=True
+        )
+        for column, place in zip(nodes, part, strict=True)
+    }
+
+
+def _place(nodes, links):
+    """Places of one component, the lower left corner at zero."""
+    n_nodes = len(nodes)
+    index = {node: k for k, node in enumerate(nodes)}
+    is_ring = n_nodes > _MOST_NODES or all(
+        len(links[node]) == n_nodes - 1 for node in nodes
+    )
+    if is_ring:
+        angle = 2.0 * np.pi * np.arange(n_nodes) / n_nodes
+        radius = 0.5 / np.sin(np.pi / n_nodes) if n_nodes > 1 else 0.0
+        places = radius * np.stack([np.sin(angle), np.cos(angle)], axis=1)
+    else:
+        linked = np.zeros((n_nodes, n_nodes))
+        for node in nodes:
+            linked[index[node], [index[other] for other in links[node]]] = 1.0
+        layout = MDS(
+            metric="precomputed",
+            init="classical_mds",
+            n_init=1,
+            max_iter=_MAX_ITER,
+            random_state=0,
+        )
+        places = layout.fit_transform(shortest_path(linked, unweighted=True))
+    return places - places.min(axis=0)
+
+
+def _corners(parts):
+    """Put boxes side by side in lines, about as wide as all are high."""
+    sizes = np.array([part.max(axis=0) + 1.0 for part in parts])
+    width = max(1.3 * np.sqrt(np.sum(sizes[:, 0] * sizes[:, 1])), sizes[:, 0].max())
+    corners, x, y, line = [], 0.0, 0.0, 0.0
+    for size_x, size_y in sizes:
+        if x + size_x > width * (1.0 + 1e-9):
+            x, y, line = 0.0, y - line, 0.0
+        corners.append((x, y - size_y))
+        x, line = x + size_x, max(line, size_y)
+    return corners

@@ -1,0 +1,183 @@
+"""The weights of a model as a heat map of variables by weights."""
+
+import numpy as np
+from sklearn.utils import check_consistent_length
+
+from skmohn.inspection._fitted import GRAY, axes_of, structure_of
+from skmohn.mohn import Linkage
+
+# More names than this in a row, or weights in a line, cannot be read.
+_MOST_NAMES = 60
+_MOST_LINES = 80
+# Columns that a figure as wide as these get has pixels for.
+_MOST_COLUMNS = 1000
+
+
+class WeightsDisplay:
+    """Which variables each weight connects: a heat map of variables by weights.
+
+    A column is a weight and has its color in the rows of the variables that it
+    connects. Variables that are connected, also through others, stand together, as do
+    their weights, which are sorted by order: a sum of separate functions is a row of
+    blocks (Figure 5 of [1]_). Variables without a weight are left out.
+
+    It is recommended to use :meth:`from_estimator`. All parameters are kept as
+    attributes.
+
+    Parameters
+    ----------
+    terms : sequence of tuples of int
+        The variables that each weight connects.
+
+    coef : array-like of shape (n_terms,)
+        The weights.
+
+    names : sequence of str
+        Of all variables.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes.
+
+    figure_ : matplotlib Figure
+        The figure of the axes.
+
+    image_ : matplotlib AxesImage
+        The heat map. Its array is masked where a weight has no variable.
+
+    rows_ : list of int
+        The variable of each row, from the top.
+
+    columns_ : list of int
+        The weight of each column, from the left.
+
+    colorbar_ : matplotlib Colorbar
+        What the colors mean.
+
+    See Also
+    --------
+    HypergraphDisplay : The same as a network.
+
+    References
+    ----------
+    .. [1] Swingler, K. (2020). Learning and searching pseudo-Boolean surrogate
+       functions from small samples. Evolutionary Computation 28(2).
+
+    Examples
+    --------
+    >>> from skmohn import MOHNRegressor
+    >>> from skmohn.datasets import make_mk_trap
+    >>> from skmohn.inspection import WeightsDisplay
+    >>> traps = make_mk_trap(5, 2, n_samples=600, random_state=0)
+    >>> model = MOHNRegressor().fit(traps.X, traps.y)
+    >>> display = WeightsDisplay.from_estimator(model)
+    >>> display.image_.get_array().shape
+    (10, 62)
+    """
+
+    def __init__(self, terms, coef, names):
+        self.terms = terms
+        self.coef = coef
+        self.names = names
+
+    @classmethod
+    def from_estimator(cls, estimator, *, ax=None, **im_kw):
+        """Draw the weights of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : MOHNRegressor
+            A fitted one. Of all weights (``"dense"``), the significant ones are drawn.
+
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None for a new figure, as large as the weights need.
+
+        **im_kw : dict
+            Further arguments of :meth:`~matplotlib.axes.Axes.imshow`.
+
+        Returns
+        -------
+        WeightsDisplay
+            The display that has been drawn.
+
+        Raises
+        ------
+        TypeError
+            If the estimator has no such weights.
+
+        ValueError
+            If it has none at all.
+        """
+        return cls(*structure_of(estimator)).plot(ax=ax, **im_kw)
+
+    def plot(self, ax=None, **im_kw):
+        """Draw the heat map.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None for a new figure, as large as the weights need.
+
+        **im_kw : dict
+            Further arguments of :meth:`~matplotlib.axes.Axes.imshow`.
+
+        Returns
+        -------
+        WeightsDisplay
+            The display itself.
+        """
+        check_consistent_length(self.terms, self.coef)
+        terms, coef = [tuple(t) for t in self.terms], np.asarray(self.coef, float)
+        if not terms:
+            raise ValueError("terms must have at least one weight to draw")
+        components = Linkage.of_terms(terms, len(self.names)).components
+        part = {i: k for k, component in enumerate(components) for i in component}
+        self.rows_ = [i for component in components for i in component]
+        self.columns_ = sorted(
+            range(len(terms)),
+            key=lambda j: (part[terms[j][0]], len(terms[j]), terms[j]),
+        )
+        row = {variable: r for r, variable in enumerate(self.rows_)}
+        shape = len(self.rows_), len(terms)
+        values = np.ma.masked_array(np.zeros(shape), mask=True)
+        for column, j in enumerate(self.columns_):
+            values[[row[i] for i in terms[j]], column] = coef[j]
+        width = np.clip(3.0 + 0.13 * len(terms), 5.0, 16.0)
+        height = np.clip(1.6 + 0.21 * len(row), 2.6, 12.0)
+        ax = axes_of(self, ax, (width, height))
+        largest = np.abs(coef).max() or 1.0
+        style = {"cmap": "RdBu_r", "vmin": -largest, "vmax": largest, "aspect": "auto"}
+        if len(terms) <= _MOST_COLUMNS:
+            style["interpolation"] = "nearest"
+        self.image_ = ax.imshow(values, **style | im_kw)
+        ax.set_facecolor("#efede6")
+        self.colorbar_ = self.figure_.colorbar(self.image_, ax=ax, label="weight")
+        self._separate(ax, [len(component) for component in components], terms, part)
+        self._name(ax, [len(terms[j]) for j in self.columns_])
+        return self
+
+    def _separate(self, ax, heights, terms, part):
+        """Lines between the components."""
+        if not 1 < len(heights) <= _MOST_LINES:
+            return
+        widths = np.bincount([part[term[0]] for term in terms])
+        style = {"color": GRAY, "lw": 0.8}
+        for x, y in zip(np.cumsum(widths)[:-1], np.cumsum(heights)[:-1], strict=True):
+            ax.axvline(x - 0.5, **style)
+            ax.axhline(y - 0.5, **style)
+
+    def _name(self, ax, orders):
+        """Names of rows, and orders of columns, as far as there is room."""
+        step = -(-len(self.rows_) // _MOST_NAMES)
+        shown = range(0, len(self.rows_), step)
+        ax.set_yticks(shown, [self.names[self.rows_[r]] for r in shown], fontsize=8)
+        unused = len(self.names) - len(self.rows_)
+        without = f"\n({unused} more have no weight)" if unused else ""
+        ax.set_ylabel(f"variable{without}")
+        if len(orders) <= _MOST_NAMES:
+            ax.set_xticks(range(len(orders)), orders, fontsize=8)
+            ax.set_xlabel("order of the weight")
+        else:
+            ax.set_xlabel("weights, sorted by component and order")
+        ax.tick_params(length=0)
