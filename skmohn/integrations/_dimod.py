@@ -1,0 +1,167 @@
+"""Models as dimod's polynomials over spins or bits, and back."""
+
+from numbers import Integral
+
+from skmohn.integrations._optional import require, require_fitted
+from skmohn.mohn import MOHNRegressor
+
+# A product of k bits has 2^k terms over spins, and the other way round.
+_MOST_TERMS = 10**7
+
+
+def to_dimod(model, vartype="SPIN"):
+    """Write a model as a polynomial that dimod's samplers take.
+
+    Energies equal predictions, so that samplers look for the smallest prediction; for
+    the largest one, multiply by -1 (``polynomial.scale(-1)``).
+
+    Parameters
+    ----------
+    model : MOHNRegressor
+        A fitted one. Not one of all weights (``"dense"``), which are too many.
+
+    vartype : {"SPIN", "BINARY"}, default="SPIN"
+        Whether the two values of a column become -1 and +1, as the model codes them, or
+        0 and 1, in the order of ``coding_.low`` and ``coding_.high``. The latter may
+        have many more terms.
+
+    Returns
+    -------
+    dimod.BinaryPolynomial
+        Its variables are called by the columns' names or, without names, indices.
+        Columns without a weight have a linear term of 0; constant ones are left out. A
+        numeric column has the two ends of its range.
+
+    Raises
+    ------
+    ImportError
+        If dimod is not installed.
+
+    TypeError
+        If the model is another one.
+
+    ValueError
+        If all weights were fitted, or if the polynomial would be too large.
+
+    See Also
+    --------
+    skmohn.optimize.minimize : Search without dimod.
+
+    Examples
+    --------
+    >>> from skmohn import MOHNRegressor
+    >>> from skmohn.integrations import to_dimod
+    >>> model = MOHNRegressor.from_terms(
+    ...     [("a",), ("a", "b")], [1.0, -2.0], feature_names=["a", "b"]
+    ... )
+    >>> float(to_dimod(model).energy({"a": 1, "b": -1}))
+    3.0
+    """
+    dimod = require("dimod", "to_dimod")
+    require_fitted(model)
+    if vartype not in ("SPIN", "BINARY"):
+        raise ValueError(f'vartype must be "SPIN" or "BINARY", got {vartype!r}')
+    if model._dense is not None:
+        raise ValueError(
+            "all weights were fitted, more than a polynomial can list: fit a sparse "
+            'model with strategy="pursuit", or give terms_ and coef_ to from_terms'
+        )
+    names = range(model.n_features_in_)
+    if hasattr(model, "feature_names_in_"):
+        names = list(map(str, model.feature_names_in_))
+    weights = {(names[i],): 0.0 for i in model.coding_.usable.tolist()}
+    weights[()] = float(model.intercept_)
+    for term, coef in zip(model.terms_, model.coef_.tolist(), strict=True):
+        weights[tuple(names[i] for i in term)] = coef
+    polynomial = dimod.BinaryPolynomial(weights, "SPIN")
+    if vartype == "SPIN":
+        return polynomial
+    _require_few(polynomial)
+    return polynomial.to_binary(copy=True)
+
+
+def from_dimod(polynomial):
+    """Make a fitted model of a dimod polynomial, whose predictions are its energies.
+
+    Parameters
+    ----------
+    polynomial : dimod.BinaryPolynomial or dimod.BinaryQuadraticModel
+        Its variables are called by strings, which become the columns' names in sorted
+        order, or by whole numbers from 0, which become their indices.
+
+    Returns
+    -------
+    MOHNRegressor
+        Over columns of -1 and +1 (``SPIN``) or 0 and 1 (``BINARY``). Terms of weight 0
+        are left out.
+
+    Raises
+    ------
+    ImportError
+        If dimod is not installed.
+
+    TypeError
+        If it is something else.
+
+    ValueError
+        If variables are called by other things, or if there would be too many terms.
+
+    Examples
+    --------
+    >>> import dimod
+    >>> from skmohn.integrations import from_dimod
+    >>> model = from_dimod(dimod.BinaryPolynomial({(0, 1): 2.0}, "BINARY"))
+    >>> model.predict([[1, 1], [1, 0]])
+    array([2., 0.])
+    """
+    dimod = require("dimod", "from_dimod")
+    if isinstance(polynomial, dimod.BinaryQuadraticModel):
+        weights = {(): polynomial.offset}
+        weights.update(((i,), bias) for i, bias in polynomial.linear.items())
+        weights.update(polynomial.quadratic.items())
+        polynomial = dimod.BinaryPolynomial(weights, polynomial.vartype)
+    if not isinstance(polynomial, dimod.BinaryPolynomial):
+        raise TypeError(
+            "polynomial must be dimod's BinaryPolynomial or BinaryQuadraticModel, got "
+            f"{type(polynomial).__name__}"
+        )
+    variables = list(polynomial.variables)
+    names, n_features = None, None
+    if all(isinstance(variable, str) for variable in variables):
+        names = sorted(variables)
+        place = {name: i for i, name in enumerate(names)}
+    elif all(isinstance(v, Integral) and v >= 0 for v in variables):
+        place = {variable: int(variable) for variable in variables}
+        n_features = max(place.values()) + 1
+    else:
+        raise ValueError(
+            "polynomial has variables that are neither all strings nor all whole "
+            "numbers from 0: use its relabel_variables"
+        )
+    low = -1.0
+    if polynomial.vartype is dimod.BINARY:
+        _require_few(polynomial)
+        polynomial, low = polynomial.to_spin(copy=True), 0.0
+    weights = {
+        tuple(sorted(place[variable] for variable in term)): float(weight)
+        for term, weight in polynomial.items()
+        if weight
+    }
+    intercept = weights.pop((), 0.0)
+    return MOHNRegressor.from_terms(
+        list(weights),
+        list(weights.values()),
+        intercept=intercept,
+        n_features=n_features,
+        feature_names=names,
+        low=low,
+    )
+
+
+def _require_few(polynomial):
+    n_terms = sum(2 ** len(term) for term in polynomial)
+    if n_terms > _MOST_TERMS:
+        raise ValueError(
+            f"going between spins and bits makes up to {n_terms:,} terms of this "
+            f"polynomial, more than {_MOST_TERMS:,}"
+        )

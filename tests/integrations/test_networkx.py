@@ -1,0 +1,73 @@
+"""networkx graphs: nodes, edges and attributes are those of the weights."""
+
+import io
+import sys
+
+import networkx
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from skmohn import MOHNRegressor
+from skmohn.datasets import make_sparse_walsh
+from skmohn.integrations import to_networkx
+
+
+def test_graph_is_the_hypergraph():
+    data = make_sparse_walsh(
+        15, {1: 3, 2: 5, 3: 2}, heredity=None, snr=20, n_samples=300, random_state=0
+    )
+    model = MOHNRegressor("pursuit").fit(data.X, data.y)
+    graph = to_networkx(model)
+    variables = {node for node, kind in graph.nodes("bipartite") if kind == 0}
+    assert variables == {f"x{i}" for i in range(15)}
+    assert networkx.is_bipartite(graph)
+    assert graph.number_of_edges() == sum(map(len, model.terms_))
+    assert graph.graph["intercept"] == model.intercept_
+    weights = set(graph) - variables
+    assert len(weights) == len(model.terms_)
+    for j, term in enumerate(model.terms_):
+        name = tuple(f"x{i}" for i in term)
+        assert set(graph[name]) == set(name)
+        assert graph.nodes[name] == {
+            "bipartite": 1,
+            "weight": model.coef_[j],
+            "order": len(term),
+            "standard_error": model.standard_errors_[j],
+        }
+    parts = [
+        {int(node[1:]) for node in part & variables}
+        for part in networkx.connected_components(graph)
+    ]
+    linkage = model.linkage_
+    lone = [{i} for i in linkage.unused]
+    assert sorted(map(sorted, parts)) == sorted(
+        [*map(sorted, linkage.components), *map(sorted, lone)]
+    )
+
+
+def test_graph_of_letters_and_its_file():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"site": rng.choice(["A", "C", "G"], 90), "flag": rng.integers(0, 2, 90)}
+    )
+    y = 2.0 * (frame["site"] == "G") * frame["flag"] + 0.05 * rng.standard_normal(90)
+    graph = to_networkx(MOHNRegressor("dense").fit(frame, y))
+    assert ("flag", "site=G") in graph
+    assert {"flag", "site=A", "site=C", "site=G"} <= set(graph)
+    networkx.write_graphml(graph, io.BytesIO())
+
+
+def test_bad_models_are_refused():
+    with pytest.raises(TypeError, match="model must be a MOHNRegressor, got list"):
+        to_networkx([])
+    with pytest.raises(NotFittedError):
+        to_networkx(MOHNRegressor())
+
+
+def test_missing_networkx_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "networkx", None)
+    match = r"to_networkx needs networkx.*skmohn\[integrations\]"
+    with pytest.raises(ImportError, match=match):
+        to_networkx(MOHNRegressor.from_terms([(0,)], [1.0]))
