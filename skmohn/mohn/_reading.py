@@ -4,11 +4,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn.mohn._columns import column_names, read_table
+from skmohn.mohn._html import HTMLSummary
 from skmohn.mohn._hypergraph import to_frame
 from skmohn.mohn._linkage import Linkage
 
 
-class Reading:
+class Reading(HTMLSummary):
     """Ways to read a fitted model; for estimators with a `FittedStructure`."""
 
     @property

@@ -1,0 +1,81 @@
+"""What a notebook shows of a fitted model, below scikit-learn's diagram."""
+
+from collections import Counter
+from html import escape
+
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from skmohn._core._coding import CONSTANT, LETTERS, NUMERIC, ONE_HOT, TWO_VALUED
+
+_MOST_TERMS = 10
+_KINDS = {
+    TWO_VALUED: "with two values",
+    NUMERIC: "numeric",
+    LETTERS: "with letters",
+    ONE_HOT: "of 0 and 1 that are letters",
+    CONSTANT: "constant, which {is_are} ignored",
+}
+
+
+class HTMLSummary:
+    """Adds a summary to the HTML of a fitted estimator with a `structure_table`."""
+
+    def _html_repr(self):
+        html = super()._html_repr()
+        try:
+            check_is_fitted(self)
+        except NotFittedError:
+            return html
+        # Inside of the diagram's body, if it has one.
+        before, end, after = html.rpartition("</body>")
+        if not end:
+            before, after = html, ""
+        return f"{before}{_summarise(self)}{end}{after}"
+
+
+def _summarise(model):
+    table = model.structure_table()
+    rows = zip(
+        *(list(table[name])[:_MOST_TERMS] for name in table),
+        strict=True,
+    )
+    lines = [
+        f"<tr><td style='text-align:left'>{escape(term)}</td><td>{order}</td>"
+        f"<td>{coef:.4g}</td><td>{error:.2g}</td><td>{share:.1%}</td></tr>"
+        for term, order, coef, error, share in rows
+    ]
+    heads = "".join(
+        f"<th>{head}</th>"
+        for head in ("term", "order", "weight", "standard error", "share of variance")
+    )
+    n_terms = len(model.terms_)
+    title = "all terms" if n_terms <= _MOST_TERMS else f"strongest of {n_terms:,} terms"
+    facts = [_columns(model), _weights(model), model.stopping_reason_]
+    listed = "".join(f"<li>{escape(fact)}</li>" for fact in facts)
+    shown = f"<table><tr>{heads}</tr>{''.join(lines)}</table>" if lines else ""
+    return (
+        "<details class='skmohn-summary' open style='margin-top:.5em'>"
+        f"<summary>What was learnt: {title}</summary><ul>{listed}</ul>{shown}</details>"
+    )
+
+
+def _columns(model):
+    """How the columns were coded."""
+    counts = Counter(model.coding_.kind.tolist())
+    parts = []
+    for kind, words in _KINDS.items():
+        if counts[kind]:
+            is_are = "is" if counts[kind] == 1 else "are"
+            parts.append(f"{counts[kind]:,} {words.format(is_are=is_are)}")
+    return f"columns: {', '.join(parts) or 'none'}"
+
+
+def _weights(model):
+    """How many weights there are, by order."""
+    orders = Counter(map(len, model.terms_))
+    parts = [f"{orders[order]:,} of order {order}" for order in sorted(orders)]
+    listed = f"weights: {', '.join(parts) or 'none'}"
+    if model._dense is not None:
+        listed = f"significant {listed}"
+    return f"{listed}; constant {model.intercept_:.4g}"

@@ -1,0 +1,146 @@
+"""What a notebook shows: scikit-learn's diagram, and what was learnt."""
+
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import sklearn
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import estimator_html_repr
+
+from skmohn import MOHNRegressor
+
+
+class Reader(HTMLParser):
+    """Cells of tables and items of lists inside of our part; balance of tags."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.texts, self.inside, self.n_parts = [], [], False, 0
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "details" and ("class", "skmohn-summary") in attrs:
+            self.inside = True
+            self.n_parts += 1
+        if self.inside:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if self.inside:
+            assert self.open.pop() == tag
+            self.inside = bool(self.open)
+
+    def handle_data(self, data):
+        if self.inside:
+            self.texts.append(data)
+
+
+def read(html):
+    reader = Reader()
+    reader.feed(html)
+    reader.close()
+    assert not reader.open
+    return reader
+
+
+def model_of(n_terms, names):
+    terms = [(i, i + 1) for i in range(n_terms - 1)] + [(0,)]
+    return MOHNRegressor.from_terms(
+        terms, np.arange(n_terms, 0, -1.0), intercept=7.25, feature_names=names
+    )
+
+
+def test_names_weights_and_orders_are_shown():
+    model = model_of(3, ["dose", "sex", "age"])
+    reader = read(model._repr_html_())
+    assert reader.n_parts == 1
+    cells = reader.texts
+    assert cells[0] == "What was learnt: all terms"
+    assert "columns: 3 with two values" in cells
+    assert "weights: 1 of order 1, 2 of order 2; constant 7.25" in cells
+    assert "none: made from known terms" in cells
+    start = cells.index("dose x sex")
+    assert cells[start : start + 5] == ["dose x sex", "2", "3", "0", "64.3%"]
+    order = [cells.index(name) for name in ("dose x sex", "sex x age", "dose")]
+    assert order == sorted(order)
+
+
+def test_standard_diagram_is_kept():
+    model = model_of(3, ["a", "b", "c"])
+    html = model._repr_html_()
+    assert "sk-top-container" in html
+    assert html.index("sk-top-container") < html.index("skmohn-summary")
+    assert html.rstrip().endswith("</body>")
+    assert model._repr_mimebundle_()["text/html"].count("skmohn-summary") == 1
+    assert model._repr_mimebundle_()["text/plain"] == repr(model)
+    pipeline = make_pipeline(StandardScaler(), model)
+    assert "MOHNRegressor" in estimator_html_repr(pipeline)
+
+
+def test_only_the_strongest_of_many_terms_are_shown():
+    reader = read(model_of(30, [f"v{i}" for i in range(31)])._repr_html_())
+    assert reader.texts[0] == "What was learnt: strongest of 30 terms"
+    assert sum(" x " in text for text in reader.texts) == 10
+
+
+def test_names_are_escaped():
+    names = ["<script>alert(1)</script>", "a&b", "</td></table>"]
+    html = model_of(3, names)._repr_html_()
+    own = html[html.index("skmohn-summary") :]
+    assert "<script>alert" not in own
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; x a&amp;b" in own
+    assert f"{names[0]} x a&b" in read(html).texts
+
+
+def test_unfitted_estimator_has_the_diagram_alone():
+    assert "skmohn-summary" not in clone(model_of(2, ["a", "b"]))._repr_html_()
+
+
+def test_display_of_text_has_no_html():
+    with sklearn.config_context(display="text"):
+        assert not hasattr(MOHNRegressor(), "_repr_html_")
+
+
+def test_coding_of_all_kinds_is_told():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "site": rng.choice(["A", "C", "G"], 90),
+            "flag": rng.integers(0, 2, 90),
+            "dose": rng.random(90),
+            "same": np.ones(90),
+        }
+    )
+    y = 2.0 * (frame["site"] == "G") + frame["flag"] + 0.05 * rng.standard_normal(90)
+    cells = read(MOHNRegressor("dense").fit(frame, y)._repr_html_()).texts
+    told = (
+        "columns: 1 with two values, 1 numeric, 1 with letters, "
+        "1 constant, which is ignored"
+    )
+    assert told in cells
+    assert any(cell.startswith("significant weights: ") for cell in cells)
+
+
+def test_model_without_terms_is_shown():
+    X = np.random.default_rng(0).integers(0, 2, (30, 3))
+    cells = read(MOHNRegressor().fit(X, np.ones(30))._repr_html_()).texts
+    assert "weights: none; constant 1" in cells
+
+
+def test_without_a_body_the_summary_follows(monkeypatch):
+    monkeypatch.setattr(
+        "sklearn.base.BaseEstimator._html_repr", lambda self: "<p>it</p>"
+    )
+    html = model_of(3, ["a", "b", "c"])._repr_html_()
+    assert html.startswith("<p>it</p><details")
+    assert read(html).n_parts == 1
+
+
+def test_it_needs_no_pandas(monkeypatch):
+    model = model_of(3, ["a", "b", "c"])
+    expected = read(model._repr_html_()).texts
+    monkeypatch.setattr("skmohn.mohn._hypergraph.to_frame", lambda table: table)
+    assert isinstance(model.structure_table(), dict)
+    assert read(model._repr_html_()).texts == expected
