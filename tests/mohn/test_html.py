@@ -71,7 +71,7 @@ def test_standard_diagram_is_kept():
     model = model_of(3, ["a", "b", "c"])
     html = model._repr_html_()
     assert "sk-top-container" in html
-    assert html.index("sk-top-container") < html.index("skmohn-summary")
+    assert html.index('class="sk-top-container') < html.index("skmohn-summary")
     assert html.rstrip().endswith("</body>")
     assert model._repr_mimebundle_()["text/html"].count("skmohn-summary") == 1
     assert model._repr_mimebundle_()["text/plain"] == repr(model)
