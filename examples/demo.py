@@ -36,7 +36,12 @@ from sklearn.preprocessing import (
 from threadpoolctl import threadpool_limits
 
 import skmohn
-from skmohn.datasets import make_ising, make_sparse_walsh, make_two_spirals
+from skmohn.datasets import (
+    make_ising,
+    make_mk_trap,
+    make_sparse_walsh,
+    make_two_spirals,
+)
 from skmohn.energynet import independent_bits
 from skmohn.inspection import FiltersDisplay, SamplesDisplay
 
@@ -342,6 +347,31 @@ def dense_landscape():
         print(f"{name:<30}{score:>7.3f}")
 
 
+# ---------------------------------------------------------------- 7. read a model
+
+
+def read_model():
+    """Ask a learnt model for its parts, what matters, and why it predicts so."""
+    heading("7. Read a model: four traps of five bits, shuffled among 24 columns")
+    rng = np.random.default_rng(0)
+    traps = make_mk_trap(5, 4, n_samples=800, shuffle=True, random_state=0)
+    X = np.hstack([traps.X, rng.choice([-1, 1], (800, 4))])
+    model = skmohn.MOHNRegressor().fit(X, traps.y)
+    linkage = model.linkage_
+    print(f"{len(model.terms_)} weights. Columns that act together:")
+    for component in linkage.components:
+        print("  " + ", ".join(f"x{i}" for i in component))
+    print("Columns without a weight: " + ", ".join(f"x{i}" for i in linkage.unused))
+    indices = model.sobol_indices()
+    alone, total = indices["first_order"][0], indices["total"][0]
+    print(f"Share of the variance that x0 has: {alone:.1%} alone, {total:.1%} in all.")
+    table = model.explain(X[0])
+    print(f"\nThe first row is worth {np.sum(table['contribution']):.2f}, because of")
+    for row in range(4):
+        print(f"  {table['term'][row]:<24}{table['contribution'][row]:>8.3f}")
+    print(f"  and {len(table['term']) - 4} terms more.")
+
+
 # ---------------------------------------------------------------------- the picture
 
 
@@ -524,6 +554,7 @@ def main():
         net, images = grow_layers()
         few_labels()
         dense_landscape()
+        read_model()
     draw(glass, found, history, accuracies, spirals, net, images)
     print(f"\nDone in {time.perf_counter() - started:.0f} s. The picture is in")
     print(PICTURE)

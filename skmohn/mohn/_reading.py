@@ -111,7 +111,8 @@ class Reading(HTMLSummary):
         values = np.array(
             [np.prod(codes[[place[label] for label in t]]) for t in self.terms_]
         )
-        parts = self.coef_ * values
+        values += 0.0  # no zero has a sign
+        parts = self.coef_ * values + 0.0
         names = [" x ".join(members.names[place[i]] for i in t) for t in self.terms_]
         order = np.argsort(-np.abs(parts), kind="stable")
         table = [("(constant)", 1.0, self.intercept_, self.intercept_)]

@@ -1,0 +1,151 @@
+"""
+Reading a model
+===============
+
+A learnt :class:`~skmohn.MOHNRegressor` predicts, and it tells more than that: which
+factors act together, how much each of them matters, why a prediction is what it is, and
+how far all this can be trusted. Here it has learnt a simulated experiment.
+"""
+
+# %%
+# An experiment with twelve factors
+# ---------------------------------
+#
+# A process has twelve switches. What it yields depends on seven of them: two groups
+# that act among themselves, and one factor alone. 200 settings of 4,096 were run.
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from skmohn import MOHNRegressor
+
+FACTORS = [
+    *("acid", "base", "salt", "heat", "light", "stir", "seed"),
+    *("purge", "dry", "wash", "filter", "rest"),
+]
+rng = np.random.default_rng(0)
+runs = pd.DataFrame(rng.integers(0, 2, (200, len(FACTORS))), columns=FACTORS)
+sign = 2 * runs - 1
+output = (
+    50
+    + 4 * sign["acid"] * sign["base"]
+    + 2 * sign["salt"]
+    - 3 * sign["acid"] * sign["base"] * sign["salt"]
+    + 2.5 * sign["heat"] * sign["light"]
+    + 1.5 * sign["light"] * sign["stir"]
+    - 2 * sign["dry"]
+    + rng.normal(scale=1.5, size=len(runs))
+)
+model = MOHNRegressor("pursuit", random_state=0).fit(runs, output)
+model.structure_table().round(3)
+
+# %%
+# Acid and base matter only together, and much less where salt is added: neither of them
+# taken alone would tell. In a notebook the model itself shows what it has learnt:
+
+model  # noqa: B018
+
+# %%
+# Which factors act together
+# --------------------------
+#
+# ``linkage_`` follows the weights. The function is a sum of three separate ones, and
+# each group can be set to its best without a look at the others.
+
+linkage = model.linkage_
+for component in linkage.components:
+    print("together:", ", ".join(FACTORS[i] for i in component))
+print("without a weight:", ", ".join(FACTORS[i] for i in linkage.unused))
+print("what light acts with:", [FACTORS[i] for i in linkage.neighbors("light")])
+
+# %%
+# The heat map has a column for each weight, in the rows of the factors that it
+# connects. Separate groups are separate blocks.
+
+from skmohn.inspection import HypergraphDisplay, WeightsDisplay
+
+WeightsDisplay.from_estimator(model)
+plt.show()
+
+# %%
+# As a network, a line is a weight of two factors and a square one of three or more.
+
+HypergraphDisplay.from_estimator(model)
+plt.show()
+
+# %%
+# How much each factor matters
+# ----------------------------
+#
+# Sobol indices share the variance of the model out over all settings. They are exact:
+# nothing is sampled. Acid has no effect of its own, and a large one in all.
+
+indices = model.sobol_indices().set_index("feature")
+indices = indices[indices["total"] > 0].sort_values("total")
+figure, axes = plt.subplots(figsize=(7, 3.5), layout="constrained")
+axes.barh(indices.index, indices["total"], color="#d8d4c8", label="total")
+axes.barh(indices.index, indices["first_order"], color="#2e6f95", label="alone")
+axes.set(xlabel="share of the variance")
+axes.legend(frameon=False)
+plt.show()
+
+# %%
+# Why a prediction is what it is
+# ------------------------------
+#
+# Contributions add up to the prediction. A term with a factor that is not known
+# contributes nothing: the prediction is the mean over its values.
+
+run = runs.iloc[0].astype(float)
+run["stir"] = np.nan
+explanation = model.explain(run)
+print(f"sum: {explanation['contribution'].sum():.3f}")
+explanation.round(3)
+
+# %%
+# Which terms to trust
+# --------------------
+#
+# Standard errors take the terms as given. How sure the terms themselves are shows when
+# the search runs again on other rows: those that come back nearly every time are real.
+
+from skmohn.inspection import selection_stability
+
+selection_stability(model, runs, output, n_resamples=20, random_state=0).head(9).round(
+    3
+)
+
+# %%
+# How they were found
+# -------------------
+#
+# ``history_`` has a record for each round. The search of the papers, ``"msda"``, shows
+# most: weights are learnt, those that do not matter are removed, and the error jumps up
+# by what they had explained.
+
+from skmohn.datasets import make_ising
+from skmohn.inspection import DiscoveryErrorDisplay, DiscoveryOrdersDisplay
+
+glass = make_ising((8, 8), n_samples=2000, random_state=0)
+search = MOHNRegressor("msda", "delta", early_stopping=True, random_state=0)
+search.fit(glass.X, glass.y)
+figure, panels = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
+DiscoveryErrorDisplay.from_estimator(search, ax=panels[0])
+DiscoveryOrdersDisplay.from_estimator(search, ax=panels[1])
+plt.show()
+
+# %%
+# Elsewhere
+# ---------
+#
+# ``skmohn.integrations`` hands a model to other packages: to dimod as a polynomial
+# whose energies are the predictions, to networkx as a graph of variables and weights.
+
+from skmohn.integrations import to_dimod, to_networkx
+
+polynomial = to_dimod(model, "BINARY")
+setting = runs.iloc[0].to_dict()
+print(f"energy {polynomial.energy(setting):.6f}")
+print(f"prediction {model.predict(runs[:1])[0]:.6f}")
+print(to_networkx(model))
