@@ -41,19 +41,14 @@ for name, model in searches.items():
 # ``history_`` has a record per round. While weights are missing, the validation error
 # is above the training error; when the model is right, both are zero.
 
+from skmohn.inspection import DiscoveryErrorDisplay, DiscoveryOrdersDisplay
+
 figure, panels = plt.subplots(
     1, 2, figsize=(10, 3.8), layout="constrained", sharey=True
 )
 for axes, (name, model) in zip(panels, searches.items(), strict=True):
-    rounds = [record["iteration"] for record in model.history_]
-    for kind, color in (("training", "#2e6f95"), ("validation", "#c8553d")):
-        errors = [record[f"{kind}_rmse"] for record in model.history_]
-        axes.plot(rounds, errors, "o-", color=color, markersize=4, label=kind)
-    axes.set(title=name, xlabel="round", ylim=(0, None))
-    axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.spines[["top", "right"]].set_visible(False)
-panels[0].set_ylabel("root mean squared error")
-panels[1].legend(frameon=False)
+    DiscoveryErrorDisplay.from_estimator(model, ax=axes)
+    axes.set_title(name)
 plt.show()
 
 # %%
@@ -66,25 +61,13 @@ plt.show()
 # in vain may be tried again. When the last true weight is in, all false ones go at
 # once. Pursuit has no false weights to get rid of.
 
-colors = ["#7a8450", "#2e6f95", "#c8553d", "#8d6a9f", "#e0a458"]
 figure, panels = plt.subplots(
     1, 2, figsize=(10, 3.8), layout="constrained", sharey=True
 )
 for axes, (name, model) in zip(panels, searches.items(), strict=True):
-    rounds = [record["iteration"] for record in model.history_]
-    totals = [record["n_weights"] for record in model.history_]
-    axes.plot(rounds, totals, color="#333333", linewidth=2.5, label="all")
-    for order, color in enumerate(colors, start=1):
-        # Orders above the highest in the model are left out of a record.
-        per_order = [record["weights_per_order"] for record in model.history_]
-        counts = [sum(orders[order - 1 : order]) for orders in per_order]
-        axes.plot(rounds, counts, color=color, label=f"order {order}")
+    DiscoveryOrdersDisplay.from_estimator(model, ax=axes)
     axes.axhline(len(glass.terms), color="#333333", linewidth=0.8, linestyle=":")
-    axes.set(title=name, xlabel="round", ylim=(0, None))
-    axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.spines[["top", "right"]].set_visible(False)
-panels[0].set_ylabel("weights in the model")
-panels[0].legend(frameon=False)
+    axes.set_title(name)
 plt.show()
 
 # %%

@@ -356,7 +356,7 @@ class DiscoveryOrdersDisplay:
         ax.set(xlabel="round", ylabel="weights in the model")
         ax.set_ylim(bottom=0)
         ax.xaxis.get_major_locator().set_params(integer=True)
-        ax.legend()
+        ax.legend(ncols=2, fontsize=9)
         return self
 
 

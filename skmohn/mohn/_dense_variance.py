@@ -66,10 +66,24 @@ class PairVariance:
         """Of all parts that depend on a variable, by variable. O(n n_rows^2)."""
         inputs, letters = self.rows.inputs, self.rows.letters
         n_inputs = len(self.shared)
+        ups, downs = (inputs == 1.0).astype(float), (inputs == -1.0).astype(float)
+        real = np.flatnonzero(np.any((inputs != 0.0) & (ups + downs == 0.0), axis=0))
         totals = np.zeros(self._n())
         for part, block in self._blocks():
-            for i, shared in enumerate(self.shared.tolist()):
-                joint = np.multiply.outer(shared * inputs[part, i], inputs[:, i])
+            # A pair has a share of s / (1 + s) where both signs are the same, and of
+            # -s / (1 - s) where they are not.
+            up, down = block @ ups, block @ downs
+            same = np.einsum("di,di->i", ups[part], up)
+            same += np.einsum("di,di->i", downs[part], down)
+            other = np.einsum("di,di->i", ups[part], down)
+            other += np.einsum("di,di->i", downs[part], up)
+            by_sign = same / (1.0 + self.shared) - other / (1.0 - self.shared)
+            by_sign[real] = 0.0
+            totals[:n_inputs] += self.shared * by_sign
+            for i in real:
+                joint = np.multiply.outer(
+                    self.shared[i] * inputs[part, i], inputs[:, i]
+                )
                 totals[i] += np.vdot(block, joint / (1.0 + joint))
             for k, (table, mean) in enumerate(
                 zip(self.tables, self.means, strict=True)

@@ -34,7 +34,8 @@ def grid(ends, n_letters):
 def draw(n_rows, n_inputs, n_letters, n_real, rng):
     """Rows of signs, then of fractions, with unknown values, and letters."""
     inputs = rng.choice([-1.0, 1.0], (n_rows, n_inputs))
-    inputs[:, :n_real] = rng.uniform(-1.0, 1.0, (n_rows, n_real))
+    # The ends of a range are among its values.
+    inputs[5:, :n_real] = rng.uniform(-1.0, 1.0, (n_rows - 5, n_real))
     inputs[rng.random(inputs.shape) < 0.1] = 0.0
     letters = [rng.integers(0, size + 1, n_rows) for size in n_letters]
     letters = np.array(letters, dtype=int).reshape(len(n_letters), n_rows)
