@@ -94,6 +94,7 @@ class Pursuit:
         self.model = ActiveSet(design, y)
         self.scale = self.model.rms
         self.proposed = self.removed = 0
+        self.learned_rms = self.scale
         self.stopped = False
         self.parents = set()
         self.most = int(MOST_WEIGHTS * design.weight_sum)
@@ -269,6 +270,7 @@ class Pursuit:
         for term in set(proposed) - set(self.model.terms):
             self.banned[term] = math.inf  # aliased with weights that are there
         self.model.solve()
+        self.learned_rms = self.model.rms
         self.proposed = len(proposed)
         self.removed = self._prune()
         if self.on_round is not None:

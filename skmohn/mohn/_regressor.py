@@ -203,10 +203,10 @@ class MOHNRegressor(
         (``tried``) and how many are in the model (``kept``).
 
     history_ : History
-        One record per round or epoch: ``training_rmse``, ``validation_rmse`` (None
-        without validation data), ``n_weights``, ``weights_per_order``, ``proposed``,
-        ``removed``, ``discarded``, ``seconds``. ``history_.to_frame()`` needs pandas.
-        Of ``"msda"`` also ``learned_rmse``, the error before weights were removed.
+        One record per round or epoch: ``training_rmse``, ``learned_rmse`` (before
+        weights were removed), ``validation_rmse`` (None without validation data),
+        ``n_weights``, ``weights_per_order``, ``proposed``, ``removed``, ``discarded``,
+        ``seconds``. ``history_.to_frame()`` needs pandas.
         Of ``"dense"``: ``log_posterior`` and ``noise`` of each step; at the end the log
         evidence, ``validation_rmse``, ``n_weights`` and the ``way`` taken. ``"auto"``
         adds ``description_length_sparse``, ``_dense`` and which was ``chosen``.

@@ -155,6 +155,7 @@ def _pursuit_reporter(loop, validation):
             fitted = held_out.combine(held_out.columns(model.terms), model.coef)
             validation_rmse = _rms(validation[1] - fitted, validation[2])
         record = {
+            "learned_rmse": search.learned_rms,
             "training_rmse": model.rms,
             "validation_rmse": validation_rmse,
             "n_weights": len(model) - 1,
@@ -358,8 +359,10 @@ def _fixed_record(design, task, graph):
     if task.validation is not None:
         inputs, y, weights = task.validation
         validation_rmse = _rms(y - graph.predict(inputs), weights)
+    training_rmse = _rms(task.y - graph.predict(task.inputs), task.sample_weight)
     return {
-        "training_rmse": _rms(task.y - graph.predict(task.inputs), task.sample_weight),
+        "learned_rmse": training_rmse,
+        "training_rmse": training_rmse,
         "validation_rmse": validation_rmse,
         "n_weights": len(graph.terms),
         "weights_per_order": _count_orders(graph.terms),

@@ -18,7 +18,8 @@ def test_graph_is_the_hypergraph():
     data = make_sparse_walsh(
         15, {1: 3, 2: 5, 3: 2}, heredity=None, snr=20, n_samples=300, random_state=0
     )
-    model = MOHNRegressor("pursuit").fit(data.X, data.y)
+    model = MOHNRegressor("pursuit", selection="ebic").fit(data.X, data.y)
+    assert np.isfinite(model.standard_errors_).all()
     graph = to_networkx(model)
     variables = {node for node, kind in graph.nodes("bipartite") if kind == 0}
     assert variables == {f"x{i}" for i in range(15)}

@@ -72,6 +72,7 @@ def test_fitted_attributes_of_an_exact_recovery():
 
 RECORD = {
     "iteration",
+    "learned_rmse",
     "training_rmse",
     "validation_rmse",
     "n_weights",
@@ -128,6 +129,19 @@ def test_every_strategy_with_every_rule(name):
     kept = {row["order"]: row["kept"] for row in model.search_coverage_}
     for order in range(1, 4):
         assert kept[order] == sum(len(term) == order for term in model.terms_)
+
+
+@pytest.mark.parametrize("strategy", ["pursuit", "msda"])
+def test_removing_weights_raises_the_error_of_the_round(strategy):
+    problem = make_ising((5, 5), snr=5, n_samples=350, random_state=0)
+    model = MOHNRegressor(strategy, selection="ebic", random_state=0)
+    records = model.fit(problem.X, problem.y).history_
+    assert any(record["removed"] for record in records)
+    for record in records:
+        if record["removed"]:
+            assert record["learned_rmse"] < record["training_rmse"]
+        else:
+            assert record["learned_rmse"] == pytest.approx(record["training_rmse"])
 
 
 def test_history_holds_what_a_redrawn_figure_needs():
