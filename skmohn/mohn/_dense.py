@@ -8,7 +8,12 @@ import numpy as np
 from skmohn._core._validation import require_memory
 from skmohn.mohn._dense_covariance import Covariance
 from skmohn.mohn._dense_doubt import PriorDoubt, doubt_prior
-from skmohn.mohn._dense_evidence import MAX_ITER, join_equal_rows, learn_prior
+from skmohn.mohn._dense_evidence import (
+    MAX_ITER,
+    join_equal_rows,
+    learn_prior,
+    standardise,
+)
 from skmohn.mohn._dense_exact import ExactPosterior
 from skmohn.mohn._dense_kernel import Rows
 from skmohn.mohn._dense_noise import NoiseMap, map_noise
@@ -303,9 +308,8 @@ def fit_dense(
     MemoryError
         When no way fits in `memory_budget`.
     """
-    centre = float(np.average(y, weights=sample_weight))
-    scale = float(np.sqrt(np.average((y - centre) ** 2, weights=sample_weight))) or 1.0
-    sample = join_equal_rows(rows, (y - centre) / scale, sample_weight)
+    standard, centre, scale = standardise(y, sample_weight)
+    sample = join_equal_rows(rows, standard, sample_weight)
     route, n_inducing = choose_route(sample, n_letters, memory_budget)
     n_evaluations = 0
     if covariance is None:

@@ -93,11 +93,8 @@ def solve_dense(params, task, members, loop):
     }
     loop.step(record, graph, model)
     n_members = len(members.labels)
-    kinds = [f"{task.inputs.shape[1]} inputs"] if task.inputs.shape[1] else []
-    if members.n_letters:
-        kinds.append(f"{len(members.n_letters)} sites with letters")
     reason = (
-        f"all weights of {' and '.join(kinds)} by {_WAYS[model.route]}; the "
+        f"all weights of {members.describe()} by {_WAYS[model.route]}; the "
         f"{len(terms)} significant ones hold {min(share, 1.0):.0%} of the variance, "
         "the dense part the rest"
     )
@@ -158,9 +155,8 @@ class DenseMethods:
         -------
         ndarray of shape (n_features,)
             From 0, does not matter, to 1; 0 for constant columns. Of a site with
-            letters, that of an input whose two values are as much alike as two of its
-            letters are on average. Only where all weights were
-            fitted.
+            letters or levels, that of an input whose two values are as much alike as
+            two of its letters are on average. Only where all weights were fitted.
         """
         model = self._posterior("relevance_")
         if self._dense is None:
@@ -172,7 +168,8 @@ class DenseMethods:
         coding = self.coding_
         relevance[coding.usable] = model.prior.tau
         for columns, tau in zip(coding.sites, model.covariance.site_tau(), strict=True):
-            relevance[list(columns)] = tau
+            # A numeric column is an input as well.
+            relevance[list(columns)] = np.maximum(relevance[list(columns)], tau)
         return relevance
 
     @property
