@@ -136,15 +136,15 @@ class DenseModel:
         variance = self.posterior.variance(rows)
         if self.doubt is not None:
             variance = variance + self.doubt.variance(rows)
-        if noise:
-            variance = variance + self.noise_variance(rows)
-        return self.scale * np.sqrt(variance)
+        variance = self.scale**2 * variance
+        return np.sqrt(variance + self.noise_variance(rows) if noise else variance)
 
     def noise_variance(self, rows):
-        """Variance of the noise of new observations, standardised."""
+        """Variance of the noise of new observations, ndarray of shape (n_rows,)."""
+        level = self.scale**2 * self.prior.noise
         if self.noise_map is None:
-            return np.full(len(rows), self.prior.noise)
-        return self.prior.noise * self.noise_map.at(rows)
+            return np.full(len(rows), level)
+        return level * self.noise_map.at(rows)
 
     def draw(self, rows, n_draws, rng, noise=True):
         """Joint draws of observations, or of the function alone.
@@ -162,10 +162,11 @@ class DenseModel:
         if self.doubt is not None:
             slopes = self.doubt.slopes(rows)
             draws = draws + slopes @ rng.standard_normal((slopes.shape[1], n_draws))
+        draws = self.centre + self.scale * draws
         if noise:
             spread = np.sqrt(self.noise_variance(rows))[:, None]
             draws = draws + spread * rng.standard_normal(draws.shape)
-        return self.centre + self.scale * draws
+        return draws
 
     def weight(self, term, letters=()):
         """Posterior mean and standard deviation of one weight, see `Covariance`.

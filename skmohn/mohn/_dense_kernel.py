@@ -123,9 +123,9 @@ class Pairs:
     """
 
     def __init__(self, left, right, n_letters=(), dtype=np.float64):
-        real = _has_fractions(left.inputs)
+        real = has_fractions(left.inputs)
         if right is not left:
-            real |= _has_fractions(right.inputs)
+            real |= has_fractions(right.inputs)
         self.signs, self.reals = np.flatnonzero(~real), np.flatnonzero(real)
         self.n_letters = n_letters
         self.left = _Side(left, self.signs, self.reals, n_letters, dtype)
@@ -359,7 +359,7 @@ def _one_hot(letters, n_letters, dtype):
     return hot
 
 
-def _has_fractions(inputs):
+def has_fractions(inputs):
     """Whether columns have values besides -1, 0 and +1."""
     return np.any((inputs != 0.0) & (np.abs(inputs) != 1.0), axis=0)
 

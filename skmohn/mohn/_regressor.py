@@ -14,7 +14,7 @@ from skmohn._core._validation import validate_held_out
 from skmohn.mohn import _strategies
 from skmohn.mohn._auto import most_steps, solve_auto
 from skmohn.mohn._columns import read_table
-from skmohn.mohn._dense_strategy import DenseMethods, solve_dense, to_rows
+from skmohn.mohn._dense_strategy import DenseMethods, solve_dense
 from skmohn.mohn._fitted import FittedStructure
 from skmohn.mohn._from_terms import FromTerms
 from skmohn.mohn._incremental import Incremental
@@ -409,6 +409,7 @@ class MOHNRegressor(
             solution = _strategies.solve(self, task, wanted, loop)
         loop.finish(solution.graph, solution.dense)
         self._expose(solution, coding, loop.history)
+        self._learn_completions(task)
         if solution.warning:
             warnings.warn(solution.warning, ConvergenceWarning, stacklevel=_CALLER)
         return self
@@ -419,8 +420,8 @@ class MOHNRegressor(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            NaN stands for an unknown value: the prediction is the mean over all that
-            it could be.
+            NaN stands for an unknown value: the prediction is the mean over all that it
+            could be.
 
         return_std : bool, default=False
             Whether ``"auto"`` or ``"dense"`` says how far new observations may be off.
@@ -434,10 +435,8 @@ class MOHNRegressor(
             Of new observations; only with `return_std`.
         """
         check_is_fitted(self)
-        X = read_table(self, X)
-        inputs = self.coding_.encode(X, self._names())
-        rows = to_rows(inputs, self.coding_.encode_letters(X))
-        mean = self._predict_mean(rows)
+        rows = self._to_rows(read_table(self, X))
+        mean = self._mean_of_rows(rows, self.clip)
         return (mean, self._predict_std(rows)) if return_std else mean
 
     def __sklearn_tags__(self):
