@@ -75,7 +75,9 @@ def selection_stability(
         ``term`` (named as in :meth:`~skmohn.MOHNRegressor.structure_table`), ``order``,
         ``frequency`` (the share of the refits that have it, with a weight that is not
         0), ``mean`` and ``sd`` of its weight over those refits, the latter NaN for a
-        single one. Weights are for columns coded as in a fit on all rows.
+        single one. Weights are for columns coded as in a fit on all rows; levels of
+        numeric columns are drawn anew in each refit, and are other terms when they
+        differ.
 
     Warns
     -----

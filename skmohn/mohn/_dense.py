@@ -7,7 +7,12 @@ import numpy as np
 from skmohn._core._validation import require_memory
 from skmohn.mohn._dense_covariance import Covariance
 from skmohn.mohn._dense_doubt import PriorDoubt, doubt_prior
-from skmohn.mohn._dense_evidence import MAX_ITER, join_equal_rows, learn_prior
+from skmohn.mohn._dense_evidence import (
+    MAX_ITER,
+    join_equal_rows,
+    learn_prior,
+    standardise,
+)
 from skmohn.mohn._dense_exact import ExactPosterior
 from skmohn.mohn._dense_noise import NoiseMap, map_noise
 from skmohn.mohn._dense_nystroem import NystroemPosterior
@@ -127,15 +132,15 @@ class DenseModel:
         variance = self.posterior.variance(rows)
         if self.doubt is not None:
             variance = variance + self.doubt.variance(rows)
-        if noise:
-            variance = variance + self.noise_variance(rows)
-        return self.scale * np.sqrt(variance)
+        variance = self.scale**2 * variance
+        return np.sqrt(variance + self.noise_variance(rows) if noise else variance)
 
     def noise_variance(self, rows):
-        """Variance of the noise of new observations, standardised."""
+        """Variance of the noise of new observations, ndarray of shape (n_rows,)."""
+        level = self.scale**2 * self.prior.noise
         if self.noise_map is None:
-            return np.full(len(rows), self.prior.noise)
-        return self.prior.noise * self.noise_map.at(rows)
+            return np.full(len(rows), level)
+        return level * self.noise_map.at(rows)
 
     def draw(self, rows, n_draws, rng, noise=True):
         """Joint draws of observations, or of the function alone.
@@ -153,10 +158,11 @@ class DenseModel:
         if self.doubt is not None:
             slopes = self.doubt.slopes(rows)
             draws = draws + slopes @ rng.standard_normal((slopes.shape[1], n_draws))
+        draws = self.centre + self.scale * draws
         if noise:
             spread = np.sqrt(self.noise_variance(rows))[:, None]
             draws = draws + spread * rng.standard_normal(draws.shape)
-        return self.centre + self.scale * draws
+        return draws
 
     def weight(self, term, letters=()):
         """Posterior mean and standard deviation of one weight, see `Covariance`.
@@ -173,7 +179,7 @@ class DenseModel:
         means, variances = self.posterior.weights_of(terms)
         return self.scale * means, self.scale * np.sqrt(variances)
 
-    def function_variance(self, spread=None):
+    def function_variance(self, variables=None):
         """Variance of the posterior mean over uniform inputs, unclipped.
 
         On inputs of -1 and +1 it is the sum of the squares of all weights but the
@@ -181,20 +187,21 @@ class DenseModel:
 
         Parameters
         ----------
-        spread : ndarray of shape (n_inputs,), default=None
-            Variance of each coded input; None for 1, that of -1 and +1.
+        variables : list of Variable, default=None
+            What varies on its own, see `_dense_variance`. None for inputs of -1 and +1
+            and sites.
         """
-        return self.scale**2 * self.posterior.mean_variance(spread).variance()
+        return self.scale**2 * self.posterior.mean_variance(variables).variance()
 
-    def variance_parts(self, spread=None):
+    def variance_parts(self, variables=None):
         """What each variable has of :meth:`function_variance`.
 
         Returns
         -------
-        first_order, total : ndarrays of shape (n_inputs + n_sites,)
+        first_order, total : ndarrays of shape (n_variables,)
             Variances of the parts that depend on it alone, and on it at all.
         """
-        parts = self.posterior.mean_variance(spread)
+        parts = self.posterior.mean_variance(variables)
         return self.scale**2 * parts.first_order(), self.scale**2 * parts.total()
 
     def update(self, rows, y, sample_weight=None):
@@ -306,9 +313,8 @@ def fit_dense(
     MemoryError
         When no way fits in `memory_budget`.
     """
-    centre = float(np.average(y, weights=sample_weight))
-    scale = float(np.sqrt(np.average((y - centre) ** 2, weights=sample_weight))) or 1.0
-    sample = join_equal_rows(rows, (y - centre) / scale, sample_weight)
+    standard, centre, scale = standardise(y, sample_weight)
+    sample = join_equal_rows(rows, standard, sample_weight)
     route, n_inducing = choose_route(sample, n_letters, memory_budget)
     n_evaluations = 0
     if covariance is None:

@@ -70,9 +70,9 @@ class ExactPosterior:
         value -= 0.5 * len(self.alpha) * math.log(2.0 * math.pi)
         return float(value + self.sample.log_density_of_rest(self.covariance.prior))
 
-    def mean_variance(self, spread=None):
+    def mean_variance(self, variables=None):
         """Variance of the posterior mean over uniform inputs, and its parts."""
-        return PairVariance(self.covariance, *self.support(), spread)
+        return PairVariance(self.covariance, *self.support(), variables)
 
     def mean(self, rows):
         """Posterior mean of the function at rows."""

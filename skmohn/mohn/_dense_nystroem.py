@@ -126,9 +126,9 @@ class NystroemPosterior:
         )
         return self.inducing, alpha
 
-    def mean_variance(self, spread=None):
+    def mean_variance(self, variables=None):
         """Variance of the posterior mean over uniform inputs, and its parts."""
-        return PairVariance(self.covariance, *self.support(), spread)
+        return PairVariance(self.covariance, *self.support(), variables)
 
     def mean(self, rows):
         """Posterior mean of the function at rows."""

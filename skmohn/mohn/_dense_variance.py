@@ -1,29 +1,75 @@
 """Variance of the posterior mean over uniform inputs, and each variable's part of it.
 
 The posterior mean is ``sum_r alpha_r k(x, x_r)`` with a covariance k that is a product
-over the variables. Over independent inputs the mean of a product of two covariances is
-again a product, so that variances are sums over pairs of rows, without any sampling.
+over the variables. Over independent variables the mean of a product of two covariances
+is again a product, so that variances are sums over pairs of rows, without any sampling.
 
 The parts are those of the decomposition of a function into parts that depend on a set
 of variables and on nothing else: Sobol, Global sensitivity indices for nonlinear
 mathematical models, Mathematics and Computers in Simulation 55, 2001.
 """
 
-from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
-from skmohn.mohn._dense_kernel import CONSTANT_VARIANCE, Pairs, Prior, Rows
+from skmohn.mohn._dense_covariance import parity
+from skmohn.mohn._dense_kernel import Pairs, Prior, Rows
 
 _ROWS_AT_ONCE = 1024
 # tanh of a large rate is 1 to the last bit, and then two rows share nothing at all.
 _LARGEST = 1.0 - 1e-15
 
 
+class Variable(NamedTuple):
+    """What varies on its own: an input, a site, or an input whose levels are a site.
+
+    Attributes
+    ----------
+    input, site : int or None
+        Which ones; at least one of them.
+
+    share : ndarray of shape (n_levels,)
+        Probability of each letter; of an input without a site, of its only level.
+
+    mean, square : ndarrays of shape (n_levels,)
+        Mean and mean square of the coded input in each; its mean over all is 0.
+    """
+
+    input: int | None
+    site: int | None
+    share: np.ndarray
+    mean: np.ndarray
+    square: np.ndarray
+
+
+def make_input(i, spread=1.0):
+    """An input by itself, of mean 0 and some variance: 1 for -1 and +1."""
+    return Variable(i, None, np.ones(1), np.zeros(1), np.full(1, spread))
+
+
+def make_site(k, n_letters):
+    """A site whose letters are equally probable."""
+    nothing = np.zeros(n_letters)
+    return Variable(None, k, np.full(n_letters, 1.0 / n_letters), nothing, nothing)
+
+
+def make_levels(i, k, thresholds):
+    """An input that is uniform over [-1, 1], with levels that begin at thresholds."""
+    edges = np.clip(np.concatenate([[-1.0], thresholds, [1.0]]), -1.0, 1.0)
+    low, high = edges[:-1], edges[1:]
+    square = (low**2 + low * high + high**2) / 3.0
+    return Variable(i, k, (high - low) / 2.0, (low + high) / 2.0, square)
+
+
+def make_variables(n_inputs, n_letters=()):
+    """Inputs of -1 and +1 and sites, each by itself."""
+    inputs = [make_input(i) for i in range(n_inputs)]
+    return inputs + [make_site(k, size) for k, size in enumerate(n_letters)]
+
+
 class PairVariance:
     """Of a posterior mean that is known by numbers at rows.
-
-    Variables are numbered with the inputs first and then the sites.
 
     Parameters
     ----------
@@ -33,42 +79,44 @@ class PairVariance:
 
     alpha : ndarray of shape (n_rows,)
 
-    spread : ndarray of shape (n_inputs,), default=None
-        Variance of each coded input; None for 1, that of -1 and +1.
+    variables : list of Variable, default=None
+        Each input and site is in one. None for :func:`make_variables`.
     """
 
-    def __init__(self, covariance, rows, alpha, spread=None):
+    def __init__(self, covariance, rows, alpha, variables=None):
         prior = covariance.prior
+        if variables is None:
+            variables = make_variables(len(prior.rates), covariance.n_letters)
         self.covariance, self.rows, self.alpha = covariance, rows, alpha
-        self.spread = np.ones(len(prior.rates)) if spread is None else spread
-        self.product = replace(
-            covariance, prior=prior._replace(linear=0.0), terms=(), variances=()
-        )
+        self.factors = [_Factor(v, covariance, rows) for v in variables]
+        self.by_input = {f.variable.input: f for f in self.factors}
+        means = np.prod([factor.mean for factor in self.factors], axis=0)
+        # What each row adds to the constant, and to weights but for their own factors.
+        self.constants = prior.scale * alpha * means
+        # Inputs without letters go by matrix products, all at once.
+        self.lines = [f for f in self.factors if f.variable.site is None]
+        self.others = [f for f in self.factors if f.variable.site is not None]
         # The mean of (1 + tau x x_r) (1 + tau x x_s) over x is 1 + shared x_r x_s.
-        self.shared = np.minimum(prior.tau**2 * self.spread, _LARGEST)
-        self.tables = [factors for factors, _ in covariance.tables()]
-        self.means = [
-            table[:-1].T @ table[:-1] / (len(table) - 1) for table in self.tables
-        ]
+        shared = [f.tau**2 * f.variable.square[0] for f in self.lines]
+        self.shared = np.minimum(np.array(shared, dtype=float), _LARGEST)
+        self.inputs = rows.inputs[:, [f.variable.input for f in self.lines]]
 
     def variance(self):
         """Of the whole function."""
         whole = sum(float(block.sum()) for _, block in self._blocks())
-        constant = self.product.with_weight(self.rows, ()) - CONSTANT_VARIANCE
         extra = sum(more for _, more in self._extras())
-        return max(whole - float(constant @ self.alpha) ** 2 + extra, 0.0)
+        return max(whole - float(self.constants.sum()) ** 2 + extra, 0.0)
 
     def first_order(self):
         """Of the parts that depend on one variable alone, by variable."""
-        return np.array([self._main(self.covariance, k) for k in range(self._n())])
+        return np.array([self._main(factor) for factor in self.factors])
 
     def total(self):
         """Of all parts that depend on a variable, by variable. O(n n_rows^2)."""
-        inputs, letters = self.rows.inputs, self.rows.letters
-        n_inputs = len(self.shared)
+        inputs, shared = self.inputs, self.shared
         ups, downs = (inputs == 1.0).astype(float), (inputs == -1.0).astype(float)
         real = np.flatnonzero(np.any((inputs != 0.0) & (ups + downs == 0.0), axis=0))
-        totals = np.zeros(self._n())
+        lines, others = np.zeros(len(self.lines)), np.zeros(len(self.others))
         for part, block in self._blocks():
             # A pair has a share of s / (1 + s) where both signs are the same, and of
             # -s / (1 - s) where they are not.
@@ -77,73 +125,121 @@ class PairVariance:
             same += np.einsum("di,di->i", downs[part], down)
             other = np.einsum("di,di->i", ups[part], down)
             other += np.einsum("di,di->i", downs[part], up)
-            by_sign = same / (1.0 + self.shared) - other / (1.0 - self.shared)
+            by_sign = same / (1.0 + shared) - other / (1.0 - shared)
             by_sign[real] = 0.0
-            totals[:n_inputs] += self.shared * by_sign
+            lines += shared * by_sign
             for i in real:
-                joint = np.multiply.outer(
-                    self.shared[i] * inputs[part, i], inputs[:, i]
-                )
-                totals[i] += np.vdot(block, joint / (1.0 + joint))
-            for k, (table, mean) in enumerate(
-                zip(self.tables, self.means, strict=True)
-            ):
-                left = 1.0 - np.outer(table[-1], table[-1]) / mean
-                pairs = left[letters[part, k][:, None], letters[:, k]]
-                totals[n_inputs + k] += np.vdot(block, pairs)
-        for variables, more in self._extras():
-            totals[list(variables)] += more
-        return np.maximum(totals, 0.0)
-
-    def _n(self):
-        return len(self.shared) + len(self.tables)
+                joint = np.multiply.outer(shared[i] * inputs[part, i], inputs[:, i])
+                lines[i] += np.vdot(block, joint / (1.0 + joint))
+            for k, factor in enumerate(self.others):
+                alike = np.multiply.outer(factor.mean[part], factor.mean)
+                others[k] += np.vdot(block, 1.0 - alike / factor.second(part))
+        totals = dict(zip(map(id, self.lines), lines.tolist(), strict=True))
+        totals |= zip(map(id, self.others), others.tolist(), strict=True)
+        for factors, more in self._extras():
+            for factor in factors:
+                totals[id(factor)] += more
+        return np.maximum([totals[id(factor)] for factor in self.factors], 0.0)
 
     def _blocks(self):
         """Yield some rows, and what each pair of them and all adds to the mean square.
 
         Of the product part, its constant included.
         """
-        prior = self.covariance.prior
-        no_letters = np.empty((len(self.rows), 0), dtype=int)
-        rows = Rows(self.rows.inputs, no_letters)
-        rates = np.arctanh(self.shared)
-        shape = Prior(rates, np.empty(0), 1.0, 0.0, 1.0)
-        log_size = np.sum(np.log1p(self.shared)) - 2.0 * np.sum(np.log1p(prior.tau))
-        numbers = prior.scale * np.exp(0.5 * log_size) * self.alpha
+        taus = np.array([factor.tau for factor in self.lines])
+        log_size = np.sum(np.log1p(self.shared)) - 2.0 * np.sum(np.log1p(taus))
+        numbers = self.covariance.prior.scale * np.exp(0.5 * log_size) * self.alpha
+        shape = Prior(np.arctanh(self.shared), np.empty(0), 1.0, 0.0, 1.0)
+        rows = Rows(self.inputs, np.empty((len(self.inputs), 0), dtype=int))
         for start in range(0, len(rows), _ROWS_AT_ONCE):
             part = slice(start, start + _ROWS_AT_ONCE)
             block = Pairs(rows.take(part), rows).product(shape)
-            for k, mean in enumerate(self.means):
-                letters = self.rows.letters[:, k]
-                block *= mean[letters[part][:, None], letters]
+            for factor in self.others:
+                block *= factor.second(part)
             block *= np.multiply.outer(numbers[part], numbers)
             yield part, block
 
     def _extras(self):
-        """Variances beyond the product part, with the variables that they belong to."""
-        for k in range(self._n()):
-            yield (k,), self._main(self.covariance, k) - self._main(self.product, k)
-        for term in self.covariance.terms:
+        """Variances beyond the product part, with the factors that they belong to."""
+        for factor in self.factors:
+            yield (factor,), self._main(factor) - self._main(factor, extra=False)
+        for term, size in self._strong_terms():
+            factors = [self.by_input[i] for i in term]
+            with_product = self.constants.copy()
+            for factor in factors:
+                with_product *= factor.slope / factor.mean
+            spread = np.prod([factor.spread for factor in factors])
+            yield factors, size**2 * spread + 2.0 * size * float(with_product.sum())
+
+    def _strong_terms(self):
+        """Terms of several inputs with a variance of their own, and these weights."""
+        covariance = self.covariance
+        for term, own in zip(covariance.terms, covariance.variances, strict=True):
             if len(term) > 1:
-                whole = self._square(self.covariance, term)
-                yield term, whole - self._square(self.product, term)
+                yield term, own * float(parity(self.rows.inputs, term) @ self.alpha)
 
-    def _main(self, covariance, variable):
-        """Variance of the part that depends on one variable alone."""
-        n_inputs = len(self.shared)
-        if variable < n_inputs:
-            return self._square(covariance, (variable,))
-        site = variable - n_inputs
-        n_letters = covariance.n_letters[site]
-        values = [
-            covariance.with_weight(self.rows, (), ((site, letter),)) @ self.alpha
-            for letter in range(n_letters)
+    def _main(self, factor, extra=True):
+        """Variance of the part that depends on one variable alone.
+
+        In each level that part is a constant and a slope along the input; `extra` adds
+        to the product's those of the single inputs and letters.
+        """
+        variable, covariance, alpha = factor.variable, self.covariance, self.alpha
+        rest = self.constants / factor.mean / (1.0 + factor.tau)
+        constant = factor.table[:, factor.letters] @ rest
+        slope = factor.tau * (factor.table[:, factor.letters] @ (rest * factor.x))
+        if extra:
+            linear = covariance.prior.linear
+            slope = slope + linear * factor.tau * float(alpha @ factor.x)
+            if variable.site is not None:
+                constant += linear * (factor.centred[:, factor.letters] @ alpha)
+            for term, own in zip(covariance.terms, covariance.variances, strict=True):
+                if term == (variable.input,):
+                    slope = slope + own * float(alpha @ factor.x)
+        mean = variable.share @ (constant + slope * variable.mean)
+        constant = constant - mean
+        squares = constant**2 + 2.0 * constant * slope * variable.mean
+        squares += slope**2 * variable.square
+        return float(variable.share @ squares)
+
+
+class _Factor:
+    """A variable's factor of the covariance of any value with those at rows."""
+
+    def __init__(self, variable, covariance, rows):
+        self.variable = variable
+        n_rows = len(rows)
+        self.tau, self.x = 0.0, np.zeros(n_rows)
+        if variable.input is not None:
+            self.tau = float(covariance.prior.tau[variable.input])
+            self.x = rows.inputs[:, variable.input]
+        self.table = np.ones((1, 1))
+        self.letters = np.zeros(n_rows, dtype=int)
+        if variable.site is not None:
+            factors, centred = covariance.tables()[variable.site]
+            self.table, self.centred = factors[:-1], centred[:-1]
+            self.letters = rows.letters[:, variable.site]
+        share, mean, square = variable[2:]
+        self.spread = float(share @ square)
+        # Means over the variable of the factor, and of its product with the input.
+        flat, tilted, curved = (
+            (weights @ self.table)[self.letters] / (1.0 + self.tau)
+            for weights in (share, share * mean, share * square)
+        )
+        self.mean = flat + self.tau * self.x * tilted
+        self.slope = tilted + self.tau * self.x * curved
+        self.pairs = [
+            (self.table.T * weights) @ self.table
+            for weights in (share, share * mean, share * square)
         ]
-        return float(np.mean(np.square(values)))
 
-    def _square(self, covariance, term):
-        weight = float(covariance.with_weight(self.rows, term) @ self.alpha)
-        return weight**2 * float(np.prod(self.spread[list(term)]))
+    def second(self, part):
+        """Means of the products of the factors of some rows and all."""
+        pairs = self.letters[part][:, None], self.letters
+        flat, tilted, curved = (table[pairs] for table in self.pairs)
+        left, right = self.tau * self.x[part, None], self.tau * self.x
+        second = flat + (left + right) * tilted + left * right * curved
+        return second / (1.0 + self.tau) ** 2
 
 
 class CubeVariance:

@@ -135,9 +135,9 @@ class WalshPosterior:
         value -= 0.5 * len(self.alpha) * math.log(2.0 * math.pi)
         return float(value + self.sample.log_density_of_rest(self.covariance.prior))
 
-    def mean_variance(self, spread=None):
+    def mean_variance(self, variables=None):
         """Variance of the posterior mean over uniform inputs, and its parts."""
-        # Rows with other values than -1 and +1 are never on the cube.
+        # On the cube all variables are inputs of -1 and +1.
         return CubeVariance(self.weights)
 
     def mean(self, rows):

@@ -61,8 +61,8 @@ class FittedStructure:
             variance over uniform inputs: of inputs with two values its square over the
             sum of all squares. A weight counts a third for each numeric column in it,
             which is uniform over its range, and one over the number of letters for each
-            letter. Letters stand behind their column, as in ``"sex=male"``; of two, the
-            one that is +1.
+            letter; levels of a numeric column count as letters of another one. Letters
+            stand behind their column, as in ``"sex=male"``; of two, the one that is +1.
         """
         check_is_fitted(self)
         members = self._members()
@@ -72,8 +72,7 @@ class FittedStructure:
         squares = self.coef_**2 * members.share(terms)
         total = None
         if self._dense is not None:
-            spread = members.variances[: len(self.coding_.usable)]
-            total = self._dense.function_variance(spread)
+            total = self._dense.function_variance(members.variables())
         return tabulate(
             self.terms_, self.coef_, self.standard_errors_, names, total, squares
         )

@@ -1,10 +1,12 @@
-"""How inputs and letters are called: columns and letters of the user's table."""
+"""How inputs and letters are called: columns, letters and levels of the table."""
 
+from itertools import pairwise
 from numbers import Integral
 
 import numpy as np
 
-from skmohn._core._coding import LETTERS, NUMERIC
+from skmohn._core._coding import LETTERS, NUMERIC, Levels
+from skmohn.mohn._dense_variance import make_input, make_levels, make_site
 
 
 class Members:
@@ -36,6 +38,9 @@ class Members:
     n_letters : tuple of int
         Of each site.
 
+    has_letters : bool
+        Whether a site is more than the levels of an input.
+
     n_sites, n_features : int
         Inputs and sites; columns.
 
@@ -47,6 +52,7 @@ class Members:
         letters = categories.letters()
         inputs = coding.usable.tolist()
         self.n_letters = coding.n_letters
+        self.has_letters = len(coding.sites) > len(coding.thresholds)
         self.n_sites = len(inputs) + len(coding.sites)
         self.labels = list(inputs)
         self.names = [names[j] for j in inputs]
@@ -60,20 +66,67 @@ class Members:
         variances = np.where(coding.kind[inputs] == NUMERIC, 1 / 3, 1.0).tolist()
         for columns, size in zip(coding.sites, coding.n_letters, strict=True):
             variances += [1.0 / size] * size
-            if coding.kind[columns[0]] == LETTERS:
-                (j,) = columns
+            j = columns[0]
+            if j in coding.thresholds:
+                self.labels += [(j, level) for level in range(size)]
+                self.names += _name_levels(names[j], coding.thresholds[j])
+            elif coding.kind[j] == LETTERS:
                 self.labels += [(j, letter) for letter in letters[j].tolist()]
                 self.names += [f"{names[j]}={letter}" for letter in letters[j]]
             else:
                 self.labels += columns
                 self.names += [names[j] for j in columns]
         self.variances = np.array(variances)
+        self._coding = coding
         groups = [1] * len(inputs) + list(coding.n_letters)
         self.groups = np.repeat(np.arange(len(groups)), groups)
+
+    def describe(self):
+        """Count the inputs and sites, in words."""
+        n_ordered = sum(isinstance(size, Levels) for size in self.n_letters)
+        n_unordered = len(self.n_letters) - n_ordered
+        n_inputs = self.n_sites - len(self.n_letters)
+        kinds = [f"{n_inputs} inputs"] if n_inputs else []
+        if n_ordered:
+            kinds[0] += f", {n_ordered} of them with levels,"
+        if n_unordered:
+            kinds.append(f"{n_unordered} sites with letters")
+        return " and ".join(kinds)
 
     def share(self, terms):
         """Factor of a squared weight in the variance over uniform inputs."""
         return np.array([np.prod(self.variances[list(term)]) for term in terms])
+
+    def variables(self):
+        """Inputs and sites as variables, each by itself, as the weights take them."""
+        n_inputs = self.n_sites - len(self.n_letters)
+        spreads = self.variances[:n_inputs].tolist()
+        inputs = [make_input(i, spread) for i, spread in enumerate(spreads)]
+        return inputs + [make_site(k, n) for k, n in enumerate(self.n_letters)]
+
+    def columns(self):
+        """Variables as they are in a table, where levels belong to an input.
+
+        Returns
+        -------
+        variables : list of Variable
+
+        columns : list of tuples of int
+            Those of each variable.
+        """
+        coding, found = self._coding, self.variables()
+        inputs = coding.usable.tolist()
+        columns = [*((j,) for j in inputs), *coding.sites]
+        for k, (j, *_) in enumerate(coding.sites):
+            if j in coding.thresholds:
+                i = inputs.index(j)
+                low, high = coding.low[j], coding.high[j]
+                edges = coding.thresholds[j]
+                codes = ((edges - low) - (high - edges)) / (high - low)
+                found[i] = make_levels(i, k, codes)
+                found[len(inputs) + k] = None
+        kept = [place for place, variable in enumerate(found) if variable is not None]
+        return [found[p] for p in kept], [columns[p] for p in kept]
 
     def label(self, term):
         """The members of a set as `terms_` calls them."""
@@ -136,6 +189,13 @@ class Members:
         if column in self.labels:
             return "has no letters: give the column alone"
         return "was constant in fit: it has no weight"
+
+
+def _name_levels(name, thresholds):
+    """Call the levels of a numeric column by their ends; the lower one belongs."""
+    ends = [f"{threshold:.6g}" for threshold in thresholds]
+    between = [f"{low} <= {name} < {high}" for low, high in pairwise(ends)]
+    return [f"{name} < {ends[0]}", *between, f"{name} >= {ends[-1]}"]
 
 
 def _is_letter_of(column, label):

@@ -4,13 +4,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn.mohn._columns import column_names, read_table
+from skmohn.mohn._fitted import FittedStructure
 from skmohn.mohn._html import HTMLSummary
 from skmohn.mohn._hypergraph import to_frame
 from skmohn.mohn._linkage import Linkage
 
 
-class Reading(HTMLSummary):
-    """Ways to read a fitted model; for estimators with a `FittedStructure`."""
+class Reading(HTMLSummary, FittedStructure):
+    """Ways to read a fitted model; for estimators that predict by `DenseMethods`."""
 
     @property
     def linkage_(self):
@@ -25,7 +26,7 @@ class Reading(HTMLSummary):
         """
         check_is_fitted(self)
         terms = [
-            tuple(_column(label) for label in term)
+            tuple({_column(label): None for label in term})
             for term, coef in zip(self.terms_, self.coef_, strict=True)
             if coef
         ]
@@ -38,8 +39,9 @@ class Reading(HTMLSummary):
 
         The variance is that over independent and uniform inputs: two values are as
         probable as each other, so are letters, and a numeric column is uniform over its
-        range. Indices ([1]_) are exact: sums over weights, and of all weights
-        (``"dense"``) over pairs of rows. Predictions are taken without `clip`.
+        range, its levels included. Indices ([1]_) are exact: sums over weights, and of
+        all weights (``"dense"``) over pairs of rows. Predictions are taken without
+        `clip`.
 
         Returns
         -------
@@ -58,18 +60,16 @@ class Reading(HTMLSummary):
         """
         check_is_fitted(self)
         members = self._members()
+        variables, columns = members.columns()
         if self._dense is None:
-            variance, first, total = _parts_of_terms(self.terms_, self.coef_, members)
+            parts = _parts_of_terms(self.terms_, self.coef_, members, columns)
+            variance, first, total = parts
         else:
-            spread = members.variances[: len(self.coding_.usable)]
-            variance = self._dense.function_variance(spread)
-            first, total = self._dense.variance_parts(spread)
-        variable = np.full(self.n_features_in_, -1)
-        for label, group in zip(members.labels, members.groups.tolist(), strict=True):
-            variable[_column(label)] = group
-        shares = np.stack([first, total]) / max(variance, 1e-300)
-        # Constant columns are no variable, and take the zero at the end.
-        shares = np.hstack([shares, np.zeros((2, 1))])[:, variable]
+            variance = self._dense.function_variance(variables)
+            first, total = self._dense.variance_parts(variables)
+        shares = np.zeros((2, self.n_features_in_))
+        for own, *part in zip(columns, first, total, strict=True):
+            shares[:, own] = np.array(part)[:, None] / max(variance, 1e-300)
         return to_frame(
             {
                 "feature": column_names(self),
@@ -118,10 +118,10 @@ class Reading(HTMLSummary):
         table = [("(constant)", 1.0, self.intercept_, self.intercept_)]
         table += [(names[j], values[j], self.coef_[j], parts[j]) for j in order]
         if self._dense is not None:
-            (whole,) = self._dense.mean(rows, clip=False)
+            (whole,) = self._mean_of_rows(rows)
             rest = whole - self.intercept_ - parts.sum()
             table.append(("(all other weights)", np.nan, np.nan, rest))
-            (clipped,) = self._predict_mean(rows)
+            (clipped,) = self._mean_of_rows(rows, self.clip)
             if clipped != whole:
                 table.append(("(clip)", np.nan, np.nan, clipped - whole))
         terms, *numbers = zip(*table, strict=True)
@@ -157,15 +157,16 @@ def _column(label):
     return label[0] if isinstance(label, tuple) else label
 
 
-def _parts_of_terms(terms, coef, members):
+def _parts_of_terms(terms, coef, members, columns):
     """Variance of a sum of terms, and what each variable has of it."""
     place = {label: m for m, label in enumerate(members.labels)}
-    terms = [[place[label] for label in term] for term in terms]
-    squares = coef**2 * members.share(terms)
-    first, total = np.zeros((2, members.n_sites))
+    variances = members.share([[place[label] for label in term] for term in terms])
+    squares = coef**2 * variances
+    variable = {column: k for k, own in enumerate(columns) for column in own}
+    first, total = np.zeros((2, len(columns)))
     for term, square in zip(terms, squares.tolist(), strict=True):
-        variables = members.groups[term]
-        total[variables] += square
-        if len(term) == 1:
-            first[variables] += square
+        own = list({variable[_column(label)] for label in term})
+        total[own] += square
+        if len(own) == 1:
+            first[own] += square
     return squares.sum(), first, total

@@ -6,13 +6,19 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from skmohn._core._coding import Levels
 from skmohn.mohn._dense import fit_dense
 from skmohn.mohn._dense_covariance import Covariance
 from skmohn.mohn._dense_evidence import join_equal_rows
 from skmohn.mohn._dense_exact import ExactPosterior
 from skmohn.mohn._dense_kernel import Prior, Rows
 from skmohn.mohn._dense_nystroem import NystroemPosterior
-from skmohn.mohn._dense_variance import PairVariance
+from skmohn.mohn._dense_variance import (
+    PairVariance,
+    make_input,
+    make_levels,
+    make_site,
+)
 from skmohn.mohn._dense_walsh import WalshPosterior
 
 
@@ -64,7 +70,79 @@ def test_pair_sums_equal_enumeration(n_letters, n_real):
     everywhere = grid(np.sqrt(spread), n_letters)
     values = covariance.between(everywhere, rows) @ alpha
     variance, first, total = by_definition(values.reshape([2] * 5 + list(n_letters)))
-    found = PairVariance(covariance, rows, alpha, spread)
+    variables = [make_input(i, size) for i, size in enumerate(spread)]
+    variables += [make_site(k, size) for k, size in enumerate(n_letters)]
+    found = PairVariance(covariance, rows, alpha, variables)
+    assert found.variance() == pytest.approx(variance)
+    assert_allclose(found.first_order(), first)
+    assert_allclose(found.total(), total)
+
+
+def by_weighted_definition(values, weights):
+    """As `by_definition`, for points of each axis that are not equally probable."""
+    axes = range(values.ndim)
+
+    def mean(values, over):
+        for axis in sorted(over, reverse=True):
+            values = np.tensordot(values, weights[axis], (axis, 0))
+        return values
+
+    def variance(values, over, weights):
+        return mean(values**2, over) - mean(values, over) ** 2
+
+    whole = variance(values, axes, weights)
+    first, total = [], []
+    for i in axes:
+        alone = mean(values, set(axes) - {i})
+        first.append(alone**2 @ weights[i] - (alone @ weights[i]) ** 2)
+        spread = variance(values, {i}, weights)
+        for axis in reversed([a for a in axes if a != i]):
+            spread = np.tensordot(spread, weights[axis], (axis - (axis > i), 0))
+        total.append(float(spread))
+    return float(whole), first, total
+
+
+def test_levels_vary_with_their_input():
+    # Inputs 1 and 2 have levels (sites 0 and 2), input 0 has none, nor has site 1.
+    rng = np.random.default_rng(0)
+    n_letters = (Levels(4), 3, Levels(2))
+    thresholds = [np.array([-0.8, 0.1, 0.5]), np.array([-0.3])]
+    inputs = rng.uniform(-1, 1, (40, 4))
+    inputs[:, 3] = rng.choice([-1.0, 1.0], 40)
+    inputs[:3, 1] = -1.0, 0.0, 1.0
+    letters = rng.integers(0, np.array(n_letters) + 1, (40, 3))
+    rows, alpha = Rows(inputs, letters), rng.standard_normal(40)
+    covariance = make_covariance(4, n_letters, rng)
+    variables = [
+        make_input(0, 1 / 3),
+        make_levels(1, 0, thresholds[0]),
+        make_levels(2, 2, thresholds[1]),
+        make_input(3),
+        make_site(1, 3),
+    ]
+    # Two points of Gauss and Legendre in each level: exact for polynomials of degree 3.
+    points, weights = [[-(3**-0.5), 3**-0.5]], [np.full(2, 0.5)]
+    for inner in thresholds:
+        edges = np.array([-1.0, *inner, 1.0])
+        middle, half = (edges[1:] + edges[:-1]) / 2, np.diff(edges) / 2
+        own = [
+            (m + side * h * 3**-0.5, k)
+            for k, (m, h) in enumerate(zip(middle, half, strict=True))
+            for side in (-1, 1)
+        ]
+        points.append(own)
+        weights.append(np.repeat(half / 2, 2))
+    points += [[-1.0, 1.0], [0, 1, 2]]
+    weights += [np.full(2, 0.5), np.full(3, 1 / 3)]
+    table = list(itertools.product(*points))
+    everywhere = Rows(
+        np.array([[a, b[0], c[0], d] for a, b, c, d, _ in table]),
+        np.array([[b[1], e, c[1]] for _, b, c, _, e in table]),
+    )
+    values = covariance.between(everywhere, rows) @ alpha
+    values = values.reshape(list(map(len, points)))
+    variance, first, total = by_weighted_definition(values, weights)
+    found = PairVariance(covariance, rows, alpha, variables)
     assert found.variance() == pytest.approx(variance)
     assert_allclose(found.first_order(), first)
     assert_allclose(found.total(), total)

@@ -183,6 +183,27 @@ def test_indices_of_letters():
     check_indices(model, [*letters, (0, 1)], frame.columns)
 
 
+def test_levels_belong_to_their_column():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(0, 10, 200), rng.integers(0, 2, 200)])
+    step = (X[:, 0] > 4) & (X[:, 0] < 7)
+    y = 2.0 * step + 1.5 * step * X[:, 1] + 0.05 * rng.standard_normal(200)
+    model = MOHNRegressor("dense", clip=False).fit(X, y)
+    assert model.coding_.thresholds.keys() == {0}
+    low, high = X[:, 0].min(), X[:, 0].max()
+    dose = low + (high - low) * (np.arange(20_000) + 0.5) / 20_000
+    rows = np.array(list(itertools.product(dose, (0.0, 1.0))))
+    first, total = by_definition(model.predict(rows).reshape(20_000, 2))
+    table = model.sobol_indices()
+    assert_allclose(table["first_order"], first, atol=1e-3)
+    assert_allclose(table["total"], total, atol=1e-3)
+    assert model.linkage_.components == ((0, 1),)
+    shares = model.structure_table()["variance_share"]
+    assert 0.3 < shares.sum() <= 1.0
+    table = model.explain(X[7])
+    assert np.sum(table["contribution"]) == pytest.approx(model.predict(X[7:8])[0])
+
+
 def test_columns_of_a_one_hot_group_have_its_indices():
     rng = np.random.default_rng(0)
     letters = rng.integers(0, 3, 150)
