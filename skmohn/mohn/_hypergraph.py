@@ -55,6 +55,11 @@ class Hypergraph:
             float(intercept + constant),
         )
 
+    @property
+    def n_variables(self):
+        """One more than the largest variable in a term."""
+        return int(self.members.max(initial=-1)) + 1
+
     def predict(self, inputs):
         """Evaluate rows of inputs; an input of 0 averages over its two values.
 
