@@ -10,7 +10,7 @@ Then selection_stability: a sparse function of 20 inputs, 300 samples at a
 signal-to-noise ratio of 5. Printed are, over all refits, the share of the true terms
 that a refit has and how many false ones it has, for rows drawn without replacement (the
 default) and with it (the bootstrap), and how many false terms come back in more than
-half of the refits. None are aimed at without replacement.
+half of the refits. Without replacement a tenth of the false terms is aimed at.
 """
 
 import _common as common
@@ -24,6 +24,7 @@ from skmohn.inspection import selection_stability
 
 N_INPUTS, N_SAMPLES = 12, 500
 LARGEST_ERROR = 1e-8
+MOST_FALSE = 0.1
 
 
 def learn(seed):
@@ -104,7 +105,8 @@ def stability(options):
         "rows true false often seconds instances",
     )
     n_resamples = 10 if options.quick else 30
-    for replace in (False, True):
+    bootstrapped = None
+    for replace in (True, False):
         found = []
         for i in range(options.instances):
             data = make_sparse_walsh(
@@ -128,7 +130,8 @@ def stability(options):
             found.append((right, sum(false), often, seconds))
         right, false, often, seconds = np.mean(found, axis=0)
         name = "with replacement" if replace else "without replacement"
-        met = replace or often == 0
+        bootstrapped = false if replace else bootstrapped
+        met = replace or false <= MOST_FALSE * bootstrapped
         table.row(name, right, false, often, seconds, len(found), met=met)
     table.close()
 
