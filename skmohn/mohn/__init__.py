@@ -1,6 +1,8 @@
 """Sparse Walsh models: mixed order hyper networks."""
 
+from skmohn.mohn._classifier import MOHNClassifier
+from skmohn.mohn._features import MOHNTransformer
 from skmohn.mohn._msda_control import MSDAControl
 from skmohn.mohn._regressor import MOHNRegressor
 
-__all__ = ["MOHNRegressor", "MSDAControl"]
+__all__ = ["MOHNClassifier", "MOHNRegressor", "MOHNTransformer", "MSDAControl"]

@@ -141,6 +141,11 @@ def tabulate(terms, coef, standard_errors, names, total, squares):
         "standard_error": standard_errors[order].tolist(),
         "variance_share": (squares[order] / max(total, 1e-300)).tolist(),
     }
+    return to_frame(table)
+
+
+def to_frame(table):
+    """A dict of lists as a DataFrame, if pandas is there."""
     try:
         import pandas as pd
     except ImportError:
