@@ -196,6 +196,8 @@ def test_max_columns_is_the_most_that_is_built(strategy, max_columns):
     free = MOHNTransformer(strategy, include_inputs=False, random_state=0)
     single = clone(free).set_params(max_columns=1).fit(X, NUMBERS > 0)
     assert single.terms_ == [(0, 5)]
+    strongest = MOHNTransformer("pursuit", max_columns=1, include_inputs=False)
+    assert strongest.fit(X, NUMBERS).terms_ == [(0, 5)]
 
 
 def test_ebic_is_for_few_rows():

@@ -68,6 +68,17 @@ def test_first_product_is_that_of_the_largest_gain(n_classes, is_weighted):
     assert path.terms == [*start, terms[np.argmax(gains)]]
 
 
+def test_what_heavy_samples_say_counts_more():
+    inputs, _ = samples(2, 400)
+    is_heavy = np.arange(400) < 150
+    product = np.where(is_heavy, inputs[:, 0] * inputs[:, 1], inputs[:, 2])
+    labels = (product > 0).astype(int)
+    for weight, term in ((1.0, (2,)), (4.0, (0, 1))):
+        weights = np.where(is_heavy, weight, 1.0)
+        path = LogisticPath(inputs, labels, weights, 2, control(1)).extend([1])
+        assert path.terms == [term]
+
+
 def test_models_are_logistic_regressions_on_products():
     inputs, labels = samples(3)
     held = samples(3, seed=1)
@@ -127,12 +138,12 @@ def test_products_that_say_the_same_come_once(monkeypatch):
 
 
 def test_no_product_has_two_letters_of_a_site():
-    letters = np.random.default_rng(0).integers(3, size=300)
-    inputs = np.where(letters[:, None] == np.arange(3), 1, -1).astype(np.int8)
-    groups = np.zeros(3, dtype=int)
-    path = LogisticPath(inputs, letters, None, 3, control(9, groups=groups))
+    letters = np.random.default_rng(0).integers(4, size=300)
+    inputs = np.where(letters[:, None] == np.arange(4), 1, -1).astype(np.int8)
+    groups = np.zeros(4, dtype=int)
+    path = LogisticPath(inputs, letters, None, 4, control(9, groups=groups))
     path.extend([1, 2, 3, 4, 5])
-    assert sorted(path.terms) == [(0,), (1,), (2,)]
+    assert sorted(path.terms) == [(0,), (1,), (2,), (3,)]
 
 
 def posed(inputs, labels, **params):
