@@ -94,7 +94,8 @@ class MOHNClassifier(
         nanoseconds but from counts; what was not searched is in `search_coverage_`.
 
     memory_budget : float, default=1e9
-        Bytes that the candidates of "pursuit", or all weights of "dense", may take.
+        Bytes that the columns of "logistic" on all folds, the candidates of "pursuit"
+        or all weights of "dense" may take.
 
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
@@ -261,6 +262,12 @@ class MOHNClassifier(
 
         MemoryError
             When columns are asked for that cannot fit in memory.
+
+        Warns
+        -----
+        ConvergenceWarning
+            When :class:`MOHNRegressor` warns that the samples are too few, or that a
+            search ended before it was done.
         """
         problem, found = self._find(
             X,

@@ -308,6 +308,7 @@ def _by_score(params, problem, start, most, report):
         selection=params.selection,
         cv=5 if params.cv is None else params.cv,
         max_rounds=params.max_iter,
+        memory_budget=params.memory_budget,
         n_jobs=params.n_jobs,
         report=tell,
     )

@@ -167,8 +167,10 @@ class MOHNTransformer(
         - ``"pursuit"``, ``"dense"``, ``"msda"``: :class:`MOHNRegressor` with this
           strategy on the target, or on the indicator of each class; of all their
           `terms_` the union. "pursuit" is the default for numbers as it takes what
-          helps to predict, while the weights that "dense" calls significant are those
-          that are certain: they explain less, and take longer to find.
+          helps to predict, while "dense" has the weights that are certain: with ridge
+          regression on their columns the test R2 is .940 and .915 on Poelwijk's
+          protein (819 rows), .941 and .935 on CR6261 (566), 1.000 and .993 on x264
+          (115), .249 and .110 on SQLite (455).
         - ``"full"``: all products up to `max_order`.
         - ``"given"``: those in `terms`.
 
@@ -211,7 +213,8 @@ class MOHNTransformer(
         nanoseconds but from counts; what was not searched is in `search_coverage_`.
 
     memory_budget : float, default=1e9
-        Bytes that the candidates of "pursuit", or all weights of "dense", may take.
+        Bytes that the columns of "logistic" on all folds, the candidates of "pursuit"
+        or all weights of "dense" may take.
 
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
@@ -371,6 +374,12 @@ class MOHNTransformer(
 
         MemoryError
             When columns are asked for that cannot fit in memory.
+
+        Warns
+        -----
+        ConvergenceWarning
+            When :class:`MOHNRegressor` warns that the samples are too few, or that a
+            search ended before it was done.
         """
         problem, found = self._find(
             X, y, sample_weight, self._read_target, self._fitted_attributes

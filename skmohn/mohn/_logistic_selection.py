@@ -74,7 +74,15 @@ class LogisticChoice(NamedTuple):
 
 
 def choose_products(
-    problem, control, *, selection="auto", cv=5, max_rounds=200, n_jobs=None, report
+    problem,
+    control,
+    *,
+    selection="auto",
+    cv=5,
+    max_rounds=200,
+    memory_budget=1e9,
+    n_jobs=None,
+    report,
 ):
     """Search for products and decide how many of them to keep.
 
@@ -93,6 +101,9 @@ def choose_products(
     max_rounds : int, default=200
         Most models of a path, beside the first.
 
+    memory_budget : float, default=1e9
+        Bytes that the columns on all paths may take.
+
     n_jobs : int, default=None
         Folds searched at once.
 
@@ -105,9 +116,10 @@ def choose_products(
     choice : LogisticChoice
     """
     path = LogisticPath(*problem.samples, len(problem.classes), control)
-    longest = max(int(_LONGEST_PATH * path.weights.sum()), 1)
-    sizes = _sizes_up_to(min(control.most, longest))[:max_rounds]
     folds = deal_folds(problem, selection, cv)
+    room = memory_budget / (8.0 * len(problem.inputs) * (len(folds) + 1))
+    longest = min(_LONGEST_PATH * path.weights.sum(), room - len(control.start))
+    sizes = _sizes_up_to(int(min(control.most, max(longest, 1))))[:max_rounds]
     parts = [_fold(problem, control, *fold) for fold in folds]
     shown = 0
     for start in range(0, max(len(sizes), 1), _STAGE):

@@ -200,6 +200,14 @@ def test_max_columns_is_the_most_that_is_built(strategy, max_columns):
     assert strongest.fit(X, NUMBERS).terms_ == [(0, 5)]
 
 
+def test_memory_budget_bounds_the_columns():
+    y = (X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] + X[:, 4] * X[:, 5]) > 0
+    features = MOHNTransformer(include_inputs=False, random_state=0)
+    assert {(0, 1), (2, 3), (4, 5)} <= set(features.fit(X, y).terms_)
+    features.set_params(memory_budget=8 * 300 * 6 * 2)  # two columns on six paths
+    assert len(features.fit(X, y).terms_) == 2
+
+
 def test_ebic_is_for_few_rows():
     rows = np.arange(36)
     features = MOHNTransformer(include_inputs=False).fit(X[rows], ODD[rows])
