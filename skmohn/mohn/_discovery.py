@@ -342,6 +342,7 @@ def _by_regression(params, problem, strategy, start, most, report):
                 cv=params.cv if problem.folds is None else problem.folds,
                 work_budget=params.work_budget,
                 memory_budget=params.memory_budget,
+                numeric="multilinear",
                 msda_control=params.msda_control,
                 categorical_features=None,
                 random_state=problem.seed,

@@ -123,6 +123,17 @@ def test_every_strategy_finds_what_numbers_depend_on(strategy):
     assert {(2,), (0, 5)} <= set(features.fit(X, NUMBERS).terms_)
 
 
+@pytest.mark.parametrize("strategy", ["pursuit", "dense", "msda"])
+def test_numbers_and_gaps_enter_as_they_are(strategy):
+    rng = np.random.default_rng(1)
+    table = np.c_[X[:, :4], rng.uniform(-3, 3, (300, 2))]
+    table[rng.random(table.shape) < 0.02] = np.nan
+    known = np.nan_to_num(table)
+    y = known[:, 0] * known[:, 4] + known[:, 1] + 0.1 * rng.standard_normal(300)
+    features = MOHNTransformer(strategy, include_inputs=False, random_state=0)
+    assert {(1,), (0, 4)} <= set(features.fit(table, y).terms_)
+
+
 def test_numbers_have_the_terms_of_the_regressor():
     problem = make_sparse_walsh(
         15, {1: 3, 2: 4, 3: 2}, heredity=None, n_samples=300, random_state=0
