@@ -25,7 +25,9 @@ from skmohn import (
     EnergyNetClassifier,
     EnergyNetRegressor,
     EnergyNetTransformer,
+    MOHNClassifier,
     MOHNRegressor,
+    MOHNTransformer,
 )
 from skmohn.datasets import make_sparse_walsh
 
@@ -42,6 +44,20 @@ MOHNS = [
     MOHNRegressor("dense"),
     MOHNRegressor("dense", noise="constant", clip=False),
     MOHNRegressor("dense", one_hot="auto", handle_unknown="missing"),
+]
+PRODUCTS = [
+    MOHNTransformer(),
+    MOHNTransformer("logistic", 2, target_type="classes", include_inputs=False),
+    MOHNTransformer("pursuit", max_columns=20, include_inputs=False, selection="ebic"),
+    MOHNTransformer("dense", handle_unknown="missing"),
+    MOHNTransformer("msda", 1, max_iter=50),
+    MOHNTransformer("full", 2),
+]
+CLASSIFIERS = [
+    MOHNClassifier(),
+    MOHNClassifier(C=1.0, max_columns=30, selection="ebic"),
+    MOHNClassifier("pursuit", include_inputs=False),
+    MOHNClassifier("full", 1),
 ]
 NETWORKS = [
     BLMRegressor(),
@@ -68,7 +84,7 @@ ENERGY_NETS = [
     EnergyNetRegressor(FEW_UNITS),
     EnergyNetRegressor(FEW_UNITS, init="generative"),
 ]
-ESTIMATORS = MOHNS + NETWORKS + STACKS + ENERGY_NETS
+ESTIMATORS = MOHNS + PRODUCTS + CLASSIFIERS + NETWORKS + STACKS + ENERGY_NETS
 
 
 def label(estimator):
@@ -100,7 +116,7 @@ def test_checks_that_check_estimator_leaves_out(estimator, check):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 # The checks themselves fit on frames and transform arrays, and the other way round.
 @pytest.mark.filterwarnings("ignore:X (has|does not have valid) feature names")
-@pytest.mark.parametrize("stack", STACKS[1:], ids=label)
+@pytest.mark.parametrize("stack", [*PRODUCTS, *STACKS[1:]], ids=label)
 @pytest.mark.parametrize(
     "check",
     [
@@ -119,8 +135,8 @@ def test_checks_of_transformers_that_check_estimator_leaves_out(stack, check):
 
 def output(estimator, X):
     """What a fitted estimator is for."""
-    is_stack = isinstance(estimator, EnergyNetTransformer)
-    return estimator.transform(X) if is_stack else estimator.predict(X)
+    use = getattr(estimator, "transform", None) or estimator.predict
+    return use(X)
 
 
 def noisy_problem():

@@ -10,8 +10,8 @@ from skmohn.mohn._members import Members
 from skmohn.mohn._task import to_inputs
 
 
-class FittedStructure:
-    """What a fit leaves, and what it says of columns by their names and letters."""
+class NamedColumns:
+    """Columns by their names and letters."""
 
     @property
     def categories_(self):
@@ -37,6 +37,17 @@ class FittedStructure:
         mask = np.zeros(self.n_features_in_, dtype=bool)
         mask[list(self._categories.encoders)] = True
         return mask
+
+    def _names(self):
+        return getattr(self, "feature_names_in_", None)
+
+    def _members(self, coding=None):
+        coding = self.coding_ if coding is None else coding
+        return Members(coding, self._categories, column_names(self))
+
+
+class FittedStructure(NamedColumns):
+    """What a fit leaves, and what it says of its weights."""
 
     @property
     def one_hot_groups_(self):
@@ -76,13 +87,6 @@ class FittedStructure:
         return tabulate(
             self.terms_, self.coef_, self.standard_errors_, names, total, squares
         )
-
-    def _names(self):
-        return getattr(self, "feature_names_in_", None)
-
-    def _members(self, coding=None):
-        coding = self.coding_ if coding is None else coding
-        return Members(coding, self._categories, column_names(self))
 
     def _graph(self):
         terms = to_inputs(self.terms_, self.coding_.usable)

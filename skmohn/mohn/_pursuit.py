@@ -247,19 +247,7 @@ class Pursuit:
         return [found[j] for j in chosen]
 
     def _thresholds(self, terms, present):
-        """What the largest of all rivals of each set would score by chance."""
-        n_features = self.design.n_features
-        orders = [len(term) for term in terms]
-        possible = {order: math.comb(n_features, order) for order in set(orders)}
-        rivals = np.array([possible[order] for order in orders], dtype=float)
-        for j, term in enumerate(terms):
-            if len(term) > _BASE_ORDER:
-                parents = count_parents(term, present)
-                if parents == len(term):
-                    rivals[j] = len(present)
-                elif parents:
-                    rivals[j] = min(rivals[j], n_features * len(present))
-        return np.sqrt(2 * np.log(np.maximum(rivals, 10)))
+        return chance_thresholds(terms, present, self.design.n_features)
 
     # ------------------------------------------------------------------ solving
 
@@ -361,14 +349,63 @@ class Pursuit:
         n_features = self.design.n_features
         if order <= _BASE_ORDER or order in self.screened:
             return math.comb(n_features, order)
-        parents = np.array([p for p in self.parents if len(p) == order - 1], dtype=int)
-        if not parents.size:
-            return 0
-        # A set is known by the exclusive or of its members' random 64-bit names.
-        names = np.random.default_rng(0).integers(
-            2**64, size=n_features, dtype=np.uint64
-        )
-        children = np.bitwise_xor.reduce(names[parents], axis=1)[:, None] ^ names
-        fresh = np.ones(children.shape, dtype=bool)
-        np.put_along_axis(fresh, parents, False, axis=1)
-        return len(np.unique(children[fresh]))
+        return count_children(self.parents, order, n_features)
+
+
+def chance_thresholds(terms, present, n_features, n_rivals=1):
+    """What the largest of all rivals of each set would score by chance.
+
+    Parameters
+    ----------
+    terms : list of tuples of int
+        The sets.
+
+    present : set of tuples of int
+        Sets in the model: a set that extends them has fewer rivals.
+
+    n_features : int
+
+    n_rivals : int, default=1
+        How many residuals each set is compared with.
+
+    Returns
+    -------
+    thresholds : ndarray of shape (n_terms,)
+        In standard deviations.
+    """
+    orders = [len(term) for term in terms]
+    possible = {order: math.comb(n_features, order) for order in set(orders)}
+    rivals = np.array([possible[order] for order in orders], dtype=float)
+    for j, term in enumerate(terms):
+        if len(term) > _BASE_ORDER:
+            parents = count_parents(term, present)
+            if parents == len(term):
+                rivals[j] = len(present)
+            elif parents:
+                rivals[j] = min(rivals[j], n_features * len(present))
+    return np.sqrt(2 * np.log(np.maximum(rivals * n_rivals, 10)))
+
+
+def count_children(parents, order, n_features):
+    """Number of sets of one order that have one of the given sets within them.
+
+    Parameters
+    ----------
+    parents : iterable of tuples of int
+        Those of other orders than ``order - 1`` do not count.
+
+    order, n_features : int
+
+    Returns
+    -------
+    n_children : int
+    """
+    parents = np.array([p for p in parents if len(p) == order - 1], dtype=int)
+    if not parents.size:
+        return 0
+    # A set is known by the exclusive or of its members' random 64-bit names.
+    names = np.random.default_rng(0).integers(2**64, size=n_features, dtype=np.uint64)
+    children = np.bitwise_xor.reduce(names[parents], axis=1)[:, None] ^ names
+    fresh = np.ones(children.shape, dtype=bool)
+    np.put_along_axis(fresh, parents, False, axis=1)
+    return len(np.unique(children[fresh]))

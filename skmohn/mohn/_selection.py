@@ -30,7 +30,7 @@ _STAGES = np.split(0.9 ** np.arange(12), 3)
 # Weights per sample at the end of the path.
 _LONGEST_PATH = 0.3
 # Below this many distinct rows folds are too small to compare models.
-_FEWEST_ROWS = 40
+FEWEST_ROWS = 40
 # Entries of the columns of all pairs up to which the lasso costs little.
 _CHEAP_LASSO = 4e5
 # The same for dense functions: some ten seconds.
@@ -153,7 +153,7 @@ def choose_model(design, task, control, *, selection="auto", cv=5, n_jobs=None):
     n_rows = groups.max() + 1
     if task.validation is not None:
         how, parts = "validation", [_Path(*data, control, task.validation)]
-    elif selection == "ebic" or (selection == "auto" and n_rows < _FEWEST_ROWS):
+    elif selection == "ebic" or (selection == "auto" and n_rows < FEWEST_ROWS):
         how, parts = "ebic", []
     else:
         folds = task.folds
@@ -170,7 +170,7 @@ def choose_model(design, task, control, *, selection="auto", cv=5, n_jobs=None):
             scores = [_ebic(design, task.y, terms) for terms in path.terms]
             chosen = best = int(np.argmin(scores))
         else:
-            chosen, best = _sparsest_of_the_best(parts)
+            chosen, best = sparsest_of_the_best(*_errors_of(parts))
         if best < len(path.terms) - 1 or path.is_full:
             break
     errors = [part.mean_error(chosen) for part in parts]
@@ -249,16 +249,35 @@ def _shrink(design, y, path, folds, n_jobs):
     )
 
 
-def _sparsest_of_the_best(parts):
+def sparsest_of_the_best(errors, weights):
     """Find the sparsest model that is not clearly worse than the best.
 
     Worse means by more than one standard error of the difference, sample by sample.
 
+    Parameters
+    ----------
+    errors : ndarray of shape (n_models, n_samples)
+        Of left-out samples, by models from the sparsest on.
+
+    weights : ndarray of shape (n_samples,)
+
     Returns
     -------
     sparsest, best : int
-        Positions on the path.
+        Positions among the models.
     """
+    means = np.average(errors, axis=1, weights=weights)
+    best = int(np.argmin(means))
+    gaps = errors - errors[best]
+    excess = means - means[best]
+    variance = np.average((gaps - excess[:, None]) ** 2, axis=1, weights=weights)
+    spread = np.sqrt(variance / weights.sum())
+    sparsest = int(np.flatnonzero(excess <= spread)[0])
+    return sparsest, best
+
+
+def _errors_of(parts):
+    """Squared errors of the left-out samples by model, and weights of the samples."""
     length = max(len(part.errors) for part in parts)
     errors = np.concatenate(
         [[part.error(position) for position in range(length)] for part in parts],
@@ -270,14 +289,7 @@ def _sparsest_of_the_best(parts):
             for _, y, weights in (part.validation for part in parts)
         ]
     )
-    means = np.average(errors, axis=1, weights=weights)
-    best = int(np.argmin(means))
-    gaps = errors - errors[best]
-    excess = means - means[best]
-    variance = np.average((gaps - excess[:, None]) ** 2, axis=1, weights=weights)
-    spread = np.sqrt(variance / weights.sum())
-    sparsest = int(np.flatnonzero(excess <= spread)[0])
-    return sparsest, best
+    return errors, weights
 
 
 def _ebic(design, y, terms):

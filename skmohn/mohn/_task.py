@@ -99,7 +99,7 @@ def make_task(params, X, y, sample_weight, validation, start, names):
         if params.numeric != "multilinear":
             most_levels = _MOST_LEVELS
     sample_weight, rows = positive_weights(sample_weight, X)
-    folds = _wanted_folds(params.cv, X, y, rows)
+    folds = wanted_folds(params.cv, X, y, rows)
     if len(rows) < len(y):
         X, y = X[rows], y[rows]
     held_weight = None
@@ -164,15 +164,34 @@ def positive_weights(sample_weight, X):
     return (None if np.all(sample_weight == 1) else sample_weight), rows
 
 
-def _wanted_folds(cv, X, y, rows):
-    """The user's folds over the rows that have weight; None when only k is given."""
+def wanted_folds(cv, X, y, rows, classifier=False):
+    """The user's folds over the rows that have weight; None when only k is given.
+
+    Parameters
+    ----------
+    cv : int, cross-validation generator, iterable or None
+
+    X, y : ndarrays
+        All rows.
+
+    rows : ndarray
+        Those that have weight.
+
+    classifier : bool, default=False
+        Whether targets are classes.
+
+    Returns
+    -------
+    folds : list of (train, test) or None
+        Numbers of the rows that have weight.
+    """
     if isinstance(cv, Integral) or cv is None:
         return None
     position = np.full(len(y), -1)
     position[rows] = np.arange(len(rows))
     return [
         tuple(position[part][position[part] >= 0] for part in fold)
-        for fold in check_cv(cv).split(X, y)
+        for fold in check_cv(cv, y, classifier=classifier).split(X, y)
     ]
 
 

@@ -1,0 +1,151 @@
+"""
+From genotype to phenotype
+==========================
+
+Which mutations make a protein bright, and which only together? Thirteen sites of a
+fluorescent protein have two letters each, and Poelwijk, Socolich and Ranganathan
+(2019) measured all 8192 variants. Where their table is at hand, in the folder named by
+``SKMOHN_DATA``, this page shows it; otherwise it generates a landscape like it: a
+threshold on an energy to which sites and pairs of sites add.
+"""
+
+# %%
+# A twentieth of the variants
+# ---------------------------
+
+import csv
+import os
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegressionCV, RidgeCV
+from sklearn.metrics import r2_score
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures
+
+from skmohn import MOHNClassifier, MOHNRegressor, MOHNTransformer
+
+COLORS = "#2e6f95", "#c8553d", "#b9b4a7"
+path = Path(os.environ.get("SKMOHN_DATA", ".")) / "poelwijk2019_fluorescence.csv"
+
+
+def measured():
+    """Return variants as -1 and +1, brightness, and where they come from."""
+    if path.exists():
+        with open(path, newline="", encoding="utf-8") as file:
+            table = np.array(list(csv.reader(file))[1:], dtype=float)
+        return 2 * table[:, :-1] - 1, table[:, -1], "measured"
+    rng = np.random.default_rng(4)
+    variants = 1.0 - 2.0 * ((np.arange(2**13)[:, None] >> np.arange(13)) & 1)
+    energy = variants @ rng.normal(0, 0.6, 13)
+    for i, j in ((0, 3), (0, 10), (3, 10), (5, 6), (8, 10)):
+        energy += rng.normal(0, 1.5) * variants[:, i] * variants[:, j]
+    brightness = expit(1.5 * energy) + rng.normal(0, 0.04, len(energy))
+    return variants, brightness, "generated"
+
+
+variants, brightness, source = measured()
+X, X_rest, y, y_rest = train_test_split(
+    variants, brightness, train_size=410, random_state=0
+)
+print(f"{len(X)} of {len(variants)} {source} variants")
+
+# %%
+# Columns for the interactions that matter
+# ----------------------------------------
+#
+# A linear model needs the interactions as columns. ``PolynomialFeatures`` builds all of
+# them, ``MOHNTransformer`` those that it finds to matter, of any order. ``RidgeCV``
+# learns from either; ``MOHNRegressor`` decides by itself that here all weights matter
+# a little.
+
+
+def all_up_to(order):
+    """Return a builder of all products up to an order."""
+    return PolynomialFeatures(order, interaction_only=True, include_bias=False)
+
+
+penalties = np.logspace(-3, 4, 15)
+learners = {
+    "sites alone": RidgeCV(penalties),
+    "all pairs": make_pipeline(all_up_to(2), RidgeCV(penalties)),
+    "all triples": make_pipeline(all_up_to(3), RidgeCV(penalties)),
+    "MOHNTransformer": make_pipeline(
+        MOHNTransformer(random_state=0), RidgeCV(penalties)
+    ),
+}
+scores, n_columns = {}, {}
+for name, learner in learners.items():
+    learner.fit(X, y)
+    scores[name] = r2_score(y_rest, learner.predict(X_rest))
+    last = learner[-1] if hasattr(learner, "steps") else learner
+    n_columns[name] = len(last.coef_)
+model = MOHNRegressor(random_state=0).fit(X, y)
+scores["MOHNRegressor"] = r2_score(y_rest, model.predict(X_rest))
+
+figure, axes = plt.subplots(figsize=(7, 3.4), layout="constrained")
+names = list(scores)
+bars = axes.barh(names, scores.values(), color=[COLORS[2]] * 3 + [COLORS[0]] * 2)
+labels = [
+    f"{scores[name]:.3f}"
+    + (f", {n_columns[name]} columns" if name in n_columns else ", all weights")
+    for name in names
+]
+axes.bar_label(bars, labels, padding=4)
+axes.set(xlabel="R2 on the other variants", xlim=(0, 1.35), xticks=[0, 0.5, 1])
+axes.invert_yaxis()
+axes.spines[["top", "right"]].set_visible(False)
+plt.show()
+
+# %%
+# Which sites go together?
+# ------------------------
+#
+# The columns have names. The map shows the pairs that were found, and how much of the
+# variance their weights hold.
+
+features = learners["MOHNTransformer"][0]
+weights = learners["MOHNTransformer"][1].coef_
+sites = [f"site {i + 1}" for i in range(13)]
+names = features.get_feature_names_out(sites)
+for j in np.argsort(-np.abs(weights))[:6]:
+    print(f"{names[j]:<30}{weights[j]:>8.3f}")
+
+shares = np.zeros((13, 13))
+for term, weight in zip(features.terms_, weights, strict=True):
+    if len(term) <= 2:
+        i, j = term[0], term[-1]
+        shares[i, j] = shares[j, i] = weight**2 / np.var(y)
+figure, axes = plt.subplots(figsize=(5.4, 4.6), layout="constrained")
+image = axes.imshow(np.sqrt(shares), cmap="Blues")
+axes.set(xticks=range(13), yticks=range(13), title="sites, and pairs of sites")
+axes.set_xticklabels(range(1, 14))
+axes.set_yticklabels(range(1, 14))
+figure.colorbar(image, label="root of the share of the variance")
+plt.show()
+
+# %%
+# Bright or dark?
+# ---------------
+#
+# Often all that is known of a variant is whether it works. ``MOHNClassifier`` finds the
+# products that tell classes apart, and its weights are log-odds.
+
+is_bright = brightness > np.quantile(brightness, 0.7)
+train, rest = train_test_split(np.arange(len(variants)), train_size=410, random_state=0)
+ours = MOHNClassifier(random_state=0).fit(variants[train], is_bright[train])
+pairs = make_pipeline(
+    all_up_to(2),
+    LogisticRegressionCV(
+        l1_ratios=(0,), scoring="accuracy", use_legacy_attributes=False, max_iter=1000
+    ),
+).fit(variants[train], is_bright[train])
+for name, classifier, size in (
+    ("MOHNClassifier", ours, ours.coef_.size),
+    ("all pairs", pairs, pairs[-1].coef_.size),
+):
+    accuracy = classifier.score(variants[rest], is_bright[rest])
+    print(f"{name:<16}{accuracy:.3f} with {size} columns")

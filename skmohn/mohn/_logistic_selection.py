@@ -1,0 +1,292 @@
+"""How many products the classes support.
+
+A path on all samples and one on each fold grow side by side; the log loss on the
+samples that a fold leaves out says how far to go. Where samples are too few to set some
+aside, the extended BIC does (Chen and Chen, Biometrika 95 (2008), gamma 1).
+"""
+
+import warnings
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.model_selection import StratifiedKFold
+
+from skmohn.mohn._hypergraph import choice_length
+from skmohn.mohn._logistic import SEARCH_C, LogisticControl, LogisticPath
+from skmohn.mohn._selection import FEWEST_ROWS, sparsest_of_the_best
+
+# Penalties that are compared when the logistic regression is to choose its own.
+PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 10.0)
+# Each model has this many times the products of the one before.
+_GROWTH = 1.25
+# Models in a stage.
+_STAGE = 5
+# Standard errors by which products that chance could explain must lower the loss.
+_CLEARLY = 2.0
+# Standard errors by which the last model is worse than the best where a search ends.
+_HOPELESS = 3.0
+# Models after the best where it ends in any case.
+_PATIENCE = 12
+# Log-odds times these: what the penalty shrinks alike in all models is no difference.
+_TEMPERATURES = (0.5, 1.0, 2.0, 4.0, 8.0)
+# Nats that make no difference: 1 in 1000 for a class that is certain.
+_NEGLIGIBLE = 1e-3
+# Products per sample at the end of the path.
+_LONGEST_PATH = 0.3
+
+
+class LogisticChoice(NamedTuple):
+    """Products that tell classes apart.
+
+    Attributes
+    ----------
+    terms : list of tuples of int
+        Those of the start first, the others as they were found.
+
+    how : {"cv", "ebic", "stopped", "given"}
+        What chose them.
+
+    coverage : list of dict
+        Per order: how many sets there are, were scored and are kept.
+
+    folds : list of LogisticPath
+        One for each fold, for further questions; empty without validation.
+
+    position : int
+        Of the model on the paths.
+    """
+
+    terms: list
+    how: str
+    coverage: list
+    folds: list
+    position: int
+
+    def best_penalty(self):
+        """The C of the least log loss on left-out samples; the search's without."""
+        if not self.folds:
+            return SEARCH_C
+        losses = [path.refit_losses(self.position, PENALTIES) for path in self.folds]
+        sizes = [path.validation[1].sum() for path in self.folds]
+        return PENALTIES[int(np.argmin(np.average(losses, axis=0, weights=sizes)))]
+
+
+def choose_products(
+    problem,
+    control,
+    *,
+    selection="auto",
+    cv=5,
+    max_rounds=200,
+    memory_budget=1e9,
+    n_jobs=None,
+    report,
+):
+    """Search for products and decide how many of them to keep.
+
+    Parameters
+    ----------
+    problem : Problem
+        With classes.
+
+    control : LogisticControl
+
+    selection : {"auto", "cv", "ebic"}, default="auto"
+
+    cv : int, default=5
+        Number of folds, unless the problem brings its own.
+
+    max_rounds : int, default=200
+        Most models of a path, beside the first.
+
+    memory_budget : float, default=1e9
+        Bytes that the columns on all paths may take.
+
+    n_jobs : int, default=None
+        Folds searched at once.
+
+    report : callable
+        Called with the path, the position of a model on it and its mean validation
+        loss, or None, after each model; a true return value ends the search.
+
+    Returns
+    -------
+    choice : LogisticChoice
+    """
+    path = LogisticPath(*problem.samples, len(problem.classes), control)
+    folds = deal_folds(problem, selection, cv)
+    room = memory_budget / (8.0 * len(problem.inputs) * (len(folds) + 1))
+    longest = min(_LONGEST_PATH * path.weights.sum(), room - len(control.start))
+    sizes = _sizes_up_to(int(min(control.most, max(longest, 1))))[:max_rounds]
+    parts = [_fold(problem, control, *fold) for fold in folds]
+    shown = 0
+    for start in range(0, max(len(sizes), 1), _STAGE):
+        stage = sizes[start : start + _STAGE]
+        path.extend(stage)
+        for part in parts:
+            # Orders in which all samples show nothing are left alone.
+            part.control = replace(control, max_screened=path.fruitful)
+        parts = Parallel(n_jobs=n_jobs)(delayed(part.extend)(stage) for part in parts)
+        ended = path.is_full
+        if parts:
+            losses, weights = _losses_of(parts, len(path.sizes))
+            chosen, best = _judge(path, losses, weights)
+            means = np.average(losses, axis=1, weights=weights).tolist()
+            ended |= _in_errors(losses[-1] - losses[best], weights) > _HOPELESS
+        else:
+            scores = [_ebic(path, position) for position in range(len(path.sizes))]
+            chosen = best = int(np.argmin(scores))
+            means = [None] * len(path.sizes)
+        while shown < len(path.sizes):
+            if report(path, shown, means[shown]):
+                return _settle(path, parts, shown, "stopped")
+            shown += 1
+        if ended or best < shown - _PATIENCE:
+            break
+    return _settle(path, parts, chosen, "cv" if parts else "ebic")
+
+
+def deal_folds(problem, selection, cv):
+    """Folds with the same share of each class in which equal rows stay together.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    selection : {"auto", "cv", "ebic"}
+
+    cv : int
+
+    Returns
+    -------
+    folds : list of (train, test)
+        None at all where the extended BIC is to judge.
+    """
+    inputs, labels, sample_weight = problem.samples
+    groups = np.unique(inputs, axis=0, return_inverse=True)[1].ravel()
+    n_rows = groups.max() + 1
+    if selection == "ebic" or (selection == "auto" and n_rows < FEWEST_ROWS):
+        return []
+    if problem.folds is not None:
+        return problem.folds
+    # A group has the class that most of its weight has.
+    votes = np.zeros((n_rows, len(problem.classes)))
+    np.add.at(votes, (groups, labels), 1.0 if sample_weight is None else sample_weight)
+    votes = votes.argmax(axis=1)
+    n_folds = min(cv, np.bincount(votes).max())
+    if n_folds < 2:
+        return []
+    dealer = StratifiedKFold(n_folds, shuffle=True, random_state=problem.seed)
+    with warnings.catch_warnings():
+        # A class that is too rare for all folds is left out of some.
+        warnings.simplefilter("ignore", UserWarning)
+        dealt = list(dealer.split(votes, votes))
+    return [
+        tuple(np.flatnonzero(np.isin(groups, part)) for part in fold) for fold in dealt
+    ]
+
+
+def learn_on_folds(problem, terms, selection, cv):
+    """Models with given products on each fold, to compare penalties.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    terms : list of tuples of int
+
+    selection, cv : as for :func:`choose_products`
+
+    Returns
+    -------
+    choice : LogisticChoice
+    """
+    control = LogisticControl(1, 0, 0.0, np.arange(0), tuple(terms))
+    folds = deal_folds(problem, selection, cv)
+    parts = [_fold(problem, control, *fold) for fold in folds]
+    return LogisticChoice(terms, "given", [], parts, 0)
+
+
+def _fold(problem, control, train, test):
+    train, test = (
+        [None if part is None else part[rows] for part in problem.samples]
+        for rows in (train, test)
+    )
+    return LogisticPath(*train, len(problem.classes), control, test)
+
+
+def _losses_of(parts, length):
+    """Log losses of the left-out samples by model, and weights of the samples.
+
+    All at the temperature with the least of all losses.
+    """
+    weights = np.concatenate([part.validation[1] for part in parts])
+    losses = np.array(
+        [
+            [
+                np.concatenate([part.losses(position, t) for part in parts])
+                for position in range(length)
+            ]
+            for t in _TEMPERATURES
+        ]
+    )
+    least = np.average(losses, axis=2, weights=weights).min(axis=1)
+    return np.maximum(losses[least.argmin()], _NEGLIGIBLE), weights
+
+
+def _judge(path, losses, weights):
+    """Which model to take, and which has the least loss.
+
+    Where products that chance could explain lower the loss beyond doubt, everything
+    matters a little: the best model is taken. Otherwise the sparsest that is within a
+    standard error of it, without such products.
+    """
+    sparsest, best = sparsest_of_the_best(losses, weights)
+    beyond = _last_beyond_chance(path)
+    if beyond < best:
+        gain = losses[beyond] - losses[best]
+        if _in_errors(gain, weights) > _CLEARLY:
+            return best, best
+    return min(sparsest, beyond), best
+
+
+def _last_beyond_chance(path):
+    """The last model before the first that adds what chance could explain."""
+    by_chance = np.flatnonzero(np.array(path.ratios) < 1)
+    return int(by_chance[0]) - 1 if by_chance.size else len(path.ratios) - 1
+
+
+def _in_errors(gaps, weights):
+    """Mean of differences in standard errors."""
+    mean = np.average(gaps, weights=weights)
+    variance = np.average((gaps - mean) ** 2, weights=weights) / weights.sum()
+    return mean / np.sqrt(max(variance, 1e-300))
+
+
+def _ebic(path, position):
+    """Extended BIC of one model; what all models have costs nothing."""
+    n = path.weights.sum()
+    found = path.model(position)[len(path.control.start) :]
+    n_weights = len(found) * max(path.indicators.shape[1] - 1, 1)
+    code = choice_length(found, path.design.n_features)
+    return 2 * n * path.deviances[position] + n_weights * np.log(n) + 2 * code
+
+
+def _settle(path, parts, position, how):
+    terms = path.model(position)
+    kept = np.bincount([len(term) for term in terms] or [0])
+    coverage = [
+        {**row, "kept": int(kept[row["order"]]) if row["order"] < len(kept) else 0}
+        for row in path.coverage
+    ]
+    return LogisticChoice(terms, how, coverage, parts, position)
+
+
+def _sizes_up_to(most):
+    """Numbers of products that models are learnt with, from 1 on."""
+    sizes = [0]
+    while sizes[-1] < most:
+        sizes.append(min(max(sizes[-1] + 1, int(_GROWTH * sizes[-1])), most))
+    return sizes[1:]

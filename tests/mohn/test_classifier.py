@@ -1,0 +1,177 @@
+"""MOHNClassifier: logistic regression on the products it found."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+
+from skmohn import MOHNClassifier, MOHNTransformer
+
+RNG = np.random.default_rng(0)
+X = RNG.choice([-1.0, 1.0], (400, 8))
+ODDS = 2 * X[:, 0] * X[:, 5] - X[:, 2] + 0.5
+Y = np.where(RNG.random(400) < expit(ODDS), "yes", "no")
+THREE = np.argmax(np.c_[ODDS, X[:, 1] * X[:, 3], np.zeros(400)], axis=1)
+TERMS = [(2,), (1, 3), (0, 5)]
+
+
+def products(inputs, terms):
+    return np.array([inputs[:, list(term)].prod(axis=1) for term in terms]).T
+
+
+@pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_is_logistic_regression_on_the_products(y, class_weight):
+    weights = RNG.uniform(0.5, 2.0, 400)
+    options = {"C": 0.7, "class_weight": class_weight}
+    ours = MOHNClassifier("given", terms=TERMS, **options)
+    theirs = LogisticRegression(tol=1e-8, max_iter=1000, **options)
+    columns = products(X, ours.fit(X, y).terms_)
+    for sample_weight in (None, weights / weights.mean()):
+        ours.fit(X, y, sample_weight)
+        theirs.fit(columns, y, sample_weight=sample_weight)
+        assert_allclose(ours.coef_, theirs.coef_, atol=2e-4)
+        assert_allclose(ours.intercept_, theirs.intercept_, atol=2e-4)
+        assert_array_equal(ours.classes_, theirs.classes_)
+        for method in ("decision_function", "predict_proba", "predict_log_proba"):
+            expected = getattr(theirs, method)(columns)
+            assert_allclose(getattr(ours, method)(X), expected, atol=2e-3)
+        assert_array_equal(ours.predict(X), theirs.predict(columns))
+
+
+def test_finds_the_products_and_their_weights():
+    model = MOHNClassifier(include_inputs=False, random_state=0).fit(X, Y)
+    assert {(2,), (0, 5)} <= set(model.terms_)
+    assert len(model.terms_) <= 4
+    weights = dict(zip(model.terms_, model.coef_[0], strict=True))
+    assert_allclose([weights[2,], weights[0, 5]], [-1, 2], atol=0.4)
+    assert_allclose(model.intercept_, 0.5, atol=0.3)
+
+
+@pytest.mark.parametrize("strategy", ["logistic", "pursuit", "dense"])
+@pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
+def test_terms_are_those_of_the_transformer(strategy, y):
+    model = MOHNClassifier(strategy, random_state=0).fit(X, y)
+    features = MOHNTransformer(strategy, target_type="classes", random_state=0)
+    assert model.terms_ == features.fit(X, y).terms_
+    assert model.score(X, y) > 0.8
+
+
+def test_penalty_follows_the_data():
+    clear = MOHNClassifier(random_state=0).fit(X, ODDS > 0)
+    noise = MOHNClassifier(random_state=0).fit(X, RNG.integers(2, size=400))
+    assert clear.C_ == 10.0
+    assert noise.C_ == 0.01
+    assert MOHNClassifier(C=3.0).fit(X, Y).C_ == 3.0
+    few = MOHNClassifier(random_state=0).fit(X[:30], Y[:30])
+    assert few.C_ == 0.1
+
+
+def test_structure_table_reads_the_model():
+    table = pd.DataFrame(X, columns=["dose", *"abcdefg"])
+    model = MOHNClassifier("given", terms=TERMS).fit(table, Y)
+    found = model.structure_table()
+    assert found["term"].tolist() == ["dose x e", "b", "a x c"]
+    assert found["order"].tolist() == [2, 1, 2]
+    assert_array_equal(found["coefficient"], model.coef_[0][[1, 0, 2]])
+    assert_allclose(found["weight_share"].sum(), 1.0)
+    assert found["weight_share"].is_monotonic_decreasing
+    several = MOHNClassifier("given", terms=TERMS).fit(table, THREE).structure_table()
+    assert several.columns[3:].tolist() == [f"coefficient of {k}" for k in range(3)]
+
+
+def test_unknown_inputs_average_the_log_odds():
+    model = MOHNClassifier("given", terms=TERMS, C=1.0).fit(X, Y)
+    unknown = X[:1].copy()
+    unknown[0, [0, 2]] = np.nan
+    filled = np.repeat(X[:1], 4, axis=0)
+    filled[:, [0, 2]] = [[-1, -1], [-1, 1], [1, -1], [1, 1]]
+    expected = model.decision_function(filled).mean()
+    assert_allclose(model.decision_function(unknown), expected)
+
+
+def test_weights_of_rows_are_repeats():
+    weights = np.random.default_rng(7).integers(0, 4, 400)
+    weighted = MOHNClassifier(include_inputs=False, random_state=0)
+    weighted.fit(X, Y, sample_weight=weights)
+    rows = np.repeat(np.arange(400), weights)
+    repeated = clone(weighted).fit(X[rows], Y[rows])
+    assert weighted.terms_ == repeated.terms_
+    assert weighted.C_ == repeated.C_
+    assert_allclose(weighted.coef_, repeated.coef_, atol=1e-5)
+
+
+def test_classes_without_weight_are_not_there():
+    weights = np.where(THREE == 1, 0, 1)
+    model = MOHNClassifier(random_state=0).fit(X, THREE, weights)
+    assert model.classes_.tolist() == [0, 2]
+    with pytest.raises(ValueError, match="one class only, 1"):
+        model.fit(X, THREE, np.where(THREE == 1, 1, 0))
+    assert model.classes_.tolist() == [0, 2]
+
+
+def test_constant_columns_leave_the_shares_of_the_classes():
+    model = MOHNClassifier().fit(np.ones((10, 2)), [0] * 7 + [1] * 3)
+    assert_allclose(model.predict_proba(np.ones((2, 2))), [[0.7, 0.3]] * 2)
+    model.fit(np.ones((10, 2)), [0] * 5 + [1] * 3 + [2] * 2)
+    assert_allclose(model.predict_proba(np.ones((1, 2))), [[0.5, 0.3, 0.2]])
+
+
+def test_a_refit_that_fails_changes_nothing():
+    model = MOHNClassifier(include_inputs=False, random_state=0).fit(X, Y)
+    expected = model.predict_proba(X)
+    for params, y, match in (
+        ({"max_columns": 3, "include_inputs": True}, Y, "max_columns=3"),
+        ({"class_weight": {"maybe": 2.0}}, Y, "class_weight"),
+        ({}, ODDS + RNG.standard_normal(400), "Unknown label type"),
+        ({}, np.full(400, "yes"), "one class only, yes"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            model.set_params(**params).fit(X, y)
+        model.set_params(include_inputs=False, class_weight=None, max_columns=None)
+        assert_array_equal(model.predict_proba(X), expected)
+
+
+def test_unfitted_predicts_nothing():
+    for method in ("predict", "predict_proba", "decision_function"):
+        with pytest.raises(NotFittedError):
+            getattr(MOHNClassifier(), method)(X)
+    with pytest.raises(NotFittedError):
+        MOHNClassifier().structure_table()
+
+
+class Watch:
+    """Ask for a fitted classifier after each model, stop after the third."""
+
+    def __init__(self):
+        self.scores = []
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        pass
+
+    def on_fit_task_end(
+        self, estimator, context, *, X=None, y=None, fitted_estimator=None
+    ):
+        if context.max_subtasks == 0:
+            self.scores.append(np.mean(fitted_estimator.predict(X) == y))
+        return len(self.scores) >= 3
+
+
+def test_callbacks_see_a_classifier_that_predicts():
+    watch = Watch()
+    model = MOHNClassifier(include_inputs=False, random_state=0)
+    model.set_callbacks(watch).fit(X, Y)
+    assert len(model.history_) == 3
+    assert watch.scores[1] > watch.scores[0]
+    assert model.stopping_reason_ == "a callback stopped the search"
+    assert len(model.terms_) == 2

@@ -1,0 +1,185 @@
+"""The search by the logistic score, against sums written out."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.linear_model import LogisticRegression
+
+from skmohn.mohn import _logistic
+from skmohn.mohn._discovery import pose_problem
+from skmohn.mohn._features import MOHNTransformer
+from skmohn.mohn._logistic import SEARCH_C, LogisticControl, LogisticPath
+from skmohn.mohn._logistic_selection import deal_folds, learn_on_folds
+
+N = 6
+
+
+def samples(n_classes, n_samples=200, seed=0):
+    """Inputs and classes that depend on a single input and on a product."""
+    rng = np.random.default_rng(seed)
+    inputs = rng.choice([-1, 1], (n_samples, N)).astype(np.int8)
+    scores = np.outer(inputs[:, 0] * inputs[:, 1], np.arange(n_classes) - 1.0)
+    scores += np.outer(inputs[:, 2], np.cos(np.arange(n_classes)))
+    labels = (scores + rng.gumbel(size=scores.shape)).argmax(axis=1)
+    return inputs, labels
+
+
+def control(most=3, start=(), max_order=2, **options):
+    options = {"work_budget": 0.0, "groups": np.arange(N), **options}
+    return LogisticControl(max_order, most, start=start, **options)
+
+
+def products(inputs, terms):
+    return np.array([inputs[:, list(term)].prod(axis=1) for term in terms], float).T
+
+
+def gains_by_hand(columns, fitted, labels, weights):
+    """Twice the rise of the penalised log-likelihood by one Newton step."""
+    gains = np.zeros(columns.shape[1])
+    classes = range(fitted.shape[1]) if fitted.shape[1] > 2 else [1]
+    for j, column in enumerate(columns.T):
+        for k in classes:
+            p = fitted[:, k]
+            score = np.sum(weights * column * ((labels == k) - p))
+            spread = weights * p * (1 - p)
+            mean = np.sum(spread * column) / spread.sum()
+            fisher = np.sum(spread * (column - mean) ** 2)
+            gains[j] += score**2 / (fisher + 1 / SEARCH_C)
+    return gains
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_first_product_is_that_of_the_largest_gain(n_classes, is_weighted):
+    inputs, labels = samples(n_classes)
+    weights = np.ones(len(labels))
+    if is_weighted:
+        weights = np.random.default_rng(1).integers(1, 4, len(labels)).astype(float)
+    start = ((3,), (0, 2))
+    path = LogisticPath(inputs, labels, weights, n_classes, control(1, start))
+    path.extend([1])
+    model = LogisticRegression(C=SEARCH_C, tol=1e-3, max_iter=200)
+    model.fit(products(inputs, start), labels, sample_weight=weights)
+    fitted = model.predict_proba(products(inputs, start))
+    terms = [t for k in (1, 2) for t in combinations(range(N), k) if t not in start]
+    gains = gains_by_hand(products(inputs, terms), fitted, labels, weights)
+    assert path.terms == [*start, terms[np.argmax(gains)]]
+
+
+def test_what_heavy_samples_say_counts_more():
+    inputs, _ = samples(2, 400)
+    is_heavy = np.arange(400) < 150
+    product = np.where(is_heavy, inputs[:, 0] * inputs[:, 1], inputs[:, 2])
+    labels = (product > 0).astype(int)
+    for weight, term in ((1.0, (2,)), (4.0, (0, 1))):
+        weights = np.where(is_heavy, weight, 1.0)
+        path = LogisticPath(inputs, labels, weights, 2, control(1)).extend([1])
+        assert path.terms == [term]
+
+
+def test_models_are_logistic_regressions_on_products():
+    inputs, labels = samples(3)
+    held = samples(3, seed=1)
+    path = LogisticPath(inputs, labels, None, 3, control(), (*held, None))
+    path.extend([1, 2, 3])
+    assert path.sizes == [0, 1, 2, 3]
+    assert path.is_full
+    for position in (1, 2, 3):
+        terms = path.model(position)
+        assert len(terms) == position
+        model = LogisticRegression(C=SEARCH_C, tol=1e-3, max_iter=200)
+        model.fit(products(inputs, terms), labels)
+        for columns, classes, found in (
+            (inputs, labels, path.deviances[position]),
+            (*held, path.losses(position).mean()),
+        ):
+            chances = model.predict_proba(products(columns, terms))
+            chances = chances[np.arange(len(classes)), classes]
+            assert_allclose(found, -np.log(chances).mean())
+    assert set(path.terms[:2]) == {(0, 1), (2,)}
+
+
+def test_a_path_that_ended_keeps_its_last_model():
+    path = LogisticPath(*samples(2), None, 2, control(2)).extend([1, 2, 3, 4])
+    assert path.sizes == [0, 1, 2]
+    assert path.model(7) == path.model(2)
+
+
+@pytest.mark.parametrize("order", [3, 4, 5])
+def test_pure_parities_are_found_by_screening(order):
+    rng = np.random.default_rng(order)
+    inputs = rng.choice([-1, 1], (150, 20)).astype(np.int8)
+    members = tuple(sorted(rng.choice(20, order, replace=False).tolist()))
+    labels = (inputs[:, members].prod(axis=1) > 0).astype(int)
+    options = {"max_order": 5, "work_budget": 1e9, "groups": np.arange(20)}
+    path = LogisticPath(inputs, labels, None, 2, control(1, **options)).extend([1])
+    assert path.terms == [members]
+    assert path.fruitful == order
+    tried = {row["order"]: row["tried"] == row["possible"] for row in path.coverage}
+    assert tried == {k: True for k in range(1, order + 1)}
+    poor = control(1, **{**options, "work_budget": 0.0})
+    assert LogisticPath(inputs, labels, None, 2, poor).extend([1]).terms != [members]
+
+
+def test_products_that_say_the_same_come_once(monkeypatch):
+    inputs, labels = samples(2)
+    inputs = np.hstack([inputs, inputs[:, [0]]])
+    groups = np.arange(N + 1)
+    found = LogisticPath(inputs, labels, None, 2, control(4, groups=groups))
+    found.extend([4])
+    columns = products(inputs, found.terms)
+    alike = np.abs(columns.T @ columns) / len(inputs) - np.eye(len(found.terms))
+    assert alike.max() < 0.9
+    monkeypatch.setattr(_logistic, "_ALIKE", 1.1)
+    found = LogisticPath(inputs, labels, None, 2, control(4, groups=groups))
+    assert {(0, 1), (1, 6)} <= set(found.extend([4]).terms)
+
+
+def test_no_product_has_two_letters_of_a_site():
+    letters = np.random.default_rng(0).integers(4, size=300)
+    inputs = np.where(letters[:, None] == np.arange(4), 1, -1).astype(np.int8)
+    groups = np.zeros(4, dtype=int)
+    path = LogisticPath(inputs, letters, None, 4, control(9, groups=groups))
+    path.extend([1, 2, 3, 4, 5])
+    assert sorted(path.terms) == [(0,), (1,), (2,), (3,)]
+
+
+def posed(inputs, labels, **params):
+    """The problem that a transformer makes of samples."""
+    estimator = MOHNTransformer(random_state=0, **params)
+    names = [f"x{i}" for i in range(inputs.shape[1])]
+    estimator.fit(inputs, labels.astype(str))
+    classes = np.unique(labels)
+    return pose_problem(estimator, inputs.astype(float), (labels, classes), None, names)
+
+
+def test_folds_keep_equal_rows_together_and_shares_of_classes():
+    rng = np.random.default_rng(0)
+    inputs = rng.choice([-1, 1], (80, N))[rng.integers(80, size=400)]
+    labels = (rng.random(400) < 0.2).astype(int)
+    problem = posed(inputs, labels)
+    folds = deal_folds(problem, "cv", 5)
+    held = [set(map(tuple, inputs[test])) for _, test in folds]
+    assert all(not a & b for a, b in combinations(held, 2))
+    for train, test in folds:
+        assert_array_equal(np.sort(np.concatenate([train, test])), np.arange(400))
+    assert deal_folds(problem, "ebic", 5) == []
+
+
+def test_penalty_is_that_of_the_least_loss_on_left_out_samples():
+    inputs, labels = samples(3)
+    problem = posed(inputs, labels)
+    terms = [(0,), (2,), (0, 1)]
+    choice = learn_on_folds(problem, terms, "cv", 4)
+    losses = {}
+    for C in (0.01, 0.03, 0.1, 0.3, 1.0, 10.0):
+        total = 0.0
+        for train, test in deal_folds(problem, "cv", 4):
+            columns = products(inputs, terms)
+            model = LogisticRegression(C=C).fit(columns[train], labels[train])
+            chances = model.predict_proba(columns[test])
+            total -= np.log(chances[np.arange(len(test)), labels[test]]).sum()
+        losses[C] = total
+    assert choice.best_penalty() == min(losses, key=losses.get)
