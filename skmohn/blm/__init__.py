@@ -1,6 +1,8 @@
 """Neural networks trained by local search on the bits of their weights."""
 
 from skmohn.blm._classifier import BLMClassifier
+from skmohn.blm._policy import make_policy
+from skmohn.blm._policy_kernels import Policy
 from skmohn.blm._regressor import BLMRegressor
 
-__all__ = ["BLMClassifier", "BLMRegressor"]
+__all__ = ["BLMClassifier", "BLMRegressor", "Policy", "make_policy"]
