@@ -22,7 +22,13 @@ from sklearn.utils.validation import (
 from skmohn._core._fitting import FitLoop
 from skmohn._core._validation import densify, is_pair_given
 from skmohn.blm._codec import auto_range
-from skmohn.blm._network import ACTIVATIONS, Layout, Problem, forward
+from skmohn.blm._network import (
+    ACTIVATIONS,
+    Layout,
+    Problem,
+    forward,
+    read_hidden_sizes,
+)
 from skmohn.blm._search import SearchControl
 from skmohn.blm._storage import network_attributes, read_network, write_network
 from skmohn.blm._training import MOVES_PER_EPOCH, Plan, train
@@ -245,17 +251,7 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
             )
 
     def _hidden_sizes(self):
-        sizes = self.hidden_layer_sizes
-        sizes = (sizes,) if isinstance(sizes, Integral) else tuple(sizes)
-        if any(
-            isinstance(size, bool) or not isinstance(size, Integral) or size < 1
-            for size in sizes
-        ):
-            raise ValueError(
-                "hidden_layer_sizes must be whole numbers of units, at least 1 each, "
-                f"got {self.hidden_layer_sizes!r}"
-            )
-        return tuple(int(size) for size in sizes)
+        return read_hidden_sizes(self.hidden_layer_sizes)
 
     def _check_same_network(self, layout):
         """Going on from other weights makes sense for the same network alone."""

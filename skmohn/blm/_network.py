@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
+from numbers import Integral
 
 import numba
 import numpy as np
@@ -95,6 +96,21 @@ class Layout:
             np.concatenate(source),
             np.searchsorted(target, range(layers[-1])),
         )
+
+
+def read_hidden_sizes(sizes):
+    """Check the parameter `hidden_layer_sizes`, a number or several; return a tuple."""
+    given = sizes
+    sizes = (sizes,) if isinstance(sizes, Integral) else tuple(sizes)
+    if any(
+        isinstance(size, bool) or not isinstance(size, Integral) or size < 1
+        for size in sizes
+    ):
+        raise ValueError(
+            "hidden_layer_sizes must be whole numbers of units, at least 1 each, got "
+            f"{given!r}"
+        )
+    return tuple(int(size) for size in sizes)
 
 
 @lru_cache(maxsize=32)

@@ -46,23 +46,24 @@ class PolicyLayout:
         """Number of weights, biases among them."""
         return sum(n_out * (1 + n_in + n_own) for n_out, n_in, n_own in self.blocks())
 
-    def spread(self, values, own_value):
-        """Give each weight the value of its layer, or that of weights within a layer.
+    def spread(self, values, own_values):
+        """Give each weight the value of its layer, or that of weights within it.
 
         Parameters
         ----------
-        values : sequence of float, one for each layer
-        own_value : float
+        values, own_values : sequences of float, one for each layer
 
         Returns
         -------
         spread : ndarray of shape (n_weights,)
         """
-        parts = [
-            np.tile(np.repeat([value, own_value], [1 + n_in, n_own]), n_out)
-            for value, (n_out, n_in, n_own) in zip(values, self.blocks(), strict=True)
-        ]
-        return np.concatenate(parts)
+        pairs = zip(values, own_values, self.blocks(), strict=True)
+        return np.concatenate(
+            [
+                np.tile(np.repeat([value, own], [1 + n_in, n_own]), n_out)
+                for value, own, (n_out, n_in, n_own) in pairs
+            ]
+        )
 
     def split(self, weights):
         """Matrices of shape (n_in, n_out), biases, and matrices within hidden layers.

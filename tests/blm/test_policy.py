@@ -76,7 +76,7 @@ def test_layout_of_a_network_without_recurrence_is_that_of_the_estimators():
     for parts in zip(ours.split(weights), theirs.split(weights), strict=False):
         for one, other in zip(*parts, strict=True):
             assert_array_equal(one, other)
-    assert_array_equal(ours.spread([1, 2], np.nan), theirs.spread([1, 2]))
+    assert_array_equal(ours.spread([1, 2], [np.nan, np.nan]), theirs.spread([1, 2]))
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -93,7 +93,7 @@ def test_weights_of_an_estimator_make_a_policy_with_its_outputs():
 
 def test_ranges_within_a_layer_are_their_own():
     layout = PolicyLayout((2, 3, 1), recurrent=True)
-    ranges = layout.spread([10.0, 5.0], 1.0)
+    ranges = layout.spread([10.0, 5.0], [1.0, 0.5])
     coefs, intercepts, own = layout.split(ranges)
     assert layout.n_weights == 3 * (1 + 2 + 3) + (1 + 3)
     assert np.all(coefs[0] == 10)
