@@ -355,7 +355,7 @@ default="identity"
                 f"{self.loss_:.4g} after {self.n_stages_done_} of {len(stages)} stages:"
                 " raise n_restarts or max_evaluations",
                 ConvergenceWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
         return self
 
