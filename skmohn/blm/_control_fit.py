@@ -34,7 +34,7 @@ class ControllerFit:
             for name in ("n_inputs", "n_outputs")
         )
         layout = PolicyLayout((n_inputs, *hidden, n_outputs), self.recurrent)
-        layout.require_memory(self.n_bits)
+        layout.require_memory(0, self.n_bits)
         random = check_random_state(self.random_state)
         return ControlPlan(
             stages,
@@ -73,11 +73,10 @@ class ControllerFit:
                 f"w_max must be a positive number, or one for each of the {n_layers} "
                 f"layers of weights, got {self.w_max!r}"
             )
-        w_max = np.broadcast_to(w_max, n_layers)
-        own = w_max / 10.0
+        own = None
         if self.w_max_recurrent != "auto":
             own = np.full(n_layers, float(self.w_max_recurrent))
-        return layout.spread(w_max, own)
+        return layout.spread(np.broadcast_to(w_max, n_layers), own)
 
     def _search(self, plan):
         goes_on = self.warm_start and hasattr(self, "_runs")

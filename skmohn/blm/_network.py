@@ -130,6 +130,11 @@ def compile_loss(loss):
     return loss
 
 
+def activate(outputs, activation):
+    """Outputs of units, given what comes in: shape (n_samples, n_units)."""
+    return _FUNCTIONS[activation](outputs)
+
+
 def forward(X, coefs, intercepts, activation, out_activation):
     """Outputs of a network in double precision.
 
@@ -147,7 +152,7 @@ def forward(X, coefs, intercepts, activation, out_activation):
     for layer, (coef, intercept) in enumerate(zip(coefs, intercepts, strict=True)):
         last = layer == len(coefs) - 1
         hidden = hidden @ coef + intercept
-        hidden = _FUNCTIONS[out_activation if last else activation](hidden)
+        hidden = activate(hidden, out_activation if last else activation)
     return hidden
 
 
@@ -223,12 +228,21 @@ class Problem:
             np.zeros(1),
         )
 
+    def refresh(self, net):
+        """Compute a network anew; return its loss."""
+        return kernels.refresh(net, self.own_loss)
+
+    def search(self, search, net, step, n_moves):
+        """Try moves of a search; return whether there may be further ones."""
+        return kernels.run(search, net, self.own_loss, step, n_moves)
+
     def evaluate(self, weights):
         """Loss of the network with these weights."""
-        return kernels.refresh(self.connect(weights), self.own_loss)
+        return self.refresh(self.connect(weights))
 
     def price(self, weights):
         """Part of the loss that the size of the weights causes."""
-        coefs, _ = self.layout.split(weights)
+        coefs, _, *own = self.layout.split(weights)
+        coefs = [*coefs, *(coef for layer in own for coef in layer)]
         squares = sum(float((coef**2).sum()) for coef in coefs)
         return 0.5 * self.alpha * squares / float(self.sample_weight.sum())

@@ -46,17 +46,20 @@ class PolicyLayout:
         """Number of weights, biases among them."""
         return sum(n_out * (1 + n_in + n_own) for n_out, n_in, n_own in self.blocks())
 
-    def spread(self, values, own_values):
+    def spread(self, values, own_values=None):
         """Give each weight the value of its layer, or that of weights within it.
 
         Parameters
         ----------
         values, own_values : sequences of float, one for each layer
+            By default weights within a layer have a tenth of what others have.
 
         Returns
         -------
         spread : ndarray of shape (n_weights,)
         """
+        if own_values is None:
+            own_values = np.asarray(values) / 10.0
         pairs = zip(values, own_values, self.blocks(), strict=True)
         return np.concatenate(
             [
@@ -82,10 +85,16 @@ class PolicyLayout:
             start += n_weights
         return coefs, intercepts, own
 
-    def require_memory(self, n_bits):
+    def join(self, coefs, intercepts, own):
+        """The weights in one vector: the inverse of :meth:`split`."""
+        own = [*own, *[np.empty((0, len(b))) for b in intercepts[len(own) :]]]
+        parts = zip(intercepts, coefs, own, strict=True)
+        return np.concatenate([np.vstack(part).T.ravel() for part in parts])
+
+    def require_memory(self, n_samples, n_bits):
         """Refuse a network that cannot be searched in this machine's memory."""
         require_memory(
-            (60.0 + 4.0 * n_bits) * self.n_weights,
+            (60.0 + 4.0 * n_bits) * self.n_weights + 32.0 * self.sizes[-1] * n_samples,
             f"A {'-'.join(map(str, self.sizes))} network",
             "use fewer or smaller hidden layers (hidden_layer_sizes)",
         )

@@ -123,7 +123,7 @@ class Plan:
             max_moves = MOVES_PER_EPOCH * len(run.search.codes)
         end = min(int(state.tried) + max_moves, self.max_flips)
         net = self.problem.connect(run.search.codes * self.step)
-        kernels.refresh(net, self.problem.own_loss)
+        self.problem.refresh(net)
         at_minimum = self._descend(run, net, end)
         while at_minimum and self.perturbation and state.tried < end:
             self._keep_best(run)
@@ -140,11 +140,11 @@ class Plan:
 
     def _descend(self, run, net, end):
         """Search until ``end`` moves have been tried; return whether none improves."""
-        search, own_loss = run.search, self.problem.own_loss
+        search = run.search
         n_moves = end - int(search.state[0].tried)
-        more = kernels.run(search, net, own_loss, self.step, n_moves)
+        more = self.problem.search(search, net, self.step, n_moves)
         # Free of the rounding errors that single moves leave behind.
-        run.loss = search.state[0].loss = kernels.refresh(net, own_loss)
+        run.loss = search.state[0].loss = self.problem.refresh(net)
         return not more
 
     def _perturb(self, run, net):
@@ -159,7 +159,7 @@ class Plan:
         drawn = run.rng.choice(places, n_drawn, replace=False)
         codes[drawn] = self._initial_codes(run.rng)[drawn]
         net.weights[:] = codes * self.step
-        run.loss = kernels.refresh(net, self.problem.own_loss)
+        run.loss = self.problem.refresh(net)
         go_on(search, codes, run.loss, self.first_step)
 
     def _keep_best(self, run):

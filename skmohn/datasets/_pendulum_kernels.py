@@ -6,6 +6,9 @@ import numpy as np
 
 from skmohn._core._jit import jit
 
+# Actions after which it is the turn of the next simulation.
+_TOGETHER = 20
+
 
 class Cart(NamedTuple):
     """Constants of the system and of its simulation, in SI units."""
@@ -54,21 +57,24 @@ def _stands(cart, x, angle):
 
 
 @jit
-def simulate(policy, cart, starts, n_actions, limit, costs, falls):
+def simulate(policy, cart, states, n_actions, limit, costs, falls):
     """Let a policy balance from each start; return the sum of all costs.
+
+    All simulations go on for a while before any goes further: a good policy has most of
+    its cost at the beginning, so that a sum above the limit shows soonest.
 
     Parameters
     ----------
     policy : named tuple with the compiled methods `initial_state` and `step`
     cart : Cart
-    starts : ndarray of shape (n_simulations, 4)
-        Position, angle and their velocities.
+    states : ndarray of shape (n_simulations, 4)
+        Position, angle and their velocities at the start, changed in place.
     n_actions : int
     limit : float
         End as soon as the sum reaches this.
     costs : ndarray of shape (n_simulations,)
         Filled with the sum over the steps of each simulation, those after a fall
-        included; what has not been simulated stays.
+        included; parts of it after an early end.
     falls : ndarray of shape (n_simulations,), int64
         Filled with the step of the fall, or -1 without one.
 
@@ -76,35 +82,48 @@ def simulate(policy, cart, starts, n_actions, limit, costs, falls):
     -------
     total : float
     """
-    n_steps = n_actions * cart.hold
-    observation = np.empty(4 if cart.sees_velocities else 2)
-    action, total = np.zeros(1), 0.0
-    for k in range(starts.shape[0]):
-        x, angle, velocity, angular_velocity = starts[k]
-        state = policy.initial_state()
-        cost, step, stands = 0.0, 0, True
-        while stands and step < n_steps and total + cost < limit:
-            observation[0], observation[1] = x, angle
-            if cart.sees_velocities:
-                observation[2], observation[3] = velocity, angular_velocity
-            policy.step(observation, state, action)
-            for _ in range(cart.hold):
-                x, angle, velocity, angular_velocity = _move(
-                    cart, x, angle, velocity, angular_velocity, action[0]
+    first_memory = policy.initial_state()
+    memories = np.zeros((states.shape[0], *first_memory.shape))
+    for k in range(states.shape[0]):
+        memories[k] = first_memory
+    costs[:], falls[:] = 0.0, -1
+    total, n_done = 0.0, 0
+    while n_done < n_actions and total < limit:
+        n_next = min(n_done + _TOGETHER, n_actions)
+        for k in range(states.shape[0]):
+            if falls[k] < 0 and total < limit:
+                cost, falls[k] = _go_on(
+                    policy, cart, states[k], memories[k], n_done, n_next, n_actions
                 )
-                step += 1
-                stands = _stands(cart, x, angle)
-                if not stands:
-                    left = n_steps - max(step - 1, cart.n_silent)
-                    cost += cart.fall_cost * left
-                    break
-                if step > cart.n_silent:
-                    cost += angle**2 + cart.position_weight * x**2
-        total += cost
-        costs[k], falls[k] = cost, -1 if stands else step
-        if total >= limit:
-            break
+                costs[k] += cost
+                total += cost
+        n_done = n_next
     return total
+
+
+@jit
+def _go_on(policy, cart, state, memory, n_done, n_next, n_actions):
+    """Continue a simulation; return the cost, and the step of a fall or -1."""
+    x, angle, velocity, angular_velocity = state
+    observation = np.empty(4 if cart.sees_velocities else 2)
+    action, cost, step = np.empty(1), 0.0, n_done * cart.hold
+    for _ in range(n_done, n_next):
+        observation[0], observation[1] = x, angle
+        if cart.sees_velocities:
+            observation[2], observation[3] = velocity, angular_velocity
+        policy.step(observation, memory, action)
+        for _ in range(cart.hold):
+            x, angle, velocity, angular_velocity = _move(
+                cart, x, angle, velocity, angular_velocity, action[0]
+            )
+            step += 1
+            if not _stands(cart, x, angle):
+                left = n_actions * cart.hold - max(step - 1, cart.n_silent)
+                return cost + cart.fall_cost * left, step
+            if step > cart.n_silent:
+                cost += angle**2 + cart.position_weight * x**2
+    state[0], state[1], state[2], state[3] = x, angle, velocity, angular_velocity
+    return cost, -1
 
 
 @jit

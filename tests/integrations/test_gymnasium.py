@@ -77,13 +77,16 @@ def test_returns_are_those_of_a_plain_loop_with_box_actions():
 
 
 def test_giving_up_early_is_certain():
-    whole = GymnasiumObjective("CartPole-v1", n_episodes=4)
-    early = GymnasiumObjective("CartPole-v1", n_episodes=4, max_reward=1.0)
-    for seed in range(5):
-        loss = whole(BAD, np.random.default_rng(seed))
-        for incumbent in (np.inf, loss + 1e-6, loss, loss - 1.0, -500.0):
-            found = early(BAD, np.random.default_rng(seed), incumbent)
-            assert found == loss if loss < incumbent else found >= incumbent
+    whole = GymnasiumObjective("CartPole-v1", n_episodes=4, max_steps=12)
+    early = GymnasiumObjective(
+        "CartPole-v1", n_episodes=4, max_steps=12, max_reward=1.0
+    )
+    for policy in (GOOD, BAD):
+        for seed in range(3):
+            loss = whole(policy, np.random.default_rng(seed))
+            for incumbent in (np.inf, loss + 1e-6, loss, loss - 1.0, -12.0):
+                found = early(policy, np.random.default_rng(seed), incumbent)
+                assert found == loss if loss < incumbent else found >= incumbent
 
 
 def test_same_controller_with_and_without_early_ends():
