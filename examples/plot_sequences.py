@@ -3,8 +3,8 @@ A network with a memory predicts a time series
 ==============================================
 
 The Mackey-Glass equation describes a quantity whose growth depends on what it was a
-while ago, which makes it chaotic. A recurrent network sees one value at a time and is to say
-what comes six steps later.
+while ago, which makes it chaotic. A recurrent network sees one value at a time and is
+to say what comes six steps later.
 """
 
 # %%
