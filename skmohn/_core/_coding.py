@@ -1,9 +1,11 @@
 """How columns of a table become inputs in [-1, 1], or letters of a site."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
+
+from skmohn._core._quantiles import quantile_thresholds
 
 CONSTANT = "constant"
 TWO_VALUED = "two-valued"
@@ -12,6 +14,15 @@ LETTERS = "letters"
 ONE_HOT = "one-hot"
 
 _ROWS_AT_ONCE = 4096
+
+
+class Levels(int):
+    """Number of letters of a site where they have an order, at least two."""
+
+    @property
+    def n_steps(self):
+        """How many steps there are from the lowest to the highest."""
+        return self - 1
 
 
 @dataclass(frozen=True)
@@ -30,11 +41,14 @@ class InputCoding:
         column they are numbers of letters.
 
     sites : tuple of tuples of int, default=()
-        The columns of each site: one that holds numbers of letters, or several of 0
-        and 1 in which one is 1.
+        The columns of each site: one that holds numbers of letters, several of 0
+        and 1 in which one is 1, or a numeric one, whose letters are its levels.
 
     n_letters : tuple of int, default=()
-        Number of letters of each site.
+        Number of letters of each site; `Levels` where they have an order.
+
+    thresholds : dict of int to ndarray, default={}
+        By numeric column, what divides its values into levels.
     """
 
     kind: np.ndarray
@@ -42,9 +56,10 @@ class InputCoding:
     high: np.ndarray
     sites: tuple = ()
     n_letters: tuple = ()
+    thresholds: dict = field(default_factory=dict)
 
     @classmethod
-    def learn(cls, X, n_letters=None, one_hot=()):
+    def learn(cls, X, n_letters=None, one_hot=(), most_levels=1):
         """Look at the values of each column.
 
         Parameters
@@ -57,6 +72,9 @@ class InputCoding:
 
         one_hot : sequence of tuples of int, default=()
             Groups of columns of 0 and 1 in which one is 1.
+
+        most_levels : int, default=1
+            Up to how many levels numeric columns have; with 1 they have none.
 
         Returns
         -------
@@ -80,7 +98,14 @@ class InputCoding:
         for group in one_hot:
             kind[list(group)] = ONE_HOT
             sites[tuple(group)] = len(group)
-        return cls(kind, low, high, tuple(sites), tuple(sites.values()))
+        thresholds = {}
+        if most_levels > 1:
+            for j in np.flatnonzero(kind == NUMERIC).tolist():
+                # Of distinct values, so that repeated rows count as weights do.
+                values = np.unique(X[known[:, j], j])
+                thresholds[j] = quantile_thresholds(values, most_levels)
+                sites[(j,)] = Levels(len(thresholds[j]) + 1)
+        return cls(kind, low, high, tuple(sites), tuple(sites.values()), thresholds)
 
     @property
     def usable(self):
@@ -89,6 +114,8 @@ class InputCoding:
 
     def encode_letters(self, X):
         """Read the letter of each site; the site's number of letters means unknown.
+
+        The letter of a numeric column is the number of its level, from the lowest.
 
         A letter of a one-hot group is known where one of its columns is 1, or all but
         one are 0.
@@ -112,7 +139,7 @@ class InputCoding:
         ):
             values = X[:, list(columns)]
             if len(columns) == 1:
-                letters[:, i] = np.where(np.isnan(values[:, 0]), size, values[:, 0])
+                letters[:, i] = self._letters_of(columns[0], values[:, 0], size)
                 continue
             off = ~one_hot_rows(values)
             if off.any():
@@ -130,6 +157,13 @@ class InputCoding:
             )
             letters[:, i] = np.where(hot.any(axis=1), np.argmax(hot, axis=1), size)
         return letters
+
+    def _letters_of(self, column, values, size):
+        """Letters of a site that is one column."""
+        numbers = values
+        if column in self.thresholds:
+            numbers = np.searchsorted(self.thresholds[column], values, side="right")
+        return np.where(np.isnan(values), size, numbers)
 
     def encode(self, X, names=None):
         """Map the usable columns on their lines; unknown values become 0.

@@ -1,11 +1,10 @@
 """How columns of a table become visible units, and back."""
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.preprocessing import KBinsDiscretizer
 
+from skmohn._core._quantiles import quantile_thresholds
 from skmohn._core._validation import require_memory
 
 PROBABILITY = "probability"
@@ -88,7 +87,7 @@ class UnitCoding:
         nothing = [np.zeros(0)] * len(kind)
         found = cls(kind, low, high, list(nothing), list(nothing), strict)
         for j in np.flatnonzero(kind == THERMOMETER):
-            found.thresholds[j] = _thresholds(X[:, j], n_bins)
+            found.thresholds[j] = quantile_thresholds(X[:, j], n_bins)
             level = np.searchsorted(found.thresholds[j], X[:, j], side="right")
             found.levels[j] = np.bincount(level, X[:, j]) / np.bincount(level)
         return found
@@ -169,37 +168,6 @@ class UnitCoding:
         low, high = self.low[columns], self.high[columns]
         span = np.where(low < high, high - low, 1.0)
         return (X[:, columns] - low) / span
-
-
-def _thresholds(values, n_bins):
-    """Thresholds between quantiles of the values.
-
-    Where ties would cost levels that there is room for, quantiles of the distinct
-    values take their place.
-    """
-    # Ranks, since scikit-learn's bins have a least width.
-    distinct, ranks = np.unique(values, return_inverse=True)
-    n_bins = min(n_bins, len(distinct))
-    if n_bins == 1:
-        return np.zeros(0)
-    first = _first_ranks(ranks, n_bins)
-    if len(first) < n_bins - 1:
-        first = _first_ranks(np.arange(len(distinct)), n_bins)
-    below, above = distinct[first - 1], distinct[first]
-    between = below / 2 + above / 2
-    return np.where(between > below, between, above)
-
-
-def _first_ranks(ranks, n_bins):
-    """Lowest rank in each of scikit-learn's bins but the first; ties make fewer."""
-    binner = KBinsDiscretizer(n_bins, strategy="quantile", subsample=None)
-    with warnings.catch_warnings():
-        # It warns of ties.
-        warnings.simplefilter("ignore", UserWarning)
-        binner.fit(ranks[:, None])
-    first = np.ceil(binner.bin_edges_[0][1:-1]).astype(int)
-    # Nothing would be below the lowest.
-    return np.unique(first[first > 0])
 
 
 def _require_probabilities(X, names):

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import sem
 
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._growth import Grown
@@ -220,7 +221,7 @@ class _Judge:
         n_rows = max(len(self.bits) // _LOOK, _LEAST_ROWS)
         z, log_likelihood = self._estimate(rbms, inputs, n_rows, _LOOK)
         gains = log_likelihood - best.log_likelihood[: len(log_likelihood)]
-        error = np.hypot(np.std(gains) / np.sqrt(len(gains)), z.standard_error)
+        error = np.hypot(sem(gains, ddof=0), z.standard_error)
         cost = self._complexity(rbms)
         lacking = (cost - best.description.complexity) / len(self.X) - gains.mean()
         if lacking <= _SURE * error:

@@ -129,7 +129,7 @@ class Plan:
         kernels.bernoulli(probabilities, stream, chains)
         return Run(
             rbm=copy_of(rbm),
-            visible_mean=np.average(X, axis=0).astype("f4"),
+            visible_mean=X.mean(axis=0).astype("f4"),
             hidden_mean=probabilities.mean(axis=0),
             chains=chains,
             order=order,
@@ -273,7 +273,7 @@ def new_machine(X, n_hidden, seed):
 
 def data_logits(X):
     """Log-odds of the columns, as if each value had been seen half a time more."""
-    mean, total = np.average(X, axis=0), len(X)
+    mean, total = X.mean(axis=0), len(X)
     return logit((mean * total + 0.5) / (total + 1.0)).astype(np.float32)
 
 

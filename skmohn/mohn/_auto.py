@@ -46,7 +46,7 @@ def solve_auto(params, task, members, loop):
     solution : Solution
         Of either strategy; its reason says both lengths, or why there is one alone.
     """
-    if members.n_letters:
+    if members.has_letters:
         dense = solve_dense(params, task, members, loop)
         return _say(dense, "the dense model, as it alone takes columns with letters")
     sparse = solve(params, task, None, loop)
@@ -94,7 +94,7 @@ def _predicts_better(choice, model, params, task):
     for train, test in choice.folds:
         weights = task.sample_weight
         part = fit_dense(
-            to_rows(task.inputs[train]),
+            to_rows(task.inputs[train], task.letters[train]),
             task.y[train],
             None if weights is None else weights[train],
             covariance=model.covariance,
@@ -103,7 +103,8 @@ def _predicts_better(choice, model, params, task):
             memory_budget=params.memory_budget,
             seed=task.seed,
         )
-        squares = (task.y[test] - part.mean(to_rows(task.inputs[test]))) ** 2
+        rows = to_rows(task.inputs[test], task.letters[test])
+        squares = (task.y[test] - part.mean(rows)) ** 2
         own = None if weights is None else weights[test]
         errors.append(np.average(squares, weights=own))
     gains = np.array(errors) - choice.errors

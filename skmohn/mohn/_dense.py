@@ -8,7 +8,12 @@ import numpy as np
 from skmohn._core._validation import require_memory
 from skmohn.mohn._dense_covariance import Covariance
 from skmohn.mohn._dense_doubt import PriorDoubt, doubt_prior
-from skmohn.mohn._dense_evidence import MAX_ITER, join_equal_rows, learn_prior
+from skmohn.mohn._dense_evidence import (
+    MAX_ITER,
+    join_equal_rows,
+    learn_prior,
+    standardise,
+)
 from skmohn.mohn._dense_exact import ExactPosterior
 from skmohn.mohn._dense_kernel import Rows
 from skmohn.mohn._dense_noise import NoiseMap, map_noise
@@ -131,15 +136,15 @@ class DenseModel:
         variance = self.posterior.variance(rows)
         if self.doubt is not None:
             variance = variance + self.doubt.variance(rows)
-        if noise:
-            variance = variance + self.noise_variance(rows)
-        return self.scale * np.sqrt(variance)
+        variance = self.scale**2 * variance
+        return np.sqrt(variance + self.noise_variance(rows) if noise else variance)
 
     def noise_variance(self, rows):
-        """Variance of the noise of new observations, standardised."""
+        """Variance of the noise of new observations, ndarray of shape (n_rows,)."""
+        level = self.scale**2 * self.prior.noise
         if self.noise_map is None:
-            return np.full(len(rows), self.prior.noise)
-        return self.prior.noise * self.noise_map.at(rows)
+            return np.full(len(rows), level)
+        return level * self.noise_map.at(rows)
 
     def draw(self, rows, n_draws, rng, noise=True):
         """Joint draws of observations, or of the function alone.
@@ -157,10 +162,11 @@ class DenseModel:
         if self.doubt is not None:
             slopes = self.doubt.slopes(rows)
             draws = draws + slopes @ rng.standard_normal((slopes.shape[1], n_draws))
+        draws = self.centre + self.scale * draws
         if noise:
             spread = np.sqrt(self.noise_variance(rows))[:, None]
             draws = draws + spread * rng.standard_normal(draws.shape)
-        return self.centre + self.scale * draws
+        return draws
 
     def weight(self, term, letters=()):
         """Posterior mean and standard deviation of one weight, see `Covariance`.
@@ -303,9 +309,8 @@ def fit_dense(
     MemoryError
         When no way fits in `memory_budget`.
     """
-    centre = float(np.average(y, weights=sample_weight))
-    scale = float(np.sqrt(np.average((y - centre) ** 2, weights=sample_weight))) or 1.0
-    sample = join_equal_rows(rows, (y - centre) / scale, sample_weight)
+    standard, centre, scale = standardise(y, sample_weight)
+    sample = join_equal_rows(rows, standard, sample_weight)
     route, n_inducing = choose_route(sample, n_letters, memory_budget)
     n_evaluations = 0
     if covariance is None:

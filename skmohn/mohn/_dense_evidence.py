@@ -13,6 +13,7 @@ import numpy as np
 from scipy.linalg import lapack
 from scipy.optimize import minimize
 
+from skmohn._core._coding import Levels
 from skmohn.mohn._dense_kernel import Pairs, Prior, Rows
 
 LEAST_NOISE = 1e-6
@@ -139,6 +140,13 @@ class Sample:
         return -0.5 * (spread + np.sum(np.log(self.weight)) - self.log_weight)
 
 
+def standardise(y, sample_weight=None):
+    """Targets of mean 0 and variance 1, and the mean and deviation that they had."""
+    centre = float(np.average(y, weights=sample_weight))
+    scale = float(np.sqrt(np.average((y - centre) ** 2, weights=sample_weight))) or 1.0
+    return (y - centre) / scale, centre, scale
+
+
 def join_equal_rows(rows, y, sample_weight=None):
     """Join equal rows into one whose target is their mean; sort them.
 
@@ -254,11 +262,19 @@ def start_prior(n_inputs, n_letters=()):
     n_sites = max(n_inputs + len(n_letters), 1)
     return Prior(
         np.full(n_inputs, 1.0 / n_sites),
-        np.full(sum(n_letters), 1.0 / n_sites),
+        np.repeat(
+            np.array([1.0 / (n_sites * _n_steps(size)) for size in n_letters]),
+            np.array(n_letters, dtype=int),
+        ),
         1.0,
         1.0,
         _START_NOISE,
     )
+
+
+def _n_steps(size):
+    """Over how many steps the letters of a site share its rate."""
+    return size.n_steps if isinstance(size, Levels) else 1
 
 
 class Climb(NamedTuple):
@@ -346,6 +362,7 @@ def log_density(logs, n_inputs, n_letters=()):
     first = n_inputs
     for size in n_letters:
         site = slice(first, first + size)
+        gap[site] += math.log(_n_steps(size))
         mean = gap[site].mean()
         slope[site] = (gap[site] - mean) / _LOG_LETTER_SPREAD**2
         slope[site] += mean / (size * _LOG_RATE_SPREAD**2)

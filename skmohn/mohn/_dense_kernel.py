@@ -15,13 +15,17 @@ Weights of single inputs may vary more, by ``linear * tau_i``, and the constant 
 
 A site of L letters has the factor 1 for equal letters and exp(-b_l - b_l') for others,
 which spans the generalised Walsh basis of L functions; two letters are the case above
-with 2 a = b_1 + b_2. Unknown letters are averages over all letters, again exactly.
+with 2 a = b_1 + b_2. Where letters have an order, the factor is exp(-b_l - b_l') for
+neighbours and the product of the steps between them for others: that of a thermometer
+code, an input for each step. Unknown letters are averages over all letters, exactly.
 """
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+
+from skmohn._core._coding import Levels
 
 # A priori variance of the constant; the target is standardised.
 CONSTANT_VARIANCE = 1.0
@@ -119,9 +123,9 @@ class Pairs:
     """
 
     def __init__(self, left, right, n_letters=(), dtype=np.float64):
-        real = _has_fractions(left.inputs)
+        real = has_fractions(left.inputs)
         if right is not left:
-            real |= _has_fractions(right.inputs)
+            real |= has_fractions(right.inputs)
         self.signs, self.reals = np.flatnonzero(~real), np.flatnonzero(real)
         self.n_letters = n_letters
         self.left = _Side(left, self.signs, self.reals, n_letters, dtype)
@@ -281,9 +285,8 @@ class LetterTables:
         self.factors = np.ones((size, size))
         self.centred = np.zeros((size, size))
         self.parts = []
-        for block, own in self._blocks():
-            plain = np.exp(-np.add.outer(rates[own], rates[own]))
-            np.fill_diagonal(plain, 1.0)
+        for block, own, is_ordered in self._blocks():
+            plain = np.exp(-_distances(rates[own], is_ordered))
             average = _averaging(len(plain))
             factors = average @ plain @ average.T
             mean = factors[-1, -1]
@@ -295,29 +298,51 @@ class LetterTables:
     def slope(self, on_factors, on_centred):
         """Gradient in the rates from those in the entries of both tables."""
         slopes = []
-        for (block, _), part in zip(self._blocks(), self.parts, strict=True):
+        for (block, _, is_ordered), part in zip(
+            self._blocks(), self.parts, strict=True
+        ):
             plain, average, deviation, mean = part
             upper = average.T @ on_factors[block, block] @ average
             lower = on_centred[block, block]
             upper += deviation.T @ lower @ deviation / mean
             fall = np.sum(lower * self.centred[block, block]) / mean
             upper -= fall * np.outer(average[-1], average[-1])
-            upper = upper + upper.T
-            slopes.append(-np.sum(upper * (plain - np.eye(len(plain))), axis=1))
+            slopes.append(-_distance_slope((upper + upper.T) * plain, is_ordered))
         return np.concatenate(slopes)
 
     def sites(self):
         """Tables of each site, as a list of pairs of `factors` and `centred`."""
         return [
             (self.factors[block, block], self.centred[block, block])
-            for block, _ in self._blocks()
+            for block, _, _ in self._blocks()
         ]
 
     def _blocks(self):
         place = start = 0
         for size in self.n_letters:
-            yield slice(place, place + size + 1), slice(start, start + size)
+            own = slice(start, start + size)
+            yield slice(place, place + size + 1), own, isinstance(size, Levels)
             place, start = place + size + 1, start + size
+
+
+def _distances(rates, is_ordered):
+    """Minus the logarithm of the factors between the letters of one site."""
+    if is_ordered:
+        steps = np.append(0.0, np.cumsum(rates[:-1] + rates[1:]))
+        return np.abs(np.subtract.outer(steps, steps))
+    distances = np.add.outer(rates, rates)
+    np.fill_diagonal(distances, 0.0)
+    return distances
+
+
+def _distance_slope(by_distance, is_ordered):
+    """Gradient in the rates from that in each pair's distance, which is symmetric."""
+    if not is_ordered:
+        return by_distance.sum(axis=1) - np.diagonal(by_distance)
+    # A step lies between all letters up to it and all beyond.
+    beyond = np.cumsum(by_distance[:, ::-1], axis=1)[:, ::-1]
+    by_step = np.diagonal(np.cumsum(beyond, axis=0), 1)
+    return np.append(by_step, 0.0) + np.append(0.0, by_step)
 
 
 def _averaging(n_letters):
@@ -334,7 +359,7 @@ def _one_hot(letters, n_letters, dtype):
     return hot
 
 
-def _has_fractions(inputs):
+def has_fractions(inputs):
     """Whether columns have values besides -1, 0 and +1."""
     return np.any((inputs != 0.0) & (np.abs(inputs) != 1.0), axis=0)
 

@@ -8,6 +8,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn.mohn._columns import read_table
+from skmohn.mohn._completions import Completions
 from skmohn.mohn._dense import fit_dense
 from skmohn.mohn._dense_covariance import Covariance
 from skmohn.mohn._dense_evidence import MAX_ITER
@@ -93,11 +94,8 @@ def solve_dense(params, task, members, loop):
     }
     loop.step(record, graph, model)
     n_members = len(members.labels)
-    kinds = [f"{task.inputs.shape[1]} inputs"] if task.inputs.shape[1] else []
-    if members.n_letters:
-        kinds.append(f"{len(members.n_letters)} sites with letters")
     reason = (
-        f"all weights of {' and '.join(kinds)} by {_WAYS[model.route]}; the "
+        f"all weights of {members.describe()} by {_WAYS[model.route]}; the "
         f"{len(terms)} significant ones hold {min(share, 1.0):.0%} of the variance, "
         "the dense part the rest"
     )
@@ -158,9 +156,8 @@ class DenseMethods:
         -------
         ndarray of shape (n_features,)
             From 0, does not matter, to 1; 0 for constant columns. Of a site with
-            letters, that of an input whose two values are as much alike as two of its
-            letters are on average. Only where all weights were
-            fitted.
+            letters or levels, that of an input whose two values are as much alike as
+            two of its letters are on average. Only where all weights were fitted.
         """
         model = self._posterior("relevance_")
         if self._dense is None:
@@ -172,7 +169,8 @@ class DenseMethods:
         coding = self.coding_
         relevance[coding.usable] = model.prior.tau
         for columns, tau in zip(coding.sites, model.covariance.site_tau(), strict=True):
-            relevance[list(columns)] = tau
+            # A numeric column is an input as well.
+            relevance[list(columns)] = np.maximum(relevance[list(columns)], tau)
         return relevance
 
     @property
@@ -212,8 +210,11 @@ class DenseMethods:
         """
         model = self._posterior("sample_y")
         seed = check_random_state(random_state).randint(2**31)
+        rng = np.random.default_rng(seed)
         rows = self._to_rows(read_table(self, X))
-        return model.draw(rows, n_samples, np.random.default_rng(seed))
+        draws = model.draw(rows, n_samples, rng, noise=False)
+        spread = np.sqrt(self._noise_variance(rows))[:, None]
+        return draws + spread * rng.standard_normal(draws.shape)
 
     def weight(self, term):
         """Posterior of one weight, whether or not it is among `terms_`.
@@ -252,11 +253,16 @@ class DenseMethods:
         return sign * mean, std
 
     def _predict_std(self, rows):
-        return self._posterior("return_std", ValueError).std(rows)
+        std = self._posterior("return_std", ValueError).std(rows, noise=False)
+        return np.sqrt(std**2 + self._noise_variance(rows))
 
-    def _predict_mean(self, rows):
+    def _noise_variance(self, rows):
+        noise = (self._dense or self._sparse).noise_variance
+        return self._completions.noise(self._mean_of_rows, noise, rows)
+
+    def _mean_of_rows(self, rows, clip=False):
         if self._dense is not None:
-            return self._dense.mean(rows, clip=self.clip)
+            return self._dense.mean(rows, clip=clip)
         return self._graph().predict(rows.inputs)
 
     def _update_dense(self, X, y, sample_weight):
@@ -269,6 +275,19 @@ class DenseMethods:
         errors = dict(zip(terms, stds, strict=True))
         self.standard_errors_ = np.array([errors[term] for term in graph.terms])
         self.n_iter_ += 1
+
+    def _learn_completions(self, task):
+        """Look at the unknown inputs of the training rows, when there is a posterior.
+
+        Their effect is part of the noise that was found.
+        """
+        if self._dense is not None or self._sparse is not None:
+            self._completions = Completions.learn(
+                self._mean_of_rows,
+                (self._dense or self._sparse).noise_variance,
+                to_rows(task.inputs, task.letters),
+                self.coding_.n_letters,
+            )
 
     def _to_rows(self, X):
         coding = self.coding_

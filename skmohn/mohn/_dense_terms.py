@@ -17,6 +17,7 @@ from scipy.stats import norm
 
 from skmohn.mohn._dense_covariance import parity
 from skmohn.mohn._dense_exact import ExactPosterior
+from skmohn.mohn._hypergraph import choice_length, log_comb
 
 _MOST_ROUNDS = 50
 # Nats that the description length must fall by.
@@ -129,7 +130,7 @@ def _strongest(posterior, max_order):
         n_sets = math.comb(inputs.shape[1], order)
         n_present = sum(len(other) == order for other in present)
         gains = 0.5 * (z_square - 1.0 - np.log(np.maximum(z_square, 1.0)))
-        gains -= _log_choose(n_sets, n_present + 1) - _log_choose(n_sets, n_present)
+        gains -= log_comb(n_sets, n_present + 1) - log_comb(n_sets, n_present)
         gains[z_square <= max(2.0 * math.log(n_sets), 1.0)] = -np.inf
         j = int(np.argmax(gains))
         if gains[j] > best:
@@ -176,17 +177,3 @@ def find_significant_terms(model, max_order=None):
 def description_length(covariance, n_inputs, log_evidence):
     """Nats that the data and the choice of the terms cost."""
     return choice_length(covariance.terms, n_inputs) - log_evidence
-
-
-def choice_length(terms, n_inputs):
-    """Nats that it costs to say which of all sets of their orders the terms are."""
-    orders = [len(term) for term in terms]
-    return sum(
-        _log_choose(math.comb(n_inputs, order), orders.count(order))
-        for order in set(orders)
-    )
-
-
-def _log_choose(n, k):
-    """``log C(n, k)`` for whole numbers of any size."""
-    return sum(math.log(n - i) - math.log(i + 1) for i in range(k))

@@ -5,6 +5,7 @@ import numpy as np
 from skmohn._core._coding import TWO_VALUED, InputCoding
 from skmohn._core._fitting import History
 from skmohn.mohn._columns import Categories
+from skmohn.mohn._completions import Completions
 from skmohn.mohn._hypergraph import Hypergraph
 from skmohn.mohn._sparse_posterior import SparsePosterior
 from skmohn.mohn._task import given_terms
@@ -79,6 +80,7 @@ class FromTerms:
         model.coding_ = _coding(low, high, n_features)
         model._categories = Categories({}, model.handle_unknown)
         model._dense, model._sparse = None, SparsePosterior.certain(graph)
+        model._completions = Completions(np.zeros(n_features, dtype=bool))
         model.standard_errors_ = np.zeros(len(coef))
         model.noise_ = 0.0
         model.stopping_reason_ = "none: made from known terms"

@@ -55,6 +55,11 @@ class Hypergraph:
             float(intercept + constant),
         )
 
+    @property
+    def n_variables(self):
+        """One more than the largest variable in a term."""
+        return int(self.members.max(initial=-1)) + 1
+
     def predict(self, inputs):
         """Evaluate rows of inputs; an input of 0 averages over its two values.
 
@@ -85,6 +90,24 @@ class Hypergraph:
 def count_parents(term, present):
     """Count the sets in ``present`` that lack just one member of a term."""
     return len(present.intersection(combinations(term, len(term) - 1)))
+
+
+def choice_length(terms, n_inputs):
+    """Nats that it costs to say which of all sets of their orders the terms are."""
+    orders = [len(term) for term in terms]
+    return sum(
+        log_comb(math.comb(n_inputs, order), orders.count(order))
+        for order in set(orders)
+    )
+
+
+def log_comb(n, k):
+    """Logarithm of the number of ways to choose k of n.
+
+    By whole numbers: there are so many sets of a high order that differences of
+    logarithms of factorials have no digits left.
+    """
+    return math.log(math.comb(n, k))
 
 
 def tabulate(terms, coef, standard_errors, names, total, squares):

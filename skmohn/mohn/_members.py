@@ -1,10 +1,11 @@
-"""How inputs and letters are called: columns and letters of the user's table."""
+"""How inputs and letters are called: columns, letters and levels of the table."""
 
+from itertools import pairwise
 from numbers import Integral
 
 import numpy as np
 
-from skmohn._core._coding import LETTERS
+from skmohn._core._coding import LETTERS, Levels
 
 
 class Members:
@@ -35,6 +36,9 @@ class Members:
     n_letters : tuple of int
         Of each site.
 
+    has_letters : bool
+        Whether a site is more than the levels of an input.
+
     n_sites, n_features : int
         Inputs and sites; columns.
 
@@ -46,6 +50,7 @@ class Members:
         letters = categories.letters()
         inputs = coding.usable.tolist()
         self.n_letters = coding.n_letters
+        self.has_letters = len(coding.sites) > len(coding.thresholds)
         self.n_sites = len(inputs) + len(coding.sites)
         self.labels = list(inputs)
         self.names = [names[j] for j in inputs]
@@ -59,8 +64,11 @@ class Members:
         sizes = [1] * len(inputs)
         for columns, size in zip(coding.sites, coding.n_letters, strict=True):
             sizes += [size] * size
-            if coding.kind[columns[0]] == LETTERS:
-                (j,) = columns
+            j = columns[0]
+            if j in coding.thresholds:
+                self.labels += [(j, level) for level in range(size)]
+                self.names += _name_levels(names[j], coding.thresholds[j])
+            elif coding.kind[j] == LETTERS:
                 self.labels += [(j, letter) for letter in letters[j].tolist()]
                 self.names += [f"{names[j]}={letter}" for letter in letters[j]]
             else:
@@ -69,6 +77,18 @@ class Members:
         self.sizes = np.array(sizes, dtype=float)
         groups = [1] * len(inputs) + list(coding.n_letters)
         self.groups = np.repeat(np.arange(len(groups)), groups)
+
+    def describe(self):
+        """Count the inputs and sites, in words."""
+        n_ordered = sum(isinstance(size, Levels) for size in self.n_letters)
+        n_unordered = len(self.n_letters) - n_ordered
+        n_inputs = self.n_sites - len(self.n_letters)
+        kinds = [f"{n_inputs} inputs"] if n_inputs else []
+        if n_ordered:
+            kinds[0] += f", {n_ordered} of them with levels,"
+        if n_unordered:
+            kinds.append(f"{n_unordered} sites with letters")
+        return " and ".join(kinds)
 
     def share(self, terms):
         """Factor of a squared weight in the variance over uniform inputs."""
@@ -135,6 +155,13 @@ class Members:
         if column in self.labels:
             return "has no letters: give the column alone"
         return "was constant in fit: it has no weight"
+
+
+def _name_levels(name, thresholds):
+    """Call the levels of a numeric column by their ends; the lower one belongs."""
+    ends = [f"{threshold:.6g}" for threshold in thresholds]
+    between = [f"{low} <= {name} < {high}" for low, high in pairwise(ends)]
+    return [f"{name} < {ends[0]}", *between, f"{name} >= {ends[-1]}"]
 
 
 def _is_letter_of(column, label):

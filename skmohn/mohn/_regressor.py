@@ -14,7 +14,7 @@ from skmohn._core._validation import validate_held_out
 from skmohn.mohn import _strategies
 from skmohn.mohn._auto import most_steps, solve_auto
 from skmohn.mohn._columns import read_table
-from skmohn.mohn._dense_strategy import DenseMethods, solve_dense, to_rows
+from skmohn.mohn._dense_strategy import DenseMethods, solve_dense
 from skmohn.mohn._fitted import FittedStructure
 from skmohn.mohn._from_terms import FromTerms
 from skmohn.mohn._incremental import Incremental
@@ -128,8 +128,8 @@ class MOHNRegressor(
         nanoseconds but from counts; what was not searched is in `search_coverage_`.
 
     memory_budget : float, default=1e9
-        Bytes that the candidates of message passing, or all weights, may take. What
-        exceeds it is left out, or by ``"dense"`` refused.
+        Bytes that the candidates of message passing, or all weights, may take. More are
+        left out, or by ``"dense"`` refused.
 
     noise : {"auto", "constant"}, default="auto"
         Whether ``"dense"`` lets the noise differ by row where residuals say so.
@@ -139,11 +139,10 @@ class MOHNRegressor(
 
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
-        The columns whose values are letters, as a mask, indices or names.
-        "from_dtype" takes those of categorical or text type, and those of objects with
-        text among them. Two letters are an input of -1 and +1; more are a site of
-        ``"dense"``, which has a weight for each and which ``"auto"`` then is; other
-        strategies refuse it.
+        The columns whose values are letters, as a mask, indices or names; "from_dtype"
+        takes those of categorical or text type, and those of objects with text among
+        them. Two letters are an input of -1 and +1; more are a site of ``"dense"``,
+        which has a weight for each and which ``"auto"`` then is; others refuse it.
 
     handle_unknown : {"error", "missing"}, default="error"
         Whether a letter that was not there in `fit` is an error or an unknown value.
@@ -152,6 +151,11 @@ class MOHNRegressor(
         Groups of columns of 0 and 1 that ``"dense"`` takes for the letters of one site,
         as one is 1 in every row. "auto" finds runs of three neighbours or more; None
         takes each column for itself. `one_hot_groups_` says what was found.
+
+    numeric : {"auto", "thermometer", "multilinear"}, default="auto"
+        What ``"dense"`` makes of numeric columns. Their line enters the products; with
+        ``"thermometer"`` so do up to 16 levels of about equally many values, for steps
+        and curves. "auto" has them where the evidence says so. Sparse models have none.
 
     msda_control : MSDAControl, default=None
         Control parameters of ``strategy="msda"``; None for the papers' values.
@@ -171,7 +175,8 @@ class MOHNRegressor(
     ----------
     terms_ : list of tuples of int
         Feature indices of each weight, ordered by size and then by index. The constant
-        is not among them. The letter of a site is a pair ``(index, letter)``: such a
+        is not among them. The letter of a site is a pair ``(index, letter)``, the level
+        of a numeric column ``(index, number)``, counted from the lowest: such a
         weight is the part of the function that depends on all its members and on
         nothing else, at that letter.
 
@@ -224,8 +229,8 @@ class MOHNRegressor(
 
     Notes
     -----
-    Two-valued columns of any kind become -1 and +1. Other numeric columns are scaled to
-    [-1, 1] and enter the products as they are, which makes the model multilinear.
+    Two-valued columns of any kind become -1 and +1. Others are scaled to [-1, 1] and
+    enter the products as they are: the model is multilinear, but for `numeric`.
     Constant columns are ignored. NaN means unknown: it is coded as 0, and the
     prediction is the exact mean over the values the input could have.
 
@@ -274,6 +279,7 @@ class MOHNRegressor(
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
         "handle_unknown": [StrOptions({"error", "missing"})],
         "one_hot": ["array-like", StrOptions({"auto"}), None],
+        "numeric": [StrOptions({"auto", "thermometer", "multilinear"})],
         "msda_control": [MSDAControl, None],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
@@ -303,6 +309,7 @@ class MOHNRegressor(
         categorical_features="from_dtype",
         handle_unknown="error",
         one_hot=None,
+        numeric="auto",
         msda_control=None,
         warm_start=False,
         random_state=None,
@@ -328,6 +335,7 @@ class MOHNRegressor(
         self.categorical_features = categorical_features
         self.handle_unknown = handle_unknown
         self.one_hot = one_hot
+        self.numeric = numeric
         self.msda_control = msda_control
         self.warm_start = warm_start
         self.random_state = random_state
@@ -401,6 +409,7 @@ class MOHNRegressor(
             solution = _strategies.solve(self, task, wanted, loop)
         loop.finish(solution.graph, solution.dense)
         self._expose(solution, coding, loop.history)
+        self._learn_completions(task)
         if solution.warning:
             warnings.warn(solution.warning, ConvergenceWarning, stacklevel=_CALLER)
         return self
@@ -411,8 +420,8 @@ class MOHNRegressor(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            NaN stands for an unknown value: the prediction is the mean over all that
-            it could be.
+            NaN stands for an unknown value: the prediction is the mean over all that it
+            could be.
 
         return_std : bool, default=False
             Whether ``"auto"`` or ``"dense"`` says how far new observations may be off.
@@ -426,10 +435,8 @@ class MOHNRegressor(
             Of new observations; only with `return_std`.
         """
         check_is_fitted(self)
-        X = read_table(self, X)
-        inputs = self.coding_.encode(X, self._names())
-        rows = to_rows(inputs, self.coding_.encode_letters(X))
-        mean = self._predict_mean(rows)
+        rows = self._to_rows(read_table(self, X))
+        mean = self._mean_of_rows(rows, self.clip)
         return (mean, self._predict_std(rows)) if return_std else mean
 
     def __sklearn_tags__(self):

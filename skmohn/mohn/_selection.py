@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy.special import gammaln
 from scipy.stats import sem
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso, LassoCV
@@ -23,6 +22,7 @@ from sklearn.model_selection import GroupKFold
 
 from skmohn.mohn._active_set import ActiveSet
 from skmohn.mohn._design import make_design
+from skmohn.mohn._hypergraph import choice_length
 from skmohn.mohn._pursuit import Pursuit
 
 # Bars in stages: the next stage is searched when the last bar so far is the best.
@@ -249,11 +249,6 @@ def _shrink(design, y, path, folds, n_jobs):
     )
 
 
-def log_comb(n, k):
-    """Logarithm of the number of ways to choose k of n."""
-    return float(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
-
-
 def _sparsest_of_the_best(parts):
     """Find the sparsest model that is not clearly worse than the best.
 
@@ -290,10 +285,4 @@ def _ebic(design, y, terms):
     model = ActiveSet.of(design, y, terms)
     n = design.weight_sum
     fit = n * np.log(max(model.rms**2, np.finfo(float).tiny))
-    counts = np.bincount([len(term) for term in terms], minlength=1)
-    code = sum(
-        log_comb(math.comb(design.n_features, order), count)
-        for order, count in enumerate(counts)
-        if count
-    )
-    return fit + len(model) * np.log(n) + 2 * code
+    return fit + len(model) * np.log(n) + 2 * choice_length(terms, design.n_features)

@@ -17,9 +17,8 @@ from scipy.optimize import minimize
 from skmohn.mohn._dense_evidence import LEAST_NOISE
 from skmohn.mohn._dense_exact import row_blocks
 from skmohn.mohn._dense_kernel import CONSTANT_VARIANCE
-from skmohn.mohn._dense_terms import choice_length
 from skmohn.mohn._design import DenseDesign
-from skmohn.mohn._hypergraph import Hypergraph
+from skmohn.mohn._hypergraph import Hypergraph, choice_length
 
 # Logarithms of the variance of the weights and of the noise, in units of the target's.
 _BOUNDS = ((-30.0, 10.0), (math.log(LEAST_NOISE), 5.0))
@@ -96,18 +95,21 @@ class SparsePosterior:
         """Nats that the data and the choice of the terms cost."""
         return choice_length(self.graph.terms, n_inputs) - self.evidence
 
-    def std(self, rows):
-        """Posterior standard deviation of new observations.
+    def std(self, rows, noise=True):
+        """Posterior standard deviation.
 
         Parameters
         ----------
         rows : Rows
 
+        noise : bool, default=True
+            Of new observations; without, of the function alone.
+
         Returns
         -------
         std : ndarray of shape (n_rows,)
         """
-        variance = np.full(len(rows), self.noise)
+        variance = self.noise_variance(rows) if noise else np.zeros(len(rows))
         if self.factor is not None:
             for part in row_blocks(len(rows)):
                 columns = self._columns(rows.inputs[part])
@@ -115,8 +117,12 @@ class SparsePosterior:
                 variance[part] += np.einsum("ij,ij->j", half, half)
         return np.sqrt(variance)
 
-    def draw(self, rows, n_draws, rng):
-        """Joint draws of observations.
+    def noise_variance(self, rows):
+        """Variance of the noise of new observations, ndarray of shape (n_rows,)."""
+        return np.full(len(rows), self.noise)
+
+    def draw(self, rows, n_draws, rng, noise=True):
+        """Joint draws of observations, or of the function alone.
 
         Returns
         -------
@@ -127,6 +133,7 @@ class SparsePosterior:
             normal = rng.standard_normal((len(self.factor), n_draws))
             weights = solve_triangular(self.factor, normal, lower=True, trans=1)
             draws += self._columns(rows.inputs).T @ weights
+        if noise:
             draws += math.sqrt(self.noise) * rng.standard_normal(draws.shape)
         return draws
 

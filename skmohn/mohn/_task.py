@@ -13,10 +13,14 @@ from sklearn.utils.validation import _check_sample_weight
 from skmohn._core._coding import NUMERIC, InputCoding
 from skmohn._core._validation import require_memory
 from skmohn.mohn._columns import column_names
+from skmohn.mohn._dense_kernel import Rows
+from skmohn.mohn._levels import levels_pay
 from skmohn.mohn._one_hot import find_one_hot
 
 # Strategies with a weight for each letter of a site.
 _WITH_LETTERS = ("auto", "dense")
+# Of a numeric column: more cost time and hardly predict better.
+_MOST_LEVELS = 16
 
 
 class Task(NamedTuple):
@@ -89,9 +93,11 @@ def make_task(params, X, y, sample_weight, validation, start, names):
     coding : InputCoding
     """
     seed = check_random_state(params.random_state).randint(2**31)
-    one_hot = []
+    one_hot, most_levels = [], 1
     if params.strategy in _WITH_LETTERS:
         one_hot = find_one_hot(params, X, column_names(params))
+        if params.numeric != "multilinear":
+            most_levels = _MOST_LEVELS
     sample_weight, rows = positive_weights(sample_weight, X)
     folds = _wanted_folds(params.cv, X, y, rows)
     if len(rows) < len(y):
@@ -104,7 +110,12 @@ def make_task(params, X, y, sample_weight, validation, start, names):
         if sample_weight is not None:
             held_weight, sample_weight = sample_weight[held], sample_weight[train]
     n_letters = {j: len(part) for j, part in params._categories.letters().items()}
-    coding = InputCoding.learn(X, n_letters, one_hot)
+    coding = InputCoding.learn(X, n_letters, one_hot, most_levels)
+    if params.numeric == "auto" and coding.thresholds:
+        rows = Rows(coding.encode(X), coding.encode_letters(X))
+        sizes, n_levels = coding.n_letters, len(coding.thresholds)
+        if not levels_pay(rows, sizes, n_levels, y, sample_weight, seed):
+            coding = InputCoding.learn(X, n_letters, one_hot)
     if coding.sites and params.strategy not in _WITH_LETTERS:
         _refuse_letters(params, coding)
     held_letters = None

@@ -7,11 +7,13 @@ from scipy.optimize import OptimizeResult
 from sklearn.utils import check_random_state
 
 from skmohn.mohn._hypergraph import Hypergraph
+from skmohn.optimize._dense_search import answer_dense
 from skmohn.optimize._driver import Answer, Question, answer
 from skmohn.optimize._methods import CALLBACK, DONE, EVALUATIONS, TIME, Budget
 from skmohn.optimize._models import read_model
 from skmohn.optimize._options import check_options, check_use
 from skmohn.optimize._polynomial import fix_variables
+from skmohn.optimize._product_sum import ProductSum
 
 _MESSAGES = {
     DONE: "the search ended by itself",
@@ -64,8 +66,7 @@ def find_best(
     codes = _read_start(model, x0)
     constants, fixed_codes = _read_fixed(model, fixed)
     codes[list(constants)] = list(fixed_codes.values())
-    graph = fix_variables(model.graph, fixed_codes)
-    used = np.unique(graph.members)
+    used, function = _of_free_variables(model.graph, fixed_codes, sign)
 
     def result_of(found):
         x, fun = _values_at(model, codes, constants, used, found.spins[None])
@@ -82,7 +83,7 @@ def find_best(
 
     if used.size:
         question = Question(
-            graph=_count_anew(graph, used, sign),
+            graph=function,
             start=None if x0 is None else codes[used].astype(np.int8),
             seed=int(check_random_state(random_state).randint(2**31)),
             n_restarts=n_restarts,
@@ -91,7 +92,8 @@ def find_best(
             keep_optima=return_optima,
             tell=tell,
         )
-        found = answer(question, method, options)
+        ask = answer_dense if isinstance(function, ProductSum) else answer
+        found = ask(question, method, options)
     else:
         found = Answer(np.empty(0), 0, 0, DONE, True, [np.empty(0)])
     result = result_of(found)
@@ -114,6 +116,17 @@ def _values_at(model, codes, constants, used, spins):
     points = np.tile(codes, (len(spins), 1))
     points[:, used] = spins
     return model.decode(points, constants), model.graph.predict(points)
+
+
+def _of_free_variables(graph, fixed_codes, sign):
+    """Variables that matter when some are fixed, and the function of them, signed."""
+    if isinstance(graph, ProductSum):
+        function = graph.fix(fixed_codes)
+        used = function.used()
+        return used, function.take(used, sign)
+    graph = fix_variables(graph, fixed_codes)
+    used = np.unique(graph.members)
+    return used, _count_anew(graph, used, sign) if used.size else None
 
 
 def _count_anew(graph, used, sign):

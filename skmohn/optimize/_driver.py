@@ -11,6 +11,7 @@ from skmohn.mohn._hypergraph import Hypergraph
 from skmohn.optimize import _elimination, _elimination_kernels, _methods
 from skmohn.optimize._methods import CALLBACK, DONE, EVALUATIONS, TIME, Budget
 from skmohn.optimize._polynomial import combine, make_polynomial, split
+from skmohn.optimize._product_sum import ProductSum
 
 N_RESTARTS = 10
 MAX_WIDTH = 24
@@ -36,8 +37,8 @@ class Question(NamedTuple):
 
     Attributes
     ----------
-    graph : Hypergraph
-        Every variable is in a term.
+    graph : Hypergraph or ProductSum
+        Every variable matters.
 
     start : ndarray of shape (n_variables,) or None
         Spins of the first restart; None for random ones.
@@ -59,7 +60,7 @@ class Question(NamedTuple):
         Called with the Answer so far after every restart; returns whether to stop.
     """
 
-    graph: Hypergraph
+    graph: Hypergraph | ProductSum
     start: np.ndarray | None
     seed: int
     n_restarts: int | None
@@ -71,7 +72,7 @@ class Question(NamedTuple):
     @property
     def n_variables(self):
         """How many there are."""
-        return int(self.graph.members.max()) + 1
+        return self.graph.n_variables
 
 
 class Answer(NamedTuple):
@@ -121,19 +122,36 @@ def answer(question, method, options):
         return _eliminate(question, **options)
     if method == "auto":
         return _search_parts(question, **options)
-    return _restart(question, RUNS[method], lambda restart: options, _better)
+    polynomial = make_polynomial(question.graph, question.n_variables)
+    return restart(question, polynomial, RUNS[method], lambda number: options, better)
 
 
 # ------------------------------------------------------------------------- restarts
 
 
-def _restart(question, run, options_of, choose):
+def restart(question, function, run, options_of, choose):
     """Run from many starts and choose among the ends.
 
-    ``options_of`` gives the options of each restart, by its number; ``choose`` makes
-    one outcome of the best so far and another.
+    Parameters
+    ----------
+    question : Question
+
+    function : Polynomial or ProductSum
+        What the run takes.
+
+    run : callable
+        From function, spins, seed, Budget and options to an Outcome.
+
+    options_of : callable
+        Gives the options of each restart, by its number.
+
+    choose : callable
+        From the function and two outcomes, the best so far first, to one.
+
+    Returns
+    -------
+    answer : Answer
     """
-    polynomial = make_polynomial(question.graph, question.n_variables)
     n_restarts, budget = question.n_restarts, question.budget
     share = budget.share(1 / (n_restarts or N_RESTARTS))
     if n_restarts is None:
@@ -143,12 +161,12 @@ def _restart(question, run, options_of, choose):
     with Parallel(n_jobs=at_once, prefer="threads") as parallel:
         while done < n_restarts:
             outcomes = parallel(
-                delayed(_run)(run, polynomial, question, r, share, options_of(r))
+                delayed(_run)(run, function, question, r, share, options_of(r))
                 for r in range(done, int(min(n_restarts, done + at_once)))
             )
             # In their order, so that it does not matter how many run at once.
             for outcome in outcomes:
-                best = outcome if best is None else choose(polynomial, best, outcome)
+                best = outcome if best is None else choose(function, best, outcome)
                 looks, done = looks + outcome.nfev, done + 1
                 status = max(status, outcome.status)
                 if question.keep_optima:
@@ -163,30 +181,30 @@ def _restart(question, run, options_of, choose):
     return so_far
 
 
-def _better(polynomial, best, outcome):
+def better(function, best, outcome):
     """Choose the better one, the first of equal ones."""
     return outcome if outcome.value > best.value else best
 
 
 def _combined(polynomial, best, outcome):
     """Choose the better one, with whatever the other one has better."""
-    better = _better(polynomial, best, outcome)
-    other = best if better is outcome else outcome
-    spins, gain = combine(polynomial, better.spins, other.spins)
-    return better._replace(spins=spins, value=better.value + gain)
+    chosen = better(polynomial, best, outcome)
+    other = best if chosen is outcome else outcome
+    spins, gain = combine(polynomial, chosen.spins, other.spins)
+    return chosen._replace(spins=spins, value=chosen.value + gain)
 
 
-def _run(run, polynomial, question, restart, share, options):
+def _run(run, function, question, number, share, options):
     """One restart: from the start given if it is the first, else from a random one."""
-    start_seed, seed = np.random.SeedSequence([question.seed, restart]).generate_state(
+    start_seed, seed = np.random.SeedSequence([question.seed, number]).generate_state(
         2, np.uint64
     )
-    if restart == 0 and question.start is not None:
+    if number == 0 and question.start is not None:
         spins = question.start
     else:
         rng = np.random.default_rng(start_seed)
         spins = rng.choice(np.array([-1, 1], dtype=np.int8), question.n_variables)
-    return run(polynomial, spins, seed, share, **options)
+    return run(function, spins, seed, share, **options)
 
 
 # --------------------------------------------------------------------------- exact
@@ -328,10 +346,11 @@ def _teller(tell, so_far, variables):
 def _search_part(part, rng, n_sweeps):
     """Search connected variables by the mix of methods, longer with each restart."""
     schedules = _move_schedules(part, rng)
-    return _restart(
+    return restart(
         part,
+        make_polynomial(part.graph, part.n_variables),
         _methods.mixed,
-        lambda restart: {"n_sweeps": n_sweeps * (1 + restart), "schedules": schedules},
+        lambda number: {"n_sweeps": n_sweeps * (1 + number), "schedules": schedules},
         _combined,
     )
 

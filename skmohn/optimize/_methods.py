@@ -157,9 +157,7 @@ def tabu(polynomial, spins, seed, budget, *, n_steps=None, tenure=None):
     """
     n_variables = len(spins)
     n_steps = 100 * n_variables if n_steps is None else n_steps
-    tenure = 10 + n_variables // 20 if tenure is None else tenure
-    tenure = min(tenure, (n_variables + 1) // 2)
-    shortest, longest = (tenure + 1) // 2, tenure + tenure // 2
+    shortest, longest = tenures(n_variables, tenure)
     state = make_state(polynomial, spins, seed)
     memory = make_memory(n_variables, longest)
     _kernels.start_tabu(state, memory)
@@ -172,6 +170,13 @@ def tabu(polynomial, spins, seed, budget, *, n_steps=None, tenure=None):
         if looks < n_steps:
             status = budget.status(looks)
     return _climb_from_best(polynomial, state, looks, budget, status)
+
+
+def tenures(n_variables, tenure=None):
+    """Shortest and longest number of steps for which a flip is forbidden."""
+    tenure = 10 + n_variables // 20 if tenure is None else tenure
+    tenure = min(tenure, (n_variables + 1) // 2)
+    return (tenure + 1) // 2, tenure + tenure // 2
 
 
 def make_memory(n_variables, longest):

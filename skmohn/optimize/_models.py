@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from skmohn._core._coding import CONSTANT, NUMERIC
 from skmohn.mohn import MOHNRegressor
 from skmohn.mohn._hypergraph import Hypergraph
+from skmohn.optimize._product_sum import ProductSum
 
 # A product of k variables that are 0 or 1 has 2^k terms over -1 and +1.
 _MOST_TERMS = 10**7
@@ -24,7 +25,7 @@ class Model:
 
     Attributes
     ----------
-    graph : Hypergraph
+    graph : Hypergraph or ProductSum
         Over the codes; variables count from 0.
 
     names : sequence of hashables
@@ -40,7 +41,7 @@ class Model:
         Of the user's values.
     """
 
-    graph: Hypergraph
+    graph: Hypergraph | ProductSum
     names: tuple | range
     low: np.ndarray
     high: np.ndarray
@@ -138,8 +139,7 @@ def read_model(model):
     if isinstance(model, MOHNRegressor):
         read = _read_regressor(model)
     elif isinstance(model, Hypergraph):
-        n_variables = int(model.members.max(initial=-1)) + 1
-        read = _two_valued(model, range(n_variables), (-1, 1))
+        read = _two_valued(model, range(model.n_variables), (-1, 1))
     elif _is_from_dimod(model):
         read = _read_dimod(model)
     elif isinstance(model, Mapping):
@@ -160,19 +160,37 @@ def _read_regressor(model):
     check_is_fitted(model)
     coding = model.coding_
     dtype = np.dtype(getattr(model, "_input_dtype", "float64"))
-    graph = Hypergraph(tuple(model.terms_), model.coef_, float(model.intercept_))
     is_constant = coding.kind == CONSTANT
-    _require_terms_only(model, graph)
+    _refuse_letters(model)
+    if model._dense is not None:
+        graph = ProductSum.of_posterior(
+            model._dense, coding.usable, model.n_features_in_, model.clip
+        )
+    else:
+        graph = Hypergraph(tuple(model.terms_), model.coef_, float(model.intercept_))
+        _require_terms_only(model, graph)
     return Model(
         graph,
-        tuple(
-            getattr(model, "feature_names_in_", range(model.n_features_in_)),
-        ),
+        tuple(getattr(model, "feature_names_in_", range(model.n_features_in_))),
         coding.low,
         np.where(is_constant, coding.low, coding.high),
         coding.kind == NUMERIC,
         dtype,
     )
+
+
+def _refuse_letters(model):
+    """Refuse an estimator with columns that are not a line."""
+    if model.is_categorical_.any() or model.one_hot_groups_:
+        raise ValueError(
+            "model has categorical columns, and only columns of numbers can be "
+            "searched: code their letters as numbers before the fit"
+        )
+    if model._dense is not None and model.coding_.thresholds:
+        raise ValueError(
+            "model has levels of numeric columns, and only their two ends can be "
+            'searched: fit with numeric="multilinear"'
+        )
 
 
 def _require_terms_only(model, graph):

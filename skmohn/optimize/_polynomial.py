@@ -160,8 +160,9 @@ def combine(polynomial, spins, other):
     group = np.zeros(len(sizes), dtype=np.int64)
     group[owners] = labels[members]
     gains = np.bincount(group[odd], -2.0 * values[odd], n_groups)
-    better = differs & (gains > tolerance_of(polynomial))[labels]
-    gain = float(gains[gains > tolerance_of(polynomial)].sum())
+    is_gain = gains > tolerance_of(polynomial)
+    better = differs & is_gain[labels]
+    gain = float(gains[is_gain].sum())
     return np.where(better, -spins, spins).astype(np.int8), gain
 
 

@@ -169,6 +169,8 @@ def maximize(
     the weights that it touches, however many variables there are ([1]_ section 3.2).
     A column of numbers is searched at its two ends, which is where a multilinear
     function has its optima; unlike start points, fixed values may lie between them.
+    A model of all weights is searched by "exact", all points, "tabu", "hill_climb", or
+    "auto": all points where they are few, else tabu search.
 
     References
     ----------
@@ -348,6 +350,8 @@ def minimize(
     the weights that it touches, however many variables there are ([1]_ section 3.2).
     A column of numbers is searched at its two ends, which is where a multilinear
     function has its optima; unlike start points, fixed values may lie between them.
+    A model of all weights is searched by "exact", all points, "tabu", "hill_climb", or
+    "auto": all points where they are few, else tabu search.
 
     References
     ----------

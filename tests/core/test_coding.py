@@ -89,6 +89,23 @@ def test_numeric_and_constant_columns_take_further_values_silently():
     assert coding.encode(new)[0, 3] == 3.0
 
 
+def test_levels_of_numeric_columns():
+    X = np.column_stack([np.arange(12.0), np.tile([0.0, 1.0], 6), [2, 3, 7] * 4])
+    X[3, 0] = np.nan
+    coding = InputCoding.learn(X, most_levels=4)
+    assert coding.sites == ((0,), (2,))
+    assert coding.n_letters == (4, 3)
+    assert [size.n_steps for size in coding.n_letters] == [3, 2]
+    assert_array_equal(coding.usable, [0, 1, 2])
+    letters = coding.encode_letters(X)
+    # The unknown one has the number after the last.
+    assert_array_equal(letters[:, 0], [0, 0, 1, 4, 1, 1, 2, 2, 2, 3, 3, 3])
+    assert_array_equal(letters[:, 1], [0, 1, 2] * 4)
+    beyond = coding.encode_letters(np.array([[-50.0, 0, 1], [99.0, 1, 4.99]]))
+    assert_array_equal(beyond, [[0, 0], [3, 1]])
+    assert InputCoding.learn(X).sites == ()
+
+
 def test_learning_changes_nothing():
     before = TABLE.copy()
     InputCoding.learn(TABLE).encode(TABLE)

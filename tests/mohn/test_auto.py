@@ -14,9 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from skmohn import MOHNRegressor
 from skmohn.datasets import make_ising, make_mk_trap, make_sparse_walsh
 from skmohn.mohn._dense_kernel import Rows
-from skmohn.mohn._dense_terms import choice_length
 from skmohn.mohn._design import make_design
-from skmohn.mohn._hypergraph import Hypergraph
+from skmohn.mohn._hypergraph import Hypergraph, choice_length
 from skmohn.mohn._sparse_posterior import SparsePosterior
 
 TERMS = ((0,), (2,), (1, 3), (0, 2, 4))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from skmohn._core._coding import Levels
 from skmohn.mohn._dense_covariance import Covariance, parity
 from skmohn.mohn._dense_evidence import (
     Evidence,
@@ -18,7 +19,7 @@ from skmohn.mohn._dense_evidence import (
 from skmohn.mohn._dense_kernel import Pairs, Prior, Rows
 
 N_INPUTS = 5
-KINDS = ["signs", "unknown", "fractional", "letters"]
+KINDS = ["signs", "unknown", "fractional", "letters", "levels"]
 
 
 def all_sets(n):
@@ -36,10 +37,10 @@ def make_rows(kind, n_rows=30, seed=0):
     letters, n_letters = np.empty((n_rows, 0), dtype=int), ()
     if kind != "signs":
         inputs[rng.uniform(size=inputs.shape) < 0.2] = 0.0
-    if kind in ("fractional", "letters"):
+    if kind in ("fractional", "letters", "levels"):
         inputs[:, 1] = rng.uniform(-1, 1, n_rows)
-    if kind == "letters":
-        n_letters = (3, 4)
+    if kind in ("letters", "levels"):
+        n_letters = (3, 4) if kind == "letters" else (3, Levels(4))
         letters = np.stack([rng.integers(0, 4, n_rows), rng.integers(0, 5, n_rows)], 1)
     return Rows(inputs, letters), n_letters
 
@@ -190,6 +191,39 @@ def test_two_letters_are_a_two_valued_input():
     )
 
 
+def test_levels_are_a_thermometer_code_of_inputs():
+    """One input for each step from a level to the next one, -1 below and +1 above."""
+    rng = np.random.default_rng(0)
+    levels = rng.integers(0, 5, (20, 1))
+    steps = np.where(levels > np.arange(4), 1.0, -1.0)
+    b = rng.uniform(0.1, 1.0, 5)
+    prior = Prior((b[:-1] + b[1:]) / 2, np.empty(0), 1.3, 0.7, 0.2)
+    as_levels = Rows(np.empty((20, 0)), levels)
+    as_steps = Rows(steps, np.empty((20, 0), dtype=int))
+    assert_allclose(
+        Pairs(as_levels, as_levels, (Levels(5),)).product(
+            prior._replace(rates=np.empty(0), letter_rates=b)
+        ),
+        Pairs(as_steps, as_steps).product(prior),
+        rtol=1e-12,
+    )
+
+
+def test_an_unknown_level_is_the_mean_of_all():
+    rng = np.random.default_rng(0)
+    prior = Prior(np.array([0.3]), rng.uniform(0.1, 1.0, 5), 1.3, 0.7, 0.2)
+    covariance = Covariance(prior, (Levels(5),))
+    rows = Rows(rng.choice([-1.0, 1.0], (9, 1)), rng.integers(0, 5, (9, 1)))
+    unknown = Rows(np.array([[1.0]]), np.array([[5]]))
+    each = Rows(np.ones((5, 1)), np.arange(5)[:, None])
+    assert_allclose(
+        covariance.between(unknown, rows)[0], covariance.between(each, rows).mean(0)
+    )
+    assert covariance.own(unknown) == pytest.approx(
+        covariance.between(each, each).mean()
+    )
+
+
 def test_values_outside_the_range_are_multilinear():
     rows, _ = make_rows("signs", n_rows=1)
     inputs = np.repeat(rows.inputs, 3, axis=0)
@@ -220,23 +254,25 @@ def test_gradient_equals_finite_differences(kind, weighted):
         assert slope[j] == pytest.approx((up - down) / (2 * step), abs=1e-6)
 
 
-def test_gradient_of_the_density_equals_finite_differences():
+@pytest.mark.parametrize("sizes", [(3, 4), (3, Levels(4))])
+def test_gradient_of_the_density_equals_finite_differences(sizes):
     logs = np.random.default_rng(0).normal(size=2 + 7 + 3)
-    density, slope = log_density(logs, 2, (3, 4))
+    density, slope = log_density(logs, 2, sizes)
     assert density < 0
     for j in range(len(logs)):
         shift = np.where(np.arange(len(logs)) == j, 1e-5, 0.0)
-        up = log_density(logs + shift, 2, (3, 4))[0]
-        down = log_density(logs - shift, 2, (3, 4))[0]
+        up = log_density(logs + shift, 2, sizes)[0]
+        down = log_density(logs - shift, 2, sizes)[0]
         assert slope[j] == pytest.approx((up - down) / 2e-5, abs=1e-8)
 
 
-def test_density_of_letters_is_that_of_their_site():
-    """Letters are normal around a mean that is normal itself."""
+@pytest.mark.parametrize(("size", "centre"), [(4, 0.0), (Levels(4), -np.log(3))])
+def test_density_of_letters_is_that_of_their_site(size, centre):
+    """Letters are normal around a mean that is normal itself, shared by all steps."""
     spread = 0.3**2 * np.eye(4) + (2.0**2 - 0.3**2 / 4) * np.ones((4, 4))
     x = np.random.default_rng(0).normal(size=(2, 4))
     ends = [0.0, 0.0, -3.0]
-    found = [log_density(np.append(row, ends), 0, (4,))[0] for row in x]
+    found = [log_density(np.append(row + centre, ends), 0, (size,))[0] for row in x]
     expected = [-0.5 * row @ np.linalg.solve(spread, row) for row in x]
     assert_allclose(found, expected)
 

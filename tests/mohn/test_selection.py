@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from scipy.special import betaln
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LassoCV
 from sklearn.model_selection import KFold, ShuffleSplit
@@ -14,13 +15,19 @@ from skmohn import MOHNRegressor
 from skmohn.datasets import make_ising, make_sparse_walsh
 from skmohn.mohn import _selection
 from skmohn.mohn._design import DenseDesign, PackedDesign
+from skmohn.mohn._hypergraph import log_comb
 
 # ----------------------------------------------------------------------- criterion
 
 
 @pytest.mark.parametrize(("n", "k"), [(5, 0), (5, 5), (5, 2), (4950, 17)])
 def test_logarithm_of_binomials(n, k):
-    assert _selection.log_comb(n, k) == pytest.approx(math.log(math.comb(n, k)))
+    assert log_comb(n, k) == pytest.approx(-math.log(n + 1) - betaln(n - k + 1, k + 1))
+
+
+def test_binomials_of_more_sets_than_floats_count():
+    n_sets = math.comb(1000, 20)
+    assert log_comb(n_sets, 2) == pytest.approx(2 * math.log(n_sets) - math.log(2))
 
 
 def test_ebic_by_hand():

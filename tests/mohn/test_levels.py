@@ -1,0 +1,170 @@
+"""Levels of numeric columns: when they are there, what they say, their names."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_diabetes, make_friedman1
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.model_selection import cross_val_score
+
+from skmohn import MOHNRegressor
+
+
+def make_step(n_rows=150, seed=0):
+    """A step in one column, a line in another, and their product."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.uniform(0.0, 10.0, (n_rows, 3)), columns=["dose", "age", "no"])
+    high = (X["dose"] > 5.0) & (X["dose"] < 8.0)
+    y = 3.0 * high + 0.2 * X["age"] * (1 + high)
+    return X, y.to_numpy() + 0.1 * rng.standard_normal(n_rows)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return MOHNRegressor("dense").fit(*make_step())
+
+
+@pytest.mark.parametrize("strategy", ["auto", "dense"])
+def test_curves_are_fitted_better_than_by_boosting(strategy):
+    X, y = make_friedman1(300, noise=1.0, random_state=0)
+    scores = {
+        name: cross_val_score(model, X, y, cv=3).mean()
+        for name, model in {
+            "auto": MOHNRegressor(strategy, noise="constant"),
+            "line": MOHNRegressor(strategy, numeric="multilinear", noise="constant"),
+            "boosting": HistGradientBoostingRegressor(random_state=0),
+        }.items()
+    }
+    assert scores["auto"] > max(scores["boosting"], scores["line"] + 0.1)
+
+
+@pytest.mark.parametrize("n_rows", [100, 442])
+def test_lines_stay_lines(n_rows):
+    X, y = (part[:n_rows] for part in load_diabetes(return_X_y=True))
+    model = MOHNRegressor("dense").fit(X, y)
+    line = MOHNRegressor("dense", numeric="multilinear").fit(X, y)
+    assert model.coding_.sites == ()
+    assert_array_equal(model.predict(X), line.predict(X))
+    forced = MOHNRegressor("dense", numeric="thermometer").fit(X[:100], y[:100])
+    assert len(forced.coding_.sites) == 9
+
+
+def test_the_evidence_decides(fitted):
+    X, y = make_step()
+    forced = MOHNRegressor("dense", numeric="thermometer").fit(X, y)
+    assert_array_equal(fitted.predict(X), forced.predict(X))
+    line = MOHNRegressor("dense", numeric="multilinear").fit(X, y)
+    assert fitted.log_marginal_likelihood_ > line.log_marginal_likelihood_ + 50
+    assert "3 inputs, 3 of them with levels, by" in fitted.stopping_reason_
+
+
+@pytest.mark.parametrize("strategy", ["pursuit", "full"])
+def test_sparse_models_have_lines_alone(strategy):
+    X, y = make_step()
+    model = MOHNRegressor(strategy, numeric="thermometer", max_order=2).fit(X, y)
+    assert model.coding_.sites == ()
+
+
+def test_exact_sparse_models_of_numbers_are_still_chosen():
+    X = np.random.default_rng(0).uniform(-1, 1, (60, 5))
+    X[:2] = [[-1.0], [1.0]]
+    model = MOHNRegressor().fit(X, 1 + X[:, 0] * X[:, 1] - X[:, 4])
+    assert model.terms_ == [(4,), (0, 1)]
+    assert model.stopping_reason_.startswith("exact")
+    assert_allclose(model.predict(X[:5]), 1 + X[:5, 0] * X[:5, 1] - X[:5, 4])
+
+
+def test_weights_of_levels_are_parts_of_the_function(fitted):
+    """The mean over a level of one column minus that over all, others unknown."""
+    thresholds = fitted.coding_.thresholds[0]
+    inside = np.r_[0.0, (thresholds[:-1] + thresholds[1:]) / 2, 10.0]
+    known = [fitted.weight([("dose", level)])[0] for level in range(16)]
+    assert np.sum(known) == pytest.approx(0.0, abs=1e-9)
+    # The step stands out of its surroundings, the line being apart.
+    assert min(np.array(known)[(inside > 5.2) & (inside < 7.8)]) > max(
+        np.array(known)[(inside < 4.8)]
+    )
+    mean, std = fitted.weight([("dose", 8), "age"])
+    assert mean > 0
+    assert std > 0
+
+
+def test_levels_are_called_by_their_ends(fitted):
+    names = fitted._members().names
+    low, high = (f"{end:.6g}" for end in fitted.coding_.thresholds[1][[0, -1]])
+    assert names[3 + 16] == f"age < {low}"
+    assert names[3 + 31] == f"age >= {high}"
+    assert names[3 + 17].startswith(f"{low} <= age < ")
+    with pytest.raises(ValueError, match=r"'dose', 16.* is not one of its letters"):
+        fitted.weight([("dose", 16)])
+
+
+def test_relevance_is_that_of_the_column(fitted):
+    relevance = fitted.relevance_
+    assert relevance.shape == (3,)
+    assert relevance[0] > 5 * relevance[2]
+
+
+def test_unknown_numbers_and_numbers_beyond(fitted):
+    X, _ = make_step(20, seed=1)
+    schema = X.assign(dose=np.nan)
+    mean, std = fitted.predict(schema, return_std=True)
+    spread = np.ptp([fitted.predict(X.assign(dose=d)) for d in range(11)], axis=0)
+    assert np.all(np.isfinite(mean))
+    assert np.all(std > 0)
+    low, high = (
+        np.quantile([fitted.predict(X.assign(dose=d)) for d in range(11)], q, axis=0)
+        for q in (0.0, 1.0)
+    )
+    assert np.all((low - 0.1 * spread < mean) & (mean < high + 0.1 * spread))
+    assert np.all(np.isfinite(fitted.predict(X.assign(dose=1e6))))
+
+
+def test_unknown_numbers_in_fit():
+    X, y = make_step(200)
+    X.iloc[::7, 0] = np.nan
+    model = MOHNRegressor("dense").fit(X, y)
+    assert len(model.coding_.sites) == 3
+    complete = X.notna().all(axis=1)
+    assert model.score(X[complete], y[complete]) > 0.95
+
+
+def test_rows_may_follow_and_models_be_copied(fitted):
+    X, y = make_step()
+    model = pickle.loads(pickle.dumps(fitted))
+    assert_array_equal(model.predict(X), fitted.predict(X))
+    more, targets = make_step(30, seed=2)
+    model.partial_fit(more, targets)
+    fresh, truth = make_step(200, seed=3)
+    assert model.score(fresh, truth) > 0.9
+    again = MOHNRegressor("dense", warm_start=True).fit(X, y).fit(X, y)
+    assert again.n_iter_ < fitted.n_iter_
+
+
+@pytest.mark.parametrize("n_rows", [60, 500])
+def test_weights_count_repeated_rows(n_rows):
+    X, y = make_step(n_rows)
+    counts = np.resize([1, 2, 3], n_rows)
+    model = MOHNRegressor("dense")
+    weighted = model.fit(X, y, sample_weight=counts).predict(X)
+    assert len(model.coding_.sites) == 3
+    repeated = model.fit(X.loc[X.index.repeat(counts)], np.repeat(y, counts))
+    assert_allclose(weighted, repeated.predict(X), atol=1e-6)
+
+
+def test_seed_draws_the_rows_that_are_asked():
+    X, y = make_step(600)
+    one, two = (
+        MOHNRegressor("dense", random_state=seed).fit(X, y).predict(X[:9])
+        for seed in (0, 0)
+    )
+    assert_array_equal(one, two)
+
+
+def test_bad_numeric():
+    X, y = make_step()
+    with pytest.raises(ValueError, match="The 'numeric' parameter"):
+        MOHNRegressor(numeric="spline").fit(X, y)
