@@ -36,7 +36,9 @@ from sklearn.preprocessing import (
 from threadpoolctl import threadpool_limits
 
 import skmohn
+from skmohn.blm import Stage
 from skmohn.datasets import (
+    InvertedPendulum,
     make_ising,
     make_mk_trap,
     make_sparse_walsh,
@@ -403,6 +405,53 @@ def columns_for_classes():
         print(f"{name:<38}{score:>9.3f}{columns:>9}{seconds:>9.1f}")
 
 
+# ------------------------------------------------------------------- 9. controllers
+
+
+def balance():
+    """Train networks to balance a pendulum on a cart, also without velocities."""
+    heading("9. A pendulum on a cart, balanced by networks of a few bits")
+    print("A simulator judges the weights; there are no samples and no gradients.")
+    print("Tested on 50 other starts for 1000 simulated seconds each.\n")
+    print(f"{'network':<38}{'seconds':>8}{'runs':>6}{'error':>10}{'falls':>7}")
+    everything = InvertedPendulum(n_simulations=16)
+    stages = [
+        Stage(InvertedPendulum("positions", n, duration, transient=silent), goal)
+        for duration, n, silent, goal in (
+            (2.0, 16, 0.0, 0.1),
+            (5.0, 16, 0.0, 0.1),
+            (15.0, 32, 1.0, 0.02),
+            (100.0, 16, 1.0, 0.005),
+        )
+    ]
+    limits = {"n_restarts": 100, "max_evaluations": 500, "random_state": 0}
+    for name, controller, task in (
+        (
+            "all four numbers, 2 bits a weight",
+            skmohn.BLMController((5,), n_bits=2, w_max=5.0, goal=0.01, **limits),
+            everything,
+        ),
+        (
+            "all four numbers, 16 bits",
+            skmohn.BLMController((5,), goal=5e-4, **limits),
+            everything,
+        ),
+        (
+            "no velocities, recurrent, 16 bits",
+            skmohn.BLMController((10,), recurrent=True, **limits),
+            stages,
+        ),
+    ):
+        started = time.perf_counter()
+        controller.fit(task)
+        seconds = time.perf_counter() - started
+        system = stages[0].objective if task is stages else task
+        errors, falls = system.test(controller.policy_, random_state=1)
+        n_fallen = np.isfinite(falls).sum()
+        runs = controller.n_restarts_
+        print(f"{name:<38}{seconds:>8.1f}{runs:>6}{errors.mean():>10.1e}{n_fallen:>7}")
+
+
 # ---------------------------------------------------------------------- the picture
 
 
@@ -587,6 +636,7 @@ def main():
         dense_landscape()
         read_model()
         columns_for_classes()
+        balance()
     draw(glass, found, history, accuracies, spirals, net, images)
     print(f"\nDone in {time.perf_counter() - started:.0f} s. The picture is in")
     print(PICTURE)

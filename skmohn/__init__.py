@@ -8,6 +8,7 @@ __version__ = "0.1.0.dev0"
 # the package costs next to nothing and compiles nothing.
 _HOMES = {
     "BLMClassifier": "skmohn.blm",
+    "BLMController": "skmohn.blm",
     "BLMRegressor": "skmohn.blm",
     "EnergyNetClassifier": "skmohn.energynet",
     "EnergyNetRegressor": "skmohn.energynet",
@@ -21,6 +22,7 @@ _HOMES = {
 
 __all__ = [
     "BLMClassifier",
+    "BLMController",
     "BLMRegressor",
     "EnergyNetClassifier",
     "EnergyNetRegressor",

@@ -18,7 +18,8 @@ def warm_up():
     >>> import skmohn
     >>> skmohn.warm_up()
     """
-    from skmohn.blm import BLMClassifier, BLMRegressor
+    from skmohn.blm import BLMClassifier, BLMController, BLMRegressor
+    from skmohn.datasets import InvertedPendulum
     from skmohn.energynet import EnergyNetTransformer
     from skmohn.mohn import MOHNRegressor
     from skmohn.optimize import maximize
@@ -40,6 +41,9 @@ def warm_up():
             MOHNRegressor("msda", rule, max_iter=2, random_state=0).fit(signs, y)
         for network in (BLMRegressor, BLMClassifier):
             network((2,), max_flips=100).fit(signs, y > 0)
+        pendulum = InvertedPendulum(n_simulations=2, duration=2.0)
+        controller = BLMController((2,), max_evaluations=5).fit(pendulum)
+        pendulum.trace(controller.policy_)
         stacks = (
             EnergyNetTransformer(kappa=0.01, polish=1, n_temperatures=10),
             EnergyNetTransformer("paper", max_layers=1, max_units=3, polish=1),

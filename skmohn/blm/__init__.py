@@ -1,6 +1,17 @@
 """Neural networks trained by local search on the bits of their weights."""
 
 from skmohn.blm._classifier import BLMClassifier
+from skmohn.blm._controller import BLMController
+from skmohn.blm._objective import Stage
+from skmohn.blm._policy import make_policy
+from skmohn.blm._policy_kernels import Policy
 from skmohn.blm._regressor import BLMRegressor
 
-__all__ = ["BLMClassifier", "BLMRegressor"]
+__all__ = [
+    "BLMClassifier",
+    "BLMController",
+    "BLMRegressor",
+    "Policy",
+    "Stage",
+    "make_policy",
+]

@@ -22,8 +22,21 @@ from sklearn.utils.validation import (
 from skmohn._core._fitting import FitLoop
 from skmohn._core._validation import densify, is_pair_given
 from skmohn.blm._codec import auto_range
-from skmohn.blm._network import ACTIVATIONS, Layout, Problem, forward
+from skmohn.blm._network import (
+    ACTIVATIONS,
+    Problem,
+    forward,
+    read_hidden_sizes,
+)
 from skmohn.blm._search import SearchControl
+from skmohn.blm._sequences import (
+    SequenceForm,
+    SequenceProblem,
+    hold_out,
+    lay_out,
+    layout_of,
+    outputs_of,
+)
 from skmohn.blm._storage import network_attributes, read_network, write_network
 from skmohn.blm._training import MOVES_PER_EPOCH, Plan, train
 
@@ -35,7 +48,7 @@ def _positive(kind):
     return Interval(kind, 0, None, closed="neither")
 
 
-class BaseBLM(CallbackSupportMixin, BaseEstimator):
+class BaseBLM(SequenceForm, CallbackSupportMixin, BaseEstimator):
     """Network trained by local search on the bits of its weights."""
 
     _parameter_constraints = {
@@ -44,6 +57,7 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
             Interval(Integral, 1, None, closed="left"),
         ],
         "activation": [StrOptions(set(ACTIVATIONS))],
+        "recurrent": ["boolean"],
         "n_bits": [Interval(Integral, 2, 24, closed="both")],
         "w_max": [_positive(Real), "array-like", StrOptions({"auto"})],
         "init": [StrOptions({"uniform", "bounded", "zero_low_bits"})],
@@ -85,18 +99,17 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
         self._check_parameters()
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         given = X, y, metadata
-        X, targets = self._read_samples(X, y, learn=not go_on)
-        weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
-        weights = weights * self._class_weights(y)
-        if not weights.any():
+        read = self._read_sequences if self.recurrent else self._read_rows
+        samples = read(X, y, sample_weight, learn=not go_on)
+        if not samples[2].any():
             raise ValueError("sample_weight is zero for every sample")
-        samples = tuple(part[weights > 0] for part in (X, targets, weights))
         validation = self._read_validation(X_val, y_val)
         if validation is None and self.early_stopping:
             samples, validation = self._hold_out(*samples)
-        samples = _merge_rows(*samples)
+        if not self.recurrent:
+            samples = _merge_rows(*samples)
         if not go_on:
-            self._learn_scales(*samples)
+            self._learn_scales(*samples[:3])
         plan = self._plan(samples, validation, epochs)
         self._search(plan, given, go_on)
         # An epoch of partial_fit need not be the last one.
@@ -108,6 +121,13 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
                 stacklevel=6,
             )
         return self
+
+    def _read_rows(self, X, y, sample_weight, learn):
+        """Inputs, targets and weights of the samples that count."""
+        X, targets = self._read_samples(X, y, learn)
+        weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        weights = weights * self._class_weights(y)
+        return tuple(part[weights > 0] for part in (X, targets, weights))
 
     def _fit_epoch(self, X, y, sample_weight):
         """Train for one epoch, whatever `max_flips` is."""
@@ -156,7 +176,9 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
 
     def _plan(self, samples, validation, epochs):
         n_inputs, n_outputs = samples[0].shape[1], samples[1].shape[1]
-        layout = Layout((n_inputs, *self._hidden_sizes(), n_outputs))
+        sizes = n_inputs, *self._hidden_sizes(), n_outputs
+        layout = layout_of(sizes, self.recurrent)
+        kind = SequenceProblem if self.recurrent else Problem
         layout.require_memory(len(samples[0]), self.n_bits)
         loss, number, own = self._loss_of(n_outputs)
         # Where all samples are right nothing else has a slope: it would undo the rest.
@@ -164,7 +186,7 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
         problems = [
             None
             if part is None
-            else Problem(
+            else kind(
                 layout,
                 self.activation,
                 loss,
@@ -174,6 +196,7 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
                 _single(self._scale_targets(part[1]), "y"),
                 part[2].astype(np.float32),
                 alpha,
+                *part[3:],
             )
             for part, alpha in ((samples, alpha), (validation, 0.0))
         ]
@@ -245,17 +268,7 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
             )
 
     def _hidden_sizes(self):
-        sizes = self.hidden_layer_sizes
-        sizes = (sizes,) if isinstance(sizes, Integral) else tuple(sizes)
-        if any(
-            isinstance(size, bool) or not isinstance(size, Integral) or size < 1
-            for size in sizes
-        ):
-            raise ValueError(
-                "hidden_layer_sizes must be whole numbers of units, at least 1 each, "
-                f"got {self.hidden_layer_sizes!r}"
-            )
-        return tuple(int(size) for size in sizes)
+        return read_hidden_sizes(self.hidden_layer_sizes)
 
     def _check_same_network(self, layout):
         """Going on from other weights makes sense for the same network alone."""
@@ -280,16 +293,24 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
         """Samples of the user that say which weights are best; None without."""
         if not is_pair_given(X_val, y_val):
             return None
+        if self.recurrent:
+            X_val, y_val, counts, *lengths = self._lay_out(X_val, y_val)
+            return *self._read_samples(X_val, y_val, learn=False), counts, *lengths
         X_val, targets = self._read_samples(X_val, y_val, learn=False)
         return X_val, targets, np.ones(len(X_val))
 
-    def _hold_out(self, X, targets, weights):
-        if len(X) * self.validation_fraction < 1 or len(X) < 4:
+    def _hold_out(self, X, targets, weights, lengths=None):
+        n_samples = len(X) if lengths is None else len(lengths)
+        if n_samples * self.validation_fraction < 1 or n_samples < 4:
             raise ValueError(
                 f"early_stopping holds out validation_fraction="
-                f"{self.validation_fraction} of {len(X)} samples, which leaves nothing "
-                "to validate on; pass X_val and y_val or set early_stopping=False"
+                f"{self.validation_fraction} of {n_samples} samples, which leaves "
+                "nothing to validate on; pass X_val and y_val or set "
+                "early_stopping=False"
             )
+        if self.recurrent:
+            samples = X, targets, weights, lengths
+            return hold_out(samples, self.validation_fraction, self.random_state)
         parts = train_test_split(
             X,
             targets,
@@ -305,7 +326,9 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
         """Standardise with scikit-learn's scaler, if asked to."""
         self.input_scaler_ = self.target_scaler_ = None
         if self.standardize:
-            self.input_scaler_ = StandardScaler().fit(X, sample_weight=weights)
+            # A step of a sequence is an input even where no output is judged.
+            seen = None if self.recurrent else weights
+            self.input_scaler_ = StandardScaler().fit(X, sample_weight=seen)
             if self._scales_targets:
                 scaler = StandardScaler().fit(targets, sample_weight=weights)
                 self.target_scaler_ = scaler
@@ -320,9 +343,13 @@ class BaseBLM(CallbackSupportMixin, BaseEstimator):
     def _outputs(self, X):
         """Mean of the members' outputs, shape (n_samples, n_outputs)."""
         check_is_fitted(self)
+        run, lengths = forward, ()
+        if self.recurrent:
+            X, *lengths = lay_out(X)
+            run = outputs_of
         X = self._scale_inputs(self._read_table(X, reset=False))
         outputs = [
-            forward(X, *member, self.activation, self.out_activation_)
+            run(X, *lengths, *member, self.activation, self.out_activation_)
             for member in self.members_
         ]
         return np.mean(outputs, axis=0)

@@ -48,6 +48,12 @@ class BLMClassifier(ClassifierMixin, ClassPredictionMixin, BaseBLM):
         and an output; numba compiles it. The first two have :meth:`predict_proba`, the
         others :meth:`decision_function`.
 
+    recurrent : bool, default=False
+        Whether hidden units hear their own layer's outputs of a step ago (Elman). X is
+        then no table, but an array of shape (n_sequences, n_steps, n_features) or a
+        list of arrays of shape (n_steps, n_features); y has a target for each sequence,
+        or an array of them for each of its steps, and predictions have the form of y.
+
     n_bits : int, default=12
         Bits of a weight, 2 to 24. A weight is a whole multiple of
         ``w_max / (2 ** (n_bits - 1) - 1)`` ([1]_ Eq 1).
@@ -239,6 +245,7 @@ class BLMClassifier(ClassifierMixin, ClassPredictionMixin, BaseBLM):
         activation="tanh",
         loss="cross_entropy",
         *,
+        recurrent=False,
         n_bits=12,
         w_max="auto",
         init="bounded",
@@ -270,6 +277,7 @@ class BLMClassifier(ClassifierMixin, ClassPredictionMixin, BaseBLM):
         self.hidden_layer_sizes = hidden_layer_sizes
         self.activation = activation
         self.loss = loss
+        self.recurrent = recurrent
         self.n_bits = n_bits
         self.w_max = w_max
         self.init = init

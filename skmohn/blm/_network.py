@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
+from numbers import Integral
 
 import numba
 import numpy as np
@@ -97,6 +98,21 @@ class Layout:
         )
 
 
+def read_hidden_sizes(sizes):
+    """Check the parameter `hidden_layer_sizes`, a number or several; return a tuple."""
+    given = sizes
+    sizes = (sizes,) if isinstance(sizes, Integral) else tuple(sizes)
+    if any(
+        isinstance(size, bool) or not isinstance(size, Integral) or size < 1
+        for size in sizes
+    ):
+        raise ValueError(
+            "hidden_layer_sizes must be whole numbers of units, at least 1 each, got "
+            f"{given!r}"
+        )
+    return tuple(int(size) for size in sizes)
+
+
 @lru_cache(maxsize=32)
 def compile_loss(loss):
     """Compile a loss of the user, a function of a target and an output, once."""
@@ -112,6 +128,11 @@ def compile_loss(loss):
     if np.isnan(value):
         raise ValueError("loss must return a number, not NaN")
     return loss
+
+
+def activate(outputs, activation):
+    """Outputs of units, given what comes in: shape (n_samples, n_units)."""
+    return _FUNCTIONS[activation](outputs)
 
 
 def forward(X, coefs, intercepts, activation, out_activation):
@@ -131,7 +152,7 @@ def forward(X, coefs, intercepts, activation, out_activation):
     for layer, (coef, intercept) in enumerate(zip(coefs, intercepts, strict=True)):
         last = layer == len(coefs) - 1
         hidden = hidden @ coef + intercept
-        hidden = _FUNCTIONS[out_activation if last else activation](hidden)
+        hidden = activate(hidden, out_activation if last else activation)
     return hidden
 
 
@@ -207,12 +228,21 @@ class Problem:
             np.zeros(1),
         )
 
+    def refresh(self, net):
+        """Compute a network anew; return its loss."""
+        return kernels.refresh(net, self.own_loss)
+
+    def search(self, search, net, step, n_moves):
+        """Try moves of a search; return whether there may be further ones."""
+        return kernels.run(search, net, self.own_loss, step, n_moves)
+
     def evaluate(self, weights):
         """Loss of the network with these weights."""
-        return kernels.refresh(self.connect(weights), self.own_loss)
+        return self.refresh(self.connect(weights))
 
     def price(self, weights):
         """Part of the loss that the size of the weights causes."""
-        coefs, _ = self.layout.split(weights)
+        coefs, _, *own = self.layout.split(weights)
+        coefs = [*coefs, *(coef for layer in own for coef in layer)]
         squares = sum(float((coef**2).sum()) for coef in coefs)
         return 0.5 * self.alpha * squares / float(self.sample_weight.sum())

@@ -36,7 +36,7 @@ class ClassPredictionMixin:
         outputs = self._outputs(X)
         # Raw outputs are compared with 0, probabilities with one half.
         threshold = 0.5 if has_probabilities(self) else 0.0
-        return self._labels.decode(outputs, threshold)
+        return self._in_form(self._labels.decode(outputs, threshold), X)
 
     @available_if(has_probabilities)
     def predict_proba(self, X):
@@ -55,8 +55,7 @@ class ClassPredictionMixin:
             For a multilabel target, the probability of each label. Logistic outputs of
             several classes are divided by their sum.
         """
-        outputs = self._outputs(X)
-        return self._labels.probabilities(outputs)
+        return self._in_form(self._labels.probabilities(self._outputs(X)), X)
 
     @available_if(_has_raw_outputs)
     def decision_function(self, X):
@@ -76,8 +75,7 @@ class ClassPredictionMixin:
             second is predicted above 0; of more the one with the largest output; of a
             multilabel target each label whose output is above 0.
         """
-        outputs = self._outputs(X)
-        return self._labels.scores(outputs)
+        return self._in_form(self._labels.scores(self._outputs(X)), X)
 
     def _out_activation(self):
         """Activation of the outputs that the loss asks for."""

@@ -47,6 +47,12 @@ class BLMRegressor(MultiOutputMixin, RegressorMixin, BaseBLM):
     epsilon : float, default=1.35
         Size of an error from which "huber" is linear.
 
+    recurrent : bool, default=False
+        Whether hidden units hear their own layer's outputs of a step ago (Elman). X is
+        then no table, but an array of shape (n_sequences, n_steps, n_features) or a
+        list of arrays of shape (n_steps, n_features); y has a target for each sequence,
+        or an array of them for each of its steps, and predictions have the form of y.
+
     n_bits : int, default=12
         Bits of a weight, 2 to 24. A weight is a whole multiple of
         ``w_max / (2 ** (n_bits - 1) - 1)`` ([1]_ Eq 1).
@@ -240,6 +246,7 @@ class BLMRegressor(MultiOutputMixin, RegressorMixin, BaseBLM):
         *,
         quantile=0.5,
         epsilon=1.35,
+        recurrent=False,
         n_bits=12,
         w_max="auto",
         init="bounded",
@@ -272,6 +279,7 @@ class BLMRegressor(MultiOutputMixin, RegressorMixin, BaseBLM):
         self.loss = loss
         self.quantile = quantile
         self.epsilon = epsilon
+        self.recurrent = recurrent
         self.n_bits = n_bits
         self.w_max = w_max
         self.init = init
@@ -375,7 +383,8 @@ class BLMRegressor(MultiOutputMixin, RegressorMixin, BaseBLM):
         outputs = self._outputs(X)
         if self.target_scaler_ is not None:
             outputs = self.target_scaler_.inverse_transform(outputs)
-        return outputs.ravel() if self._one_dimensional else outputs
+        outputs = outputs.ravel() if self._one_dimensional else outputs
+        return self._in_form(outputs, X)
 
     def to_mlp(self):
         """Make an equal scikit-learn network, scales folded into its weights.

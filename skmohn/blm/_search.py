@@ -68,6 +68,41 @@ class SearchControl:
     sparse: bool = False
 
 
+def draw_codes(rng, control, init, bound, step):
+    """Draw codes to start from.
+
+    Parameters
+    ----------
+    rng : Generator
+
+    control : SearchControl
+
+    init : {"uniform", "bounded", "zero_low_bits"}
+        All codes alike, those of small values, or those of small values whose bits that
+        do not move at first are zero.
+
+    bound : float or ndarray of shape (n_weights,)
+        Largest value, unless `init` is "uniform"; at least one step.
+
+    step : ndarray of shape (n_weights,)
+        What one unit of each code stands for.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_weights,), int
+    """
+    low, high = code_range(control.n_bits)
+    if init == "uniform":
+        return rng.integers(low, high + 1, len(step))
+    unit = 1
+    if init == "zero_low_bits":
+        unit = 2 ** (control.n_bits - min(control.start_bits, control.n_bits))
+    # A range below the grid's step would leave nothing but zeros.
+    bound = np.maximum(bound, unit * step)
+    codes = np.rint(rng.uniform(-bound, bound, len(step)) / unit / step)
+    return np.clip(np.clip(codes, low, high).astype(np.int64) * unit, low, high)
+
+
 def start_search(codes, loss, control, seed, first_step=1):
     """Prepare a search.
 

@@ -7,7 +7,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn.blm import _codec
-from skmohn.blm._network import Layout
+from skmohn.blm._sequences import layout_of
 
 _MAGIC = b"BLM1"
 
@@ -29,7 +29,9 @@ def network_attributes(members, layout, n_bits, step):
     attributes : dict
     """
     networks = [layout.split(codes * step) for codes in members]
+    own = networks[0][2:]
     return {
+        **({"recurrent_coefs_": own[0]} if own else {}),
         "codes_": members[0],
         "coefs_": networks[0][0],
         "intercepts_": networks[0][1],
@@ -51,7 +53,9 @@ def write_network(model):
             "n_bits": int(model.n_bits),
             "w_max": model.w_max_.tolist(),
             "loss": model._raw_loss if callable(model.loss) else model.loss,
+            "recurrent": bool(model.recurrent),
         },
+        "per_step": getattr(model, "_per_step", None),
         "scalers": [
             None if scaler is None else [scaler.mean_.tolist(), scaler.scale_.tolist()]
             for scaler in (model.input_scaler_, model.target_scaler_)
@@ -71,7 +75,8 @@ def read_network(cls, packed):
     header = json.loads(packed[8:end])
     if header["class"] != cls.__name__:
         raise ValueError(f"packed holds a {header['class']}, not a {cls.__name__}")
-    layout = Layout(tuple(header["sizes"]))
+    sizes = tuple(header["sizes"])
+    layout = layout_of(sizes, header["params"].get("recurrent", False))
     model = cls(hidden_layer_sizes=layout.sizes[1:-1], **header["params"])
     if 8 * (len(packed) - end) < layout.n_weights * model.n_bits:
         raise ValueError("packed ends before the last weight")
@@ -83,6 +88,7 @@ def read_network(cls, packed):
         setattr(model, name, value)
     model.input_scaler_, model.target_scaler_ = map(_scaler, header["scalers"])
     model.n_features_in_, model.n_movable_bits_ = layout.sizes[0], model.n_bits
+    model._per_step = header.get("per_step")
     model._read_header(header)
     model.out_activation_ = model._out_activation()
     return model
@@ -100,6 +106,8 @@ def _scaler(stored):
 def fill_mlp(model, mlp):
     """Give scikit-learn's network equal weights, with the scales folded in."""
     check_is_fitted(model)
+    if model.recurrent:
+        raise ValueError("scikit-learn has no recurrent networks")
     if model.activation == "step":
         raise ValueError('scikit-learn\'s networks have no activation="step"')
     if len(model.members_) > 1:

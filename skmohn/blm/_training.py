@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 
 from skmohn.blm import _kernels as kernels
-from skmohn.blm._codec import code_range, encode, grid_step
-from skmohn.blm._search import explored_share, go_on, start_search
+from skmohn.blm._codec import code_range, grid_step
+from skmohn.blm._search import draw_codes, explored_share, go_on, start_search
 
 # Moves per weight between two looks at the loss, the clock and the validation samples.
 MOVES_PER_EPOCH = 10
@@ -123,7 +123,7 @@ class Plan:
             max_moves = MOVES_PER_EPOCH * len(run.search.codes)
         end = min(int(state.tried) + max_moves, self.max_flips)
         net = self.problem.connect(run.search.codes * self.step)
-        kernels.refresh(net, self.problem.own_loss)
+        self.problem.refresh(net)
         at_minimum = self._descend(run, net, end)
         while at_minimum and self.perturbation and state.tried < end:
             self._keep_best(run)
@@ -140,11 +140,11 @@ class Plan:
 
     def _descend(self, run, net, end):
         """Search until ``end`` moves have been tried; return whether none improves."""
-        search, own_loss = run.search, self.problem.own_loss
+        search = run.search
         n_moves = end - int(search.state[0].tried)
-        more = kernels.run(search, net, own_loss, self.step, n_moves)
+        more = self.problem.search(search, net, self.step, n_moves)
         # Free of the rounding errors that single moves leave behind.
-        run.loss = search.state[0].loss = kernels.refresh(net, own_loss)
+        run.loss = search.state[0].loss = self.problem.refresh(net)
         return not more
 
     def _perturb(self, run, net):
@@ -159,7 +159,7 @@ class Plan:
         drawn = run.rng.choice(places, n_drawn, replace=False)
         codes[drawn] = self._initial_codes(run.rng)[drawn]
         net.weights[:] = codes * self.step
-        run.loss = kernels.refresh(net, self.problem.own_loss)
+        run.loss = self.problem.refresh(net)
         go_on(search, codes, run.loss, self.first_step)
 
     def _keep_best(self, run):
@@ -200,27 +200,14 @@ class Plan:
 
     def _initial_codes(self, rng):
         """Random codes of the network's weights."""
-        control, layout = self.control, self.problem.layout
-        low, high = code_range(control.n_bits)
-        n_weights = layout.n_weights
-        if self.init == "uniform":
-            codes = rng.integers(low, high + 1, n_weights)
-        else:
-            unit = 1
-            if self.init == "zero_low_bits":
-                unit = 2 ** (control.n_bits - min(control.start_bits, control.n_bits))
-            bound = self.w_init
-            if bound == "auto":
-                fan_in = np.array(layout.sizes[:-1])
-                bound = layout.spread(np.minimum(1.0, np.sqrt(20.0 / fan_in)))
-            # A range below the grid's step would leave nothing but zeros.
-            bound = np.maximum(bound, unit * self.step)
-            w_max = layout.spread(self.w_max)
-            weights = rng.uniform(-bound, bound, n_weights)
-            codes = encode(weights / unit, control.n_bits, w_max) * unit
-        codes = np.clip(codes, low, high)
+        layout, bound = self.problem.layout, self.w_init
+        if bound == "auto":
+            fan_in = np.array(layout.sizes[:-1])
+            bound = layout.spread(np.minimum(1.0, np.sqrt(20.0 / fan_in)))
+        codes = draw_codes(rng, self.control, self.init, bound, self.step)
         if self.sparsity:
-            codes[rng.permutation(n_weights)[: round(self.sparsity * n_weights)]] = 0
+            drawn = rng.permutation(layout.n_weights)
+            codes[drawn[: round(self.sparsity * len(drawn))]] = 0
         return codes
 
 

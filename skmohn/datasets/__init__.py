@@ -3,10 +3,12 @@
 from skmohn.datasets._blocks import make_bmda_quadratic, make_mk_trap
 from skmohn.datasets._ising import make_ising
 from skmohn.datasets._nk import make_nk
+from skmohn.datasets._pendulum import InvertedPendulum
 from skmohn.datasets._sparse import make_sparse_walsh
 from skmohn.datasets._spirals import make_two_spirals
 
 __all__ = [
+    "InvertedPendulum",
     "make_bmda_quadratic",
     "make_ising",
     "make_mk_trap",

@@ -1,6 +1,7 @@
-"""Exchange of models with other packages, which are imported when asked for."""
+"""Bridges to other packages, which are imported only when a bridge is used."""
 
 from skmohn.integrations._dimod import from_dimod, to_dimod
+from skmohn.integrations._gymnasium import GymnasiumObjective
 from skmohn.integrations._networkx import to_networkx
 
-__all__ = ["from_dimod", "to_dimod", "to_networkx"]
+__all__ = ["GymnasiumObjective", "from_dimod", "to_dimod", "to_networkx"]

@@ -95,12 +95,13 @@ def test_options_reach_numba(options, monkeypatch):
 
 WARM_UP = """
 import skmohn
-from skmohn.blm import _kernels as network_kernels
+from skmohn.blm import _kernels as network_kernels, _policy_kernels as policies
+from skmohn.datasets import _pendulum_kernels as pendulum
 from skmohn.mohn import _kernels, _learning_kernels
 
 kernels = {
     name: kernel
-    for module in (_kernels, _learning_kernels, network_kernels)
+    for module in (_kernels, _learning_kernels, network_kernels, policies, pendulum)
     for name, kernel in vars(module).items()
     if hasattr(kernel, "signatures")
 }
@@ -126,6 +127,10 @@ ENTRIES = [
     "delta_epoch",
     "refresh",
     "run",
+    "step",
+    "initial_state",
+    "simulate",
+    "trace",
 ]
 
 

@@ -1,0 +1,85 @@
+"""What the scripts about controllers share: tasks, tests, and peers on weights.
+
+Peers search the same networks: they see the same compiled objective as a function of
+the weights, without the incumbent, which they have no use for.
+"""
+
+import _common as common  # noqa: I001  # before numpy
+
+import warnings
+
+import numpy as np
+
+from skmohn.blm import Stage, make_policy
+from skmohn.blm._policy import PolicyLayout
+from skmohn.datasets import InvertedPendulum
+
+# A net that has not fallen, on 50 fresh starts of 1000 simulated seconds.
+SUCCESS = 0.05
+
+
+def curriculum(observe, goal=0.003, limits=(500, 500, 500, 300)):
+    """Return stages of 2, 5, 15 and 100 simulated seconds."""
+    # Duration, simulations, goal, seconds that do not count.
+    rows = [
+        (2.0, 16, 0.1, 0.0),
+        (5.0, 16, 0.1, 0.0),
+        (15.0, 32, 0.02, 1.0),
+        (100.0, 16, goal, 1.0),
+    ]
+    return [
+        Stage(InvertedPendulum(observe, n, duration, transient=silent), aim, most)
+        for (duration, n, aim, silent), most in zip(rows, limits, strict=True)
+    ]
+
+
+def fresh(observe, n_simulations=50):
+    """Return simulations of 1000 s from random starts, to choose weights by.
+
+    Starts reach a little further than those of the tests.
+    """
+    return InvertedPendulum(
+        observe, n_simulations, 1000.0, starts="random", max_start=0.45
+    )
+
+
+def tested(policy, observe, seed):
+    """Return the mean error and the number of falls on fresh starts of 1000 s."""
+    errors, falls = InvertedPendulum(observe).test(policy, random_state=10_000 + seed)
+    return float(errors.mean()), int(np.isfinite(falls).sum())
+
+
+def timed_fit(controller, *objectives):
+    """Fit without warnings about goals; return the seconds."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return common.timed(controller.fit, *objectives)[0]
+
+
+class Black:
+    """An objective as a function of weights alone.
+
+    Parameters
+    ----------
+    objective : callable
+        As :class:`skmohn.BLMController` takes it.
+    sizes : tuple of int
+    recurrent : bool
+    seed : int
+    """
+
+    def __init__(self, objective, sizes, recurrent, seed=0):
+        self.objective = objective
+        self.layout = PolicyLayout(sizes, recurrent)
+        weights = np.zeros(self.layout.n_weights)
+        self.policy = make_policy(sizes, weights, recurrent=recurrent)
+        self.seed = seed
+        self.evaluations = 0
+
+    def __call__(self, weights):
+        """Return the loss of these weights."""
+        self.evaluations += 1
+        self.policy.weights[:] = weights
+        loss = self.objective(self.policy, np.random.default_rng(self.seed), np.inf)
+        # Peers compare by differences.
+        return float(min(loss, 1e30)) if np.isfinite(loss) else 1e30

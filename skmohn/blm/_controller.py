@@ -1,0 +1,415 @@
+"""The estimator of black-box objectives: what a user sees."""
+
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from skmohn._core._fitting import all_or_nothing
+from skmohn.blm._base import BaseBLM
+from skmohn.blm._control_fit import ControllerFit
+from skmohn.blm._objective import read_stages
+from skmohn.blm._policy import ACTIVATIONS, act
+
+_SHARED = (
+    "hidden_layer_sizes",
+    "activation",
+    "n_bits",
+    "init",
+    "freeze",
+    "search",
+    "neighborhood",
+    "telescopic",
+    "phi",
+    "eta",
+    "start_bits",
+    "perturbation",
+    "n_restarts",
+    "max_time",
+    "warm_start",
+    "random_state",
+    "n_jobs",
+)
+_POSITIVE = Interval(Real, 0, None, closed="neither")
+_COUNT = Interval(Integral, 1, None, closed="left")
+
+
+class BLMController(ControllerFit, CallbackSupportMixin, BaseEstimator):
+    """Network whose weights are trained on a black box, bit by bit.
+
+    The black box is any function that judges the network: a simulator, a game, a
+    machine. Nothing is asked of it but a number, the lower the better; there are no
+    samples, targets or gradients. The network is layered, or recurrent: hidden units
+    then hear their own layer's outputs of a step ago, which is a short memory.
+
+    Parameters
+    ----------
+    hidden_layer_sizes : int or sequence of int, default=(10,)
+        Units of each hidden layer; an empty sequence makes a linear controller.
+
+    recurrent : bool, default=False
+        Whether hidden units hear their own layer's outputs of a step ago.
+
+    n_inputs, n_outputs : int, default=None
+        Numbers in an observation and in an action. None to take them from the objective
+        (its attributes of these names).
+
+    activation : {"tanh", "identity", "logistic", "relu", "step"}, default="tanh"
+        Of the hidden units.
+
+    out_activation : {"identity", "tanh", "logistic", "relu", "step"}, \
+default="identity"
+        Of the outputs.
+
+    n_bits : int, default=16
+        Bits of each weight, 2 to 24.
+
+    w_max : float or sequence of float, default=10.0
+        Largest weight, or that of each layer.
+
+    w_max_recurrent : float or "auto", default="auto"
+        Largest weight from one hidden unit to another of its layer. "auto" is a tenth
+        of their layer's `w_max`: larger ones make the network's state jump, which no
+        search recovers from.
+
+    init : {"bounded", "uniform", "zero_low_bits"}, default="bounded"
+        Random weights at the start: small ones, any, or small ones whose bits that do
+        not move at first are zero.
+
+    w_init : float, default=0.01
+        Largest weight at the start, unless `init` is "uniform"; at least one step of
+        the grid of weights.
+
+    search : {"adaptive", "gray"}, default="adaptive"
+        Signed steps of a size that adapts to each weight, or single bits in random
+        order.
+
+    neighborhood : {"first", "best"}, default="first"
+        Make the first move that improves, or the best of all ("gray" only).
+
+    telescopic : {"threshold", "local_minimum", None}, default="threshold"
+        What lets one more bit of each weight move: that fewer than `phi` of the moves
+        improve, or that none does. None lets all bits move from the start.
+
+    start_bits : int, default=2
+        Highest bits of each weight that move at first.
+
+    phi : float, default=0.1
+        See `telescopic`.
+
+    eta : float, default=0.95
+        Decay of the moving average of moves tried per success.
+
+    freeze : {"binary", "gray"}, default="binary"
+        Which low bits stay while they may not move.
+
+    perturbation : float, default=0.1
+        Share of the weights drawn anew at a local minimum, from the best one so far;
+        with 0 a local minimum ends the stage.
+
+    noisy : bool, default=False
+        Whether the objective returns another loss each time for the same weights.
+        Losses are then means: weights replace others that were judged several times
+        only when judged as often, and the present ones are judged once more every
+        `validate_every` evaluations.
+
+    goal : float, default=None
+        Loss that is good enough, of an objective that is not given as a
+        :class:`Stage`: the run ends there, and no further restart is made.
+
+    validation_goal : float, default=None
+        The same of the validation objective; it then decides alone.
+
+    validate_every : int, default=100
+        Evaluations between two looks at the validation objective.
+
+    n_restarts : int, default=1
+        Most runs from new random weights. They end with the first that succeeds.
+
+    max_evaluations : int, default=5000
+        Most evaluations of an objective in a run, of each stage that does not say.
+
+    max_time : float, default=None
+        Seconds after which the fit ends. The clock is looked at between evaluations: no
+        evaluation is broken off.
+
+    warm_start : bool, default=False
+        Whether `fit` goes on where the last one ended: restarts that were stopped
+        go on as if they had not been; if all have ended, the best has as many
+        evaluations again.
+
+    random_state : int, RandomState instance or None, default=None
+        Determines everything that is drawn, also what objectives draw.
+
+    n_jobs : int, default=None
+        Restarts that run at a time. The controller is the same for every number.
+
+    Attributes
+    ----------
+    policy_ : Policy
+        The network, for simulators.
+    codes_ : ndarray of shape (n_weights,), int32
+        Weights in units of their steps.
+    coefs_ : list of ndarrays of shape (n_in, n_out)
+        Weights between layers.
+    intercepts_ : list of ndarrays of shape (n_out,)
+        Biases.
+    recurrent_coefs_ : list of ndarrays of shape (n_units, n_units)
+        Weights within each hidden layer, rows being the units a step ago; an empty list
+        without recurrence.
+    weight_bits_ : ndarray of shape (n_weights, n_bits), uint8
+        Gray codes of the weights, the highest bit first.
+    nbytes_ : int
+        Bytes of all weights at `n_bits` each.
+    loss_ : float
+        By which the weights were chosen: of the validation objective, or of the last
+        stage that was reached.
+    succeeded_ : bool
+        Whether the goal was reached; False without one.
+    n_stages_done_ : int
+        Stages whose goal or end was reached.
+    n_restarts_ : int
+        Runs begun, up to the one that succeeded.
+    n_evaluations_ : int
+        Evaluations in all these runs, without those of the validation.
+    history_ : History
+        A record for every `validate_every` evaluations of each run.
+    n_iter_ : int
+        Number of these records.
+    stopping_reason_ : str
+        Why the chosen run has ended, or what has stopped it.
+    n_features_in_ : int
+        Numbers in an observation.
+
+    See Also
+    --------
+    BLMRegressor : The same search on samples and targets.
+    skmohn.datasets.InvertedPendulum : A black box to begin with.
+
+    Notes
+    -----
+    An objective is called as ``objective(policy, rng, incumbent)``. ``policy`` answers
+    observations, see :class:`Policy`; it is the same object each time, with other
+    weights. ``rng`` is a numpy Generator that is in the same state at each call of a
+    stage (but with ``noisy=True``), so that all weights are judged on the same draws.
+    ``incumbent`` is the loss to beat. An objective that adds up nonnegative parts may
+    return as soon as the sum is there: nothing changes but the time. NaN counts as an
+    infinite loss. An objective that never returns cannot be stopped: give simulations
+    an end.
+
+    References
+    ----------
+    .. [1] Brunato, M. and Battiti, R. (2017). A telescopic binary learning machine for
+       training neural networks. IEEE Transactions on Neural Networks and Learning
+       Systems 28, sections III and V.
+    .. [2] Elman, J. (1990). Finding structure in time. Cognitive Science 14.
+
+    Examples
+    --------
+    >>> from skmohn.blm import BLMController
+    >>> from skmohn.datasets import InvertedPendulum
+    >>> pendulum = InvertedPendulum(duration=20.0, n_simulations=10)
+    >>> controller = BLMController((5,), goal=1e-3, n_restarts=5, random_state=0)
+    >>> controller = controller.fit(pendulum)
+    >>> controller.succeeded_
+    True
+    >>> errors, falls = pendulum.test(controller.policy_, random_state=0)
+    >>> bool(errors.max() < 0.01)
+    True
+    """
+
+    _parameter_constraints = {
+        **{name: BaseBLM._parameter_constraints[name] for name in _SHARED},
+        "recurrent": ["boolean"],
+        "n_inputs": [_COUNT, None],
+        "n_outputs": [_COUNT, None],
+        "out_activation": [StrOptions(set(ACTIVATIONS))],
+        "w_max": [_POSITIVE, "array-like"],
+        "w_max_recurrent": [_POSITIVE, StrOptions({"auto"})],
+        "w_init": [_POSITIVE],
+        "noisy": ["boolean"],
+        "goal": [Real, None],
+        "validation_goal": [Real, None],
+        "validate_every": [_COUNT],
+        "max_evaluations": [_COUNT],
+    }
+
+    def __init__(
+        self,
+        hidden_layer_sizes=(10,),
+        recurrent=False,
+        *,
+        n_inputs=None,
+        n_outputs=None,
+        activation="tanh",
+        out_activation="identity",
+        n_bits=16,
+        w_max=10.0,
+        w_max_recurrent="auto",
+        init="bounded",
+        w_init=0.01,
+        search="adaptive",
+        neighborhood="first",
+        telescopic="threshold",
+        start_bits=2,
+        phi=0.1,
+        eta=0.95,
+        freeze="binary",
+        perturbation=0.1,
+        noisy=False,
+        goal=None,
+        validation_goal=None,
+        validate_every=100,
+        n_restarts=1,
+        max_evaluations=5000,
+        max_time=None,
+        warm_start=False,
+        random_state=None,
+        n_jobs=None,
+    ):
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.recurrent = recurrent
+        self.n_inputs = n_inputs
+        self.n_outputs = n_outputs
+        self.activation = activation
+        self.out_activation = out_activation
+        self.n_bits = n_bits
+        self.w_max = w_max
+        self.w_max_recurrent = w_max_recurrent
+        self.init = init
+        self.w_init = w_init
+        self.search = search
+        self.neighborhood = neighborhood
+        self.telescopic = telescopic
+        self.start_bits = start_bits
+        self.phi = phi
+        self.eta = eta
+        self.freeze = freeze
+        self.perturbation = perturbation
+        self.noisy = noisy
+        self.goal = goal
+        self.validation_goal = validation_goal
+        self.validate_every = validate_every
+        self.n_restarts = n_restarts
+        self.max_evaluations = max_evaluations
+        self.max_time = max_time
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @all_or_nothing
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, objective, validation=None):
+        """Train the network.
+
+        Parameters
+        ----------
+        objective : callable, Stage or sequence of these
+            What judges the network, see the notes of the class; or a curriculum, each
+            stage of which begins with the weights that the one before has found.
+
+        validation : callable, default=None
+            Another objective. The weights that it judges best are kept, and of several
+            restarts its best.
+
+        Returns
+        -------
+        BLMController
+            The fitted estimator itself.
+
+        Raises
+        ------
+        ValueError, TypeError, MemoryError
+            For bad input, and for objectives that return no number or no finite one.
+            What an objective raises comes through, with a note on where it was.
+
+        Warns
+        -----
+        ConvergenceWarning
+            When no restart has reached the goal.
+        """
+        return self._fit(objective, validation)
+
+    @with_callbacks
+    def _fit(self, objective, validation):
+        stages = read_stages(objective, self.goal, self.max_evaluations)
+        if validation is not None and not callable(validation):
+            raise TypeError(f"validation must be callable, got {validation!r}")
+        if validation is None and self.validation_goal is not None:
+            raise ValueError(
+                "validation_goal needs a validation objective: fit(objective, "
+                "validation=...)"
+            )
+        plan = self._plan(stages, validation)
+        self._search(plan)
+        goals = [self.validation_goal, *(stage.goal for stage in stages)]
+        missed = self.n_stages_done_ < len(stages) or goals[0] is not None
+        if not self.succeeded_ and missed and any(goal is not None for goal in goals):
+            warnings.warn(
+                f"no goal was reached in {self.n_restarts_} runs; the best loss is "
+                f"{self.loss_:.4g} after {self.n_stages_done_} of {len(stages)} stages:"
+                " raise n_restarts or max_evaluations",
+                ConvergenceWarning,
+                stacklevel=6,
+            )
+        return self
+
+    def act(self, observation, state=None):
+        """Answer one observation.
+
+        Parameters
+        ----------
+        observation : array-like of shape (n_features_in_,)
+            What the controller is told.
+
+        state : ndarray of shape (2, n_hidden_units), default=None
+            What the last call returned; None at the first step. Without recurrence it
+            changes nothing.
+
+        Returns
+        -------
+        action : ndarray of shape (n_outputs,)
+            The outputs.
+
+        state : ndarray of shape (2, n_hidden_units)
+            To be passed with the next observation.
+
+        Raises
+        ------
+        ValueError
+            When a shape is not that of the network.
+        """
+        check_is_fitted(self)
+        return act(self.policy_, observation, state)
+
+    def predict(self, X):
+        """Answer a sequence of observations.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_steps, n_features_in_)
+            Observations in the order of time. Without recurrence each is answered on
+            its own; else the first one meets a network whose hidden units are silent.
+
+        Returns
+        -------
+        ndarray of shape (n_steps, n_outputs)
+            The outputs.
+        """
+        check_is_fitted(self)
+        X = check_array(X, dtype=np.float64, input_name="X")
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(
+                f"X has shape {X.shape}, and the controller takes observations of "
+                f"shape {(self.n_features_in_,)}"
+            )
+        actions = np.empty((len(X), self.policy_.sizes[-1]))
+        state = self.policy_.initial_state()
+        for observation, action in zip(X, actions, strict=True):
+            self.policy_.step(observation, state, action)
+        return actions

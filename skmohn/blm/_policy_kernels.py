@@ -1,0 +1,185 @@
+"""Compiled networks that control something: one observation in, one action out.
+
+A simulator that numba compiles calls ``policy.step(observation, state, action)`` as
+Python does. Kernels of other packages need not import this file for that: numba finds
+the method by the type of the policy.
+
+Source: Brunato and Battiti, "A telescopic binary learning machine for training neural
+networks", IEEE TNNLS 28 (2017), section V; Elman, "Finding structure in time",
+Cognitive Science 14 (1990).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import types
+from numba.extending import overload_method
+
+from skmohn._core._jit import jit
+
+IDENTITY, TANH, LOGISTIC, RELU, STEP = range(5)
+
+
+class Policy(NamedTuple):
+    """A network that a simulator can ask, compiled or not.
+
+    It is a named tuple of three arrays, so that compiled functions take it and numba
+    can cache them; both methods work inside such functions too. Training changes
+    `weights` in place: copy what you want to keep.
+
+    Parameters
+    ----------
+    sizes : ndarray of shape (n_layers,), int64
+        Units of each layer, from the inputs to the outputs.
+    weights : ndarray of shape (n_weights,), float64
+        Unit by unit, the layers in order: of each unit the bias, a weight for each unit
+        of the layer before and, in hidden layers of recurrent networks, one for each
+        unit of its own layer a step ago.
+    kinds : ndarray of shape (3,), int64
+        Activation of the hidden units, of the outputs, and whether the network is
+        recurrent.
+
+    Notes
+    -----
+    The state of a network has shape (2, n_hidden_units): outputs of the hidden units
+    after the latest step and, of recurrent networks, after the one before.
+
+    Examples
+    --------
+    >>> import numba
+    >>> import numpy as np
+    >>> from skmohn.blm import make_policy
+    >>> policy = make_policy((2, 3, 1), np.ones(13), recurrent=False)
+    >>> @numba.njit
+    ... def push_twice(policy, observation):
+    ...     state, action = policy.initial_state(), np.empty(1)
+    ...     for _ in range(2):
+    ...         policy.step(observation, state, action)
+    ...     return action[0]
+    >>> push_twice(policy, np.zeros(2))
+    3.28...
+    """
+
+    sizes: np.ndarray
+    weights: np.ndarray
+    kinds: np.ndarray
+
+    def step(self, observation, state, action):
+        """Answer an observation, in place.
+
+        Parameters
+        ----------
+        observation : ndarray of shape (n_inputs,)
+            What the network is told.
+        state : ndarray of shape (2, n_hidden_units), float64
+            From :meth:`initial_state` at first; the step changes it.
+        action : ndarray of shape (n_outputs,), float64
+            Filled with the outputs.
+
+        Raises
+        ------
+        ValueError
+            When an array has another shape.
+        """
+        step(self, observation, state, action)
+
+    def initial_state(self):
+        """State before the first step: all hidden units are silent.
+
+        Returns
+        -------
+        ndarray of shape (2, n_hidden_units), float64
+            Zeros.
+        """
+        return initial_state(self)
+
+
+@jit
+def initial_state(policy):
+    """Zeros of shape (2, n_hidden_units). O(n_hidden_units)."""
+    return np.zeros((2, policy.sizes[1:-1].sum()))
+
+
+@jit
+def _activate(kind, total):
+    """Output of a unit. O(1)."""
+    if kind == TANH:
+        return np.tanh(total)
+    if kind == IDENTITY:
+        return total
+    if kind == LOGISTIC:
+        return 0.5 + 0.5 * np.tanh(0.5 * total)
+    if kind == RELU:
+        return max(total, 0.0)
+    return 1.0 if total > 0.0 else 0.0
+
+
+@jit
+def step(policy, observation, state, action):
+    """Compute the hidden units, then the outputs, in place. O(n_weights).
+
+    Shapes (n_inputs,), (2, n_hidden_units) and (n_outputs,).
+    """
+    sizes, weights = policy.sizes, policy.weights
+    hidden, output, recurrent = policy.kinds
+    n_layers = sizes.shape[0]
+    n_hidden = 0
+    for layer in range(1, n_layers - 1):
+        n_hidden += sizes[layer]
+    # Of other shapes numba would read and write memory that is not theirs.
+    if observation.shape[0] != sizes[0]:
+        raise ValueError(
+            "the observation and the inputs of the network have shapes",
+            observation.shape,
+            (sizes[0],),
+        )
+    if state.shape[0] != 2 or state.shape[1] != n_hidden:
+        raise ValueError(
+            "the state and that of the network have shapes", state.shape, (2, n_hidden)
+        )
+    if action.shape[0] != sizes[n_layers - 1]:
+        raise ValueError(
+            "the action and the outputs of the network have shapes",
+            action.shape,
+            (sizes[n_layers - 1],),
+        )
+    if recurrent:
+        for unit in range(n_hidden):
+            state[1, unit] = state[0, unit]
+    weight = first = before = 0  # first units of a layer, and of the one before
+    for layer in range(1, n_layers):
+        n_inputs, is_last = sizes[layer - 1], layer == n_layers - 1
+        for unit in range(sizes[layer]):
+            total = weights[weight]
+            weight += 1
+            if layer == 1:
+                for k in range(n_inputs):
+                    total += weights[weight + k] * observation[k]
+            else:
+                for k in range(n_inputs):
+                    total += weights[weight + k] * state[0, before + k]
+            weight += n_inputs
+            if is_last:
+                action[unit] = _activate(output, total)
+                continue
+            if recurrent:
+                for k in range(sizes[layer]):
+                    total += weights[weight + k] * state[1, first + k]
+                weight += sizes[layer]
+            state[0, first + unit] = _activate(hidden, total)
+        before = first
+        first += sizes[layer]
+
+
+@overload_method(types.NamedTuple, "step")
+def _compiled_step(policy, observation, state, action):
+    if policy.instance_class is Policy:
+        return lambda policy, observation, state, action: step(
+            policy, observation, state, action
+        )
+
+
+@overload_method(types.NamedTuple, "initial_state")
+def _compiled_initial_state(policy):
+    if policy.instance_class is Policy:
+        return lambda policy: initial_state(policy)

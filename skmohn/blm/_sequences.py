@@ -1,0 +1,218 @@
+"""Sequences as tables of their steps, and recurrent networks that learn from them.
+
+Source: Elman, "Finding structure in time", Cognitive Science 14 (1990).
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length
+
+from skmohn.blm import _kernels as kernels
+from skmohn.blm._network import Layout, Problem, activate
+from skmohn.blm._policy import PolicyLayout, make_policy
+from skmohn.blm._policy_kernels import Policy
+from skmohn.blm._search import ask, tell
+from skmohn.blm._sequence_kernels import run_sequences
+
+
+def lay_out(X):
+    """The steps of all sequences in one table.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_sequences, n_steps, n_features) or list of array-likes \
+of shape (n_steps, n_features)
+
+    Returns
+    -------
+    rows : ndarray of shape (n_rows, n_features)
+    lengths : ndarray of shape (n_sequences,), int64
+    """
+    parts = [np.asarray(part) for part in X]
+    shapes = {part.shape[1:] for part in parts}
+    if not parts or any(part.ndim != 2 for part in parts) or len(shapes) > 1:
+        found = sorted({part.shape for part in parts})
+        raise ValueError(
+            "with recurrent=True X has shape (n_sequences, n_steps, n_features) or is a"
+            " list of arrays of shape (n_steps, n_features), with equally many features"
+            f"; got parts of shapes {found[:5]}"
+        )
+    lengths = np.array([len(part) for part in parts], dtype=np.int64)
+    if not lengths.all():
+        raise ValueError(f"sequence {lengths.argmin()} of X has no steps")
+    return np.concatenate(parts), lengths
+
+
+def has_target_per_step(y, lengths):
+    """Whether a target belongs to each step, or else to each sequence."""
+    parts = [np.shape(part) for part in y]
+    if len(parts) != len(lengths):
+        raise ValueError(
+            f"X has {len(lengths)} sequences and y has targets for {len(parts)}"
+        )
+    return all(
+        len(shape) > 0 and shape[0] == length
+        for shape, length in zip(parts, lengths, strict=True)
+    )
+
+
+def lay_out_targets(y, lengths, per_step):
+    """Targets of the rows, and whether each counts: shape (n_rows, ...), (n_rows,)."""
+    if has_target_per_step(y, lengths) != per_step:
+        known = "each step" if per_step else "each sequence"
+        raise ValueError(f"y must have a target for {known}, as in the first fit")
+    if per_step:
+        return np.concatenate([np.asarray(part) for part in y]), np.ones(sum(lengths))
+    # Only the last step of a sequence is judged.
+    counts = np.zeros(sum(lengths))
+    counts[np.cumsum(lengths) - 1] = 1.0
+    return np.repeat(np.asarray(y), lengths, axis=0), counts
+
+
+def split_rows(rows, lengths, per_step, as_list):
+    """Rows of outputs in the form of the targets."""
+    ends = np.cumsum(lengths)
+    if not per_step:
+        return rows[ends - 1]
+    parts = np.split(rows, ends[:-1])
+    return parts if as_list else np.stack(parts)
+
+
+def hold_out(samples, share, random_state):
+    """Split sequences, each as a whole: training and validation samples."""
+    *tables, lengths = samples
+    seed = check_random_state(random_state).randint(2**31)
+    places = train_test_split(
+        np.arange(len(lengths)), test_size=share, random_state=seed
+    )
+    owner = np.repeat(np.arange(len(lengths)), lengths)
+    return [
+        (*(table[np.isin(owner, kept)] for table in tables), lengths[np.sort(kept)])
+        for kept in places
+    ]
+
+
+def layout_of(sizes, recurrent):
+    """Where the weights of an estimator lie."""
+    return PolicyLayout(sizes, True) if recurrent else Layout(sizes)
+
+
+def outputs_of(rows, lengths, coefs, intercepts, own, activation, out_activation):
+    """Outputs of a network at all steps, in double precision.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_inputs)
+    lengths : ndarray of shape (n_sequences,)
+    coefs, intercepts, own : lists of ndarrays
+        Weights between layers, biases, weights within layers.
+    activation, out_activation : str
+
+    Returns
+    -------
+    outputs : ndarray of shape (n_rows, n_outputs)
+    """
+    sizes = (len(coefs[0]), *(len(intercept) for intercept in intercepts))
+    weights = PolicyLayout(sizes, True).join(coefs, intercepts, own)
+    policy = make_policy(sizes, weights, recurrent=True, activation=activation)
+    outputs = np.empty((len(rows), sizes[-1]))
+    run_sequences(policy, np.ascontiguousarray(rows), lengths, outputs)
+    return activate(outputs, out_activation)
+
+
+class SequenceNet(NamedTuple):
+    """A recurrent network on its sequences."""
+
+    policy: Policy
+    weights: np.ndarray  # of the policy
+    outputs: np.ndarray  # (n_rows, n_outputs)
+    judge: kernels.Network  # takes these outputs as they are, and knows the losses
+
+
+@dataclass(frozen=True)
+class SequenceProblem(Problem):
+    """What a recurrent network is to learn, from rows that follow one another.
+
+    Its layout is a PolicyLayout; `sample_weight` is zero where an output is not judged.
+    A move computes all steps anew.
+
+    Parameters
+    ----------
+    lengths : ndarray of shape (n_sequences,), int64
+        Rows of each sequence.
+    """
+
+    lengths: np.ndarray
+
+    def connect(self, weights):
+        """The network with these weights, its outputs still to be computed."""
+        policy = make_policy(
+            self.layout.sizes, weights, recurrent=True, activation=self.activation
+        )
+        n_outputs = self.layout.sizes[-1]
+        unchanged = np.column_stack([np.zeros(n_outputs), np.eye(n_outputs)]).ravel()
+        judge = Problem(
+            Layout((n_outputs, n_outputs)),
+            "identity",
+            self.loss,
+            self.loss_number,
+            self.own_loss,
+            np.zeros((len(self.X), n_outputs), dtype=np.float32),
+            self.y,
+            self.sample_weight,
+            0.0,
+        ).connect(unchanged)
+        outputs = np.empty((len(self.X), n_outputs))
+        return SequenceNet(policy, policy.weights, outputs, judge)
+
+    def refresh(self, net):
+        """Compute all steps; return the loss."""
+        run_sequences(net.policy, self.X, self.lengths, net.outputs)
+        net.judge.out[1 : 1 + net.outputs.shape[1]] = net.outputs.T
+        loss = kernels.refresh(net.judge, self.own_loss)
+        return loss + self.price(net.weights) if self.alpha else loss
+
+    def search(self, search, net, step, n_moves):
+        """Try moves of a search; return whether there may be further ones."""
+        for _ in range(n_moves):
+            weight, code = ask(search)
+            if weight < 0:
+                return False
+            net.weights[weight] = code * step[weight]
+            if not tell(search, self.refresh(net)):
+                net.weights[weight] = search.codes[weight] * step[weight]
+        return True
+
+
+class SequenceForm:
+    """The part of an estimator that takes sequences and answers in their form."""
+
+    def _lay_out(self, X, y):
+        """Rows, their targets, whether they count, and lengths of the sequences."""
+        X, lengths = lay_out(X)
+        return X, *lay_out_targets(y, lengths, self._per_step), lengths
+
+    def _read_sequences(self, X, y, sample_weight, learn):
+        """The same of all steps of sequences, and the lengths of these."""
+        if learn:
+            self._per_step = has_target_per_step(y, lay_out(X)[1])
+        X, y, counts, lengths = self._lay_out(X, y)
+        if sample_weight is not None:
+            check_consistent_length(lengths, sample_weight)
+            sample_weight = np.repeat(sample_weight, lengths)
+        X, targets = self._read_samples(X, y, learn)
+        weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        weights = weights * counts
+        weights[counts > 0] *= self._class_weights(y[counts > 0])
+        return X, targets, weights, lengths
+
+    def _in_form(self, rows, X):
+        """Predictions in the form of the targets."""
+        if not self.recurrent:
+            return rows
+        as_list = not isinstance(X, np.ndarray)
+        return split_rows(rows, lay_out(X)[1], self._per_step, as_list)

@@ -1,0 +1,324 @@
+"""A pendulum on a cart, to be balanced: a black box to train controllers on."""
+
+from dataclasses import KW_ONLY, dataclass, fields, replace
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.utils import Bunch, check_random_state
+
+from skmohn.datasets import _pendulum_kernels as kernels
+
+
+@dataclass(frozen=True)
+class InvertedPendulum:
+    """Pendulum on a cart that a horizontal force is to keep upright.
+
+    An objective: called with a policy, it simulates the system from several starts and
+    returns the mean of angle^2 + `position_weight` * position^2 over time. The angle is
+    positive to the left, positions and forces to the right; Euler steps, and a force
+    holds for some of them. A simulation ends when the pendulum has fallen.
+
+    The policy is anything with methods ``initial_state`` and ``step`` that numba can
+    compile, such as :class:`~skmohn.blm.Policy`. It is told position, angle and, with
+    ``observe="all"``, their velocities (m, rad, m/s, rad/s), and answers with a force
+    (N).
+
+    Parameters
+    ----------
+    observe : {"all", "positions"}, default="all"
+        What the policy is told: four numbers, or the first two of them.
+
+    n_simulations : int, default=50
+        Starts of which the error is the mean.
+
+    duration : float, default=100.0
+        Simulated seconds of each.
+
+    transient : float, default=1.0
+        Seconds at the start that do not count.
+
+    starts : {"grid", "random"}, default="grid"
+        Starting angles: evenly spaced, or drawn with the `rng` of the call.
+
+    max_start : float, default=0.4
+        Largest starting angle to either side, in rad; all else starts at zero.
+
+    mass, cart_mass : float, default=1.0
+        In kg.
+
+    length : float, default=1.0
+        Of the pendulum, in m.
+
+    gravity : float, default=9.81
+        In m/s^2.
+
+    time_step : float, default=0.01
+        Of the simulation, in s.
+
+    hold : int, default=10
+        Time steps that a force lasts.
+
+    position_weight : float, default=0.01
+        What the square of the position counts, in 1/m^2.
+
+    max_angle : float, default=1.6
+        Beyond it the pendulum has fallen, in rad.
+
+    max_position : float, default=20.0
+        Beyond it too, in m.
+
+    fall_cost : float, default=6.5
+        What each moment after a fall counts: about as much as the moment of the fall.
+
+    Attributes
+    ----------
+    n_inputs : int
+        Numbers that a policy is told.
+    n_outputs : int
+        Numbers that it answers with: 1.
+
+    Raises
+    ------
+    ValueError
+        When a parameter is out of its range.
+
+    References
+    ----------
+    .. [1] Brunato, M. and Battiti, R. (2017). A telescopic binary learning machine for
+       training neural networks. IEEE Transactions on Neural Networks and Learning
+       Systems 28, section V: the equations of Fig. 15 and Eq 7.
+
+    Examples
+    --------
+    A linear controller with gains chosen by hand:
+
+    >>> from skmohn.blm import make_policy
+    >>> from skmohn.datasets import InvertedPendulum
+    >>> pendulum = InvertedPendulum(n_simulations=10)
+    >>> policy = make_policy((4, 1), [0.0, 1.0, -40.0, 2.0, -12.0])
+    >>> errors, falls = pendulum.test(policy, duration=1000.0, random_state=0)
+    >>> bool(errors.mean() < 0.01)
+    True
+    """
+
+    observe: str = "all"
+    n_simulations: int = 50
+    duration: float = 100.0
+    _: KW_ONLY
+    transient: float = 1.0
+    starts: str = "grid"
+    max_start: float = 0.4
+    mass: float = 1.0
+    cart_mass: float = 1.0
+    length: float = 1.0
+    gravity: float = 9.81
+    time_step: float = 0.01
+    hold: int = 10
+    position_weight: float = 0.01
+    max_angle: float = 1.6
+    max_position: float = 20.0
+    fall_cost: float = 6.5
+
+    def __post_init__(self):
+        """Refuse values that make no system."""
+        for name, allowed in {
+            "observe": ("all", "positions"),
+            "starts": ("grid", "random"),
+        }.items():
+            if getattr(self, name) not in allowed:
+                raise ValueError(
+                    f"{name} must be one of {allowed}, got {getattr(self, name)!r}"
+                )
+        for field in fields(self)[1:]:
+            name, value = field.name, getattr(self, field.name)
+            kind = {"str": None, "int": Integral, "float": Real}[field.type.__name__]
+            if kind is None:
+                continue
+            may_be_zero = name in ("transient", "max_start", "position_weight")
+            is_right = isinstance(value, kind) and np.isfinite(value)
+            if not is_right or value < 0 or (value == 0 and not may_be_zero):
+                what = "whole number" if kind is Integral else "number"
+                sign = "a nonnegative" if may_be_zero else "a positive"
+                raise ValueError(f"{name} must be {sign} {what}, got {value!r}")
+        if self.n_actions < 1 or self.transient >= self.duration:
+            raise ValueError(
+                f"duration={self.duration} must be longer than transient="
+                f"{self.transient} and last at least one force of {self.hold} steps"
+            )
+
+    @property
+    def n_inputs(self):
+        """Numbers that a policy is told."""
+        return 4 if self.observe == "all" else 2
+
+    @property
+    def n_outputs(self):
+        """Numbers that a policy answers with."""
+        return 1
+
+    @property
+    def n_actions(self):
+        """Forces of a simulation."""
+        return round(self.duration / (self.time_step * self.hold))
+
+    def __call__(self, policy, rng, incumbent=np.inf):
+        """Error of a policy, the mean over all simulations.
+
+        Parameters
+        ----------
+        policy : policy
+            To be judged.
+        rng : Generator
+            Draws the starts, if these are random.
+        incumbent : float, default=inf
+            When the error is certain to reach this, what is known of it is returned:
+            a number that is not below `incumbent`.
+
+        Returns
+        -------
+        float
+            The error (Eq 7).
+        """
+        angles = self._angles(self.n_simulations, rng)
+        return self._simulate(policy, angles, incumbent)[0]
+
+    def test(self, policy, n_simulations=50, duration=1000.0, random_state=None):
+        """Try a policy on fresh random starts.
+
+        Parameters
+        ----------
+        policy : policy
+            To be tried.
+        n_simulations : int, default=50
+            Number of starts.
+        duration : float, default=1000.0
+            Simulated seconds of each.
+        random_state : int, RandomState instance or None, default=None
+            Determines the starts.
+
+        Returns
+        -------
+        errors : ndarray of shape (n_simulations,)
+            Error of each simulation.
+        falls : ndarray of shape (n_simulations,)
+            Second at which the pendulum fell; infinite where it did not.
+        """
+        test = replace(self, duration=duration, n_simulations=n_simulations)
+        random = check_random_state(random_state)
+        angles = random.uniform(-self.max_start, self.max_start, n_simulations)
+        _, errors, falls = test._simulate(policy, angles, np.inf)
+        return errors, np.where(falls >= 0, falls * self.time_step, np.inf)
+
+    def trace(self, policy, start=0.4, duration=None):
+        """Record a simulation.
+
+        Parameters
+        ----------
+        policy : policy
+            To be watched.
+        start : float or array-like of shape (4,), default=0.4
+            Starting angle, or position, angle and their velocities.
+        duration : float, default=None
+            Simulated seconds; None for that of the pendulum.
+
+        Returns
+        -------
+        Bunch
+            Of arrays of shape (n_steps,): ``time``, ``x``, ``angle``, ``velocity``,
+            ``angular_velocity`` and ``force``, at the start of each step. They end with
+            a fall.
+        """
+        made = self if duration is None else replace(self, duration=duration)
+        start = np.asarray(start, dtype=np.float64)
+        start = np.array([0.0, start, 0.0, 0.0]) if start.ndim == 0 else start
+        n_steps = made.n_actions * made.hold
+        states, forces = np.empty((n_steps + 1, 4)), np.empty(n_steps)
+        n_done = kernels.trace(policy, made._cart(), start, states, forces)
+        names = "x", "angle", "velocity", "angular_velocity"
+        columns = dict(zip(names, states[:n_done].T.copy(), strict=True))
+        times = np.arange(n_done) * self.time_step
+        return Bunch(time=times, **columns, force=forces[:n_done])
+
+    def derivative(self, state, force=0.0):
+        """Right-hand side of the differential equations.
+
+        Parameters
+        ----------
+        state : array-like of shape (4,)
+            Position, angle and their velocities.
+        force : float, default=0.0
+            On the cart.
+
+        Returns
+        -------
+        ndarray of shape (4,)
+            Velocities and accelerations.
+        """
+        _, angle, velocity, angular_velocity = state
+        return np.array(
+            [
+                velocity,
+                angular_velocity,
+                *kernels.accelerations(self._cart(), angle, angular_velocity, force),
+            ]
+        )
+
+    def energy(self, state):
+        """Kinetic and potential energy, which stays the same without a force.
+
+        Parameters
+        ----------
+        state : array-like of shape (4, ...)
+            Positions, angles and their velocities.
+
+        Returns
+        -------
+        float or ndarray
+            In J; zero at rest with the pendulum horizontal.
+        """
+        _, angle, velocity, angular_velocity = np.asarray(state, dtype=np.float64)
+        arc = self.length * angular_velocity
+        square = (velocity - arc * np.cos(angle)) ** 2 + (arc * np.sin(angle)) ** 2
+        kinetic = 0.5 * (self.cart_mass * velocity**2 + self.mass * square)
+        return kinetic + self.mass * self.gravity * self.length * np.cos(angle)
+
+    def _angles(self, n_simulations, rng):
+        angles = np.linspace(-self.max_start, self.max_start, n_simulations)
+        if self.starts == "random":
+            angles = rng.uniform(-self.max_start, self.max_start, n_simulations)
+        # The hardest first: so evaluations that may end early end soonest.
+        return angles[np.argsort(-np.abs(angles), kind="stable")]
+
+    def _simulate(self, policy, angles, incumbent):
+        """Mean error, errors and steps of the falls."""
+        starts = np.zeros((len(angles), 4))
+        starts[:, 1] = angles
+        cart = self._cart()
+        n_counted = self.n_actions * self.hold - cart.n_silent
+        n_all = n_counted * len(starts)
+        costs, falls = np.empty(len(starts)), np.empty(len(starts), dtype=np.int64)
+        # So that a sum that has reached the limit is a mean that has, when rounded.
+        limit = (
+            np.nextafter(incumbent * n_all, np.inf) if incumbent < np.inf else np.inf
+        )
+        total = kernels.simulate(
+            policy, cart, starts, self.n_actions, limit, costs, falls
+        )
+        return total / n_all, costs / n_counted, falls
+
+    def _cart(self):
+        """What the kernels need."""
+        return kernels.Cart(
+            mass=float(self.mass),
+            cart_mass=float(self.cart_mass),
+            length=float(self.length),
+            gravity=float(self.gravity),
+            time_step=float(self.time_step),
+            hold=int(self.hold),
+            n_silent=round(self.transient / self.time_step),
+            position_weight=float(self.position_weight),
+            max_angle=float(self.max_angle),
+            max_position=float(self.max_position),
+            fall_cost=float(self.fall_cost),
+            sees_velocities=self.observe == "all",
+        )

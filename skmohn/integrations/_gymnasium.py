@@ -1,0 +1,235 @@
+"""Environments of gymnasium as black boxes to train controllers on."""
+
+from importlib import import_module
+from numbers import Integral
+from threading import get_ident
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+
+class GymnasiumObjective:
+    """Minus the mean return of a policy in an environment of gymnasium.
+
+    To be passed to :meth:`BLMController.fit <skmohn.BLMController.fit>`. Any
+    environment will do whose observations can be laid out as numbers in a row and whose
+    actions are one of a few (Discrete) or numbers (Box). The largest of the outputs
+    names an action of the first kind; for the second kind outputs of -1 and 1 are the
+    ends of the range, and what is beyond is cut off.
+
+    Parameters
+    ----------
+    environment : str or callable
+        What ``gymnasium.make`` takes, or a function that returns an environment; a
+        function of a module if `n_jobs` is to be used.
+
+    n_episodes : int, default=10
+        Episodes of which the loss is the mean; they begin with seeds that the `rng` of
+        the call draws.
+
+    max_steps : int, default=None
+        Most steps of an episode. None for the environment's own limit.
+
+    max_reward : float, default=None
+        Reward that no step exceeds, if there is one you know of. Evaluations then end
+        as soon as they cannot beat the incumbent any more.
+
+    **options : dict
+        Passed to ``gymnasium.make``.
+
+    Attributes
+    ----------
+    n_inputs : int
+        Numbers in an observation.
+    n_outputs : int
+        Numbers that a policy answers with.
+
+    Raises
+    ------
+    ImportError
+        Without gymnasium (``pip install skmohn[gymnasium]``).
+    ValueError
+        When observations or actions are of other kinds, or when nothing limits the
+        length of an episode.
+
+    Examples
+    --------
+    >>> import pytest
+    >>> _ = pytest.importorskip("gymnasium")
+    >>> from skmohn import BLMController
+    >>> from skmohn.integrations import GymnasiumObjective
+    >>> cartpole = GymnasiumObjective("CartPole-v1", n_episodes=5, max_reward=1.0)
+    >>> controller = BLMController((), n_bits=4, goal=-500.0, random_state=0)
+    >>> controller = controller.fit(cartpole)
+    >>> controller.loss_
+    -500.0
+    """
+
+    def __init__(
+        self, environment, n_episodes=10, *, max_steps=None, max_reward=None, **options
+    ):
+        for name, value in (("n_episodes", n_episodes), ("max_steps", max_steps)):
+            is_count = isinstance(value, Integral) and value >= 1
+            if not is_count and not (name == "max_steps" and value is None):
+                raise ValueError(f"{name} must be a positive integer, got {value!r}")
+        self.environment = environment
+        self.n_episodes = n_episodes
+        self.max_reward = max_reward
+        self.options = options
+        self._made = {}
+        made = self._environment()
+        limit = made.spec.max_episode_steps if made.spec else None
+        if max_steps is None and limit is None:
+            raise ValueError(
+                f"nothing limits the episodes of {made}: pass max_steps, since an "
+                "evaluation that does not end cannot be stopped"
+            )
+        self.max_steps = min(n for n in (max_steps, limit) if n is not None)
+        self.n_inputs = _n_numbers(made.observation_space)
+        self.n_outputs = _n_outputs(made.action_space)
+
+    def __call__(self, policy, rng, incumbent=np.inf):
+        """Loss of a policy.
+
+        Parameters
+        ----------
+        policy : Policy
+            To be judged.
+        rng : Generator
+            Draws the seeds of the episodes.
+        incumbent : float, default=inf
+            The loss to beat, see `max_reward`.
+
+        Returns
+        -------
+        float
+            Minus the mean return, or a number from `incumbent` on.
+        """
+        seeds = rng.integers(2**31, size=self.n_episodes).tolist()
+        # What the sum of returns must exceed, and what it can still gain.
+        wanted = -incumbent * self.n_episodes
+        hope, total = np.inf, 0.0
+        for left, seed in zip(range(self.n_episodes)[::-1], seeds, strict=True):
+            if self.max_reward is not None:
+                hope = left * max(self.max_reward, 0.0) * self.max_steps
+            total += self._episode(policy, seed, wanted - total - hope)
+            if total + hope <= wanted:
+                return incumbent
+        return -total / self.n_episodes
+
+    def test(self, policy, n_episodes=100, random_state=None):
+        """Try a policy in fresh episodes.
+
+        Parameters
+        ----------
+        policy : Policy
+            To be tried.
+        n_episodes : int, default=100
+            Number of episodes.
+        random_state : int, RandomState instance or None, default=None
+            Determines how they begin.
+
+        Returns
+        -------
+        ndarray of shape (n_episodes,)
+            The return of each: the sum of its rewards.
+        """
+        seeds = check_random_state(random_state).randint(2**31, size=n_episodes)
+        return np.array([self._episode(policy, int(seed)) for seed in seeds])
+
+    def _episode(self, policy, seed, wanted=-np.inf):
+        """Return of an episode, or less than is `wanted` when that is certain."""
+        environment = self._environment()
+        to_numbers, to_action = self._codings(environment)
+        observation, _ = environment.reset(seed=seed)
+        state, outputs = policy.initial_state(), np.empty(self.n_outputs)
+        total = 0.0
+        for left in range(self.max_steps)[::-1]:
+            policy.step(to_numbers(observation), state, outputs)
+            observation, reward, is_end, is_cut, _ = environment.step(
+                to_action(outputs)
+            )
+            total += float(reward)
+            if is_end or is_cut:
+                break
+            if wanted > -np.inf and total + max(self.max_reward, 0.0) * left <= wanted:
+                break
+        return total
+
+    def _codings(self, environment):
+        """Functions from observations to numbers and from outputs to actions."""
+        spaces = _gymnasium().spaces
+        seen, acted = environment.observation_space, environment.action_space
+        if isinstance(seen, spaces.Box):
+
+            def to_numbers(observation):
+                return np.asarray(observation, dtype=np.float64).ravel()
+
+        else:
+
+            def to_numbers(observation):
+                return np.asarray(spaces.flatten(seen, observation), dtype=np.float64)
+
+        if isinstance(acted, spaces.Discrete):
+            first = int(acted.start)
+            return to_numbers, lambda outputs: first + int(outputs.argmax())
+        low, high = (np.asarray(bound, np.float64) for bound in (acted.low, acted.high))
+        is_bounded = np.isfinite(low) & np.isfinite(high)
+        least, most = (
+            np.where(is_bounded, *ends) for ends in ((low, -1.0), (high, 1.0))
+        )
+        middle, half = (least + most) / 2, (most - least) / 2
+
+        def to_action(outputs):
+            action = middle + half * outputs.reshape(acted.shape)
+            return np.clip(action, low, high).astype(acted.dtype)
+
+        return to_numbers, to_action
+
+    def _environment(self):
+        """The environment of this thread, made when it is first needed."""
+        thread = get_ident()
+        if thread not in self._made:
+            make = self.environment
+            if isinstance(make, str):
+                made = _gymnasium().make(make, **self.options)
+            else:
+                made = make(**self.options)
+            self._made[thread] = made
+        return self._made[thread]
+
+    def __getstate__(self):
+        """Leave environments behind: others are made elsewhere."""
+        return {**vars(self), "_made": {}}
+
+
+def _gymnasium():
+    try:
+        return import_module("gymnasium")
+    except ImportError as error:
+        raise ImportError(
+            "GymnasiumObjective needs gymnasium: pip install skmohn[gymnasium]"
+        ) from error
+
+
+def _n_numbers(space):
+    """Numbers of an observation that is laid out in a row."""
+    if not space.is_np_flattenable:
+        raise ValueError(
+            f"observations of {space} cannot be laid out as a row of numbers: wrap the "
+            "environment (gymnasium.ObservationWrapper)"
+        )
+    return _gymnasium().spaces.flatdim(space)
+
+
+def _n_outputs(space):
+    """Outputs that an action needs."""
+    spaces = _gymnasium().spaces
+    if isinstance(space, spaces.Discrete):
+        return int(space.n)
+    if isinstance(space, spaces.Box):
+        return int(np.prod(space.shape))
+    raise ValueError(
+        f"actions must be Discrete or Box, got {space}: wrap the environment "
+        "(gymnasium.ActionWrapper)"
+    )

@@ -1,0 +1,446 @@
+"""Training on black boxes: what the search may rely on, and what it must not."""
+
+import pickle
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from joblib import parallel_config
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+from sklearn.callback import ProgressBar
+from sklearn.exceptions import ConvergenceWarning
+
+from skmohn.blm import BLMController, Policy, Stage
+from skmohn.datasets import InvertedPendulum
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+WANTED = np.array([0.5, -0.9, 0.25])
+PENDULUM = InvertedPendulum(n_simulations=6, duration=5.0)
+
+
+def distance(policy, rng, incumbent, wanted=WANTED):
+    """Squared distance of the weights from wanted ones, part by part."""
+    total = 0.0
+    for gap in policy.weights - wanted:
+        total += gap**2
+        if total >= incumbent:
+            break
+    return total
+
+
+def linear(**parameters):
+    """A controller of three weights."""
+    options = {"n_inputs": 2, "n_outputs": 1, "n_bits": 8, "w_max": 2.0}
+    return BLMController((), **{**options, "random_state": 0, **parameters})
+
+
+def small(**parameters):
+    options = {"max_evaluations": 300, "n_bits": 8, "random_state": 0}
+    return BLMController((4,), **{**options, **parameters})
+
+
+def assert_same(one, other):
+    assert_array_equal(one.codes_, other.codes_)
+    assert one.loss_ == other.loss_
+    assert one.stopping_reason_ == other.stopping_reason_
+    assert one.n_evaluations_ == other.n_evaluations_
+    plain = [
+        [{k: v for k, v in r.items() if k != "seconds"} for r in model.history_]
+        for model in (one, other)
+    ]
+    assert plain[0] == plain[1]
+
+
+# ----------------------------------------------------------------------------- search
+
+
+@pytest.mark.parametrize("search", ["gray", "adaptive"])
+@pytest.mark.parametrize("telescopic", [None, "threshold", "local_minimum"])
+def test_nearest_weights_of_the_grid_are_found(search, telescopic):
+    model = linear(search=search, telescopic=telescopic).fit(distance)
+    step = 2.0 / 127
+    assert_array_equal(model.codes_, np.rint(WANTED / step))
+    assert model.loss_ == distance(model.policy_, None, np.inf)
+    assert_array_equal(model.policy_.weights, model.codes_ * step)
+    assert isinstance(model.policy_, Policy)
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    search=st.sampled_from(["gray", "adaptive"]),
+    perturbation=st.sampled_from([0.0, 0.3]),
+)
+@settings(max_examples=20)
+def test_best_loss_never_rises(seed, search, perturbation):
+    model = linear(
+        search=search,
+        perturbation=perturbation,
+        validate_every=3,
+        max_evaluations=120,
+        random_state=seed,
+    ).fit(distance)
+    losses = [record["loss"] for record in model.history_]
+    assert np.all(np.diff(losses) <= 0)
+    assert model.loss_ == losses[-1]
+
+
+@pytest.mark.parametrize("search", ["gray", "adaptive"])
+@pytest.mark.parametrize("neighborhood", ["first", "best"])
+def test_giving_up_early_changes_nothing(search, neighborhood):
+    if search == "adaptive" and neighborhood == "best":
+        pytest.skip("no such search")
+
+    def whole(policy, rng, incumbent):
+        return PENDULUM(policy, rng, np.inf)
+
+    model = small(search=search, neighborhood=neighborhood, n_inputs=4, n_outputs=1)
+    assert_same(clone(model).fit(PENDULUM), clone(model).fit(whole))
+
+
+def test_what_an_objective_returns_when_it_gives_up_does_not_matter():
+    def liar(policy, rng, incumbent):
+        loss = distance(policy, rng, np.inf)
+        return loss if loss < incumbent else incumbent + 7.0 * rng.random()
+
+    for search in ("gray", "adaptive"):
+        model = linear(search=search, max_evaluations=150)
+        assert_same(clone(model).fit(distance), clone(model).fit(liar))
+
+
+def test_objectives_get_the_same_draws_each_time():
+    seen = []
+
+    def watch(policy, rng, incumbent):
+        seen.append(rng.random())
+        return distance(policy, rng, incumbent)
+
+    linear(max_evaluations=20).fit([watch, watch])
+    assert len(set(seen[:20])) == len(set(seen[20:])) == 1
+    assert seen[0] != seen[20]
+    seen.clear()
+    linear(max_evaluations=20, noisy=True).fit(watch)
+    assert len(set(seen)) == len(seen)
+
+
+def test_incumbent_is_the_loss_to_beat():
+    heard = []
+
+    def watch(policy, rng, incumbent):
+        loss = distance(policy, rng, np.inf)
+        heard.append((incumbent, loss))
+        return loss
+
+    linear(max_evaluations=60, perturbation=0.0).fit(watch)
+    assert heard[0][0] == np.inf
+    best = heard[0][1]
+    for incumbent, loss in heard[1:]:
+        assert incumbent == best
+        best = min(best, loss)
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3])
+@pytest.mark.parametrize("goal", [None, 0.3])
+def test_controller_is_the_same_for_every_number_of_jobs(n_jobs, goal):
+    model = small(n_restarts=5, goal=goal, validate_every=50, max_evaluations=85)
+    model.set_params(random_state=2)
+    serial = clone(model).fit(PENDULUM)
+    if goal is not None:
+        assert 1 < serial.n_restarts_ < 5
+    with parallel_config(backend="threading"):
+        assert_same(clone(model).set_params(n_jobs=n_jobs).fit(PENDULUM), serial)
+
+
+def test_processes_make_the_same_controller():
+    model = small(n_restarts=2)
+    serial = clone(model).fit(PENDULUM)
+    assert_same(clone(model).set_params(n_jobs=2).fit(PENDULUM), serial)
+
+
+# ----------------------------------------------------------------------------- stages
+
+
+def test_stages_follow_one_another_at_their_goals():
+    near = partial(distance, wanted=np.zeros(3))
+    stages = [Stage(near, goal=1e-3), Stage(distance, goal=1e-2, max_evaluations=400)]
+    model = linear(w_init=2.0, validate_every=1).fit(stages)
+    assert model.succeeded_
+    assert model.stopping_reason_ == "goal in stage 2"
+    assert model.n_stages_done_ == 2
+    reached = [r["stage"] for r in model.history_]
+    assert set(reached) == {0, 1}
+    assert np.all(np.diff(reached) >= 0)
+    assert model.loss_ <= 1e-2
+    # The second stage begins where the first has ended.
+    place = reached.index(1)
+    assert model.history_[place]["loss"] == pytest.approx(np.sum(WANTED**2), abs=0.2)
+
+
+def test_a_run_that_misses_a_goal_ends_and_a_later_stage_counts_more():
+    hopeless = Stage(lambda p, r, i: 1.0 + distance(p, r, i), 0.5, 50)
+    with pytest.warns(ConvergenceWarning, match="no goal was reached in 3 runs"):
+        model = linear(n_restarts=3).fit([hopeless, distance])
+    assert model.stopping_reason_ == "max_evaluations in stage 1"
+    assert model.n_restarts_ == 3
+    assert model.n_stages_done_ == 0
+    assert model.n_evaluations_ == 150
+    assert not model.succeeded_
+    losses = {}
+    for record in model.history_:
+        losses[record["restart"]] = record["loss"]
+    assert model.loss_ == min(losses.values())
+
+
+def test_a_stage_without_goal_uses_its_evaluations():
+    model = linear(max_evaluations=30).fit([Stage(distance, None, 20), distance])
+    assert model.n_evaluations_ == 50
+    assert model.stopping_reason_ == "max_evaluations in stage 2"
+    assert model.n_stages_done_ == 2
+
+
+def test_a_local_minimum_ends_a_run_that_does_not_perturb():
+    model = linear(perturbation=0.0).fit(distance)
+    assert model.stopping_reason_ == "local minimum: no move improves"
+    assert model.n_evaluations_ < 5000
+
+
+def test_restarts_end_with_the_first_that_succeeds():
+    model = small(goal=0.3, n_restarts=50, max_evaluations=100).fit(PENDULUM)
+    assert model.succeeded_
+    assert model.n_restarts_ < 50
+    assert model.history_[-1]["restart"] == model.n_restarts_ - 1
+    assert model.loss_ <= 0.3
+
+
+# ------------------------------------------------------------------------- validation
+
+
+def test_validation_keeps_the_weights_that_it_likes_best():
+    # On the way from zero to what is wanted, validation is best at a quarter.
+    seen = []
+
+    def validation(policy, rng, incumbent):
+        loss = distance(policy, rng, np.inf, WANTED / 4)
+        seen.append((loss, policy.weights.copy()))
+        return loss
+
+    model = linear(validate_every=1, max_evaluations=200).fit(distance, validation)
+    best = min(seen, key=lambda pair: pair[0])
+    assert model.loss_ == best[0]
+    assert_array_equal(model.policy_.weights, best[1])
+    assert model.loss_ < seen[-1][0]
+    found = [record["validation_loss"] for record in model.history_]
+    assert np.all(np.diff(found) <= 0)
+    assert found[-1] == best[0]
+
+
+def test_validation_goal_ends_the_run():
+    model = linear(validation_goal=0.5, n_restarts=9, validate_every=1)
+    model.fit(distance, distance)
+    assert model.stopping_reason_ == "validation_goal"
+    assert model.succeeded_
+    assert model.n_restarts_ == 1
+    assert model.loss_ <= 0.5
+
+
+# ------------------------------------------------------------------------------ noise
+
+
+def test_noise_does_not_fool_the_search():
+    noise = np.random.default_rng(0)
+
+    def noisy(policy, rng, incumbent):
+        return distance(policy, rng, np.inf) + 0.3 * noise.standard_normal()
+
+    gaps = []
+    for is_told in (True, False):
+        model = linear(noisy=is_told, max_evaluations=2000, validate_every=10)
+        model.fit(noisy)
+        gaps.append(abs(model.loss_ - distance(model.policy_, None, np.inf)))
+    # Without being told, it keeps the luckiest of many evaluations.
+    assert gaps[0] < 0.25 < 0.5 < gaps[1]
+
+
+# ---------------------------------------------------------------------------- limits
+
+
+class StopAfter:
+    """A callback that stops a fit after some epochs."""
+
+    def __init__(self, n_epochs):
+        self.n_epochs = n_epochs
+
+    def setup(self, estimator, context):
+        self.count = 0
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context, **kwargs):
+        pass
+
+    def on_fit_task_end(self, estimator, context, **kwargs):
+        if context.task_name == "iteration":
+            self.count += 1
+        return self.count >= self.n_epochs
+
+
+@pytest.mark.parametrize("n_epochs", [1, 3, 7])
+@pytest.mark.parametrize("noisy", [False, True])
+def test_a_stopped_fit_goes_on_as_if_it_had_not_been(n_epochs, noisy):
+    model = small(n_restarts=3, validate_every=40, max_evaluations=150, noisy=noisy)
+    stages = [replace(PENDULUM, duration=2.0), PENDULUM]
+    whole = clone(model).fit(stages)
+    stopped = clone(model).set_callbacks(StopAfter(n_epochs)).fit(stages)
+    assert stopped.stopping_reason_ == "a callback"
+    assert stopped.n_iter_ == n_epochs
+    # It can be stored in between.
+    stopped = pickle.loads(pickle.dumps(stopped)).set_callbacks()
+    assert_same(stopped.set_params(warm_start=True).fit(stages), whole)
+
+
+def test_a_fit_that_has_ended_gets_as_many_evaluations_again():
+    model = small(warm_start=True, max_evaluations=100).fit(PENDULUM)
+    before = model.loss_
+    model.fit(PENDULUM)
+    assert model.n_evaluations_ == 200
+    assert model.loss_ <= before
+    losses = [record["loss"] for record in model.history_]
+    assert np.all(np.diff(losses) <= 0)
+    assert [r["iteration"] for r in model.history_] == [1, 2]
+
+
+def test_time_ends_a_fit_between_evaluations():
+    import time
+
+    def slow(policy, rng, incumbent):
+        time.sleep(0.01)
+        return distance(policy, rng, incumbent)
+
+    model = linear(max_time=0.2, n_restarts=3).fit(slow)
+    assert model.stopping_reason_ == "max_time"
+    assert 1 <= model.n_evaluations_ < 60
+
+
+def test_progress_bar_follows_a_fit():
+    small(max_evaluations=100).set_callbacks(ProgressBar()).fit(PENDULUM)
+
+
+# -------------------------------------------------------------------------------- use
+
+
+@pytest.mark.parametrize("recurrent", [False, True])
+def test_predictions_are_those_of_acting_step_by_step(recurrent):
+    model = small(recurrent=recurrent, max_evaluations=50).fit(PENDULUM)
+    X = np.random.default_rng(0).normal(size=(7, 4))
+    state, actions = None, []
+    for row in X:
+        action, state = model.act(row, state)
+        actions.append(action)
+    assert_array_equal(model.predict(X), actions)
+    assert len(model.recurrent_coefs_) == recurrent
+    n_own = 16 * recurrent
+    assert len(model.codes_) == 4 * 5 + n_own + 5
+    assert model.nbytes_ == len(model.codes_)
+
+
+def test_recurrent_weights_have_a_range_of_their_own():
+    model = small(recurrent=True, init="uniform", max_evaluations=1)
+    for w_max_recurrent, bound in (("auto", 1.0), (0.5, 0.5)):
+        model.set_params(w_max_recurrent=w_max_recurrent).fit(PENDULUM)
+        assert 0.8 * bound < np.abs(model.recurrent_coefs_[0]).max() < 1.01 * bound
+        assert np.abs(model.coefs_[0]).max() > 5.0
+
+
+# -------------------------------------------------------------------------- bad input
+
+
+def test_nan_is_the_worst_loss():
+    def patchy(policy, rng, incumbent):
+        if policy.weights[0] < 0:
+            return np.nan
+        return distance(policy, rng, incumbent)
+
+    model = linear(init="uniform", random_state=1).fit(patchy)
+    assert model.policy_.weights[0] >= 0
+    assert model.loss_ < 1e-3
+    with pytest.raises(ValueError, match="no finite loss in 5 evaluations"):
+        linear(max_evaluations=5).fit(lambda policy, rng, incumbent: np.nan)
+
+
+@pytest.mark.parametrize("returned", [None, "low", np.zeros(2)])
+def test_an_objective_has_to_return_a_number(returned):
+    with pytest.raises(TypeError, match=r"must return a number, got.*stage 1, eval"):
+        linear().fit(lambda policy, rng, incumbent: returned)
+
+
+def test_what_an_objective_raises_comes_through_and_leaves_a_fitted_model():
+    model = linear(max_evaluations=30).fit(distance)
+    before = model.codes_.copy()
+
+    def broken(policy, rng, incumbent):
+        raise OSError("the machine is off")
+
+    with pytest.raises(OSError, match="the machine is off") as raised:
+        model.fit([distance, broken])
+    assert "stage 2, evaluation 1" in raised.value.__notes__[0]
+    assert_array_equal(model.codes_, before)
+    assert model.n_evaluations_ == 30
+
+
+@pytest.mark.parametrize(
+    ("parameters", "objective", "kind", "message"),
+    [
+        ({}, 3.0, TypeError, "objective must be callable, a Stage or a sequence"),
+        ({}, [], ValueError, "objective has no stages"),
+        ({}, [distance, 1], TypeError, "objective of stage 2 must be callable"),
+        ({}, Stage(distance, 1.0, 0), ValueError, "max_evaluations of stage 1"),
+        ({"n_inputs": None}, distance, ValueError, "n_inputs=None, and the objective"),
+        (
+            {},
+            PENDULUM,
+            ValueError,
+            r"observations of stage 1 have shape \(4,\), and .* \(2,\): change n_inp",
+        ),
+        ({"validation_goal": 1.0}, distance, ValueError, "validation_goal needs a val"),
+        ({"w_max": [1.0, 2.0]}, distance, ValueError, "w_max must be a positive"),
+        ({"start_bits": 9}, distance, ValueError, "start_bits=9 is above n_bits=8"),
+        ({"hidden_layer_sizes": (0,)}, distance, ValueError, "hidden_layer_sizes must"),
+        (
+            {"search": "adaptive", "neighborhood": "best"},
+            distance,
+            ValueError,
+            'needs search="gray"',
+        ),
+        ({"n_bits": 1}, distance, ValueError, "n_bits"),
+        ({"hidden_layer_sizes": (10**6, 10**6)}, distance, MemoryError, "GiB"),
+    ],
+)
+def test_bad_input_is_refused(parameters, objective, kind, message):
+    with pytest.raises(kind, match=message):
+        linear().set_params(**parameters).fit(objective)
+
+
+def test_validation_has_to_be_callable():
+    with pytest.raises(TypeError, match=r"validation must be callable, got 1\.0"):
+        linear().fit(distance, 1.0)
+
+
+def test_shapes_that_do_not_fit_are_named():
+    model = linear(max_evaluations=5).fit(distance)
+    with pytest.raises(ValueError, match=r"shape \(3,\), and the controller .*\(2,\)"):
+        model.act(np.zeros(3))
+    with pytest.raises(ValueError, match=r"X has shape \(4, 3\), and .*\(2,\)"):
+        model.predict(np.zeros((4, 3)))
+
+
+def test_another_network_cannot_go_on():
+    model = linear(max_evaluations=5, warm_start=True).fit([distance, distance])
+    with pytest.raises(ValueError, match="objective has 1 stages"):
+        model.fit(distance)
+    with pytest.raises(ValueError, match="the network has changed"):
+        model.set_params(n_bits=4).fit([distance, distance])

@@ -1,0 +1,179 @@
+"""Recurrent networks that learn from sequences."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.metrics import r2_score
+
+from skmohn.blm import BLMClassifier, BLMRegressor
+from skmohn.blm._policy import PolicyLayout
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(12, 9, 2))
+# Of each step: the first input of the step before.
+DELAYED = np.concatenate([np.zeros((12, 1)), X[:, :-1, 0]], axis=1)
+LISTS = [x[: 4 + k % 5] for k, x in enumerate(X)]
+
+
+def small(cls=BLMRegressor, **parameters):
+    options = {"recurrent": True, "max_flips": 3000, "random_state": 0, "alpha": 0.0}
+    return cls((4,), **{**options, **parameters})
+
+
+def plain_outputs(model, x):
+    """Outputs at each step of a sequence, by numpy alone."""
+    x = (x - model.input_scaler_.mean_) / model.input_scaler_.scale_
+    hidden, outputs = np.zeros(4), []
+    for row in x:
+        total = row @ model.coefs_[0] + model.intercepts_[0]
+        hidden = np.tanh(total + hidden @ model.recurrent_coefs_[0])
+        outputs.append(hidden @ model.coefs_[1] + model.intercepts_[1])
+    return np.array(outputs)
+
+
+def test_a_delay_is_learnt_which_no_network_without_memory_can():
+    model = small(max_flips=20_000).fit(X, DELAYED)
+    found = model.predict(X)
+    assert found.shape == DELAYED.shape
+    assert r2_score(DELAYED.ravel(), found.ravel()) > 0.95
+    flat = BLMRegressor((4,), random_state=0).fit(X.reshape(-1, 2), DELAYED.ravel())
+    assert flat.score(X.reshape(-1, 2), DELAYED.ravel()) < 0.5
+
+
+def test_predictions_and_loss_are_those_of_a_plain_loop():
+    model = small(alpha=3.0).fit(X, DELAYED)
+    scaler = model.target_scaler_
+    outputs = np.array([plain_outputs(model, x)[:, 0] for x in X])
+    assert_allclose(
+        model.predict(X), outputs * scaler.scale_ + scaler.mean_, atol=1e-10
+    )
+    gaps = outputs - (DELAYED - scaler.mean_) / scaler.scale_
+    parts = [*model.coefs_, *model.recurrent_coefs_]
+    price = 1.5 * sum((part**2).sum() for part in parts) / DELAYED.size
+    assert model.loss_ == pytest.approx(0.5 * np.mean(gaps**2) + price, rel=1e-5)
+
+
+def test_a_target_of_each_sequence_is_that_of_its_last_step():
+    targets = np.array([x[-2, 0] for x in LISTS])
+    model = small(max_flips=10_000).fit(LISTS, targets)
+    found = model.predict(LISTS)
+    assert found.shape == targets.shape
+    assert model.score(LISTS, targets) > 0.9
+    scaler = model.target_scaler_
+    assert scaler.mean_ == pytest.approx(targets.mean())
+    outputs = [plain_outputs(model, x)[-1, 0] for x in LISTS]
+    assert_allclose(found, outputs * scaler.scale_ + scaler.mean_, atol=1e-10)
+
+
+def test_lists_come_back_as_lists():
+    targets = [np.cumsum(x[:, :2], axis=0) for x in LISTS]
+    model = small(max_flips=500).fit(LISTS, targets)
+    found = model.predict(LISTS)
+    assert [part.shape for part in found] == [part.shape for part in targets]
+    whole = model.predict(np.array([x[:4] for x in LISTS]))
+    assert_allclose(whole[0], found[0][:4])
+
+
+def test_equal_lengths_give_the_same_as_an_array_and_as_a_list():
+    one = small(max_flips=500).fit(X, DELAYED)
+    other = small(max_flips=500).fit(list(X), list(DELAYED))
+    assert_array_equal(one.codes_, other.codes_)
+    assert_array_equal(one.predict(X), np.stack(other.predict(list(X))))
+
+
+@pytest.mark.parametrize("loss", ["cross_entropy", "hinge", "squared"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_classes_of_sequences(loss, n_classes):
+    names = np.array(["down", "flat", "up"])
+    first = np.array([x[0, 0] for x in LISTS])
+    labels = names[np.digitize(first, [-0.3, 0.4] if n_classes == 3 else [0.0])]
+    model = small(BLMClassifier, loss=loss, max_flips=8000).fit(LISTS, labels)
+    assert model.score(LISTS, labels) > 0.9
+    if loss == "cross_entropy":
+        proba = model.predict_proba(LISTS)
+        assert proba.shape == (12, n_classes)
+        assert_allclose(proba.sum(axis=1), 1.0)
+
+
+def test_classes_of_steps():
+    labels = np.where(DELAYED > 0, "high", "low")
+    model = small(BLMClassifier, max_flips=8000, class_weight="balanced")
+    model.fit(X, labels)
+    assert np.mean(model.predict(X) == labels) > 0.9
+    assert model.predict_proba(X).shape == (12, 9, 2)
+
+
+@given(
+    sizes=st.lists(st.integers(1, 4), min_size=2, max_size=4), seed=st.integers(0, 99)
+)
+@settings(max_examples=25)
+def test_joining_is_the_inverse_of_splitting(sizes, seed):
+    for recurrent in (False, True):
+        layout = PolicyLayout(tuple(sizes), recurrent)
+        weights = np.random.default_rng(seed).normal(size=layout.n_weights)
+        assert_array_equal(layout.join(*layout.split(weights)), weights)
+
+
+def test_sequences_of_weight_zero_do_not_count():
+    weights = np.ones(12)
+    weights[3:6] = 0
+    spoilt = DELAYED.copy()
+    spoilt[3:6] = 7.0
+    one = small(max_flips=500, standardize=False).fit(X, DELAYED, weights)
+    other = small(max_flips=500, standardize=False).fit(X, spoilt, weights)
+    assert_array_equal(one.codes_, other.codes_)
+
+
+def test_whole_sequences_are_held_out():
+    model = small(early_stopping=True, validation_fraction=0.25).fit(LISTS, LISTS)
+    assert all(record["validation_loss"] is not None for record in model.history_)
+    given_ones = small().fit(LISTS[:9], LISTS[:9], X_val=LISTS[9:], y_val=LISTS[9:])
+    assert given_ones.history_[-1]["validation_loss"] > 0
+
+
+def test_going_on_ensembles_and_restarts():
+    model = small(n_restarts=2, ensemble=2, warm_start=True, max_flips=400)
+    model.fit(X, DELAYED)
+    before = model.loss_
+    assert model.fit(X, DELAYED).loss_ <= before
+    again = small(max_flips=400).partial_fit(X, DELAYED).partial_fit(X, DELAYED)
+    assert again.predict(X).shape == DELAYED.shape
+    parallel = clone(model).set_params(n_jobs=2, warm_start=False)
+    serial = clone(model).set_params(warm_start=False)
+    assert_array_equal(parallel.fit(X, DELAYED).codes_, serial.fit(X, DELAYED).codes_)
+
+
+@pytest.mark.parametrize("cls", [BLMRegressor, BLMClassifier])
+def test_packed_networks_predict_the_same(cls):
+    y = DELAYED if cls is BLMRegressor else DELAYED > 0
+    model = small(cls, max_flips=300).fit(X, y)
+    again = cls.from_packed(model.to_packed())
+    assert_allclose(again.predict(X), model.predict(X))
+    with pytest.raises(ValueError, match="no recurrent networks"):
+        model.to_mlp()
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        (X[0], DELAYED[0], r"X has shape \(n_sequences, n_steps, n_features\)"),
+        ([X[0], X[1, :, :1]], DELAYED[:2], r"parts of shapes \[\(9, 1\), \(9, 2\)\]"),
+        ([], [], "X has shape"),
+        ([X[0], X[1, :0]], [0.0, 1.0], "sequence 1 of X has no steps"),
+        (X, DELAYED[:5], "X has 12 sequences and y has targets for 5"),
+    ],
+)
+def test_what_is_no_set_of_sequences_is_refused(X, y, message):
+    with pytest.raises(ValueError, match=message):
+        small().fit(X, y)
+
+
+def test_targets_have_to_stay_of_one_kind():
+    with pytest.raises(ValueError, match="y must have a target for each step"):
+        small().fit(X, DELAYED, X_val=X, y_val=DELAYED[:, 0])
+    with pytest.raises(ValueError, match="features"):
+        small(max_flips=100).fit(X, DELAYED).predict(X[:, :, :1])
