@@ -1,11 +1,12 @@
 """Environments of gymnasium as black boxes to train controllers on."""
 
-from importlib import import_module
 from numbers import Integral
 from threading import get_ident
 
 import numpy as np
 from sklearn.utils import check_random_state
+
+from skmohn.integrations._optional import require
 
 
 class GymnasiumObjective:
@@ -204,12 +205,7 @@ class GymnasiumObjective:
 
 
 def _gymnasium():
-    try:
-        return import_module("gymnasium")
-    except ImportError as error:
-        raise ImportError(
-            "GymnasiumObjective needs gymnasium: pip install skmohn[gymnasium]"
-        ) from error
+    return require("gymnasium", "GymnasiumObjective", "gymnasium")
 
 
 def _n_numbers(space):

@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 from skmohn.mohn import MOHNRegressor
 
 
-def require(package, caller):
+def require(package, caller, extra="integrations"):
     """Import a package.
 
     Parameters
@@ -15,7 +15,10 @@ def require(package, caller):
     package : str
 
     caller : str
-        The function that needs it.
+        The function or class that needs it.
+
+    extra : str, default="integrations"
+        What to install in brackets.
 
     Returns
     -------
@@ -30,8 +33,7 @@ def require(package, caller):
         return import_module(package)
     except ImportError as error:
         raise ImportError(
-            f"{caller} needs {package}, which comes with "
-            'pip install "skmohn[integrations]"'
+            f'{caller} needs {package}, which comes with pip install "skmohn[{extra}]"'
         ) from error
 
 

@@ -195,5 +195,5 @@ def test_spaces_that_do_not_fit_are_refused():
 
 def test_without_gymnasium_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "gymnasium", None)
-    with pytest.raises(ImportError, match=r"pip install skmohn\[gymnasium\]"):
+    with pytest.raises(ImportError, match=r"pip install .skmohn\[gymnasium\]"):
         GymnasiumObjective("CartPole-v1")
