@@ -3,9 +3,9 @@
 import numpy as np
 from scipy.stats import sem
 
-from skmohn.mohn._dense import fit_dense
-from skmohn.mohn._dense_evidence import MAX_ITER
-from skmohn.mohn._dense_strategy import solve_dense, to_rows
+from skmohn.mohn._dense.evidence import MAX_ITER
+from skmohn.mohn._dense.model import fit_dense
+from skmohn.mohn._dense.strategy import solve_dense, to_rows
 from skmohn.mohn._design import make_design
 from skmohn.mohn._sparse_posterior import SparsePosterior
 from skmohn.mohn._strategies import solve

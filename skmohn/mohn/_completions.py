@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from skmohn.mohn._dense_kernel import Rows, has_fractions
+from skmohn.mohn._dense.kernel import Rows, has_fractions
 
 # A row is completed in all ways where there are no more, else so many times by chance.
 _MOST_WAYS = 64

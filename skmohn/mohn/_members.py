@@ -6,7 +6,7 @@ from numbers import Integral
 import numpy as np
 
 from skmohn._core._coding import LETTERS, NUMERIC, Levels
-from skmohn.mohn._dense_variance import make_input, make_levels, make_site
+from skmohn.mohn._dense.variance import make_input, make_levels, make_site
 
 
 class Members:

@@ -14,7 +14,7 @@ from skmohn._core._validation import validate_held_out
 from skmohn.mohn import _strategies
 from skmohn.mohn._auto import most_steps, solve_auto
 from skmohn.mohn._columns import read_table
-from skmohn.mohn._dense_strategy import DenseMethods, solve_dense
+from skmohn.mohn._dense.strategy import DenseMethods, solve_dense
 from skmohn.mohn._from_terms import FromTerms
 from skmohn.mohn._incremental import Incremental
 from skmohn.mohn._msda_control import MSDAControl

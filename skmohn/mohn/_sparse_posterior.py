@@ -14,9 +14,9 @@ import numpy as np
 from scipy.linalg import cho_factor, solve_triangular
 from scipy.optimize import minimize
 
-from skmohn.mohn._dense_evidence import LEAST_NOISE
-from skmohn.mohn._dense_exact import row_blocks
-from skmohn.mohn._dense_kernel import CONSTANT_VARIANCE
+from skmohn.mohn._dense.evidence import LEAST_NOISE
+from skmohn.mohn._dense.exact import row_blocks
+from skmohn.mohn._dense.kernel import CONSTANT_VARIANCE
 from skmohn.mohn._design import DenseDesign
 from skmohn.mohn._hypergraph import Hypergraph, choice_length
 

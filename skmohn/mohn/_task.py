@@ -13,8 +13,8 @@ from sklearn.utils.validation import _check_sample_weight
 from skmohn._core._coding import NUMERIC, InputCoding
 from skmohn._core._validation import require_memory
 from skmohn.mohn._columns import column_names
-from skmohn.mohn._dense_kernel import Rows
-from skmohn.mohn._levels import levels_pay
+from skmohn.mohn._dense.kernel import Rows
+from skmohn.mohn._dense.levels import levels_pay
 from skmohn.mohn._one_hot import find_one_hot
 
 # Strategies with a weight for each letter of a site.

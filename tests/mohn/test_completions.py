@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from skmohn import MOHNRegressor
 from skmohn.mohn._completions import Completions
-from skmohn.mohn._dense_kernel import Rows
+from skmohn.mohn._dense.kernel import Rows
 
 
 def make_data(n_rows, seed, share=0.0, n_inputs=8):

@@ -12,18 +12,18 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.metrics import r2_score
 from sklearn.model_selection import train_test_split
 
-from skmohn.mohn._dense import choose_route, fit_dense
-from skmohn.mohn._dense_covariance import Covariance
-from skmohn.mohn._dense_evidence import Evidence, join_equal_rows, log_density
-from skmohn.mohn._dense_exact import ExactPosterior
-from skmohn.mohn._dense_kernel import Prior, Rows
-from skmohn.mohn._dense_noise import map_noise
-from skmohn.mohn._dense_terms import (
+from skmohn.mohn._dense.covariance import Covariance
+from skmohn.mohn._dense.evidence import Evidence, join_equal_rows, log_density
+from skmohn.mohn._dense.exact import ExactPosterior
+from skmohn.mohn._dense.kernel import Prior, Rows
+from skmohn.mohn._dense.model import choose_route, fit_dense
+from skmohn.mohn._dense.noise import map_noise
+from skmohn.mohn._dense.terms import (
     find_significant_terms,
     find_strong_terms,
     screen,
 )
-from skmohn.mohn._dense_walsh import walsh_transform
+from skmohn.mohn._dense.walsh import walsh_transform
 
 
 def plain(inputs):

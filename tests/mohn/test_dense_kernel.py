@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from skmohn._core._coding import Levels
-from skmohn.mohn._dense_covariance import Covariance, parity
-from skmohn.mohn._dense_evidence import (
+from skmohn.mohn._dense.covariance import Covariance, parity
+from skmohn.mohn._dense.evidence import (
     Evidence,
     climb,
     join_equal_rows,
@@ -16,7 +16,7 @@ from skmohn.mohn._dense_evidence import (
     log_density,
     start_prior,
 )
-from skmohn.mohn._dense_kernel import Pairs, Prior, Rows
+from skmohn.mohn._dense.kernel import Pairs, Prior, Rows
 
 N_INPUTS = 5
 KINDS = ["signs", "unknown", "fractional", "letters", "levels"]

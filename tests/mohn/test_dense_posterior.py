@@ -14,12 +14,12 @@ from sklearn.gaussian_process.kernels import (
     WhiteKernel,
 )
 
-from skmohn.mohn._dense_covariance import Covariance, parity
-from skmohn.mohn._dense_evidence import Evidence, join_equal_rows
-from skmohn.mohn._dense_exact import ExactPosterior
-from skmohn.mohn._dense_kernel import Prior, Rows
-from skmohn.mohn._dense_nystroem import NystroemPosterior
-from skmohn.mohn._dense_walsh import WalshPosterior, vertices, walsh_transform
+from skmohn.mohn._dense.covariance import Covariance, parity
+from skmohn.mohn._dense.evidence import Evidence, join_equal_rows
+from skmohn.mohn._dense.exact import ExactPosterior
+from skmohn.mohn._dense.kernel import Prior, Rows
+from skmohn.mohn._dense.nystroem import NystroemPosterior
+from skmohn.mohn._dense.walsh import WalshPosterior, vertices, walsh_transform
 
 EXACT = {
     "cholesky": ExactPosterior.condition,

@@ -7,19 +7,19 @@ import pytest
 from numpy.testing import assert_allclose
 
 from skmohn._core._coding import Levels
-from skmohn.mohn._dense import fit_dense
-from skmohn.mohn._dense_covariance import Covariance
-from skmohn.mohn._dense_evidence import join_equal_rows
-from skmohn.mohn._dense_exact import ExactPosterior
-from skmohn.mohn._dense_kernel import Prior, Rows
-from skmohn.mohn._dense_nystroem import NystroemPosterior
-from skmohn.mohn._dense_variance import (
+from skmohn.mohn._dense.covariance import Covariance
+from skmohn.mohn._dense.evidence import join_equal_rows
+from skmohn.mohn._dense.exact import ExactPosterior
+from skmohn.mohn._dense.kernel import Prior, Rows
+from skmohn.mohn._dense.model import fit_dense
+from skmohn.mohn._dense.nystroem import NystroemPosterior
+from skmohn.mohn._dense.variance import (
     PairVariance,
     make_input,
     make_levels,
     make_site,
 )
-from skmohn.mohn._dense_walsh import WalshPosterior
+from skmohn.mohn._dense.walsh import WalshPosterior
 
 
 def by_definition(values):
@@ -153,7 +153,7 @@ def test_pair_sums_over_several_blocks(monkeypatch):
     rows, covariance = draw(30, 5, (3,), 1, rng), make_covariance(5, (3,), rng)
     whole = PairVariance(covariance, rows, rng.standard_normal(30))
     variance, total = whole.variance(), whole.total()
-    monkeypatch.setattr("skmohn.mohn._dense_variance._ROWS_AT_ONCE", 7)
+    monkeypatch.setattr("skmohn.mohn._dense.variance._ROWS_AT_ONCE", 7)
     assert whole.variance() == pytest.approx(variance)
     assert_allclose(whole.total(), total)
 

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skmohn import MOHNRegressor
-from skmohn.mohn import _dense
+from skmohn.mohn._dense import model as dense
 from skmohn.optimize import maximize, minimize
 from skmohn.optimize._dense_search import _State
 from skmohn.optimize._models import read_model
@@ -63,10 +63,10 @@ def test_any_dense_model(kind, monkeypatch):
         X[:2, 3] = 0, 1
         params["numeric"] = "multilinear"
     elif kind == "walsh":
-        monkeypatch.setattr(_dense, "_MANY_ROWS", 10)
+        monkeypatch.setattr(dense, "_MANY_ROWS", 10)
     elif kind == "nystroem":
-        monkeypatch.setattr(_dense, "_MOST_EXACT", 10)
-        monkeypatch.setattr(_dense, "_MOST_WALSH_INPUTS", 1)
+        monkeypatch.setattr(dense, "_MOST_EXACT", 10)
+        monkeypatch.setattr(dense, "_MOST_WALSH_INPUTS", 1)
     model = fit(X, y, **params)
     if kind in ("walsh", "nystroem"):
         assert model._dense.route == kind

@@ -5,10 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from skmohn.mohn._dense import fit_dense
-from skmohn.mohn._dense_covariance import Covariance
-from skmohn.mohn._dense_evidence import Evidence, join_equal_rows
-from skmohn.mohn._dense_kernel import Prior, Rows
+from skmohn.mohn._dense.covariance import Covariance
+from skmohn.mohn._dense.evidence import Evidence, join_equal_rows
+from skmohn.mohn._dense.kernel import Prior, Rows
+from skmohn.mohn._dense.model import fit_dense
 
 FEW = settings(max_examples=8)
 MANY = settings(max_examples=30)

@@ -9,11 +9,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from skmohn.mohn._columns import read_table
 from skmohn.mohn._completions import Completions
-from skmohn.mohn._dense import fit_dense
-from skmohn.mohn._dense_covariance import Covariance
-from skmohn.mohn._dense_evidence import MAX_ITER
-from skmohn.mohn._dense_kernel import Rows
-from skmohn.mohn._dense_terms import find_significant_terms, highest_order
+from skmohn.mohn._dense.covariance import Covariance
+from skmohn.mohn._dense.evidence import MAX_ITER
+from skmohn.mohn._dense.kernel import Rows
+from skmohn.mohn._dense.model import fit_dense
+from skmohn.mohn._dense.terms import find_significant_terms, highest_order
 from skmohn.mohn._hypergraph import Hypergraph
 from skmohn.mohn._strategies import Solution
 

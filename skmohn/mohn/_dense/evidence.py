@@ -14,7 +14,7 @@ from scipy.linalg import lapack
 from scipy.optimize import minimize
 
 from skmohn._core._coding import Levels
-from skmohn.mohn._dense_kernel import Pairs, Prior, Rows
+from skmohn.mohn._dense.kernel import Pairs, Prior, Rows
 
 LEAST_NOISE = 1e-6
 _BOUNDS = {

@@ -5,19 +5,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skmohn._core._validation import require_memory
-from skmohn.mohn._dense_covariance import Covariance
-from skmohn.mohn._dense_doubt import PriorDoubt, doubt_prior
-from skmohn.mohn._dense_evidence import (
+from skmohn.mohn._dense.covariance import Covariance
+from skmohn.mohn._dense.doubt import PriorDoubt, doubt_prior
+from skmohn.mohn._dense.evidence import (
     MAX_ITER,
     join_equal_rows,
     learn_prior,
     standardise,
 )
-from skmohn.mohn._dense_exact import ExactPosterior
-from skmohn.mohn._dense_noise import NoiseMap, map_noise
-from skmohn.mohn._dense_nystroem import NystroemPosterior
-from skmohn.mohn._dense_terms import description_length, find_strong_terms
-from skmohn.mohn._dense_walsh import WalshPosterior, is_on_cube
+from skmohn.mohn._dense.exact import ExactPosterior
+from skmohn.mohn._dense.noise import NoiseMap, map_noise
+from skmohn.mohn._dense.nystroem import NystroemPosterior
+from skmohn.mohn._dense.terms import description_length, find_strong_terms
+from skmohn.mohn._dense.walsh import WalshPosterior, is_on_cube
 
 # Rows up to which the Cholesky factor of all is taken.
 _MOST_EXACT = 5000
@@ -188,7 +188,7 @@ class DenseModel:
         Parameters
         ----------
         variables : list of Variable, default=None
-            What varies on its own, see `_dense_variance`. None for inputs of -1 and +1
+            What varies on its own, see `variance`. None for inputs of -1 and +1
             and sites.
         """
         return self.scale**2 * self.posterior.mean_variance(variables).variance()
@@ -302,7 +302,7 @@ def fit_dense(
         Draws rows where there are too many for all to be used.
 
     report : callable, default=None
-        See `_dense_evidence.climb`.
+        See `evidence.climb`.
 
     Returns
     -------

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skmohn.mohn._dense_kernel import (
+from skmohn.mohn._dense.kernel import (
     CONSTANT_VARIANCE,
     LetterTables,
     Pairs,

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, lapack, solve_triangular
 
-from skmohn.mohn._dense_covariance import Covariance
-from skmohn.mohn._dense_evidence import Sample
-from skmohn.mohn._dense_variance import PairVariance
+from skmohn.mohn._dense.covariance import Covariance
+from skmohn.mohn._dense.evidence import Sample
+from skmohn.mohn._dense.variance import PairVariance
 
 _ROWS_AT_ONCE = 2048
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skmohn.mohn._dense_covariance import parity
-from skmohn.mohn._dense_kernel import Pairs, Prior, Rows
+from skmohn.mohn._dense.covariance import parity
+from skmohn.mohn._dense.kernel import Pairs, Prior, Rows
 
 _ROWS_AT_ONCE = 1024
 # tanh of a large rate is 1 to the last bit, and then two rows share nothing at all.

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skmohn.mohn._dense_evidence import LOG_BOUNDS, Evidence, log_density
-from skmohn.mohn._dense_exact import ExactPosterior, row_blocks
-from skmohn.mohn._dense_kernel import Prior
+from skmohn.mohn._dense.evidence import LOG_BOUNDS, Evidence, log_density
+from skmohn.mohn._dense.exact import ExactPosterior, row_blocks
+from skmohn.mohn._dense.kernel import Prior
 
 # Beyond, hyper-parameters are known well enough, and this costs more than the fit.
 MOST_ROWS = 200

@@ -15,8 +15,8 @@ from itertools import combinations
 import numpy as np
 from scipy.stats import norm
 
-from skmohn.mohn._dense_covariance import parity
-from skmohn.mohn._dense_exact import ExactPosterior
+from skmohn.mohn._dense.covariance import parity
+from skmohn.mohn._dense.exact import ExactPosterior
 from skmohn.mohn._hypergraph import choice_length, log_comb
 
 _MOST_ROUNDS = 50

@@ -1,0 +1,1 @@
+"""All 2^n weights under the product prior."""
