@@ -17,6 +17,8 @@ from skmohn.mohn._regressor import MOHNRegressor
 from skmohn.mohn._selection import FEWEST_ROWS
 from skmohn.mohn._task import positive_weights, wanted_folds
 
+# What stands between the user's call of `fit` and a warning here.
+_CALLER = 8
 _REASONS = {
     "cv": "k-fold validation of the log loss chose how many products to keep",
     "ebic": "the extended BIC chose how many products to keep",
@@ -361,7 +363,7 @@ def _by_regression(params, problem, strategy, start, most, report):
             if report({"n_terms": len(terms)}, terms):
                 break
     for message in {str(warning.message): warning for warning in caught}.values():
-        warnings.warn(message.message, stacklevel=6)
+        warnings.warn(message.message, stacklevel=_CALLER)
     choice = None
     if problem.classes is not None:
         choice = learn_on_folds(problem, terms, params.selection, params.cv)

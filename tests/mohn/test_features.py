@@ -8,12 +8,13 @@ import pytest
 from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, PolynomialFeatures
 
-from skmohn import MOHNRegressor, MOHNTransformer
+from skmohn import MOHNRegressor, MOHNTransformer, MSDAControl
 from skmohn.datasets import make_sparse_walsh
 
 RNG = np.random.default_rng(0)
@@ -131,7 +132,11 @@ def test_numbers_and_gaps_enter_as_they_are(strategy):
     known = np.nan_to_num(table)
     y = known[:, 0] * known[:, 4] + known[:, 1] + 0.1 * rng.standard_normal(300)
     features = MOHNTransformer(strategy, include_inputs=False, random_state=0)
+    features.set_params(target_type="continuous")
     assert {(1,), (0, 4)} <= set(features.fit(table, y).terms_)
+    steps = np.digitize(known[:, 4], [-1, 0.5, 0.8])
+    features.fit(table, np.array([0, 5, -3, 9])[steps])
+    assert all(isinstance(i, int) for term in features.terms_ for i in term)
 
 
 def test_numbers_have_the_terms_of_the_regressor():
@@ -217,6 +222,38 @@ def test_memory_budget_bounds_the_columns():
     assert {(0, 1), (2, 3), (4, 5)} <= set(features.fit(X, y).terms_)
     features.set_params(memory_budget=8 * 300 * 6 * 2)  # two columns on six paths
     assert len(features.fit(X, y).terms_) == 2
+
+
+def test_every_bound_is_kept():
+    features = MOHNTransformer(include_inputs=False, random_state=0)
+    y = (X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] + X[:, 4] * X[:, 5]) > 0
+    assert len(clone(features).set_params(max_iter=1).fit(X, y).terms_) == 1
+    assert (1, 3, 6) not in clone(features).set_params(work_budget=0).fit(X, ODD).terms_
+    assert (1, 3, 6) not in clone(features).set_params(max_order=2).fit(X, ODD).terms_
+
+
+def test_folds_may_be_given():
+    folds = list(KFold(3, shuffle=True, random_state=0).split(X))
+    losses = []
+    for cv in (folds, KFold(3, shuffle=True, random_state=0), 5):
+        features = MOHNTransformer(cv=cv, random_state=0).fit(X, NUMBERS > 0.3)
+        losses.append(features.history_[0]["validation_log_loss"])
+    assert losses[0] == losses[1] != losses[2]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_control_of_msda_is_passed_on():
+    features = MOHNTransformer("msda", include_inputs=False, random_state=0, max_iter=2)
+    assert len(features.fit(X, NUMBERS).terms_) > 2
+    features.set_params(msda_control=MSDAControl(batch_size=1))
+    assert len(features.fit(X, NUMBERS).terms_) <= 2
+
+
+def test_a_search_that_is_cut_short_says_so():
+    features = MOHNTransformer("msda", random_state=0, max_iter=1)
+    with pytest.warns(ConvergenceWarning, match="max_iter=1") as caught:
+        features.fit(X, NUMBERS)
+    assert caught[0].filename == __file__
 
 
 def test_ebic_is_for_few_rows():
