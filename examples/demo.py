@@ -421,10 +421,10 @@ def balance():
             (2.0, 16, 0.0, 0.1),
             (5.0, 16, 0.0, 0.1),
             (15.0, 32, 1.0, 0.02),
-            (100.0, 16, 1.0, 0.005),
+            (100.0, 16, 1.0, 0.01),
         )
     ]
-    limits = {"n_restarts": 100, "max_evaluations": 500, "random_state": 0}
+    limits = {"n_restarts": 100, "max_evaluations": 300, "random_state": 0}
     for name, controller, task in (
         (
             "all four numbers, 2 bits a weight",
@@ -433,7 +433,7 @@ def balance():
         ),
         (
             "all four numbers, 16 bits",
-            skmohn.BLMController((5,), goal=5e-4, **limits),
+            skmohn.BLMController((5,), goal=1e-3, **limits),
             everything,
         ),
         (

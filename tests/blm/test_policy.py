@@ -1,5 +1,8 @@
 """Controllers: compiled steps against plain loops, shapes, and use by a simulator."""
 
+import subprocess
+import sys
+
 import numba
 import numpy as np
 import pytest
@@ -124,6 +127,38 @@ def test_a_compiled_simulator_gets_the_same_answers():
     ):
         policy.step(observation, state, action)
         assert_array_equal(found, action)
+
+
+SIMULATOR = """
+import numba
+import numpy as np
+from skmohn.blm import make_policy
+
+@numba.njit(cache=True)
+def simulate(policy):
+    state, action = policy.initial_state(), np.empty(1)
+    policy.step(np.ones(2), state, action)
+    return action[0]
+
+if __name__ == "__main__":
+    assert simulate(make_policy((2, 1), [1.0, 2.0, 3.0])) == 6.0
+    print(sum(simulate.stats.cache_hits.values()))
+"""
+
+
+def test_a_compiled_simulator_can_be_cached(tmp_path):
+    file = tmp_path / "simulator.py"
+    file.write_text(SIMULATOR, encoding="utf-8")
+    hits = [
+        subprocess.run(
+            [sys.executable, str(file)],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for _ in range(2)
+    ]
+    assert hits == ["0", "1"]
 
 
 def test_acting_leaves_the_state_that_it_is_given():
