@@ -229,5 +229,6 @@ def _warn_of_new_values(new_values, names):
         "values that were not there in fit are mapped on the line through the two that "
         f"were: {'; '.join(found)}",
         UserWarning,
-        stacklevel=4,
+        # The caller of `predict`.
+        stacklevel=5,
     )

@@ -63,7 +63,9 @@ class Completions:
             rng = np.random.default_rng(0)
             rows = rows.take(rng.permutation(len(rows))[:_ROWS_ASKED])
         usual = float(found.variance(mean, rows).mean())
-        share = usual / float(noise(rows).mean()) if usual else 0.0
+        level = float(noise(rows).mean())
+        # An exact model has no noise, whatever its training rows lack.
+        share = usual / level if level else 0.0
         return cls(found.is_number, n_letters, min(share, _LARGEST_SHARE))
 
     def noise(self, mean, noise, rows):

@@ -18,6 +18,8 @@ from skmohn.mohn._message_passing import infer_structure
 
 # A residual this small beside the target is rounding error: the structure is exact.
 EXACT = 1e-8
+# Share of the largest number that sums of numbers may be off.
+_ROUNDING = 1e-15
 # With more weights than this share of the samples a perfect fit proves nothing.
 MOST_WEIGHTS = 0.8
 # Orders that every round screens in full.
@@ -93,6 +95,9 @@ class Pursuit:
         self.on_round = on_round
         self.model = ActiveSet(design, y)
         self.scale = self.model.rms
+        # A target that is constant varies by rounding.
+        rounding = _ROUNDING * float(np.abs(y).max())
+        self.tolerance = max(EXACT * self.scale, rounding)
         self.proposed = self.removed = 0
         self.learned_rms = self.scale
         self.stopped = False
@@ -173,7 +178,7 @@ class Pursuit:
 
     def is_exact(self):
         """Whether the model explains the target up to rounding."""
-        return self.model.rms <= EXACT * self.scale and len(self.model) <= self.most
+        return self.model.rms <= self.tolerance and len(self.model) <= self.most
 
     def _drop_zeros(self):
         coef = np.abs(self.model.coef)

@@ -310,3 +310,12 @@ def test_weights_count_repeated_rows():
         for model in (one, other)
     ]
     assert_allclose(*lengths, rtol=1e-3)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 0.7, 1e9])
+def test_constant_targets_are_certain(value):
+    """Also where their mean is off by rounding."""
+    X = np.random.default_rng(0).choice([-1.0, 1.0], (6, 4))
+    mean, std = MOHNRegressor().fit(X, np.full(6, value)).predict(X, return_std=True)
+    assert_allclose(mean, value, rtol=1e-12)
+    assert_allclose(std, 0.0)

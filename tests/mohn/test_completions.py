@@ -97,3 +97,13 @@ def test_complete_rows_are_as_before():
     X, _ = make_data(20, 1)
     _, std = model.predict(X, return_std=True)
     assert_allclose(std, model._dense.std(model._to_rows(X)), rtol=1e-12)
+
+
+def test_exact_models_of_rows_with_gaps_have_no_noise():
+    X, _ = make_data(60, 0, share=0.05)
+    y = 2.0 * np.nan_to_num(X[:, 1]) + 1.0
+    model = MOHNRegressor().fit(X, y)
+    assert model.noise_ == 0.0
+    row = np.ones((2, 8))
+    row[1, 1] = np.nan
+    assert_allclose(model.predict(row, return_std=True), [[3.0, 1.0], [0.0, 2.0]])
