@@ -18,7 +18,7 @@ from skmohn.datasets import InvertedPendulum
 SUCCESS = 0.05
 
 
-def curriculum(observe, goal=0.003, limits=(500, 500, 500, 300)):
+def curriculum(observe, goal=0.003, limits=(500, 500, 500, 500)):
     """Return stages of 2, 5, 15 and 100 simulated seconds."""
     # Duration, simulations, goal, seconds that do not count.
     rows = [
@@ -33,14 +33,9 @@ def curriculum(observe, goal=0.003, limits=(500, 500, 500, 300)):
     ]
 
 
-def fresh(observe, n_simulations=50):
-    """Return simulations of 1000 s from random starts, to choose weights by.
-
-    Starts reach a little further than those of the tests.
-    """
-    return InvertedPendulum(
-        observe, n_simulations, 1000.0, starts="random", max_start=0.45
-    )
+def fresh(observe, max_start=0.4):
+    """Return simulations of 1000 s from random starts, to choose weights by."""
+    return InvertedPendulum(observe, 50, 1000.0, starts="random", max_start=max_start)
 
 
 def tested(policy, observe, seed):

@@ -20,6 +20,8 @@ from skmohn import BLMController
 from skmohn.datasets import InvertedPendulum
 
 LIMIT = 30.0
+# A fit ends by the wall clock, and a busy machine gives it a part of that.
+WALL = 1 if common.clock is common.CLOCKS["wall"] else 4
 # Name, what is fed back, estimator, error of a success, S4's error, seconds asked for.
 ROWS = [
     (
@@ -53,10 +55,12 @@ GAIN = 3
 
 
 def task(observe):
-    """Return the objective: one stage, or a curriculum where that is needed."""
+    """Return objective and validation: a curriculum where one is needed."""
     if observe == "positions":
-        return control.curriculum(observe)
-    return InvertedPendulum(observe, n_simulations=16, max_start=0.45)
+        return control.curriculum(observe), control.fresh(observe)
+    # Starts reach a little further than those of the tests.
+    wide = {"max_start": 0.45}
+    return InvertedPendulum(observe, 16, **wide), control.fresh(observe, **wide)
 
 
 def errors(options):
@@ -66,14 +70,15 @@ def errors(options):
         "network success falls median worst S4 seconds slowest restarts evaluations",
         width=24,
     )
-    for name, observe, controller, good, published, asked in ROWS:
+    rows = [row for row in ROWS if options.only in (None, "errors", row[1])]
+    for name, observe, controller, good, published, asked in rows:
         found, falls, times, restarts, evaluations = [], [], [], [], []
         for seed in range(options.seed, options.seed + options.instances):
-            controller.set_params(random_state=seed, max_time=LIMIT)
-            fresh = control.fresh(observe)
-            times.append(control.timed_fit(controller, task(observe), fresh))
+            controller.set_params(random_state=seed, max_time=WALL * LIMIT)
+            times.append(control.timed_fit(controller, *task(observe)))
             error, fallen = control.tested(controller.policy_, observe, seed)
-            found.append(error if fallen == 0 else max(error, good))
+            in_time = times[-1] <= LIMIT
+            found.append(error if fallen == 0 and in_time else max(error, good))
             falls.append(fallen)
             restarts.append(controller.n_restarts_)
             evaluations.append(controller.n_evaluations_)
@@ -137,10 +142,19 @@ def early_ends(options):
 
 def main():
     """Print both tables."""
-    options = common.parse_options(__doc__, instances=10, quick_instances=2)
+    options = common.parse_options(
+        __doc__,
+        instances=10,
+        quick_instances=2,
+        add_arguments=lambda parser: parser.add_argument(
+            "--only", choices=["errors", "positions", "early"], help="a part of it"
+        ),
+    )
     common.warm_up()
-    errors(options)
-    early_ends(options)
+    if options.only != "early":
+        errors(options)
+    if options.only in (None, "early"):
+        early_ends(options)
 
 
 if __name__ == "__main__":

@@ -44,6 +44,9 @@ def warm_up():
         pendulum = InvertedPendulum(n_simulations=2, duration=2.0)
         controller = BLMController((2,), max_evaluations=5).fit(pendulum)
         pendulum.trace(controller.policy_)
+        controller.predict(np.zeros((1, 4)))
+        sequences = np.zeros((2, 2, 1)), np.zeros((2, 2))
+        BLMRegressor((2,), recurrent=True, max_flips=10).fit(*sequences)
         stacks = (
             EnergyNetTransformer(kappa=0.01, polish=1, n_temperatures=10),
             EnergyNetTransformer("paper", max_layers=1, max_units=3, polish=1),

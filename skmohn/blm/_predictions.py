@@ -55,7 +55,8 @@ class ClassPredictionMixin:
             For a multilabel target, the probability of each label. Logistic outputs of
             several classes are divided by their sum.
         """
-        return self._in_form(self._labels.probabilities(self._outputs(X)), X)
+        outputs = self._outputs(X)
+        return self._in_form(self._labels.probabilities(outputs), X)
 
     @available_if(_has_raw_outputs)
     def decision_function(self, X):
@@ -75,7 +76,8 @@ class ClassPredictionMixin:
             second is predicted above 0; of more the one with the largest output; of a
             multilabel target each label whose output is above 0.
         """
-        return self._in_form(self._labels.scores(self._outputs(X)), X)
+        outputs = self._outputs(X)
+        return self._in_form(self._labels.scores(outputs), X)
 
     def _out_activation(self):
         """Activation of the outputs that the loss asks for."""
