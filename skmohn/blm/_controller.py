@@ -364,7 +364,7 @@ default="identity"
 
         Parameters
         ----------
-        observation : array-like of shape (n_features_in_,)
+        observation : array-like of shape (n_features,)
             What the controller is told.
 
         state : ndarray of shape (2, n_hidden_units), default=None
@@ -392,7 +392,7 @@ default="identity"
 
         Parameters
         ----------
-        X : array-like of shape (n_steps, n_features_in_)
+        X : array-like of shape (n_steps, n_features)
             Observations in the order of time. Without recurrence each is answered on
             its own; else the first one meets a network whose hidden units are silent.
 

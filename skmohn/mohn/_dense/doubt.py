@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skmohn._core._coding import Levels
 from skmohn.mohn._dense.evidence import LOG_BOUNDS, Evidence, log_density
 from skmohn.mohn._dense.exact import ExactPosterior, row_blocks
 from skmohn.mohn._dense.kernel import Prior
@@ -88,11 +89,13 @@ def doubt_prior(posterior):
         return None
     best = covariance.prior.to_logs()
     n_inputs = len(covariance.prior.rates)
-    spread, axes = np.linalg.eigh(_curvature(posterior, best))
+    basis = _directions(n_inputs, covariance.n_letters)
+    spread, axes = np.linalg.eigh(_curvature(posterior, best, basis))
     spread = 1.0 / np.sqrt(np.maximum(spread, _LEAST_CURVATURE))
 
     def moved(shift):
-        prior = Prior.from_logs(np.clip(best + shift, *LOG_BOUNDS), n_inputs)
+        logs = np.clip(best + shift @ basis, *LOG_BOUNDS)
+        prior = Prior.from_logs(logs, n_inputs)
         return ExactPosterior.condition(replace(covariance, prior=prior), sample)
 
     pairs = [
@@ -104,8 +107,24 @@ def doubt_prior(posterior):
     return PriorDoubt(tuple(pairs[j] for j in kept))
 
 
-def _curvature(posterior, best):
-    """Negative Hessian of the log posterior of the hyper-parameters."""
+def _directions(n_inputs, n_letters):
+    """Directions of the logarithms: one for each, but one for all levels of a site.
+
+    Levels differ little among each other, and there are many of them.
+    """
+    groups = [*range(n_inputs)]
+    for size in n_letters:
+        first = groups[-1] + 1 if groups else 0
+        groups += (
+            [first] * size if isinstance(size, Levels) else range(first, first + size)
+        )
+    first = groups[-1] + 1 if groups else 0
+    groups += range(first, first + 3)
+    return np.eye(first + 3)[:, groups]
+
+
+def _curvature(posterior, best, basis):
+    """Negative Hessian of the log posterior along directions of the logarithms."""
     covariance = posterior.covariance
     evidence = Evidence(posterior.sample, covariance.n_letters)
     n_inputs = len(covariance.prior.rates)
@@ -115,6 +134,7 @@ def _curvature(posterior, best):
         by_density = log_density(logs, n_inputs, covariance.n_letters)[1]
         return by_density if by_data is None else by_data + by_density
 
-    steps = _STEP * np.eye(len(best))
-    hessian = np.array([slope(best + step) - slope(best - step) for step in steps])
+    steps = _STEP * basis
+    change = np.array([slope(best + step) - slope(best - step) for step in steps])
+    hessian = change @ basis.T
     return -(hessian + hessian.T) / (4.0 * _STEP)
