@@ -1,6 +1,7 @@
 """How a structure was found: errors and numbers of weights by round."""
 
-from skmohn.inspection._fitted import BLUE, RED, axes_of, require_mohn
+from skmohn.inspection._fitted import BLUE, RED, axes_of
+from skmohn.mohn._given import require_regressor
 
 # Of orders 1 to 5, and of all above.
 _COLORS = ("#7a8450", BLUE, RED, "#8d6a9f", "#e0a458", "#5b5b5b")
@@ -101,7 +102,7 @@ class DiscoveryErrorDisplay:
         ValueError
             If its history has no rounds of discovery.
         """
-        require_mohn(estimator)
+        require_regressor(estimator, "estimator")
         return cls.from_history(estimator.history_, ax=ax, **line_kw)
 
     @classmethod
@@ -277,7 +278,7 @@ class DiscoveryOrdersDisplay:
         ValueError
             If its history has no rounds of discovery.
         """
-        require_mohn(estimator)
+        require_regressor(estimator, "estimator")
         return cls.from_history(
             estimator.history_, max_order=max_order, ax=ax, **line_kw
         )

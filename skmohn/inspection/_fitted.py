@@ -8,7 +8,7 @@ from skmohn.energynet import (
     EnergyNetRegressor,
     EnergyNetTransformer,
 )
-from skmohn.mohn import MOHNRegressor
+from skmohn.mohn._given import require_regressor
 
 # Of the two lines that most displays have, and of what divides them.
 BLUE, RED, GRAY = "#2e6f95", "#c8553d", "#b9b4a7"
@@ -70,21 +70,9 @@ def structure_of(estimator):
     NotFittedError
         If it has not been fitted.
     """
-    require_mohn(estimator)
+    require_regressor(estimator, "estimator")
     members = estimator._members()
-    place = {label: m for m, label in enumerate(members.labels)}
-    terms = [tuple(place[label] for label in term) for term in estimator.terms_]
-    return terms, estimator.coef_, members.names
-
-
-def require_mohn(estimator):
-    """Refuse an estimator that is no fitted MOHNRegressor."""
-    if not isinstance(estimator, MOHNRegressor):
-        raise TypeError(
-            f"estimator must be a MOHNRegressor, got {type(estimator).__name__}; of a "
-            "Pipeline or a search pass the fitted step, such as pipeline[-1]"
-        )
-    check_is_fitted(estimator)
+    return members.places(estimator.terms_), estimator.coef_, members.names
 
 
 def axes_of(display, ax, figsize=None):

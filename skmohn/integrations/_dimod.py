@@ -2,8 +2,9 @@
 
 from numbers import Integral
 
-from skmohn.integrations._optional import require, require_fitted
+from skmohn.integrations._optional import require
 from skmohn.mohn import MOHNRegressor
+from skmohn.mohn._given import require_regressor
 
 # A product of k bits has 2^k terms over spins, and the other way round.
 _MOST_TERMS = 10**7
@@ -58,7 +59,7 @@ def to_dimod(model, vartype="SPIN"):
     3.0
     """
     dimod = require("dimod", "to_dimod")
-    require_fitted(model)
+    require_regressor(model, "model")
     if vartype not in ("SPIN", "BINARY"):
         raise ValueError(f'vartype must be "SPIN" or "BINARY", got {vartype!r}')
     if model._dense is not None:

@@ -1,6 +1,7 @@
 """Models as networkx graphs."""
 
-from skmohn.integrations._optional import require, require_fitted
+from skmohn.integrations._optional import require
+from skmohn.mohn._given import require_regressor
 
 
 def to_networkx(model):
@@ -49,7 +50,7 @@ def to_networkx(model):
     [('x0',), ('x0', 'x1', 'x2')]
     """
     networkx = require("networkx", "to_networkx")
-    require_fitted(model)
+    require_regressor(model, "model")
     graph = networkx.Graph(intercept=float(model.intercept_))
     members = model._members()
     names = dict(zip(members.labels, members.names, strict=True))

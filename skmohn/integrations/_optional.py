@@ -1,10 +1,6 @@
-"""Packages that need not be there, and models that can be exchanged."""
+"""Packages that need not be there."""
 
 from importlib import import_module
-
-from sklearn.utils.validation import check_is_fitted
-
-from skmohn.mohn import MOHNRegressor
 
 
 def require(package, caller, extra="integrations"):
@@ -35,13 +31,3 @@ def require(package, caller, extra="integrations"):
         raise ImportError(
             f'{caller} needs {package}, which comes with pip install "skmohn[{extra}]"'
         ) from error
-
-
-def require_fitted(model):
-    """Refuse all but a fitted MOHNRegressor."""
-    if not isinstance(model, MOHNRegressor):
-        raise TypeError(
-            f"model must be a MOHNRegressor, got {type(model).__name__}; of a Pipeline "
-            "or a search pass the fitted step, such as pipeline[-1]"
-        )
-    check_is_fitted(model)

@@ -78,9 +78,7 @@ class FittedStructure(NamedColumns):
         check_is_fitted(self)
         members = self._members()
         names = dict(zip(members.labels, members.names, strict=True))
-        place = {label: m for m, label in enumerate(members.labels)}
-        terms = [tuple(place[label] for label in term) for term in self.terms_]
-        squares = self.coef_**2 * members.share(terms)
+        squares = self.coef_**2 * members.share(members.places(self.terms_))
         total = None
         if self._dense is not None:
             total = self._dense.function_variance(members.variables())

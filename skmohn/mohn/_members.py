@@ -128,6 +128,11 @@ class Members:
         kept = [place for place, variable in enumerate(found) if variable is not None]
         return [found[p] for p in kept], [columns[p] for p in kept]
 
+    def places(self, terms):
+        """The members of sets that `terms_` calls by their labels."""
+        place = {label: m for m, label in enumerate(self.labels)}
+        return [tuple(place[label] for label in term) for term in terms]
+
     def label(self, term):
         """The members of a set as `terms_` calls them."""
         return tuple(self.labels[m] for m in term)

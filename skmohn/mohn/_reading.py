@@ -106,14 +106,12 @@ class Reading(HTMLSummary, FittedStructure):
         check_is_fitted(self)
         rows = self._to_rows(read_table(self, _one_row(x)))
         members = self._members()
-        place = {label: m for m, label in enumerate(members.labels)}
+        terms = members.places(self.terms_)
         codes = _codes(rows, members.n_letters)
-        values = np.array(
-            [np.prod(codes[[place[label] for label in t]]) for t in self.terms_]
-        )
+        values = np.array([np.prod(codes[list(term)]) for term in terms])
         values += 0.0  # no zero has a sign
         parts = self.coef_ * values + 0.0
-        names = [" x ".join(members.names[place[i]] for i in t) for t in self.terms_]
+        names = [" x ".join(members.names[m] for m in term) for term in terms]
         order = np.argsort(-np.abs(parts), kind="stable")
         table = [("(constant)", 1.0, self.intercept_, self.intercept_)]
         table += [(names[j], values[j], self.coef_[j], parts[j]) for j in order]
@@ -159,9 +157,7 @@ def _column(label):
 
 def _parts_of_terms(terms, coef, members, columns):
     """Variance of a sum of terms, and what each variable has of it."""
-    place = {label: m for m, label in enumerate(members.labels)}
-    variances = members.share([[place[label] for label in term] for term in terms])
-    squares = coef**2 * variances
+    squares = coef**2 * members.share(members.places(terms))
     variable = {column: k for k, own in enumerate(columns) for column in own}
     first, total = np.zeros((2, len(columns)))
     for term, square in zip(terms, squares.tolist(), strict=True):

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import cho_factor, solve_triangular
 from scipy.optimize import minimize
 
-from skmohn.mohn._dense.evidence import LEAST_NOISE
+from skmohn.mohn._dense.evidence import LEAST_NOISE, standardise
 from skmohn.mohn._dense.exact import row_blocks
 from skmohn.mohn._dense.kernel import CONSTANT_VARIANCE
 from skmohn.mohn._design import DenseDesign
@@ -73,9 +73,8 @@ class SparsePosterior:
         """
         columns = design.columns([(), *graph.terms])
         gram = design.gram(columns, columns)
-        centre = float(np.average(y, weights=design.weights))
-        scale = math.sqrt(np.average((y - centre) ** 2, weights=design.weights))
-        target = design.project(columns, (y - centre) / scale)
+        standard, _, scale = standardise(y, design.weights)
+        target = design.project(columns, standard)
         spread, noise, evidence = _maximise_evidence(gram, target)
         precision = gram / noise
         own = np.full(len(gram), 1.0 / spread)
