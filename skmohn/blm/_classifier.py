@@ -14,6 +14,7 @@ from skmohn.blm._base import BaseBLM
 from skmohn.blm._labels import Labels
 from skmohn.blm._network import compile_loss
 from skmohn.blm._predictions import ClassPredictionMixin, has_probabilities
+from skmohn.blm._sequences import SequenceScoreMixin
 from skmohn.blm._storage import fill_mlp
 
 _LOSSES = {
@@ -24,7 +25,7 @@ _LOSSES = {
 }
 
 
-class BLMClassifier(ClassifierMixin, ClassPredictionMixin, BaseBLM):
+class BLMClassifier(SequenceScoreMixin, ClassifierMixin, ClassPredictionMixin, BaseBLM):
     """Neural network for classification, trained without derivatives on weight bits.
 
     Weights are small whole numbers times a step; training flips their bits and keeps

@@ -11,6 +11,7 @@ from skmohn._core._fitting import all_or_nothing
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._network import compile_loss
+from skmohn.blm._sequences import SequenceScoreMixin
 from skmohn.blm._storage import fill_mlp
 
 _LOSSES = {
@@ -21,7 +22,7 @@ _LOSSES = {
 }
 
 
-class BLMRegressor(MultiOutputMixin, RegressorMixin, BaseBLM):
+class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM):
     """Neural network for regression, trained without derivatives on its weight bits.
 
     Weights are small whole numbers times a step; training flips their bits, one at a

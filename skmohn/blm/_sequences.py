@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.base import is_classifier
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length
@@ -216,3 +218,38 @@ class SequenceForm:
             return rows
         as_list = not isinstance(X, np.ndarray)
         return split_rows(rows, lay_out(X)[1], self._per_step, as_list)
+
+
+class SequenceScoreMixin:
+    """Scores that know targets of steps."""
+
+    def score(self, X, y, sample_weight=None):
+        """Judge predictions: R2 of a regressor, the accuracy of a classifier.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            With ``recurrent=True`` sequences, as `fit` takes them.
+
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            With targets of the steps of sequences, in the form that `fit` has seen; all
+            steps then count alike, whatever sequence they belong to.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of samples, or of sequences: each of its steps then has it.
+
+        Returns
+        -------
+        float
+            Of several outputs the mean R2, of several labels the share of samples with
+            all of them right.
+        """
+        if not self.recurrent or not getattr(self, "_per_step", False):
+            return super().score(X, y, sample_weight)
+        predicted, lengths = self.predict(X), lay_out(X)[1]
+        y, _ = lay_out_targets(y, lengths, per_step=True)
+        if sample_weight is not None:
+            check_consistent_length(lengths, sample_weight)
+            sample_weight = np.repeat(sample_weight, lengths)
+        judge = accuracy_score if is_classifier(self) else r2_score
+        return judge(y, np.concatenate(list(predicted)), sample_weight=sample_weight)

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.metrics import r2_score
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.model_selection import cross_val_score
 
 from skmohn.blm import BLMClassifier, BLMRegressor
 from skmohn.blm._policy import PolicyLayout
@@ -105,6 +106,33 @@ def test_classes_of_steps():
     model.fit(X, labels)
     assert np.mean(model.predict(X) == labels) > 0.9
     assert model.predict_proba(X).shape == (12, 9, 2)
+
+
+@pytest.mark.parametrize("n_outputs", [None, 1, 2])
+def test_all_steps_count_alike_in_the_score(n_outputs):
+    targets = [np.cumsum(x[:, :n_outputs], axis=0) for x in LISTS]
+    if n_outputs is None:
+        targets = [part[:, 0] for part in targets]
+    model = small(max_flips=500).fit(LISTS, targets)
+    y, found = np.concatenate(targets), np.concatenate(model.predict(LISTS))
+    assert model.score(LISTS, targets) == pytest.approx(r2_score(y, found))
+    weights = np.arange(1.0, 13.0)
+    assert model.score(LISTS, targets, weights) == pytest.approx(
+        r2_score(y, found, sample_weight=np.repeat(weights, [len(x) for x in LISTS]))
+    )
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.score(LISTS, targets, weights[1:])
+    with pytest.raises(ValueError, match="a target for each step"):
+        model.score(LISTS, [part[1:] for part in targets])
+
+
+def test_steps_of_classes_are_scored_and_cross_validated():
+    labels = np.where(DELAYED > 0, "high", "low")
+    model = small(BLMClassifier, max_flips=8000).fit(X, labels)
+    accuracy = accuracy_score(labels.ravel(), model.predict(X).ravel())
+    assert model.score(X, labels) == pytest.approx(accuracy)
+    scores = cross_val_score(small(max_flips=20_000), X, DELAYED, cv=3)
+    assert scores.min() > 0.8
 
 
 @given(
