@@ -6,7 +6,7 @@ networks", IEEE TNNLS 28 (2017), section V.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 
 import numpy as np
@@ -27,6 +27,8 @@ from skmohn.blm._search import (
 
 # What a search hears at first of a loss that is infinite: it compares by differences.
 WORST = 1e300
+# Times that noisy weights are judged again before they are believed.
+_AFRESH = 10
 
 
 @dataclass
@@ -168,6 +170,14 @@ class ControlPlan:
         self._record(run)
         return run
 
+    def believed_loss(self, run):
+        """Loss of the best weights; that of noisy ones owes nothing to their choice."""
+        if not self.noisy or self.validation is not None or run.best_loss >= WORST:
+            return run.best_loss
+        # The run itself may go on as if nothing had been asked.
+        run = replace(run, stage=run.best_stage)
+        return self._judge_afresh(run, self.policy(run.best_codes))
+
     # --------------------------------------------------------------------- one move
 
     def _try_one(self, run, policy):
@@ -201,6 +211,13 @@ class ControlPlan:
         """Mean with one more judgement, and the number of judgements."""
         loss = min(self._judge(run, policy, inf), WORST)
         return float(mean + (loss - mean) / (n_heard + 1)), n_heard + 1
+
+    def _judge_afresh(self, run, policy):
+        """Mean of judgements that no choice of weights has heard of."""
+        mean, n_heard = 0.0, 0
+        while n_heard < _AFRESH:
+            mean, n_heard = self._mean(run, policy, mean, n_heard)
+        return mean
 
     def _leave_minimum(self, run, policy):
         """Go on from the best local minimum with some weights drawn anew."""
@@ -260,12 +277,22 @@ class ControlPlan:
         """Go to the next stage at the goal or the limit of this one."""
         while run.reason is None:
             stage = self.stages[run.stage]
-            if stage.goal is not None and run.loss <= stage.goal:
+            if stage.goal is not None and self._reaches(run, policy, stage.goal):
                 self._end_stage(run, policy, "goal")
             elif run.in_stage >= stage.max_evaluations:
                 self._end_stage(run, policy, "max_evaluations")
             else:
                 return
+
+    def _reaches(self, run, policy, goal):
+        """Whether the best weights of this stage reach a goal, and not by luck."""
+        state = run.search.state[0]
+        if self.noisy and state.loss <= goal:
+            state.loss, run.n_heard = self._judge_afresh(run, policy), _AFRESH
+        elif self.noisy and run.loss <= goal:
+            home = self.policy(run.home[0])
+            run.home = run.home[0], self._judge_afresh(run, home), _AFRESH
+        return run.loss <= goal
 
     def _end_stage(self, run, policy, reason):
         """Begin the next stage, or end the run."""

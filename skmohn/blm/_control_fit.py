@@ -113,6 +113,7 @@ class ControllerFit:
             )
         for name, value in self._fitted(runs, plan).items():
             setattr(self, name, value)
+        self.loss_ = float(plan.believed_loss(best))
         self._runs = sorted(runs, key=lambda run: run.index)
         self.stopping_reason_ = best.reason or why
         self.history_ = _in_order(loop.history, {run.index for run in runs})

@@ -116,7 +116,8 @@ default="identity"
         Whether the objective returns another loss each time for the same weights.
         Losses are then means: weights replace others that were judged several times
         only when judged as often, and the present ones are judged once more every
-        `validate_every` evaluations.
+        `validate_every` evaluations. Weights that reach a goal are judged ten times
+        anew, and so are those that are chosen, for `loss_`.
 
     goal : float, default=None
         Loss that is good enough, of an objective that is not given as a
@@ -168,7 +169,8 @@ default="identity"
         Bytes of all weights at `n_bits` each.
     loss_ : float
         By which the weights were chosen: of the validation objective, or of the last
-        stage that was reached.
+        stage that was reached. With ``noisy=True`` and no validation, the mean of ten
+        evaluations that had no part in the choice.
     succeeded_ : bool
         Whether the goal was reached; False without one.
     n_stages_done_ : int
@@ -176,7 +178,7 @@ default="identity"
     n_restarts_ : int
         Runs begun, up to the one that succeeded.
     n_evaluations_ : int
-        Evaluations in all these runs, without those of the validation.
+        Evaluations in all these runs, without those of the validation and of `loss_`.
     history_ : History
         A record for every `validate_every` evaluations of each run.
     n_iter_ : int
