@@ -18,18 +18,13 @@ from skmohn.datasets import InvertedPendulum
 SUCCESS = 0.05
 
 
-def curriculum(observe, goal=0.003, limits=(500, 500, 500, 500)):
-    """Return stages of 2, 5, 15 and 100 simulated seconds."""
-    # Duration, simulations, goal, seconds that do not count.
-    rows = [
-        (2.0, 16, 0.1, 0.0),
-        (5.0, 16, 0.1, 0.0),
-        (15.0, 32, 0.02, 1.0),
-        (100.0, 16, goal, 1.0),
-    ]
+def curriculum(observe, goal=0.003, limits=(200, 150, 200, 500)):
+    """Return stages of 2, 5, 10 and 100 simulated seconds."""
+    # Duration, goal, seconds that do not count.
+    rows = [(2.0, 0.1, 0.0), (5.0, 0.1, 0.0), (10.0, 0.05, 1.0), (100.0, goal, 1.0)]
     return [
-        Stage(InvertedPendulum(observe, n, duration, transient=silent), aim, most)
-        for (duration, n, aim, silent), most in zip(rows, limits, strict=True)
+        Stage(InvertedPendulum(observe, 8, duration, transient=silent), aim, most)
+        for (duration, aim, silent), most in zip(rows, limits, strict=True)
     ]
 
 
