@@ -76,12 +76,22 @@ def test_returns_are_those_of_a_plain_loop_with_box_actions():
     assert objective.test(policy, 1, random_state=0) == [expected]
 
 
-def test_giving_up_early_is_certain():
-    whole = GymnasiumObjective("CartPole-v1", n_episodes=4, max_steps=12)
-    early = GymnasiumObjective(
-        "CartPole-v1", n_episodes=4, max_steps=12, max_reward=1.0
-    )
-    for policy in (GOOD, BAD):
+@pytest.mark.parametrize(
+    ("name", "max_reward", "policies"),
+    [
+        ("CartPole-v1", 1.0, (GOOD, BAD)),
+        # All rewards are losses.
+        (
+            "Pendulum-v1",
+            0.0,
+            [make_policy((3, 1), [0.1, 0.3, b, 0.9]) for b in (-0.5, 0.5)],
+        ),
+    ],
+)
+def test_giving_up_early_is_certain(name, max_reward, policies):
+    whole = GymnasiumObjective(name, n_episodes=4, max_steps=12)
+    early = GymnasiumObjective(name, n_episodes=4, max_steps=12, max_reward=max_reward)
+    for policy in policies:
         for seed in range(3):
             loss = whole(policy, np.random.default_rng(seed))
             for incumbent in (np.inf, loss + 1e-6, loss, loss - 1.0, -12.0):
