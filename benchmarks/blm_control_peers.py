@@ -22,7 +22,7 @@ from skmohn import BLMController
 RATIO = 2
 SIZES = (2, 10, 1)
 # Evaluations in each stage.
-OUR_LIMITS = 200, 150, 200, 300
+OUR_LIMITS = 200, 150, 200, 120
 PEER_LIMITS = 2000, 2000, 2000, 1200
 # Of the last stage: five times better than asked for.
 GOAL = 0.01
