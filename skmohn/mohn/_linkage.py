@@ -68,7 +68,13 @@ class Linkage:
         -------
         Linkage
             What they tie together.
+
+        Raises
+        ------
+        ValueError
+            If a term is empty or holds something else than columns.
         """
+        _check_columns(terms, n_features)
         sizes = [len(term) for term in terms]
         members = np.array([i for term in terms for i in term], dtype=np.int64)
         indptr = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
@@ -131,3 +137,16 @@ class Linkage:
                 f"{len(self.links) - 1}{names}"
             )
         return self.links[index]
+
+
+def _check_columns(terms, n_features):
+    """Refuse what scipy would read or write outside of its arrays for."""
+    for term in terms:
+        if not len(term):
+            raise ValueError(f"terms holds {term!r}, a set of no columns")
+        for i in term:
+            if not isinstance(i, Integral) or not 0 <= i < n_features:
+                raise ValueError(
+                    f"terms holds {term!r}, and {i!r} is not one of the {n_features} "
+                    f"columns: give indices from 0 to {n_features - 1}"
+                )

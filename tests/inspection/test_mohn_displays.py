@@ -1,5 +1,6 @@
 """Displays of MOHNRegressor: what is drawn is the model and its history."""
 
+import re
 import sys
 
 import numpy as np
@@ -85,6 +86,13 @@ def test_nothing_to_draw_is_refused(display):
 
 
 # ------------------------------------------------------------------------- weights
+
+
+@pytest.mark.parametrize("display", STRUCTURE)
+@pytest.mark.parametrize("term", [(5,), (-1,), ()])
+def test_term_without_a_name_is_refused(display, term):
+    with pytest.raises(ValueError, match=re.escape(f"terms holds {term!r}")):
+        display([(0,), term], [1.0, 2.0], ["a", "b"]).plot()
 
 
 def test_heat_map_has_each_weight_at_its_variables():

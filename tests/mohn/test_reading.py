@@ -76,6 +76,22 @@ def test_linkage_knows_names():
         Linkage.of_terms([(0, 1)], 2).neighbors(-1)
 
 
+@pytest.mark.parametrize(
+    ("term", "words"),
+    [
+        ((50_000_000,), "50000000 is not one of the 2 columns"),
+        ((2,), "from 0 to 1"),
+        ((1, -1), r"\(1, -1\), and -1 is not"),
+        ((0.5,), r"0\.5 is not"),
+        (("a",), "'a' is not"),
+        ((), r"\(\), a set of no columns"),
+    ],
+)
+def test_linkage_of_what_is_no_column_is_refused(term, words):
+    with pytest.raises(ValueError, match=words):
+        Linkage.of_terms([(0,), term], 2)
+
+
 def test_model_without_terms_is_unlinked():
     model = MOHNRegressor().fit(bits(30, 6), np.ones(30))
     assert model.linkage_.components == ()
