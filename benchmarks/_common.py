@@ -99,7 +99,7 @@ def timed_fit(estimator, X, y):
 def is_exact(model, problem):
     """Whether the terms are equal and every weight is right to 1e-6."""
     return model.terms_ == problem.terms and bool(
-        np.all(np.abs(model.coef_ - problem.coef) < WEIGHT_TOLERANCE)
+        np.all(np.abs(model.weights_ - problem.weights) < WEIGHT_TOLERANCE)
         and abs(model.intercept_ - problem.intercept) < WEIGHT_TOLERANCE
     )
 

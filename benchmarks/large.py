@@ -19,14 +19,14 @@ SECONDS, BYTES = 60, 1e9
 SIZES = {False: (1000, 3000, 30000), True: (300, 600, 8000)}
 
 
-def learn(coef_distribution, size, seed):
+def learn(weight_distribution, size, seed):
     """Return whether the model is exact, what differs if not, and the seconds."""
     n_features, n_terms, n_samples = size
     data = make_sparse_walsh(
         n_features,
         n_terms,
         n_samples=n_samples,
-        coef_distribution=coef_distribution,
+        weight_distribution=weight_distribution,
         optimum=False,
         random_state=seed,
     )
@@ -46,13 +46,13 @@ def main():
         "{} variables, {} weights of order 1 to 3, {} samples".format(*size),
         "coefficients instance exact seconds aim GB aim",
     )
-    for coef_distribution in ("pm1", "uniform", "gaussian"):
+    for weight_distribution in ("pm1", "uniform", "gaussian"):
         for i in range(options.instances):
             (exact, details, seconds), memory = common.in_fresh_process(
-                learn, coef_distribution, size, options.seed + i
+                learn, weight_distribution, size, options.seed + i
             )
             table.row(
-                coef_distribution,
+                weight_distribution,
                 i,
                 "yes" if exact else "no",
                 seconds,

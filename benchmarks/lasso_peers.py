@@ -35,7 +35,7 @@ def _cubic(n_features, n_terms):
         make_sparse_walsh,
         n_features,
         {1: n_terms, 2: n_terms, 3: n_terms},
-        coef_distribution="pm1",
+        weight_distribution="pm1",
         heredity="weak",
         optimum=False,
     )
@@ -90,7 +90,7 @@ def refit_is_exact(columns, terms, kept, data):
     if not 0 < len(kept) < len(data.y):
         return False
     found = np.linalg.lstsq(columns[:, kept].astype(np.float64), data.y)[0]
-    true = {(): data.intercept, **dict(zip(data.terms, data.coef, strict=True))}
+    true = {(): data.intercept, **dict(zip(data.terms, data.weights, strict=True))}
     weights = {terms[place]: weight for place, weight in zip(kept, found, strict=True)}
     return all(
         abs(weights.get(term, 0.0) - true.get(term, 0.0)) < common.WEIGHT_TOLERANCE

@@ -37,7 +37,7 @@ def measure(problem, snr, seed):
     rng = np.random.default_rng(seed)
     X_test = rng.choice([-1.0, 1.0], (N_TEST, data.X.shape[1]))
     truth = MOHNRegressor.from_terms(
-        data.terms, data.coef, intercept=data.intercept, n_features=data.X.shape[1]
+        data.terms, data.weights, intercept=data.intercept, n_features=data.X.shape[1]
     )
     y_test = truth.predict(X_test)
     scores, seconds = [], []

@@ -40,7 +40,7 @@ def landscape(n_inputs, n_samples, seed):
         n_inputs,
         {1: n_inputs, 2: n_inputs},
         n_samples=n_samples + N_TEST,
-        coef_distribution="gaussian",
+        weight_distribution="gaussian",
         optimum=False,
         random_state=seed,
     )

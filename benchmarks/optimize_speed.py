@@ -61,7 +61,7 @@ def cubic(n_variables, seed):
         optimum=False,
         random_state=seed,
     )
-    return dict(zip(data.terms, data.coef.tolist(), strict=True))
+    return dict(zip(data.terms, data.weights.tolist(), strict=True))
 
 
 def temperatures(terms):

@@ -144,7 +144,7 @@ def spin_glass():
         learner.fit(X, y)
         seconds = time.perf_counter() - started
         if name == "MOHNRegressor":
-            found[name] = dict(zip(learner.terms_, learner.coef_, strict=True))
+            found[name] = dict(zip(learner.terms_, learner.weights_, strict=True))
         elif name == "PolynomialFeatures + LassoCV":
             columns = [tuple(np.flatnonzero(row)) for row in learner[0].powers_]
             weights = zip(columns, learner[1].coef_, strict=True)
@@ -316,7 +316,7 @@ def dense_landscape():
         n_sites,
         {1: n_sites, 2: 10},
         n_samples=n_rows + 2000,
-        coef_distribution="gaussian",
+        weight_distribution="gaussian",
         random_state=3,
     )
     X, folded = energy.X, expit(3 * energy.y / energy.y.std())
@@ -469,7 +469,7 @@ def draw(glass, found, history, accuracies, spirals, net, images):
         "blue: negative weight, red: positive, width: size, grey: not there in truth",
         fontsize=9,
     )
-    true = dict(zip(glass.terms, glass.coef, strict=True))
+    true = dict(zip(glass.terms, glass.weights, strict=True))
     panels = {f"the truth: {len(true)} couplings": true}
     for name, weights in found.items():
         right, wrong = count_right(weights, true)
@@ -613,7 +613,7 @@ def print_structure(model, names, n_rows):
     for row in range(min(n_rows, len(table["term"]))):
         # Without column names the table says x0, x1, ...
         term = re.sub(r"x(\d+)", lambda m: names[int(m[1])], table["term"][row])
-        weight, error = table["coefficient"][row], table["standard_error"][row]
+        weight, error = table["weight"][row], table["standard_error"][row]
         share, order = table["variance_share"][row], table["order"][row]
         print(f"{term:<24}{order:>6}{weight:>10.3f}{error:>9.3f}{share:>8.1%}")
 

@@ -115,10 +115,10 @@ table = model.structure_table()
 n_shown = min(10, len(model.terms_))
 shown = [
     " x ".join(names[i] for i in model.terms_[j])
-    for j in np.argsort(-np.abs(model.coef_))[:n_shown]
+    for j in np.argsort(-np.abs(model.weights_))[:n_shown]
 ]
-strongest = np.sort(np.abs(model.coef_))[::-1][:n_shown]
-signs = np.sign(model.coef_[np.argsort(-np.abs(model.coef_))[:n_shown]])
+strongest = np.sort(np.abs(model.weights_))[::-1][:n_shown]
+signs = np.sign(model.weights_[np.argsort(-np.abs(model.weights_))[:n_shown]])
 
 figure, axes = plt.subplots(figsize=(7.5, 3.6), layout="constrained")
 axes.barh(

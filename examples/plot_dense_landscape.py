@@ -33,13 +33,13 @@ energy = make_sparse_walsh(
     N_SITES,
     {1: N_SITES, 2: 10},
     n_samples=1,
-    coef_distribution="gaussian",
+    weight_distribution="gaussian",
     random_state=3,
 )
 variants = 1.0 - 2.0 * ((np.arange(2**N_SITES)[:, None] >> np.arange(N_SITES)) & 1)
 energies = sum(
     weight * np.prod(variants[:, list(term)], axis=1)
-    for term, weight in zip(energy.terms, energy.coef, strict=True)
+    for term, weight in zip(energy.terms, energy.weights, strict=True)
 )
 folded = expit(3 * energies / energies.std())
 rng = np.random.default_rng(0)
@@ -139,7 +139,7 @@ print(model.stopping_reason_)
 table = model.structure_table()
 for row in range(5):
     print(
-        f"{table['term'][row]:<10}{table['coefficient'][row]:>8.3f}"
+        f"{table['term'][row]:<10}{table['weight'][row]:>8.3f}"
         f" +- {table['standard_error'][row]:.3f}"
     )
 

@@ -144,7 +144,7 @@ pairs = make_pipeline(
     ),
 ).fit(variants[train], is_bright[train])
 for name, classifier, size in (
-    ("MOHNClassifier", ours, ours.coef_.size),
+    ("MOHNClassifier", ours, ours.weights_.size),
     ("all pairs", pairs, pairs[-1].coef_.size),
 ):
     accuracy = classifier.score(variants[rest], is_bright[rest])

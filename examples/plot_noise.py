@@ -83,7 +83,7 @@ plt.show()
 model = MOHNRegressor("pursuit", selection="cv").fit(glass.X, glass.y)
 print(model.stopping_reason_)
 print(f"noise: {model.noise_:.2f} estimated, {glass.noise:.2f} in truth")
-true = dict(zip(glass.terms, glass.coef, strict=True))
+true = dict(zip(glass.terms, glass.weights, strict=True))
 truth = np.array([true.get(term, 0.0) for term in model.terms_])
-within = np.abs(model.coef_ - truth) < 2 * model.standard_errors_
+within = np.abs(model.weights_ - truth) < 2 * model.standard_errors_
 print(f"within two standard errors: {within.mean():.0%}")

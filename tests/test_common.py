@@ -154,7 +154,7 @@ def test_threads_equal_serial(estimator):
     with parallel_config(backend="threading"):
         parallel = clone(estimator).set_params(random_state=0, n_jobs=2).fit(X, y)
     assert parallel.terms_ == serial.terms_
-    assert_array_equal(parallel.coef_, serial.coef_)
+    assert_array_equal(parallel.weights_, serial.weights_)
     assert parallel.intercept_ == serial.intercept_
     assert_array_equal(parallel.standard_errors_, serial.standard_errors_)
     assert parallel.search_coverage_ == serial.search_coverage_

@@ -80,7 +80,7 @@ def make_mk_trap(
             The sums of the traps, with noise.
         terms : list of tuple of int
             Feature indices of each true Walsh weight, sorted by order.
-        coef : ndarray of shape (len(terms),)
+        weights : ndarray of shape (len(terms),)
             The weights, for -1/+1 inputs whatever the coding.
         intercept : float
             Mean over all inputs.
@@ -224,7 +224,7 @@ def make_bmda_quadratic(
     >>> data = make_bmda_quadratic(6, shuffle=False, random_state=0)
     >>> data.terms
     [(0,), (1,), (2,), (3,), (4,), (5,), (0, 1), (2, 3), (4, 5)]
-    >>> data.coef.round(3)
+    >>> data.weights.round(3)
     array([0.025, 0.025, 0.025, 0.025, 0.025, 0.025, 0.475, 0.475, 0.475])
     """
     if n_features % 2:

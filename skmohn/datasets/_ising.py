@@ -89,7 +89,7 @@ def make_ising(
             The energies, with noise.
         terms : list of tuple of int
             The edges: pairs of feature indices, sorted.
-        coef : ndarray of shape (len(terms),)
+        weights : ndarray of shape (len(terms),)
             ``-J_ij`` of each edge, for -1/+1 inputs whatever the coding.
         intercept : float
             0.

@@ -83,7 +83,7 @@ def _maximise(function, schedule, sign):
     """Return x in {-1, +1}^n that maximises sign * f."""
     rank = {i: r for r, i in enumerate(schedule)}
     terms = {i: [] for i in schedule}
-    for term, weight in zip(function.terms, function.coef.tolist(), strict=True):
+    for term, weight in zip(function.terms, function.weights.tolist(), strict=True):
         terms[min(term, key=rank.get)].append((term, sign * weight))
     # Tables that wait for a variable: whom they are about, and the values. Axes are
     # ordered by rank: the variable to go is the first, and nothing is transposed.

@@ -62,7 +62,7 @@ def sample(
             )
         noise = np.sqrt(function.variance / snr)
     spins = 2 * rng.randint(2, size=(n_samples, function.n_features), dtype=np.int8) - 1
-    y = evaluate(spins, function.terms, function.coef, function.intercept)
+    y = evaluate(spins, function.terms, function.weights, function.intercept)
     if noise:
         y += noise * rng.standard_normal(n_samples)
 
@@ -80,7 +80,7 @@ def sample(
         X=X,
         y=y,
         terms=function.terms,
-        coef=function.coef,
+        weights=function.weights,
         intercept=function.intercept,
         noise=float(noise),
         feature_names=feature_names or [f"x{i}" for i in range(function.n_features)],

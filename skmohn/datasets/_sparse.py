@@ -11,7 +11,7 @@ from skmohn.datasets._sampling import OPTIMUM_CONSTRAINT, SAMPLING_CONSTRAINTS, 
 from skmohn.datasets._terms import terms_by_order, terms_by_tower
 from skmohn.datasets._walsh import walsh_function
 
-COEF_DISTRIBUTIONS = {
+WEIGHT_DISTRIBUTIONS = {
     "gaussian": lambda rng, size: rng.standard_normal(size),
     "pm1": lambda rng, size: rng.choice([-1.0, 1.0], size=size),
     "uniform": lambda rng, size: rng.uniform(-1.0, 1.0, size=size),
@@ -24,7 +24,7 @@ COEF_DISTRIBUTIONS = {
         "n_terms": [Interval(Integral, 1, None, closed="left"), dict],
         "max_order": [Interval(Integral, 1, None, closed="left")],
         "heredity": [None, StrOptions({"strong", "weak"})],
-        "coef_distribution": [StrOptions(set(COEF_DISTRIBUTIONS))],
+        "weight_distribution": [StrOptions(set(WEIGHT_DISTRIBUTIONS))],
         "intercept": [Interval(Real, None, None, closed="neither")],
         "optimum": OPTIMUM_CONSTRAINT,
         **SAMPLING_CONSTRAINTS,
@@ -38,7 +38,7 @@ def make_sparse_walsh(
     n_samples=1000,
     max_order=3,
     heredity="strong",
-    coef_distribution="gaussian",
+    weight_distribution="gaussian",
     intercept=0.0,
     noise=0.0,
     snr=None,
@@ -49,7 +49,7 @@ def make_sparse_walsh(
 ):
     """Generate a random sparse polynomial in two-valued features.
 
-    ``y = intercept + sum_j coef_j prod_{i in terms_j} x_i`` with random terms of
+    ``y = intercept + sum_j weights_j prod_{i in terms_j} x_i`` with random terms of
     several orders, of which most have, as in real data, lower-order parts of their own
     (heredity) -- or, on demand, have none.
 
@@ -73,8 +73,8 @@ def make_sparse_walsh(
         Which terms of one order less must be there for a term of order 2 and more: all
         that are contained in it, at least one, or none in particular.
 
-    coef_distribution : {"gaussian", "pm1", "uniform"}, default="gaussian"
-        Distribution of the coefficients: standard normal, -1 and +1 with equal
+    weight_distribution : {"gaussian", "pm1", "uniform"}, default="gaussian"
+        Distribution of the weights: standard normal, -1 and +1 with equal
         probability, or uniform between -1 and 1. Only "pm1" keeps away from 0, which
         is as hard to find as nothing.
 
@@ -86,7 +86,7 @@ def make_sparse_walsh(
 
     snr : float, default=None
         The noise given as signal-to-noise ratio instead: the variance of the function
-        over all inputs, which is the sum of the squared coefficients, divided by that
+        over all inputs, which is the sum of the squared weights, divided by that
         of the noise. None leaves it to `noise`.
 
     coding : {"pm1", "binary"}, default="pm1"
@@ -98,7 +98,7 @@ def make_sparse_walsh(
         takes a second and refuses beyond, False never.
 
     random_state : int, RandomState instance or None, default=None
-        Determines terms and coefficients, then the samples, then the noise: with the
+        Determines terms and weights, then the samples, then the noise: with the
         same integer the function stays the same when `n_samples` or the noise change.
 
     return_X_y : bool, default=False
@@ -115,7 +115,7 @@ def make_sparse_walsh(
             The values, with noise.
         terms : list of tuple of int
             Feature indices of each true Walsh weight, sorted by order.
-        coef : ndarray of shape (len(terms),)
+        weights : ndarray of shape (len(terms),)
             The weights, for -1/+1 inputs whatever the coding.
         intercept : float
             As given.
@@ -164,8 +164,8 @@ def make_sparse_walsh(
         terms = terms_by_order(rng, n_features, n_terms, heredity)
     else:
         terms = terms_by_tower(rng, n_features, n_terms, max_order, heredity)
-    coef = COEF_DISTRIBUTIONS[coef_distribution](rng, len(terms))
-    weights = chain([((), intercept)], zip(terms, coef, strict=True))
+    weights = WEIGHT_DISTRIBUTIONS[weight_distribution](rng, len(terms))
+    weights = chain([((), intercept)], zip(terms, weights, strict=True))
     function = walsh_function(n_features, weights)
     return sample(
         function,
@@ -179,6 +179,6 @@ def make_sparse_walsh(
         direction="maximize",
         descr=(
             f"Random function of {n_features} features with {len(terms)} Walsh terms "
-            f"(heredity: {heredity}, coefficients: {coef_distribution})."
+            f"(heredity: {heredity}, weights: {weight_distribution})."
         ),
     )

@@ -8,27 +8,29 @@ import numpy as np
 
 
 class WalshFunction(NamedTuple):
-    """f(x) = intercept + sum_j coef[j] prod_{i in terms[j]} x_i, x in {-1, +1}^n.
+    """f(x) = intercept + sum_j weights[j] prod_{i in terms[j]} x_i, x in {-1, +1}^n.
 
     `terms` are sorted tuples in order of (length, members), none of them empty and
-    none of them with a zero coefficient: equal functions have equal fields.
+    none of them with a zero weight: equal functions have equal fields.
     """
 
     n_features: int
     terms: list
-    coef: np.ndarray
+    weights: np.ndarray
     intercept: float
 
     @property
     def variance(self):
         """Variance of f over uniform x: the weights are orthonormal coordinates."""
-        return float(self.coef @ self.coef)
+        return float(self.weights @ self.weights)
 
     def value_at(self, x):
         """Value at one input, correctly rounded: for optima to compare with."""
         minus = set(np.flatnonzero(x < 0).tolist())
         odd = (len(minus.intersection(term)) % 2 for term in self.terms)
-        signed = (-w if o else w for o, w in zip(odd, self.coef.tolist(), strict=True))
+        signed = (
+            -w if o else w for o, w in zip(odd, self.weights.tolist(), strict=True)
+        )
         return fsum([self.intercept, *signed])
 
 
@@ -52,18 +54,18 @@ def walsh_function(n_features, weights):
     total = {term: fsum(parts) for term, parts in collected.items()}
     intercept = total.pop((), 0.0)
     terms = sorted((t for t, w in total.items() if w), key=lambda t: (len(t), t))
-    coef = np.array([total[t] for t in terms], dtype=np.float64)
-    return WalshFunction(n_features, terms, coef, intercept)
+    weights = np.array([total[t] for t in terms], dtype=np.float64)
+    return WalshFunction(n_features, terms, weights, intercept)
 
 
-def evaluate(X, terms, coef, intercept):
+def evaluate(X, terms, weights, intercept):
     """Value of a Walsh expansion at each row of X.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features), values -1 and +1 of any dtype
     terms : list of tuple of int
-    coef : array-like of shape (len(terms),)
+    weights : array-like of shape (len(terms),)
     intercept : float
 
     Returns
@@ -73,7 +75,7 @@ def evaluate(X, terms, coef, intercept):
     """
     columns = np.ascontiguousarray(X.T)
     y = np.full(len(X), intercept, dtype=np.float64)
-    for term, weight in zip(terms, coef, strict=True):
+    for term, weight in zip(terms, weights, strict=True):
         y += weight * columns[list(term)].prod(axis=0, dtype=columns.dtype)
     return y
 

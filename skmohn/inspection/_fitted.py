@@ -57,7 +57,7 @@ def structure_of(estimator):
     terms : list of tuples of int
         What each weight connects: columns, or letters of columns.
 
-    coef : ndarray of shape (n_terms,)
+    weights : ndarray of shape (n_terms,)
 
     names : list of str
         Of columns and letters.
@@ -72,7 +72,7 @@ def structure_of(estimator):
     """
     require_regressor(estimator, "estimator")
     members = estimator._members()
-    return members.places(estimator.terms_), estimator.coef_, members.names
+    return members.places(estimator.terms_), estimator.weights_, members.names
 
 
 def axes_of(display, ax, figsize=None):

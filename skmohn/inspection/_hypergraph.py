@@ -29,7 +29,7 @@ class HypergraphDisplay:
     terms : sequence of tuples of int
         The variables that each weight connects.
 
-    coef : array-like of shape (n_terms,)
+    weights : array-like of shape (n_terms,)
         The weights.
 
     names : sequence of str
@@ -75,9 +75,9 @@ class HypergraphDisplay:
     5
     """
 
-    def __init__(self, terms, coef, names):
+    def __init__(self, terms, weights, names):
         self.terms = terms
-        self.coef = coef
+        self.weights = weights
         self.names = names
 
     @classmethod
@@ -128,8 +128,8 @@ class HypergraphDisplay:
         """
         from matplotlib.collections import LineCollection
 
-        check_consistent_length(self.terms, self.coef)
-        terms, coef = [tuple(t) for t in self.terms], np.asarray(self.coef, float)
+        check_consistent_length(self.terms, self.weights)
+        terms, weights = [tuple(t) for t in self.terms], np.asarray(self.weights, float)
         if not terms:
             raise ValueError("terms must have at least one weight to draw")
         places = place_components(Linkage.of_terms(terms, len(self.names)))
@@ -139,8 +139,8 @@ class HypergraphDisplay:
         size = 1.0 / np.sqrt(max(n_drawn / 40.0, 1.0))
         side = float(np.clip(5.0 + 0.02 * n_drawn, 5.0, 10.0))
         ax = axes_of(self, ax, (1.2 * side, side))
-        strength = np.abs(coef) / (np.abs(coef).max() or 1.0)
-        color = np.where(coef > 0, RED, BLUE)
+        strength = np.abs(weights) / (np.abs(weights).max() or 1.0)
+        color = np.where(weights > 0, RED, BLUE)
         points = [np.array([places[i] for i in term]) for term in terms]
         orders = np.array([len(term) for term in terms])
         two, more = np.flatnonzero(orders == 2), np.flatnonzero(orders > 2)

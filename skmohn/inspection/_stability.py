@@ -96,7 +96,7 @@ def selection_stability(
     >>> from skmohn.datasets import make_sparse_walsh
     >>> from skmohn.inspection import selection_stability
     >>> data = make_sparse_walsh(
-    ...     8, {1: 2, 2: 1}, coef_distribution="uniform", snr=20, random_state=0
+    ...     8, {1: 2, 2: 1}, weight_distribution="uniform", snr=20, random_state=0
     ... )
     >>> model = MOHNRegressor("pursuit")
     >>> table = selection_stability(
@@ -178,7 +178,7 @@ def _recode(refit, ends):
     A numeric column may have another range in a refit, where it is coded as
     ``slope * x + shift``; a product of such columns is a sum over its subsets.
     """
-    weights = dict(zip(refit.terms_, refit.coef_.tolist(), strict=True))
+    weights = dict(zip(refit.terms_, refit.weights_.tolist(), strict=True))
     own = refit.coding_
     # A column that is constant in a refit is in none of its terms.
     numeric = (ends.kind == NUMERIC) & (own.high > own.low)

@@ -29,7 +29,7 @@ class WeightsDisplay:
     terms : sequence of tuples of int
         The variables that each weight connects.
 
-    coef : array-like of shape (n_terms,)
+    weights : array-like of shape (n_terms,)
         The weights.
 
     names : sequence of str
@@ -76,9 +76,9 @@ class WeightsDisplay:
     (10, 62)
     """
 
-    def __init__(self, terms, coef, names):
+    def __init__(self, terms, weights, names):
         self.terms = terms
-        self.coef = coef
+        self.weights = weights
         self.names = names
 
     @classmethod
@@ -127,8 +127,8 @@ class WeightsDisplay:
         WeightsDisplay
             The display itself.
         """
-        check_consistent_length(self.terms, self.coef)
-        terms, coef = [tuple(t) for t in self.terms], np.asarray(self.coef, float)
+        check_consistent_length(self.terms, self.weights)
+        terms, weights = [tuple(t) for t in self.terms], np.asarray(self.weights, float)
         if not terms:
             raise ValueError("terms must have at least one weight to draw")
         components = Linkage.of_terms(terms, len(self.names)).components
@@ -142,11 +142,11 @@ class WeightsDisplay:
         shape = len(self.rows_), len(terms)
         values = np.ma.masked_array(np.zeros(shape), mask=True)
         for column, j in enumerate(self.columns_):
-            values[[row[i] for i in terms[j]], column] = coef[j]
+            values[[row[i] for i in terms[j]], column] = weights[j]
         width = np.clip(3.0 + 0.13 * len(terms), 5.0, 16.0)
         height = np.clip(1.6 + 0.21 * len(row), 2.6, 12.0)
         ax = axes_of(self, ax, (width, height))
-        largest = np.abs(coef).max() or 1.0
+        largest = np.abs(weights).max() or 1.0
         style = {"cmap": "RdBu_r", "vmin": -largest, "vmax": largest, "aspect": "auto"}
         if len(terms) <= _MOST_COLUMNS:
             style["interpolation"] = "nearest"

@@ -65,14 +65,14 @@ def to_dimod(model, vartype="SPIN"):
     if model._dense is not None:
         raise ValueError(
             "all weights were fitted, more than a polynomial can list: fit a sparse "
-            'model with strategy="pursuit", or give terms_ and coef_ to from_terms'
+            'model with strategy="pursuit", or give terms_ and weights_ to from_terms'
         )
     names = range(model.n_features_in_)
     if hasattr(model, "feature_names_in_"):
         names = list(map(str, model.feature_names_in_))
     weights = {(names[i],): 0.0 for i in model.coding_.usable.tolist()}
     weights[()] = float(model.intercept_)
-    for term, coef in zip(model.terms_, model.coef_.tolist(), strict=True):
+    for term, coef in zip(model.terms_, model.weights_.tolist(), strict=True):
         weights[tuple(names[i] for i in term)] = coef
     polynomial = dimod.BinaryPolynomial(weights, "SPIN")
     if vartype == "SPIN":

@@ -56,7 +56,10 @@ def to_networkx(model):
     names = dict(zip(members.labels, members.names, strict=True))
     graph.add_nodes_from(members.names, bipartite=0)
     weights = zip(
-        model.terms_, model.coef_.tolist(), model.standard_errors_.tolist(), strict=True
+        model.terms_,
+        model.weights_.tolist(),
+        model.standard_errors_.tolist(),
+        strict=True,
     )
     for term, coef, error in weights:
         connected = tuple(names[label] for label in term)

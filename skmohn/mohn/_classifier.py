@@ -120,7 +120,7 @@ class MOHNClassifier(
         Feature indices of each product, ordered by size and then by index.
         A letter of a column that has more than two is a pair ``(index, letter)``.
 
-    coef_ : ndarray of shape (1, n_terms) or (n_classes, n_terms)
+    weights_ : ndarray of shape (1, n_terms) or (n_classes, n_terms)
         Weights of the products, a row for each class; of two classes one row, for the
         second.
 
@@ -296,7 +296,7 @@ class MOHNClassifier(
             Of two classes the log-odds of the second; of more, the logarithm of each
             one's probability, up to a constant for each row.
         """
-        scores = self._products(X) @ self.coef_.T + self.intercept_
+        scores = self._products(X) @ self.weights_.T + self.intercept_
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict_proba(self, X):
@@ -352,16 +352,16 @@ class MOHNClassifier(
         -------
         DataFrame, or dict of lists without pandas
             ``term`` (feature names joined by " x "), ``order``, ``weight_share`` (its
-            part of the sum of all squared weights) and ``coefficient``, for the second
-            of two classes, or of more a ``coefficient of`` each.
+            part of the sum of all squared weights) and ``weight``, for the second
+            of two classes, or of more a ``weight of`` each.
         """
         check_is_fitted(self)
-        squares = np.sum(self.coef_**2, axis=0)
+        squares = np.sum(self.weights_**2, axis=0)
         order = np.argsort(-squares, kind="stable")
         names = self._term_names()
-        labels = ["coefficient"]
+        labels = ["weight"]
         if len(self.classes_) > 2:
-            labels = [f"coefficient of {label}" for label in self.classes_]
+            labels = [f"weight of {label}" for label in self.classes_]
         return to_frame(
             {
                 "term": [names[j] for j in order],
@@ -369,7 +369,7 @@ class MOHNClassifier(
                 "weight_share": (squares / max(squares.sum(), 1e-300))[order].tolist(),
                 **{
                     label: row[order].tolist()
-                    for label, row in zip(labels, self.coef_, strict=True)
+                    for label, row in zip(labels, self.weights_, strict=True)
                 },
             }
         )
@@ -400,7 +400,7 @@ class MOHNClassifier(
         return {
             **self._structure(problem, terms),
             "classes_": problem.classes,
-            "coef_": coef,
+            "weights_": coef,
             "intercept_": intercept,
             "C_": C,
         }

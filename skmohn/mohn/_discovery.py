@@ -355,7 +355,7 @@ def _by_regression(params, problem, strategy, start, most, report):
                 coverage.setdefault(row["order"], row)
             spread = _deviations(product_columns(inputs, model.terms_), weights)
             scale = _deviations(values, weights)
-            shares = np.abs(model.coef_) * spread / max(scale, 1e-300)
+            shares = np.abs(model.weights_) * spread / max(scale, 1e-300)
             for term, share in zip(model.terms_, shares.tolist(), strict=True):
                 if term not in present:
                     strength[term] = max(share, strength.get(term, 0.0))

@@ -67,7 +67,7 @@ class FittedStructure(NamedColumns):
         Returns
         -------
         DataFrame, or dict of lists without pandas
-            ``term`` (feature names joined by " x "), ``order``, ``coefficient``,
+            ``term`` (feature names joined by " x "), ``order``, ``weight``,
             ``standard_error`` and ``variance_share``, the weight's part of the model's
             variance over uniform inputs: of inputs with two values its square over the
             sum of all squares. A weight counts a third for each numeric column in it,
@@ -78,23 +78,23 @@ class FittedStructure(NamedColumns):
         check_is_fitted(self)
         members = self._members()
         names = dict(zip(members.labels, members.names, strict=True))
-        squares = self.coef_**2 * members.share(members.places(self.terms_))
+        squares = self.weights_**2 * members.share(members.places(self.terms_))
         total = None
         if self._dense is not None:
             total = self._dense.function_variance(members.variables())
         return tabulate(
-            self.terms_, self.coef_, self.standard_errors_, names, total, squares
+            self.terms_, self.weights_, self.standard_errors_, names, total, squares
         )
 
     def _graph(self):
         terms = to_inputs(self.terms_, self.coding_.usable)
-        return Hypergraph(tuple(terms), self.coef_, self.intercept_)
+        return Hypergraph(tuple(terms), self.weights_, self.intercept_)
 
     def _fitted_attributes(self, graph, coding, dense):
         members = self._members(coding)
         return {
             "terms_": [members.label(term) for term in graph.terms],
-            "coef_": graph.coef,
+            "weights_": graph.coef,
             "intercept_": graph.intercept,
             "coding_": coding,
             "_dense": dense() if callable(dense) else dense,

@@ -18,7 +18,7 @@ class FromTerms:
     def from_terms(
         cls,
         terms,
-        coef,
+        weights,
         *,
         intercept=0.0,
         n_features=None,
@@ -33,7 +33,7 @@ class FromTerms:
         terms : sequence of sequences of int or str
             The features that each weight connects, as indices or names.
 
-        coef : array-like of shape (n_terms,)
+        weights : array-like of shape (n_terms,)
             The weights, for features coded as -1 and +1.
 
         intercept : float, default=0.0
@@ -66,22 +66,22 @@ class FromTerms:
         n_features = _count(terms, n_features, feature_names)
         model = cls(strategy="given", terms=terms)
         known = given_terms(model, n_features, feature_names)
-        coef = np.asarray(coef, dtype=float)
-        if coef.shape != (len(known),):
+        weights = np.asarray(weights, dtype=float)
+        if weights.shape != (len(known),):
             raise ValueError(
-                f"coef must have one weight for each of the {len(known)} terms, got "
-                f"shape {coef.shape}"
+                f"weights must have one weight for each of the {len(known)} terms, got "
+                f"shape {weights.shape}"
             )
-        if not (np.isfinite(coef).all() and np.isfinite(intercept)):
-            raise ValueError("coef and intercept must be finite")
-        graph = Hypergraph.sort(known, coef, intercept)
-        model.terms_, model.coef_ = list(graph.terms), graph.coef
+        if not (np.isfinite(weights).all() and np.isfinite(intercept)):
+            raise ValueError("weights and intercept must be finite")
+        graph = Hypergraph.sort(known, weights, intercept)
+        model.terms_, model.weights_ = list(graph.terms), graph.coef
         model.intercept_ = graph.intercept
         model.coding_ = _coding(low, high, n_features)
         model._categories = Categories({}, model.handle_unknown)
         model._dense, model._sparse = None, SparsePosterior.certain(graph)
         model._completions = Completions(np.zeros(n_features, dtype=bool))
-        model.standard_errors_ = np.zeros(len(coef))
+        model.standard_errors_ = np.zeros(len(weights))
         model.noise_ = 0.0
         model.stopping_reason_ = "none: made from known terms"
         model.search_coverage_ = []

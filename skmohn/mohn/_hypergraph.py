@@ -138,7 +138,7 @@ def tabulate(terms, coef, standard_errors, names, total, squares):
         {
             "term": [" x ".join(names[i] for i in terms[j]) for j in order],
             "order": [len(terms[j]) for j in order],
-            "coefficient": coef[order].tolist(),
+            "weight": coef[order].tolist(),
             "standard_error": standard_errors[order].tolist(),
             "variance_share": (squares[order] / max(total, 1e-300)).tolist(),
         }

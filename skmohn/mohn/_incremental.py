@@ -55,7 +55,7 @@ class Incremental:
             learning_rate=self.learning_rate,
             sample_weight=sample_weight,
         )
-        self.coef_, self.intercept_ = fit.coef, fit.intercept
+        self.weights_, self.intercept_ = fit.coef, fit.intercept
         # Online corrections leave no Gram matrix to take them from.
         self.standard_errors_ = np.full(len(fit.coef), np.nan)
         self._sparse = None

@@ -27,7 +27,7 @@ class Reading(HTMLSummary, FittedStructure):
         check_is_fitted(self)
         terms = [
             tuple({_column(label): None for label in term})
-            for term, coef in zip(self.terms_, self.coef_, strict=True)
+            for term, coef in zip(self.terms_, self.weights_, strict=True)
             if coef
         ]
         used = {column for term in terms for column in term}
@@ -62,7 +62,7 @@ class Reading(HTMLSummary, FittedStructure):
         members = self._members()
         variables, columns = members.columns()
         if self._dense is None:
-            parts = _parts_of_terms(self.terms_, self.coef_, members, columns)
+            parts = _parts_of_terms(self.terms_, self.weights_, members, columns)
             variance, first, total = parts
         else:
             variance = self._dense.function_variance(variables)
@@ -92,7 +92,7 @@ class Reading(HTMLSummary, FittedStructure):
         DataFrame, or dict of lists without pandas
             ``term`` (named as in :meth:`structure_table`), ``value`` (the product of
             the coded inputs; 0 where one of them is unknown or the row has another
-            letter), ``coefficient`` and ``contribution``, the product of the two.
+            letter), ``weight`` and ``contribution``, the product of the two.
             Contributions add up to the prediction. The first row is ``"(constant)"``.
             Of all weights (``"dense"``), ``"(all other weights)"`` are those that are
             not listed, and ``"(clip)"`` is what keeps the prediction in the range of
@@ -110,11 +110,11 @@ class Reading(HTMLSummary, FittedStructure):
         codes = _codes(rows, members.n_letters)
         values = np.array([np.prod(codes[list(term)]) for term in terms])
         values += 0.0  # no zero has a sign
-        parts = self.coef_ * values + 0.0
+        parts = self.weights_ * values + 0.0
         names = [" x ".join(members.names[m] for m in term) for term in terms]
         order = np.argsort(-np.abs(parts), kind="stable")
         table = [("(constant)", 1.0, self.intercept_, self.intercept_)]
-        table += [(names[j], values[j], self.coef_[j], parts[j]) for j in order]
+        table += [(names[j], values[j], self.weights_[j], parts[j]) for j in order]
         if self._dense is not None:
             (whole,) = self._mean_of_rows(rows)
             rest = whole - self.intercept_ - parts.sum()
@@ -124,7 +124,7 @@ class Reading(HTMLSummary, FittedStructure):
                 table.append(("(clip)", np.nan, np.nan, clipped - whole))
         terms, *numbers = zip(*table, strict=True)
         columns = (np.array(column, dtype=float).tolist() for column in numbers)
-        titles = "value", "coefficient", "contribution"
+        titles = "value", "weight", "contribution"
         return to_frame({"term": list(terms)} | dict(zip(titles, columns, strict=True)))
 
 

@@ -180,7 +180,7 @@ class MOHNRegressor(
         weight is the part of the function that depends on all its members and on
         nothing else, at that letter.
 
-    coef_ : ndarray of shape (n_terms,)
+    weights_ : ndarray of shape (n_terms,)
         The weights, aligned with `terms_`, for inputs coded as -1 and +1.
 
     intercept_ : float

@@ -167,7 +167,7 @@ def _read_regressor(model):
             model._dense, coding.usable, model.n_features_in_, model.clip
         )
     else:
-        graph = Hypergraph(tuple(model.terms_), model.coef_, float(model.intercept_))
+        graph = Hypergraph(tuple(model.terms_), model.weights_, float(model.intercept_))
         _require_terms_only(model, graph)
     return Model(
         graph,

@@ -58,7 +58,9 @@ def everything(n_features):
 
 
 def plain_ising(data, x):
-    return sum(w * x[i] * x[j] for (i, j), w in zip(data.terms, data.coef, strict=True))
+    return sum(
+        w * x[i] * x[j] for (i, j), w in zip(data.terms, data.weights, strict=True)
+    )
 
 
 def plain_trap(data, x):
@@ -101,7 +103,7 @@ def test_problem_is_what_it_says(make):
     if make.func in PLAIN:
         y = np.array([PLAIN[make.func](data, x) for x in X.tolist()], dtype=float)
     else:
-        y = evaluate(X, data.terms, data.coef, data.intercept)
+        y = evaluate(X, data.terms, data.weights, data.intercept)
 
     # The samples are values of the function.
     rows = [index[tuple(x)] for x in data.X]
@@ -116,7 +118,9 @@ def test_problem_is_what_it_says(make):
     }
     assert expected.pop((), 0.0) == pytest.approx(data.intercept, abs=1e-12)
     assert data.terms == sorted(expected, key=lambda term: (len(term), term))
-    np.testing.assert_allclose(data.coef, [expected[t] for t in data.terms], atol=1e-12)
+    np.testing.assert_allclose(
+        data.weights, [expected[t] for t in data.terms], atol=1e-12
+    )
 
     # The optima are those of enumeration.
     assert data.minimum == pytest.approx(y.min(), abs=1e-12)
@@ -129,7 +133,7 @@ def test_problem_is_what_it_says(make):
 def test_form_of_the_answer(make):
     data = make(n_samples=50, random_state=0)
     n_features = data.X.shape[1]
-    assert data.X.dtype == data.y.dtype == data.coef.dtype == np.float64
+    assert data.X.dtype == data.y.dtype == data.weights.dtype == np.float64
     assert data.X.flags.c_contiguous
     assert data.y.shape == (50,)
     assert all(type(i) is int for term in data.terms for i in term)
@@ -153,7 +157,7 @@ def test_codings_and_expansion_agree(make, seed):
     for key in ("X", "x_minimum", "x_maximum"):
         np.testing.assert_array_equal(2 * bits[key] - 1, spins[key])
     np.testing.assert_array_equal(bits.y, spins.y)
-    y = evaluate(2 * bits.X - 1, bits.terms, bits.coef, bits.intercept)
+    y = evaluate(2 * bits.X - 1, bits.terms, bits.weights, bits.intercept)
     np.testing.assert_allclose(bits.y, y, rtol=0, atol=1e-12)
 
 
@@ -166,7 +170,7 @@ def test_seed_fixes_the_problem_whatever_is_sampled(make):
     for options in ({"n_samples": 7}, {"snr": 3.0}, {"coding": "binary"}):
         other = make(random_state=5, **options)
         assert other.terms == data.terms
-        np.testing.assert_array_equal(other.coef, data.coef)
+        np.testing.assert_array_equal(other.weights, data.weights)
     assert (make(random_state=6).X != data.X).any()
 
 
@@ -194,7 +198,9 @@ def test_snr_is_a_ratio_of_variances(make):
     noisy = make(n_samples=20_000, random_state=0, snr=4.0)
     ratio = np.var(clean.y) / np.var(noisy.y - clean.y)
     assert ratio == pytest.approx(4.0, rel=0.1)
-    assert noisy.noise == pytest.approx(np.sqrt(np.sum(clean.coef**2) / 4), rel=1e-12)
+    assert noisy.noise == pytest.approx(
+        np.sqrt(np.sum(clean.weights**2) / 4), rel=1e-12
+    )
     assert noisy.minimum == clean.minimum
 
 
@@ -265,13 +271,13 @@ def test_ising_has_the_edges_of_a_torus(shape):
 def test_ising_of_the_paper(shape, n_edges):
     data = make_ising(shape, random_state=0)
     assert len(data.terms) == n_edges
-    assert set(data.coef) == {-1.0, 1.0}
+    assert set(data.weights) == {-1.0, 1.0}
     assert data.minimum is data.x_minimum is data.maximum is data.x_maximum is None
 
 
 def test_ising_couplings_of_a_short_side_add_up():
     coef = np.concatenate(
-        [make_ising((2, 2), random_state=seed).coef for seed in range(20)]
+        [make_ising((2, 2), random_state=seed).weights for seed in range(20)]
     )
     # Of two couplings of +-1 the sum is 0, which is no term, or +-2.
     assert set(coef) == {-2.0, 2.0}
@@ -280,12 +286,12 @@ def test_ising_couplings_of_a_short_side_add_up():
 
 def test_ising_optimum_on_demand():
     data = make_ising((9, 9), couplings="gaussian", optimum=True, random_state=0)
-    assert evaluate(data.x_minimum[None], data.terms, data.coef, 0.0) == pytest.approx(
-        data.minimum
-    )
+    assert evaluate(
+        data.x_minimum[None], data.terms, data.weights, 0.0
+    ) == pytest.approx(data.minimum)
     # No single flip improves a ground state, and none of the samples is as low.
     flipped = data.x_minimum * (1 - 2 * np.eye(81))
-    assert evaluate(flipped, data.terms, data.coef, 0.0).min() >= data.minimum
+    assert evaluate(flipped, data.terms, data.weights, 0.0).min() >= data.minimum
     assert data.y.min() > data.minimum
     assert make_ising((4, 4), optimum=False).minimum is None
 
@@ -293,7 +299,7 @@ def test_ising_optimum_on_demand():
 @given(seed=st.integers(0, 2**32 - 1), sides=st.lists(st.integers(1, 4), max_size=3))
 def test_ising_energy_does_not_know_up_from_down(seed, sides):
     data = make_ising([*sides, 3], n_samples=10, optimum=False, random_state=seed)
-    flipped = evaluate(-data.X, data.terms, data.coef, data.intercept)
+    flipped = evaluate(-data.X, data.terms, data.weights, data.intercept)
     np.testing.assert_allclose(flipped, data.y, rtol=0, atol=1e-12)
 
 

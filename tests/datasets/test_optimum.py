@@ -23,7 +23,7 @@ def functions(draw):
 @given(functions())
 def test_optima_are_those_of_enumeration(function):
     X = np.array(list(product([-1, 1], repeat=function.n_features)))
-    y = evaluate(X, function.terms, function.coef, function.intercept)
+    y = evaluate(X, function.terms, function.weights, function.intercept)
     (minimum, x_minimum), (maximum, x_maximum) = find_optima(function, optimum="auto")
     assert minimum == pytest.approx(y.min(), abs=1e-12)
     assert maximum == pytest.approx(y.max(), abs=1e-12)

@@ -107,13 +107,13 @@ def test_terms_are_drawn_evenly(heredity):
     [("pm1", -1, 1, 1.0), ("uniform", -1, 1, 1 / 3), ("gaussian", -6, 6, 1.0)],
 )
 def test_coefficients(distribution, low, high, second_moment):
-    data = make(100, 4000, coef_distribution=distribution, random_state=0)
-    assert low <= data.coef.min() < -0.99
-    assert 0.99 < data.coef.max() <= high
-    assert np.mean(data.coef**2) == pytest.approx(second_moment, rel=0.1)
-    assert abs(data.coef.mean()) < 0.1
+    data = make(100, 4000, weight_distribution=distribution, random_state=0)
+    assert low <= data.weights.min() < -0.99
+    assert 0.99 < data.weights.max() <= high
+    assert np.mean(data.weights**2) == pytest.approx(second_moment, rel=0.1)
+    assert abs(data.weights.mean()) < 0.1
     if distribution == "pm1":
-        assert set(data.coef) == {-1.0, 1.0}
+        assert set(data.weights) == {-1.0, 1.0}
 
 
 def test_intercept_is_the_mean():
@@ -136,7 +136,7 @@ def test_intercept_is_the_mean():
         ({"max_order": 0}, "'max_order' parameter"),
         ({"n_features": 2}, "max_order must be at most n_features=2"),
         ({"heredity": "some"}, "'heredity' parameter"),
-        ({"coef_distribution": "cauchy"}, "'coef_distribution' parameter"),
+        ({"weight_distribution": "cauchy"}, "'weight_distribution' parameter"),
         ({"intercept": np.nan}, "'intercept' parameter"),
         (
             {"n_features": 3, "n_terms": {2: 4}, "heredity": None},

@@ -58,7 +58,7 @@ def test_value_at_equals_evaluate(data):
     x = np.array(data.draw(st.lists(st.sampled_from([-1, 1]), min_size=6, max_size=6)))
     expected = plain_value(x, terms, coef, 0.0)
     assert function.value_at(x) == pytest.approx(expected, abs=1e-12)
-    y = evaluate(x[None], function.terms, function.coef, function.intercept)
+    y = evaluate(x[None], function.terms, function.weights, function.intercept)
     assert y[0] == pytest.approx(expected, abs=1e-12)
 
 
@@ -67,7 +67,7 @@ def test_function_is_in_normal_form():
         4, [((2, 0), 1.0), ((3,), 0.0), ((), 5.0), ((0, 2), 2.0), ((), 1), ((1,), 4.0)]
     )
     assert function.terms == [(1,), (0, 2)]
-    np.testing.assert_array_equal(function.coef, [4.0, 3.0])
+    np.testing.assert_array_equal(function.weights, [4.0, 3.0])
     assert function.intercept == 6.0
 
 
@@ -91,6 +91,6 @@ def test_sum_of_tables_equals_looking_up(k, n_blocks, seed):
         )
         for x in X
     ]
-    y = evaluate(X, function.terms, function.coef, function.intercept)
+    y = evaluate(X, function.terms, function.weights, function.intercept)
     np.testing.assert_allclose(y, expected, rtol=0, atol=1e-12)
     assert function.variance == pytest.approx(np.var(expected), abs=1e-12)

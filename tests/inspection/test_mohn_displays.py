@@ -104,7 +104,7 @@ def test_heat_map_has_each_weight_at_its_variables():
     for column, j in enumerate(display.columns_):
         for row, variable in enumerate(display.rows_):
             if variable in model.terms_[j]:
-                assert image[row, column] == model.coef_[j]
+                assert image[row, column] == model.weights_[j]
             else:
                 assert image.mask[row, column]
     names = [tick.get_text() for tick in display.ax_.get_yticklabels()]
@@ -117,7 +117,7 @@ def test_heat_map_has_each_weight_at_its_variables():
 
 def test_components_are_blocks_with_lines_between_them():
     traps = make_mk_trap(4, 3, n_samples=10, shuffle=True, random_state=1)
-    model = MOHNRegressor.from_terms(traps.terms, traps.coef)
+    model = MOHNRegressor.from_terms(traps.terms, traps.weights)
     display = WeightsDisplay.from_estimator(model)
     mask = display.image_.get_array().mask
     for block in range(3):

@@ -40,7 +40,7 @@ def test_it_equals_fits_on_the_drawn_rows(replace):
             rows = np.sort(random.permutation(len(data.y))[:76])
         refit = clone(model).set_params(random_state=random.randint(2**31))
         refit.fit(data.X[rows], data.y[rows])
-        for term, coef in zip(refit.terms_, refit.coef_, strict=True):
+        for term, coef in zip(refit.terms_, refit.weights_, strict=True):
             weights.setdefault(" x ".join(f"x{i}" for i in term), []).append(coef)
     assert set(weights) == set(found.index)
     for name, own in weights.items():
@@ -57,16 +57,16 @@ def test_it_equals_fits_on_the_drawn_rows(replace):
 def test_true_terms_come_back_and_false_ones_do_not():
     data = noisy(300)
     model = MOHNRegressor("pursuit").fit(data.X, data.y)
-    before = model.coef_.copy()
+    before = model.weights_.copy()
     table = selection_stability(
         model, data.X, data.y, n_resamples=20, random_state=0
     ).set_index("term")
     true = [" x ".join(f"x{i}" for i in term) for term in data.terms]
-    strong = [name for name, c in zip(true, data.coef, strict=True) if abs(c) > 0.3]
+    strong = [name for name, c in zip(true, data.weights, strict=True) if abs(c) > 0.3]
     assert strong
     assert (table.loc[strong, "frequency"] == 1.0).all()
     assert table.drop(true, errors="ignore")["frequency"].max() < 0.5
-    assert_allclose(model.coef_, before)
+    assert_allclose(model.weights_, before)
 
 
 def test_result_does_not_depend_on_n_jobs():
@@ -92,7 +92,7 @@ def test_weights_of_numeric_columns_are_for_the_same_coding():
     ).set_index("term")
     assert (table["frequency"] == 1.0).all()
     assert_allclose(table["sd"], 0.0, atol=1e-9)
-    for term, coef in zip(whole.terms_, whole.coef_, strict=True):
+    for term, coef in zip(whole.terms_, whole.weights_, strict=True):
         name = " x ".join(f"x{i}" for i in term)
         assert table.loc[name, "mean"] == pytest.approx(coef, abs=1e-9)
 
@@ -125,7 +125,7 @@ def test_weight_of_zero_is_not_selected():
     table = selection_stability(
         model, X, X @ [1.0, 2.0, 4.0], n_resamples=3, random_state=0
     )
-    assert model.fit(X, X @ [1.0, 2.0, 4.0]).coef_.tolist().count(0.0) == 1
+    assert model.fit(X, X @ [1.0, 2.0, 4.0]).weights_.tolist().count(0.0) == 1
     assert len(table) == 2
 
 

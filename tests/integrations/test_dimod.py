@@ -67,7 +67,7 @@ def test_there_and_back(vartype):
     back = from_dimod(to_dimod(model, vartype))
     assert back.feature_names_in_.tolist() == list("abcd")
     assert back.terms_ == model.terms_
-    assert_allclose(back.coef_, model.coef_)
+    assert_allclose(back.weights_, model.weights_)
     assert back.intercept_ == pytest.approx(model.intercept_)
     assert (back.coding_.low == (-1.0 if vartype == "SPIN" else 0.0)).all()
     assert (back.coding_.high == 1.0).all()

@@ -33,7 +33,7 @@ def test_graph_is_the_hypergraph():
         assert set(graph[name]) == set(name)
         assert graph.nodes[name] == {
             "bipartite": 1,
-            "weight": model.coef_[j],
+            "weight": model.weights_[j],
             "order": len(term),
             "standard_error": model.standard_errors_[j],
         }

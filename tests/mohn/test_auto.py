@@ -152,7 +152,7 @@ def test_exact_models_are_sparse_and_certain():
     assert_array_equal(mean, pursuit.predict(data.X))
     assert_array_equal(std, 0)
     assert_array_equal(model.sample_y(data.X[:5], 2), np.stack([mean[:5]] * 2, axis=1))
-    assert model.weight(data.terms[0]) == (model.coef_[0], 0.0)
+    assert model.weight(data.terms[0]) == (model.weights_[0], 0.0)
     assert model.log_marginal_likelihood_ == np.inf
     with pytest.raises(AttributeError, match="the sparse model was chosen"):
         _ = model.relevance_
@@ -164,7 +164,7 @@ def test_sparse_functions_with_noise_lose_nothing(snr, n_samples):
     model = MOHNRegressor(random_state=0).fit(data.X, data.y)
     pursuit = MOHNRegressor("pursuit", random_state=0).fit(data.X, data.y)
     assert model.terms_ == pursuit.terms_
-    assert_array_equal(model.coef_, pursuit.coef_)
+    assert_array_equal(model.weights_, pursuit.weights_)
     assert model.stopping_reason_.startswith("the sparse model")
     last = model.history_[-1]
     assert last["chosen"] == "sparse"
@@ -183,7 +183,7 @@ def test_sparse_models_know_how_sure_they_are():
     assert_array_equal(mean, model.predict(fresh))
     assert 0.86 < np.mean(np.abs(data.y[200:] - mean) < 1.645 * std) < 0.94
     for term, coef, error in zip(
-        model.terms_, model.coef_, model.standard_errors_, strict=True
+        model.terms_, model.weights_, model.standard_errors_, strict=True
     ):
         assert model.weight(term) == pytest.approx((coef, error), rel=0.1)
     assert model.weight((0, 1, 2, 3)) == (0.0, 0.0)

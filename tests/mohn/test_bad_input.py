@@ -125,7 +125,7 @@ def test_given_term_of_a_constant_column():
 def test_constant_target(estimator):
     model = estimator.fit(X, np.full(100, -7.0))
     assert_allclose(model.predict(X), -7)
-    assert np.abs(model.coef_).max(initial=0) < 1e-9
+    assert np.abs(model.weights_).max(initial=0) < 1e-9
 
 
 @pytest.mark.parametrize("n_samples", [2, 3, 5, 10])

@@ -97,10 +97,10 @@ def test_two_letters_are_an_input_of_minus_and_plus_one(model, convert):
     signs, text, y = two_letters()
     table = convert(text)
     expected = model.fit(signs, y)
-    terms, coef, values = expected.terms_, expected.coef_, expected.predict(signs)
+    terms, coef, values = expected.terms_, expected.weights_, expected.predict(signs)
     model.fit(table, y)
     assert model.terms_ == terms
-    assert_array_equal(model.coef_, coef)
+    assert_array_equal(model.weights_, coef)
     assert_array_equal(model.predict(table), values)
     assert {j: v.tolist() for j, v in model.categories_.items()} == {
         0: ["no", "yes"],
@@ -209,7 +209,7 @@ def test_significant_letters_and_their_share_of_the_variance(fitted):
     assert ((0, "G"), (2, "big")) in fitted.terms_
     assert (1, 3) in fitted.terms_
     for term, coef, error in zip(
-        fitted.terms_, fitted.coef_, fitted.standard_errors_, strict=True
+        fitted.terms_, fitted.weights_, fitted.standard_errors_, strict=True
     ):
         assert fitted.weight(term) == pytest.approx((coef, error))
     table = fitted.structure_table().set_index("term")

@@ -34,7 +34,7 @@ def test_is_logistic_regression_on_the_products(y, class_weight):
     for sample_weight in (None, weights / weights.mean()):
         ours.fit(X, y, sample_weight)
         theirs.fit(columns, y, sample_weight=sample_weight)
-        assert_allclose(ours.coef_, theirs.coef_, atol=2e-4)
+        assert_allclose(ours.weights_, theirs.coef_, atol=2e-4)
         assert_allclose(ours.intercept_, theirs.intercept_, atol=2e-4)
         assert_array_equal(ours.classes_, theirs.classes_)
         for method in ("decision_function", "predict_proba", "predict_log_proba"):
@@ -47,7 +47,7 @@ def test_finds_the_products_and_their_weights():
     model = MOHNClassifier(include_inputs=False, random_state=0).fit(X, Y)
     assert {(2,), (0, 5)} <= set(model.terms_)
     assert len(model.terms_) <= 4
-    weights = dict(zip(model.terms_, model.coef_[0], strict=True))
+    weights = dict(zip(model.terms_, model.weights_[0], strict=True))
     assert_allclose([weights[2,], weights[0, 5]], [-1, 2], atol=0.4)
     assert_allclose(model.intercept_, 0.5, atol=0.3)
 
@@ -77,11 +77,11 @@ def test_structure_table_reads_the_model():
     found = model.structure_table()
     assert found["term"].tolist() == ["dose x e", "b", "a x c"]
     assert found["order"].tolist() == [2, 1, 2]
-    assert_array_equal(found["coefficient"], model.coef_[0][[1, 0, 2]])
+    assert_array_equal(found["weight"], model.weights_[0][[1, 0, 2]])
     assert_allclose(found["weight_share"].sum(), 1.0)
     assert found["weight_share"].is_monotonic_decreasing
     several = MOHNClassifier("given", terms=TERMS).fit(table, THREE).structure_table()
-    assert several.columns[3:].tolist() == [f"coefficient of {k}" for k in range(3)]
+    assert several.columns[3:].tolist() == [f"weight of {k}" for k in range(3)]
 
 
 def test_unknown_inputs_average_the_log_odds():
@@ -102,7 +102,7 @@ def test_weights_of_rows_are_repeats():
     repeated = clone(weighted).fit(X[rows], Y[rows])
     assert weighted.terms_ == repeated.terms_
     assert weighted.C_ == repeated.C_
-    assert_allclose(weighted.coef_, repeated.coef_, atol=1e-5)
+    assert_allclose(weighted.weights_, repeated.weights_, atol=1e-5)
 
 
 def test_classes_without_weight_are_not_there():

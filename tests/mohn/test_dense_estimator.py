@@ -49,9 +49,9 @@ def test_std_covers_new_observations(fitted):
 
 def test_significant_terms_have_posterior_errors(fitted):
     assert {(0,), (1, 2), (3,), (0, 4)} <= set(fitted.terms_)
-    assert len(fitted.standard_errors_) == len(fitted.coef_) == len(fitted.terms_)
+    assert len(fitted.standard_errors_) == len(fitted.weights_) == len(fitted.terms_)
     for term, coef, error in zip(
-        fitted.terms_, fitted.coef_, fitted.standard_errors_, strict=True
+        fitted.terms_, fitted.weights_, fitted.standard_errors_, strict=True
     ):
         assert fitted.weight(term) == pytest.approx((coef, error))
     assert fitted.weight(()) == pytest.approx((fitted.intercept_, 0.03), abs=0.03)

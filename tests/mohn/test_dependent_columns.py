@@ -67,7 +67,7 @@ def test_every_strategy_predicts_and_keeps_its_weights_small(kind, noise, way):
     for given in (None, weights):
         model = clone(EVERY_WAY[way]).fit(X, y, given)
         assert model.score(T, target(T)) > (0.8 if noise else 0.9)
-        assert np.abs(model.coef_).max(initial=0) < 5
+        assert np.abs(model.weights_).max(initial=0) < 5
 
 
 @pytest.mark.parametrize("kind", ["copies", "one-hot"])
@@ -76,7 +76,7 @@ def test_full_keeps_the_simplest_of_weights_that_say_the_same(kind):
     with pytest.warns(ConvergenceWarning, match="cannot be told from the others"):
         model = MOHNRegressor("full", max_order=2).fit(X, target(X))
     assert_allclose(model.predict(X), target(X), atol=1e-9)
-    coef = dict(zip(model.terms_, model.coef_, strict=True))
+    coef = dict(zip(model.terms_, model.weights_, strict=True))
     if kind == "copies":
         # Columns 6 to 9 are copies of 0 to 3.
         copies = [term for term in model.terms_ if max(term) > 5]
@@ -93,7 +93,7 @@ def test_a_copy_is_left_out_and_said(strategy):
     y = 3 * X[:, 0] + 2 * X[:, 1] * X[:, 3]
     model = MOHNRegressor(strategy).fit(X, y)
     assert model.terms_ == [(0,), (1,), (3,), (1, 3)]
-    assert_allclose(model.coef_, [1.5, 0.5, 0.5, 0.5])
+    assert_allclose(model.weights_, [1.5, 0.5, 0.5, 0.5])
     assert model.stopping_reason_ == (
         "exact: the model reproduces every sample; 4 of 10 columns follow from the "
         "others, so that other weights can say the same"

@@ -26,10 +26,10 @@ def test_it_equals_what_is_learnt():
     data = make_sparse_walsh(20, {1: 3, 2: 3}, n_samples=200, random_state=0)
     learnt = MOHNRegressor().fit(data.X, data.y)
     made = MOHNRegressor.from_terms(
-        data.terms, data.coef, intercept=data.intercept, n_features=20
+        data.terms, data.weights, intercept=data.intercept, n_features=20
     )
     assert made.terms_ == learnt.terms_
-    assert_allclose(made.coef_, learnt.coef_)
+    assert_allclose(made.weights_, learnt.weights_)
     assert_allclose(made.predict(data.X), learnt.predict(data.X))
     assert_array_equal(made.predict(data.X, return_std=True)[1], 0.0)
     assert vars(made).keys() >= vars(learnt).keys() - {"_input_dtype"}
@@ -60,7 +60,7 @@ def test_it_goes_on_learning_and_can_be_stored():
     y = 3.0 * X[:, 0] * X[:, 2] + X[:, 1]
     before = np.abs(model.predict(X) - y).mean()
     assert np.abs(model.partial_fit(X, y).predict(X) - y).mean() < before
-    assert_allclose(clone(model).fit(X, y).coef_, [1.0, 3.0])
+    assert_allclose(clone(model).fit(X, y).weights_, [1.0, 3.0])
 
 
 def test_no_terms_make_a_constant():
@@ -77,8 +77,8 @@ def test_no_terms_make_a_constant():
         ({"terms": [(0,), ("a",)]}, "'a' is not a feature"),
         ({"n_features": 2}, "2 is not a feature"),
         ({"n_features": 3, "feature_names": ["a"] * 4}, "feature_names has 4"),
-        ({"coef": [1.0]}, "one weight for each of the 2 terms"),
-        ({"coef": [1.0, np.nan]}, "must be finite"),
+        ({"weights": [1.0]}, "one weight for each of the 2 terms"),
+        ({"weights": [1.0, np.nan]}, "must be finite"),
         ({"intercept": np.inf}, "must be finite"),
         ({"low": 2.0}, "low must be finite and below high"),
         ({"high": np.nan}, "low must be finite and below high"),
@@ -86,8 +86,8 @@ def test_no_terms_make_a_constant():
     ],
 )
 def test_bad_input(settings, words):
-    settings = {"terms": TERMS, "coef": COEF, **settings}
+    settings = {"terms": TERMS, "weights": COEF, **settings}
     with pytest.raises(ValueError, match=words):
         MOHNRegressor.from_terms(
-            settings.pop("terms"), settings.pop("coef"), **settings
+            settings.pop("terms"), settings.pop("weights"), **settings
         )

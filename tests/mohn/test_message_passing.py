@@ -162,7 +162,7 @@ def test_budget_that_is_too_small_gives_nothing():
 
 def test_higher_orders_extend_two_known_weights():
     problem = make_sparse_walsh(
-        20, {1: 6, 2: 8, 3: 2}, n_samples=300, coef_distribution="pm1", random_state=0
+        20, {1: 6, 2: 8, 3: 2}, n_samples=300, weight_distribution="pm1", random_state=0
     )
     lower = [term for term in problem.terms if len(term) < 3]
     design = PackedDesign(problem.X)

@@ -25,7 +25,7 @@ EXACT = "exact: the model reproduces every sample"
 def assert_recovered(model, problem, atol=1e-6):
     """Every weight is there, no other one is, and each has its value."""
     assert model.terms_ == list(problem.terms)
-    assert_allclose(model.coef_, problem.coef, atol=atol)
+    assert_allclose(model.weights_, problem.weights, atol=atol)
     assert model.intercept_ == pytest.approx(problem.intercept, abs=atol)
     assert model.stopping_reason_ == EXACT
     assert model.noise_ == 0
@@ -45,7 +45,7 @@ PROBLEMS = {
     "quadratic": lambda seed: make_bmda_quadratic(30, n_samples=150, random_state=seed),
     "nk": lambda seed: make_nk(12, 2, n_samples=600, random_state=seed),
     "hereditary": lambda seed: make_sparse_walsh(
-        40, 25, n_samples=300, coef_distribution="pm1", random_state=seed
+        40, 25, n_samples=300, weight_distribution="pm1", random_state=seed
     ),
     "pure products": lambda seed: make_sparse_walsh(
         30, {1: 3, 2: 3, 3: 4}, heredity=None, n_samples=400, random_state=seed
@@ -88,7 +88,7 @@ def test_full_on_all_inputs_is_the_walsh_transform(n_features):
     model = MOHNRegressor("full").fit(all_inputs(n_features), y)
     assert model.intercept_ == pytest.approx(expected.pop(()))
     assert set(model.terms_) == set(expected)
-    assert_allclose(model.coef_, [expected[t] for t in model.terms_], atol=1e-10)
+    assert_allclose(model.weights_, [expected[t] for t in model.terms_], atol=1e-10)
     assert model.terms_ == sorted(model.terms_, key=lambda t: (len(t), t))
 
 
@@ -111,7 +111,7 @@ def test_sparse_function_on_all_inputs_is_the_walsh_transform(n_features, estima
         y += rng.uniform(1, 3) * inputs[:, chosen].prod(axis=1)
     expected = walsh_transform(n_features, y)
     model = estimator.fit(inputs, y)
-    found = dict(zip(model.terms_, model.coef_, strict=True))
+    found = dict(zip(model.terms_, model.weights_, strict=True))
     assert model.intercept_ == pytest.approx(expected.pop(()))
     for term, value in expected.items():
         assert found.pop(term, 0.0) == pytest.approx(value, abs=1e-9)
@@ -130,7 +130,7 @@ def test_pure_parity_among_fifty_inputs(order):
     model = MOHNRegressor("pursuit").fit(X, y)
     assert model.terms_ == [term]
     # A value of 0 is coded as -1, so an odd number of them turns the sign.
-    assert_allclose(model.coef_, [3 * (-1) ** order])
+    assert_allclose(model.weights_, [3 * (-1) ** order])
     assert model.intercept_ == pytest.approx(1)
 
 
@@ -315,7 +315,7 @@ def test_small_weights_next_to_large_ones():
     y = 1e3 * X[:, 0] + X[:, 1] * X[:, 2] + 1e-2 * X[:, 4]
     model = MOHNRegressor("pursuit").fit(X, y)
     assert model.terms_ == [(0,), (4,), (1, 2)]
-    assert_allclose(model.coef_, [1e3, 1e-2, 1], rtol=1e-6)
+    assert_allclose(model.weights_, [1e3, 1e-2, 1], rtol=1e-6)
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1e12])
@@ -323,4 +323,4 @@ def test_scale_of_the_target_is_irrelevant(scale):
     problem = PROBLEMS["hereditary"](0)
     model = MOHNRegressor("pursuit").fit(problem.X, scale * problem.y)
     assert model.terms_ == problem.terms
-    assert_allclose(model.coef_, scale * problem.coef, rtol=1e-6)
+    assert_allclose(model.weights_, scale * problem.weights, rtol=1e-6)

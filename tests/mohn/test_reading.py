@@ -111,7 +111,7 @@ def test_columns_of_a_one_hot_group_are_linked():
     y = 3.0 * (letters == 2) * X[:, 4] + 0.1 * rng.standard_normal(200)
     model = MOHNRegressor("dense", one_hot="auto", clip=False).fit(X, y)
     assert model.one_hot_groups_ == [(0, 1, 2, 3)]
-    model.terms_, model.coef_ = [(2, 4)], np.ones(1)
+    model.terms_, model.weights_ = [(2, 4)], np.ones(1)
     assert model.linkage_.components == ((0, 1, 2, 3, 4),)
     assert model.linkage_.neighbors(4) == (2,)
     assert model.linkage_.unused == (5,)
@@ -273,9 +273,9 @@ def test_contributions_add_up_to_the_prediction():
         assert np.all(np.diff(sizes) <= 0)
         for found in table[1:].itertuples():
             term = tuple(int(name[1:]) for name in found.term.split(" x "))
-            coef = model.coef_[model.terms_.index(term)]
+            coef = model.weights_[model.terms_.index(term)]
             parity = np.prod(row[list(term)])
-            assert found.coefficient == coef
+            assert found.weight == coef
             assert found.value == (0.0 if np.isnan(parity) else parity)
             assert found.contribution == coef * found.value
 
@@ -314,7 +314,7 @@ def test_contributions_of_letters(with_letters):
         if f"{own} x dose" in by_name.index:
             found = by_name.loc[f"{own} x dose"]
             weight, _ = model.weight([("site", frame["site"][place]), "dose"])
-            assert found["coefficient"] == pytest.approx(weight)
+            assert found["weight"] == pytest.approx(weight)
 
 
 def test_unknown_letter_contributes_nothing(with_letters):
@@ -366,6 +366,6 @@ def test_explanation_without_pandas(monkeypatch):
     assert model.explain([-1, 1]) == {
         "term": ["(constant)", "x0 x x1"],
         "value": [1.0, -1.0],
-        "coefficient": [1.0, 2.0],
+        "weight": [1.0, 2.0],
         "contribution": [1.0, -2.0],
     }

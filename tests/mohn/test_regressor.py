@@ -39,7 +39,7 @@ def signs(n_samples=200, n_features=6, seed=0):
 
 def assert_found(model, atol=1e-8):
     assert model.terms_ == TERMS
-    assert_allclose(model.coef_, COEF, atol=atol)
+    assert_allclose(model.weights_, COEF, atol=atol)
     assert model.intercept_ == pytest.approx(INTERCEPT, abs=atol)
 
 
@@ -52,7 +52,7 @@ def test_fitted_attributes_of_an_exact_recovery():
     assert_found(model)
     assert all(type(i) is int for term in model.terms_ for i in term)
     assert isinstance(model.intercept_, float)
-    assert model.coef_.dtype == np.float64
+    assert model.weights_.dtype == np.float64
     assert_array_equal(model.standard_errors_, 0)
     assert model.noise_ == 0
     assert model.stopping_reason_ == "exact: the model reproduces every sample"
@@ -106,14 +106,14 @@ def test_every_strategy_with_every_rule(name):
     X = signs(400, 12)
     model = clone(EVERY_WAY[name]).fit(X, function(X))
     tolerance = {"lasso": 0.03, "delta": 0.01}.get(name.split("-")[-1], 1e-8)
-    found = dict(zip(model.terms_, model.coef_, strict=True))
+    found = dict(zip(model.terms_, model.weights_, strict=True))
     for term, coef in zip(TERMS, COEF, strict=True):
         assert found.pop(term) == pytest.approx(coef, abs=tolerance)
     assert max(map(abs, found.values()), default=0) < tolerance
     assert model.intercept_ == pytest.approx(INTERCEPT, abs=tolerance)
     # Each attribute is there and fits the others, whatever the way.
     assert model.terms_ == sorted(model.terms_, key=lambda term: (len(term), term))
-    assert model.coef_.shape == model.standard_errors_.shape == (len(model.terms_),)
+    assert model.weights_.shape == model.standard_errors_.shape == (len(model.terms_),)
     assert model.n_iter_ == max(len(model.history_), 1)
     assert isinstance(model.stopping_reason_, str)
     assert model.stopping_reason_
@@ -246,7 +246,7 @@ def test_mixed_table():
     kinds += ["two-valued", "numeric", "two-valued"]
     assert model.coding_.kind.tolist() == kinds
     assert model.terms_ == [(0,), (5,), (1, 2), (0, 4, 6)]
-    assert_allclose(model.coef_, COEF, atol=1e-8)
+    assert_allclose(model.weights_, COEF, atol=1e-8)
     assert model.coding_.low[1], model.coding_.high[1] == (10, 30)
     # What lies beyond the range, or in the constant column, is no surprise.
     X[:, 3], X[0, 1] = -1.0, 35.0
@@ -265,7 +265,7 @@ def test_constant_columns_are_ignored_by_every_strategy():
     ):
         model = estimator.fit(X, function(inputs))
         assert model.terms_ == shifted
-        assert_allclose(model.coef_, COEF)
+        assert_allclose(model.weights_, COEF)
     full = MOHNRegressor("full", max_order=2).fit(X, function(inputs))
     assert len(full.terms_) == 12 + 66
 
@@ -309,7 +309,7 @@ def test_schemas_with_their_averages_can_be_learnt_from(learning_rule):
     X = np.where(inputs == 0, np.nan, inputs > 0)
     model = MOHNRegressor("full", learning_rule, max_order=3, max_iter=2000, tol=1e-9)
     model.fit(X, function(inputs))
-    found = dict(zip(model.terms_, model.coef_, strict=True))
+    found = dict(zip(model.terms_, model.weights_, strict=True))
     assert_allclose([found[term] for term in TERMS], COEF, atol=1e-5)
     assert model.coding_.kind.tolist() == ["two-valued"] * 6
 
@@ -361,7 +361,7 @@ def test_lasso_is_scikit_learns(strategy, alpha):
         terms=terms if strategy == "given" else None,
     ).fit(X, y)
     lasso = Lasso(alpha=alpha, tol=1e-12, max_iter=100_000).fit(explicit(X, terms), y)
-    found = dict(zip(model.terms_, model.coef_, strict=True))
+    found = dict(zip(model.terms_, model.weights_, strict=True))
     assert_allclose([found.get(t, 0.0) for t in terms], lasso.coef_, atol=1e-6)
     assert model.intercept_ == pytest.approx(lasso.intercept_, abs=1e-6)
     assert np.isnan(model.standard_errors_).all()
@@ -377,7 +377,7 @@ def test_least_squares_is_scikit_learns(strategy):
     model.fit(X, y, sample_weight=weights)
     linear = LinearRegression().fit(explicit(X, terms), y, weights)
     assert model.terms_ == terms
-    assert_allclose(model.coef_, linear.coef_)
+    assert_allclose(model.weights_, linear.coef_)
     assert model.intercept_ == pytest.approx(linear.intercept_)
     # Weights count repeated rows, also in the errors.
     rows = np.repeat(np.arange(len(y)), weights)
@@ -457,7 +457,7 @@ def test_partial_fit_is_the_delta_rule():
         coef = coef + 0.05 * error * row
         intercept += 0.05 * error
     assert model.terms_ == TERMS
-    assert_allclose(model.coef_, coef)
+    assert_allclose(model.weights_, coef)
     assert model.intercept_ == pytest.approx(intercept)
     assert np.isnan(model.standard_errors_).all()
     assert model.n_iter_ == rounds + 1
@@ -468,7 +468,7 @@ def test_partial_fit_follows_a_target_that_moves():
     model = MOHNRegressor().fit(X, function(X))
     for _ in range(20):
         model.partial_fit(X, 2 * function(X))
-    assert_allclose(model.coef_, 2 * np.array(COEF), atol=1e-6)
+    assert_allclose(model.weights_, 2 * np.array(COEF), atol=1e-6)
 
 
 def test_partial_fit_weights_multiply_the_step():
@@ -499,7 +499,7 @@ def test_weights_of_nought_hide_rows(estimator):
     plain = clone(estimator).fit(X, y)
     weighted = clone(estimator).fit(*wrong, sample_weight=weights)
     assert weighted.terms_ == plain.terms_
-    assert_allclose(weighted.coef_, plain.coef_, atol=1e-9)
+    assert_allclose(weighted.weights_, plain.weights_, atol=1e-9)
 
 
 def test_fractional_weights_are_relative():
@@ -509,7 +509,7 @@ def test_fractional_weights_are_relative():
         MOHNRegressor("full", max_order=2).fit(X, y, sample_weight=scale * weights)
         for scale in (1.0, 17.0)
     )
-    assert_allclose(one.coef_, other.coef_)
+    assert_allclose(one.weights_, other.weights_)
     assert_allclose(one.standard_errors_, other.standard_errors_)
 
 
@@ -562,12 +562,12 @@ def test_held_out_rows_are_not_learnt_from():
         *half, X_val=rest[0], y_val=rest[1]
     )
     path = MOHNRegressor("given", terms=one.terms_).fit(*half)
-    assert_allclose(one.coef_, path.coef_)
+    assert_allclose(one.weights_, path.weights_)
 
 
 # ------------------------------------------------------------------ structure table
 
-COLUMNS = ["term", "order", "coefficient", "standard_error", "variance_share"]
+COLUMNS = ["term", "order", "weight", "standard_error", "variance_share"]
 
 
 def test_structure_table():
@@ -582,7 +582,7 @@ def test_structure_table():
         "gene b x gene c",
     ]
     assert table["order"].tolist() == [3, 1, 1, 2]
-    assert_allclose(table["coefficient"], [3, -2, 1, 0.5])
+    assert_allclose(table["weight"], [3, -2, 1, 0.5])
     assert_allclose(table["standard_error"], 0)
     total = 9 + 4 + 1 + 0.25
     assert_allclose(
@@ -720,4 +720,4 @@ def test_same_seed_same_model():
             for _ in range(2)
         ]
         assert models[0].terms_ == models[1].terms_
-        assert_array_equal(models[0].coef_, models[1].coef_)
+        assert_array_equal(models[0].weights_, models[1].weights_)

@@ -110,7 +110,7 @@ def test_errors_of_significant_weights_are_those_of_least_squares():
     columns = [problem.X[:, list(term)].prod(axis=1) for term in model.terms_]
     A = np.column_stack([np.ones(600), *columns])
     coef, rss = np.linalg.lstsq(A, problem.y)[:2]
-    assert model.coef_ == pytest.approx(coef[1:])
+    assert model.weights_ == pytest.approx(coef[1:])
     noise = math.sqrt(rss[0] / (600 - A.shape[1]))
     assert model.noise_ == pytest.approx(noise)
     errors = noise * np.sqrt(np.diag(np.linalg.inv(A.T @ A)))
@@ -219,7 +219,7 @@ def test_number_of_jobs_is_irrelevant(selection):
         for n_jobs in (1, 2)
     )
     assert parallel.terms_ == serial.terms_
-    assert_array_equal(parallel.coef_, serial.coef_)
+    assert_array_equal(parallel.weights_, serial.weights_)
     assert parallel.noise_ == serial.noise_
 
 

@@ -26,7 +26,7 @@ def torus(side, seed=0):
         (side, side), couplings="gaussian", n_samples=2, optimum=False,
         random_state=seed,
     )  # fmt: skip
-    return dict(zip(data.terms, data.coef, strict=True))
+    return dict(zip(data.terms, data.weights, strict=True))
 
 
 @both
@@ -454,7 +454,7 @@ def test_options_reach_their_methods():
     )
     assert_allclose(cold.fun, minimize(terms, "exact").fun)
     trap = make_mk_trap(4, 1, n_samples=2)
-    terms = dict(zip(trap.terms, trap.coef, strict=True))
+    terms = dict(zip(trap.terms, trap.weights, strict=True))
     start = -np.ones(4)
     for max_order, found in ((4, 1.0), (1, 0.0)):
         result = maximize(

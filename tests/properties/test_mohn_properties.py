@@ -42,7 +42,7 @@ def fitted(name, X, y, sample_weight=None):
     model = clone(ESTIMATORS[name]).fit(X, y, sample_weight)
     weights = {
         frozenset(term): coef
-        for term, coef in zip(model.terms_, model.coef_, strict=True)
+        for term, coef in zip(model.terms_, model.weights_, strict=True)
     }
     return model, weights
 
@@ -173,7 +173,7 @@ def test_values_that_stand_for_the_signs_are_irrelevant(seed, ends):
         model, _ = fitted(name, X, y)
         other, _ = fitted(name, coded, y)
         assert other.terms_ == model.terms_
-        assert_array_equal(other.coef_, model.coef_)
+        assert_array_equal(other.weights_, model.weights_)
         assert_array_equal(other.predict(coded), model.predict(X))
 
 
