@@ -94,7 +94,7 @@ class Builder:
         -------
         built : Built
         """
-        if self.parameters.growth is None:
+        if widths_of(self.parameters) is not None:
             return (yield from self._train(X, self._new_machines()))
         stack = yield from grow_stack(
             X, self._growing_layer, self._stack_control(), self.seed
@@ -230,18 +230,24 @@ class Builder:
 
 
 def widths_of(parameters):
-    """The widths that are given, for ``growth=None``; None when layers are to grow.
+    """The widths that are given; None when layers are to grow.
 
     Raises
     ------
     ValueError
-        If there are none or they are no numbers of units.
+        If there are none or they are no numbers of units, or if they are given and to
+        be found as well.
     """
-    widths = parameters.n_components
-    if parameters.growth is not None:
-        return None
+    widths, growth = parameters.n_components, parameters.growth
     if widths is None:
-        raise ValueError("growth=None needs n_components, the width of each layer")
+        if growth is None:
+            raise ValueError("growth=None needs n_components, the width of each layer")
+        return None
+    if growth not in (None, "auto"):
+        raise ValueError(
+            f"growth={growth!r} finds the widths that n_components={widths!r} gives: "
+            "leave one of the two away"
+        )
     widths = [widths] if isinstance(widths, Integral) else list(widths)
     if not widths or any(
         isinstance(width, bool) or not isinstance(width, Integral) or width < 1

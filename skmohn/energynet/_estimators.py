@@ -89,7 +89,7 @@ class _BaseEnergyNet(CallbackSupportMixin, BaseEstimator):
         stages = Stages(self, *given)
         self.transformer_ = stages.fit_layers(transformer, X)
         is_generative = self.init == "generative"
-        self.scaler_ = None if is_generative else StandardScaler().fit(X)
+        self.scaler_ = None if is_generative else _plain_scaler().fit(X)
         sizes = tuple(self.transformer_.n_components_per_layer_)
         mlp.set_params(hidden_layer_sizes=sizes)
         start = self.transformer_.layers_ if is_generative else ()
@@ -167,6 +167,11 @@ class _BaseEnergyNet(CallbackSupportMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _plain_scaler():
+    """Scaler that gives the network arrays, whatever container is set globally."""
+    return StandardScaler().set_output(transform="default")
 
 
 class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
@@ -392,7 +397,7 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
         if self.mlp is not None and self.mlp.loss == "poisson":
             return y
         columns = y.reshape(len(y), -1)
-        self.target_scaler_ = StandardScaler().fit(columns)
+        self.target_scaler_ = _plain_scaler().fit(columns)
         return self.target_scaler_.transform(columns).reshape(y.shape)
 
     def _from_network(self, predicted):

@@ -9,6 +9,7 @@ from scipy.special import expit
 from sklearn.base import TransformerMixin
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils._set_output import _get_container_adapter
 from sklearn.utils.validation import (
     _check_feature_names_in,
     check_array,
@@ -81,9 +82,10 @@ class FittedStackMixin(TransformerMixin):
         Returns
         -------
         ndarray of shape (n_samples, n_features)
-            The samples. What was NaN is the mean of the values it could be, weighted
-            with their probabilities under the first layer: that of a 1 for a column
-            within [0, 1], the mean level of a thermometer.
+            The samples, in the container that ``set_output`` asks for. What was NaN is
+            the mean of the values it could be, weighted with their probabilities under
+            the first layer: that of a 1 for a column within [0, 1], the mean level of a
+            thermometer.
 
         Raises
         ------
@@ -91,9 +93,13 @@ class FittedStackMixin(TransformerMixin):
             If a sample could be completed in more than 4096 ways.
         """
         check_is_fitted(self)
-        X = self._read_table(X)
+        given, X = X, self._read_table(X)
         units = self.coding_.encode(X, self._names())
-        return filled(self.layers_[0], self.coding_, X, units)[0]
+        X = filled(self.layers_[0], self.coding_, X, units)[0]
+        container = _get_container_adapter("transform", self)
+        if container is None:
+            return X
+        return container.create_container(X, given, _check_feature_names_in(self))
 
     def inverse_transform(self, X):
         """Reconstruct samples from the features that :meth:`transform` returns.
@@ -284,10 +290,13 @@ class FittedStackMixin(TransformerMixin):
         found["_input_means"] = [
             inputs.mean(axis=0) for inputs in (units, *blocks[:-2])
         ]
-        scalers = [StandardScaler() for _ in blocks] if earlier is None else earlier
+        if earlier is None:
+            # Whatever container the user wants features in, these give arrays.
+            plain = StandardScaler().set_output(transform="default")
+            earlier = [plain] * len(blocks)
         found["scalers_"] = [
             deepcopy(scaler).partial_fit(block)
-            for scaler, block in zip(scalers, blocks, strict=True)
+            for scaler, block in zip(earlier, blocks, strict=True)
         ]
         return found
 

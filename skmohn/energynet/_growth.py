@@ -346,7 +346,10 @@ class _Ladder:
 
     def train(self, run, stage, clock):
         """Train for a stage; yield after every epoch."""
-        run = prolonged(run, self.plan.steps_of_clock(clock))
+        n_steps = self.plan.steps_of_clock(clock)
+        if stage != "polish":
+            n_steps = min(n_steps, self.control.max_steps - self.n_steps)
+        run = prolonged(run, n_steps)
         yield from _epochs(run, self.X, self.plan, stage, self.n_steps)
         self.n_steps += run.step
         return run

@@ -78,7 +78,7 @@ class Plan:
     batch_size : int, default=100
         Samples of a step.
     n_chains : int, default=None
-        None for as many as samples of a step.
+        None for as many as samples of a step, of which there are no more than in all.
     l2 : float, default=1e-4
         Price of half the squared weights, in nats per sample.
     resample : bool, default=False
@@ -123,7 +123,8 @@ class Plan:
         """
         order = np.random.default_rng(seed)
         stream = random_stream(seed)
-        rows = order.choice(len(X), self.n_chains or self.batch_size)
+        n_chains = self.n_chains or min(self.batch_size, len(X))
+        rows = order.choice(len(X), n_chains)
         probabilities = rbm.hidden_probabilities(X[rows])
         chains = np.empty_like(probabilities)
         kernels.bernoulli(probabilities, stream, chains)

@@ -10,7 +10,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skmohn._core._fitting import FitLoop, History, all_or_nothing
-from skmohn.energynet._building import GIVEN_DEPTH, Builder, run_through
+from skmohn.energynet._building import (
+    GIVEN_DEPTH,
+    Builder,
+    run_through,
+    widths_of,
+)
 from skmohn.energynet._coding import MINMAX
 from skmohn.energynet._fitted import FittedStackMixin
 from skmohn.energynet._growth import GIVEN_REASON
@@ -30,9 +35,11 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
 
     Parameters
     ----------
-    growth : {"description_length", "paper", None}, default="description_length"
+    growth : {"auto", "description_length", "paper", None}, default="auto"
         How the widths of the layers are found.
 
+        - ``"auto"``: they are given if `n_components` is, else as by
+          "description_length".
         - ``"description_length"``: units are added while most of them raise the
           log-likelihood by more than their price, half the logarithm of the number of
           samples for each parameter; units that do not are dropped. The width depends
@@ -44,8 +51,8 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
         - None: they are given, as `n_components`.
 
     n_components : int or array-like of int, default=None
-        Used by ``growth=None``: number of units of the layer, or of each layer from the
-        bottom up. Wide layers give better features than those whose units are all worth
+        Number of units of the layer, or of each layer from the bottom up; None where
+        they are to be found. Wide layers give better features than those whose units are all worth
         their price, which give the better model for its size.
 
     max_layers : int, default=10
@@ -218,13 +225,13 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
     >>> from sklearn.datasets import load_digits
     >>> from skmohn import EnergyNetTransformer
     >>> X = load_digits().data / 16
-    >>> net = EnergyNetTransformer(growth=None, n_components=50, random_state=0)
+    >>> net = EnergyNetTransformer(n_components=50, random_state=0)
     >>> net.fit_transform(X).shape
     (1797, 50)
     """
 
     _parameter_constraints = {
-        "growth": [StrOptions({"description_length", "paper"}), None],
+        "growth": [StrOptions({"auto", "description_length", "paper"}), None],
         "n_components": [
             Interval(Integral, 1, None, closed="left"),
             "array-like",
@@ -262,7 +269,7 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
 
     def __init__(
         self,
-        growth="description_length",
+        growth="auto",
         n_components=None,
         *,
         max_layers=10,
@@ -384,8 +391,8 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
     def partial_fit(self, X, y=None):
         """Train each layer for one epoch on these samples; its width stays.
 
-        The first call finds the layers as `fit` does; with ``growth=None`` it begins
-        with random weights.
+        The first call finds the layers as `fit` does; those of given widths begin with
+        random weights.
 
         Parameters
         ----------
@@ -403,7 +410,7 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
             withdrawn, as it was said of other weights.
         """
         is_first = not hasattr(self, "weights_")
-        if is_first and self.growth is not None:
+        if is_first and widths_of(self) is None:
             return self.fit(X)
         X, units = self._read_samples(X, learn=is_first)
         if is_first:

@@ -133,6 +133,8 @@ class LikelihoodDisplay:
         """
         epoch, layer = np.asarray(self.epoch), self.layer
         layer = np.zeros(len(epoch), int) if layer is None else np.asarray(layer)
+        if not len(epoch):
+            raise ValueError("epoch is empty: there is no likelihood to draw")
         check_consistent_length(epoch, self.log_likelihood, self.validation, layer)
         ax = axes_of(self, ax)
         style = {"color": BLUE, "label": "training samples"} | line_kw

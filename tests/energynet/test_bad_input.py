@@ -192,6 +192,12 @@ def test_impossible_widths(widths):
     refused(BITS, match="n_components must be whole numbers", n_components=widths)
 
 
+@pytest.mark.parametrize("growth", ["description_length", "paper"])
+def test_widths_that_are_given_and_to_be_found(growth):
+    words = f"growth='{growth}' finds the widths that n_components=3 gives"
+    refused(BITS, match=words, growth=growth)
+
+
 def test_no_widths():
     refused(BITS, match="growth=None needs n_components", n_components=None)
 
@@ -213,7 +219,7 @@ def test_divergence_names_the_learning_rate(growth):
     words = r"training diverged after \d+ steps.*lower learning_rate, now 1e\+06"
     refused(
         BITS, match=words, error=FloatingPointError, growth=growth, polish=50,
-        learning_rate=1e6,
+        learning_rate=1e6, n_components=3 if growth is None else None,
     )  # fmt: skip
 
 

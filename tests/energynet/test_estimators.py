@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_digits, load_iris, load_wine
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -14,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skmohn import EnergyNetClassifier, EnergyNetRegressor, EnergyNetTransformer
+from skmohn.energynet._growth import PAYING_REASON
 
 # Networks as narrow as those here take long to train to the end.
 pytestmark = pytest.mark.filterwarnings(
@@ -98,7 +100,7 @@ def test_architecture_is_the_one_found(digits):
     net = EnergyNetClassifier(random_state=0).fit(X, y)
     found = net.transformer_.n_components_per_layer_
     assert list(net.mlp_.hidden_layer_sizes) == found
-    assert net.transformer_.growth == "description_length"
+    assert net.transformer_.width_reasons_ == [PAYING_REASON] * len(found)
     assert net.transformer_.kappa == 0.3
     again = EnergyNetClassifier(random_state=0).fit(X, y)
     assert_array_equal(again.predict_proba(X), net.predict_proba(X))
@@ -208,3 +210,17 @@ def test_pickles(digits, init):
     copy = pickle.loads(pickle.dumps(net))
     assert_array_equal(copy.predict_proba(X), net.predict_proba(X))
     assert not any(name == "_start" for name in vars(net.mlp_))
+
+
+@pytest.mark.parametrize("container", ["pandas", "polars"])
+@pytest.mark.parametrize("estimator", [EnergyNetClassifier, EnergyNetRegressor])
+def test_container_of_features_does_not_matter_inside(container, estimator):
+    pytest.importorskip(container)
+    X, y = load_iris(return_X_y=True)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    net = estimator(STACK, random_state=0)
+    expected = clone(net).fit(X, y).predict(X)
+    with config_context(transform_output=container):
+        for table in (X, frame):
+            found = clone(net).fit(table, y).predict(table)
+            assert_allclose(found, expected, rtol=1e-5)

@@ -263,3 +263,16 @@ def test_pipeline_with_unknown_values(bits):
     with pytest.warns(UserWarning, match="left out"):
         pipeline.fit(X, y)
     assert pipeline.score(X[known], y[known]) > 0.95
+
+
+@pytest.mark.parametrize("container", ["pandas", "polars"])
+def test_imputed_samples_come_in_the_container_that_is_asked_for(bits, container):
+    library = pytest.importorskip(container)
+    X = with_holes(bits[:9])
+    net = net_of(bits)
+    expected = net.impute(X)
+    net.set_output(transform=container)
+    found = net.impute(X)
+    assert isinstance(found, library.DataFrame)
+    assert list(found.columns) == [f"x{j}" for j in range(6)]
+    assert_array_equal(np.asarray(found), expected)

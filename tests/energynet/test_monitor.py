@@ -65,7 +65,7 @@ def test_likelihoods_against_enumeration(bits):
 @pytest.mark.parametrize("growth", ["description_length", "paper", None])
 def test_monitor_changes_nothing_else(bits, growth):
     net = EnergyNetTransformer(
-        growth, 4, max_layers=1, polish=3, threshold=0.9, beta=1.5,
+        growth, None if growth else 4, max_layers=1, polish=3, threshold=0.9, beta=1.5,
         n_temperatures=20, random_state=0,
     )  # fmt: skip
     X = patch_of(bits)

@@ -195,6 +195,14 @@ def test_clock_is_the_sum_of_the_learning_rates():
     assert run.clock == pytest.approx(20.0, rel=0.01)
 
 
+def test_chains_are_no_more_than_the_samples_of_a_step():
+    X = bits(0, (7, 4))
+    plan, start = Plan(batch_size=10_000), new_machine(X, 3, 0)
+    assert plan.begin(X, start, 20, 0).chains.shape == (7, 3)
+    exact = trained(Plan(batch_size=7), X, start, 20, 0)
+    assert_same_state(trained(plan, X, start, 20, 0), exact)
+
+
 @pytest.mark.parametrize("shape", [(1, 4), (3, 1), (7, 4)])
 def test_smallest_tables_can_be_trained_on(shape):
     X = bits(0, shape)

@@ -189,6 +189,23 @@ def test_layers_are_trained_on_their_inputs(deep, bits):
         inputs = rbm.hidden_probabilities(inputs)
 
 
+def test_widths_that_are_given_are_not_searched_for(bits):
+    net = EnergyNetTransformer(n_components=[5, 3], polish=2, random_state=0).fit(bits)
+    assert net.n_components_per_layer_ == [5, 3]
+    same = EnergyNetTransformer(None, [5, 3], polish=2, random_state=0).fit(bits)
+    assert_array_equal(net.weights_[0], same.weights_[0])
+    first = clone(net).partial_fit(bits)
+    assert first.n_components_per_layer_ == [5, 3]
+
+
+def test_a_layer_that_grows_takes_no_more_steps_than_it_may(bits):
+    net = EnergyNetTransformer(max_layers=1, max_steps=100, polish=1, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="max_steps=100"):
+        net.fit(bits)
+    growing = [r["steps"] for r in net.history_ if r["stage"] in ("start", "grow")]
+    assert max(growing) == 100
+
+
 @pytest.mark.parametrize("growth", ["description_length", "paper"])
 @pytest.mark.parametrize("limit", ["max_units", "max_steps"])
 def test_limits_of_growth_are_told_of(bits, growth, limit):
@@ -510,7 +527,8 @@ class StopAfter:
 @pytest.mark.parametrize("growth", ["description_length", "paper", None])
 def test_callback_can_stop_a_fit(bits, growth):
     stop = StopAfter(3)
-    net = EnergyNetTransformer(growth, 5, random_state=0).set_callbacks(stop)
+    widths = 5 if growth is None else None
+    net = EnergyNetTransformer(growth, widths, random_state=0).set_callbacks(stop)
     net.fit(bits)
     assert len(net.history_) == 3
     assert net.stopping_reason_ == STOPPED

@@ -57,6 +57,11 @@ def test_numbers_that_do_not_go_together_are_refused():
         LikelihoodDisplay([1, 2], [-4.0, -3.0], validation=[-4.0]).plot()
 
 
+def test_nothing_to_draw():
+    with pytest.raises(ValueError, match="epoch is empty"):
+        LikelihoodDisplay([], []).plot()
+
+
 def test_missing_records_are_named(given, bits):
     with pytest.raises(ValueError, match=r"has not recorded.*monitor=1"):
         LikelihoodDisplay.from_estimator(given)
