@@ -52,8 +52,8 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
 
     n_components : int or array-like of int, default=None
         Number of units of the layer, or of each layer from the bottom up; None where
-        they are to be found. Wide layers give better features than those whose units are all worth
-        their price, which give the better model for its size.
+        they are to be found. Wide layers give better features than those whose units
+        are all worth their price, which give the better model for its size.
 
     max_layers : int, default=10
         Most layers that grow (T in [1]_). The first one always stays; a further one
