@@ -1,10 +1,10 @@
 """How columns of a table become inputs in [-1, 1], or letters of a site."""
 
-import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from skmohn._core._fitting import warn_caller
 from skmohn._core._quantiles import quantile_thresholds
 
 CONSTANT = "constant"
@@ -225,10 +225,7 @@ def _warn_of_new_values(new_values, names):
         f"column {column if names is None else repr(str(names[column]))} has {value:g}"
         for column, value in new_values.items()
     )
-    warnings.warn(
+    warn_caller(
         "values that were not there in fit are mapped on the line through the two that "
-        f"were: {'; '.join(found)}",
-        UserWarning,
-        # The caller of `predict`.
-        stacklevel=5,
+        f"were: {'; '.join(found)}"
     )

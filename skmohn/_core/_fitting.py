@@ -1,10 +1,15 @@
-"""What surrounds the loop of a fit: its history, its callbacks, and a way back."""
+"""What surrounds the loop of a fit: history, callbacks, warnings, and a way back."""
 
 import functools
+import sys
 import time
+import warnings
 
 # scikit-learn needs it, so that it is there.
 from threadpoolctl import threadpool_limits
+
+# Packages that may stand between the line of a user and what it warns of.
+_BETWEEN = {"skmohn", "sklearn", "joblib"}
 
 
 class History(list):
@@ -35,6 +40,25 @@ def all_or_nothing(fit):
             raise
 
     return guarded
+
+
+def warn_caller(message, category=UserWarning):
+    """Warn of what a user's line does, however deep inside it is noticed.
+
+    The warning belongs to the innermost frame of other packages than this one and those
+    that call it: the line that Python shows, and counts repetitions by.
+
+    Parameters
+    ----------
+    message : str or Warning
+
+    category : type, default=UserWarning
+        Of a message that is a str.
+    """
+    level, frame = 2, sys._getframe(1)
+    while frame and frame.f_globals.get("__name__", "").split(".")[0] in _BETWEEN:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 def one_blas_thread(function):

@@ -1,6 +1,5 @@
 """What the classifier and the regressor share: from samples to a trained network."""
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -19,7 +18,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from skmohn._core._fitting import FitLoop
+from skmohn._core._fitting import FitLoop, warn_caller
 from skmohn._core._validation import densify, is_pair_given
 from skmohn.blm._codec import auto_range
 from skmohn.blm._network import (
@@ -114,11 +113,10 @@ class BaseBLM(SequenceForm, CallbackSupportMixin, BaseEstimator):
         self._search(plan, given, go_on)
         # An epoch of partial_fit need not be the last one.
         if epochs is None and _was_cut_short(self.stopping_reason_, self.loss_curve_):
-            warnings.warn(
+            warn_caller(
                 f"the loss was still falling after max_flips={plan.max_flips} moves: "
                 "raise max_flips",
                 ConvergenceWarning,
-                stacklevel=6,
             )
         return self
 

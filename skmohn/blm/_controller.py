@@ -1,6 +1,5 @@
 """The estimator of black-box objectives: what a user sees."""
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -10,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from skmohn._core._fitting import all_or_nothing
+from skmohn._core._fitting import all_or_nothing, warn_caller
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._control_fit import ControllerFit
 from skmohn.blm._objective import read_stages
@@ -352,12 +351,11 @@ default="identity"
         goals = [self.validation_goal, *(stage.goal for stage in stages)]
         missed = self.n_stages_done_ < len(stages) or goals[0] is not None
         if not self.succeeded_ and missed and any(goal is not None for goal in goals):
-            warnings.warn(
+            warn_caller(
                 f"no goal was reached in {self.n_restarts_} runs; the best loss is "
                 f"{self.loss_:.4g} after {self.n_stages_done_} of {len(stages)} stages:"
                 " raise n_restarts or max_evaluations",
                 ConvergenceWarning,
-                stacklevel=6,
             )
         return self
 

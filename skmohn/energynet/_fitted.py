@@ -1,6 +1,5 @@
 """What a fitted stack of layers does: features, reconstructions, samples, scores."""
 
-import warnings
 from copy import deepcopy
 from numbers import Integral
 
@@ -17,7 +16,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from skmohn._core._fitting import one_blas_thread
+from skmohn._core._fitting import one_blas_thread, warn_caller
 from skmohn._core._validation import densify
 from skmohn.energynet._building import widths_of
 from skmohn.energynet._coding import MINMAX, UnitCoding
@@ -30,8 +29,6 @@ from skmohn.energynet._scoring import log_likelihoods, marginal_log_likelihood
 _MEASURED = ("log_likelihood_", "complexity_", "description_length_")
 # Rows that stand for the data where only their means are needed.
 _ROWS_OF_MEANS = 1000
-# Three decorators and two methods stand between a warning and the line that fits.
-_CALLER = 7
 
 
 class FittedStackMixin(TransformerMixin):
@@ -389,11 +386,9 @@ def _complete_samples(X, n_needed):
             f"Input X contains NaN: {n_complete} of {n_samples} samples are complete, "
             f"and at least {n_needed} must be, to learn from; {advice}"
         )
-    warnings.warn(
+    warn_caller(
         f"{n_samples - n_complete} of {n_samples} samples have NaN and are left out of "
-        f"the fit: {advice}, to learn from these too",
-        UserWarning,
-        stacklevel=_CALLER,
+        f"the fit: {advice}, to learn from these too"
     )
     return X[complete]
 

@@ -1,6 +1,5 @@
 """EnergyNetTransformer: validate, code, grow, expose."""
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -9,7 +8,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skmohn._core._fitting import FitLoop, History, all_or_nothing
+from skmohn._core._fitting import FitLoop, History, all_or_nothing, warn_caller
 from skmohn.energynet._building import (
     GIVEN_DEPTH,
     Builder,
@@ -20,9 +19,6 @@ from skmohn.energynet._coding import MINMAX
 from skmohn.energynet._fitted import FittedStackMixin
 from skmohn.energynet._growth import GIVEN_REASON
 from skmohn.energynet._scoring import Monitor
-
-# Three decorators stand between `fit` and the line that calls it.
-_CALLER = 5
 
 
 class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator):
@@ -377,12 +373,11 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
         self.n_samples_seen_ = len(units)
         for k, limit in enumerate(built.limits):
             if limit is not None:
-                warnings.warn(
+                warn_caller(
                     f"layer {k} was still growing at {limit}={getattr(self, limit)}: "
                     f"raise {limit}, or make units dearer by "
                     f"{'threshold' if self.growth == 'paper' else 'kappa'}",
                     ConvergenceWarning,
-                    stacklevel=_CALLER,
                 )
         return self
 

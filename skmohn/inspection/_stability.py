@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.parallel import Parallel, delayed
 
 from skmohn._core._coding import NUMERIC, InputCoding
+from skmohn._core._fitting import warn_caller
 from skmohn.mohn import MOHNRegressor
 from skmohn.mohn._columns import read_table
 from skmohn.mohn._hypergraph import to_frame
@@ -114,11 +115,10 @@ def selection_stability(
     )
     n_early = sum(ended_early for _, ended_early in refits)
     if n_early:
-        warnings.warn(
+        warn_caller(
             f"{n_early} of {n_resamples} refits ended before they were done; they "
             "count with the best model they found. Fit the model itself to see why",
             ConvergenceWarning,
-            stacklevel=2,
         )
     found = {}
     for weights, _ in refits:
@@ -159,9 +159,7 @@ def _refit(model, X, y, replace, ends, seed):
     is_late = [issubclass(w.category, ConvergenceWarning) for w in caught]
     for warning, late in zip(caught, is_late, strict=True):
         if not late:
-            warnings.warn_explicit(
-                warning.message, warning.category, warning.filename, warning.lineno
-            )
+            warn_caller(warning.message)
     members = refit._members()
     names = dict(zip(members.labels, members.names, strict=True))
     weights = [

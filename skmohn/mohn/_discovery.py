@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from skmohn._core._coding import NUMERIC, InputCoding
+from skmohn._core._fitting import warn_caller
 from skmohn._core._validation import require_memory
 from skmohn.mohn._design import make_design
 from skmohn.mohn._logistic import LogisticControl
@@ -17,8 +18,6 @@ from skmohn.mohn._regressor import MOHNRegressor
 from skmohn.mohn._selection import FEWEST_ROWS
 from skmohn.mohn._task import positive_weights, wanted_folds
 
-# What stands between the user's call of `fit` and a warning here.
-_CALLER = 8
 _REASONS = {
     "cv": "k-fold validation of the log loss chose how many products to keep",
     "ebic": "the extended BIC chose how many products to keep",
@@ -363,7 +362,7 @@ def _by_regression(params, problem, strategy, start, most, report):
             if report({"n_terms": len(terms)}, terms):
                 break
     for message in {str(warning.message): warning for warning in caught}.values():
-        warnings.warn(message.message, stacklevel=_CALLER)
+        warn_caller(message.message)
     choice = None
     if problem.classes is not None:
         choice = learn_on_folds(problem, terms, params.selection, params.cv)

@@ -1,6 +1,5 @@
 """MOHNRegressor: validate, encode, discover, expose."""
 
-import warnings
 from numbers import Integral, Real
 
 from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
@@ -9,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from skmohn._core._fitting import FitLoop, all_or_nothing
+from skmohn._core._fitting import FitLoop, all_or_nothing, warn_caller
 from skmohn._core._validation import validate_held_out
 from skmohn.mohn import _strategies
 from skmohn.mohn._auto import most_steps, solve_auto
@@ -20,9 +19,6 @@ from skmohn.mohn._incremental import Incremental
 from skmohn.mohn._msda_control import MSDAControl
 from skmohn.mohn._reading import Reading
 from skmohn.mohn._task import make_task, wanted_terms
-
-# Three decorators stand between `fit` and the line that calls it.
-_CALLER = 5
 
 
 class MOHNRegressor(
@@ -412,7 +408,7 @@ class MOHNRegressor(
         self._expose(solution, coding, loop.history)
         self._learn_completions(task)
         if solution.warning:
-            warnings.warn(solution.warning, ConvergenceWarning, stacklevel=_CALLER)
+            warn_caller(solution.warning, ConvergenceWarning)
         return self
 
     def predict(self, X, return_std=False):

@@ -1,6 +1,8 @@
-"""History, the way back from a failed fit, memory, and scikit-learn's callbacks."""
+"""History, the way back, warnings, memory, and scikit-learn's callbacks."""
 
 import sys
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -13,7 +15,12 @@ from sklearn.preprocessing import FunctionTransformer
 from threadpoolctl import threadpool_info
 
 from skmohn import MOHNRegressor
-from skmohn._core._fitting import History, all_or_nothing, one_blas_thread
+from skmohn._core._fitting import (
+    History,
+    all_or_nothing,
+    one_blas_thread,
+    warn_caller,
+)
 from skmohn._core._validation import require_memory
 from skmohn.datasets import make_sparse_walsh
 
@@ -39,6 +46,53 @@ def test_history_is_a_list_without_pandas(monkeypatch):
     assert history[-1]["iteration"] == 1
     with pytest.raises(ImportError):
         history.to_frame()
+
+
+# ----------------------------------------------------------------------- warnings
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        [],
+        ["skmohn.mohn._regressor"],
+        ["skmohn._core._fitting", "sklearn.base", "skmohn.blm", "joblib.parallel"],
+    ],
+)
+def test_warning_belongs_to_the_line_of_the_user(between):
+    ask = warn_caller
+    for module in between:
+        frame = {"__name__": module, "ask": ask}
+        exec("def call(*args):\n    ask(*args)", frame)
+        ask = frame["call"]
+    with pytest.warns(RuntimeWarning, match="mind the gap") as caught:
+        ask("mind the gap", RuntimeWarning)
+    assert caught[0].filename == __file__
+
+
+def test_package_of_a_similar_name_is_a_user():
+    frame = {"__name__": "skmohnish", "ask": warn_caller}
+    exec(compile("def call():\n    ask('mind the gap')", "theirs.py", "exec"), frame)
+    with pytest.warns(UserWarning, match="mind the gap") as caught:
+        frame["call"]()
+    assert caught[0].filename == "theirs.py"
+
+
+def test_warning_without_a_user_is_given_all_the_same():
+    frame = {"__name__": "joblib", "ask": warn_caller}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with ThreadPoolExecutor() as pool:
+            pool.submit(eval("lambda: ask('mind the gap')", frame)).result()
+    assert [str(w.message) for w in caught] == ["mind the gap"]
+
+
+@pytest.mark.parametrize("wrap", [make_pipeline, lambda m: GridSearchCV(m, {}, cv=2)])
+def test_warning_from_deep_inside_belongs_to_the_user(wrap):
+    model = wrap(MOHNRegressor("pursuit")).fit(X, Y)
+    with pytest.warns(UserWarning, match="mapped on the line") as caught:
+        model.predict(X + 0.25)
+    assert caught[0].filename == __file__
 
 
 # ----------------------------------------------------------------- all or nothing
