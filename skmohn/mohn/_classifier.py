@@ -16,6 +16,7 @@ from skmohn.mohn._discovery import product_columns
 from skmohn.mohn._features import ProductFinder, read_classes
 from skmohn.mohn._hypergraph import to_frame
 from skmohn.mohn._logistic import SEARCH_C
+from skmohn.mohn._sobol import shares_of_products
 
 # Of the logistic regression: many small steps are cheap on few columns.
 _TOLERANCE = 1e-6
@@ -344,6 +345,29 @@ class MOHNClassifier(
         """
         best = self._log_odds(X).argmax(axis=1)
         return self.classes_[best]
+
+    @property
+    def feature_importances_(self):
+        """How much of the log-odds each column has to do with.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+            Total Sobol indices over independent and uniform inputs, as of
+            :meth:`MOHNRegressor.sobol_indices`: the share of the variance of
+            `decision_function` that is gone when all other columns are known. With more
+            than two classes it is the share of the sum of the variances of all classes,
+            so that a class that nothing speaks for or against counts little. Tools that
+            select features, such as :class:`~sklearn.feature_selection.RFE`, read them.
+        """
+        check_is_fitted(self)
+        coding = self.coding_
+        columns = [*coding.usable.tolist(), *(site[0] for site in coding.sites)]
+        importances = np.zeros(self.n_features_in_)
+        importances[columns] = shares_of_products(
+            self._terms, self.weights_, self._members()
+        )
+        return importances
 
     def structure_table(self):
         """List the products, those of the largest weights first.

@@ -7,6 +7,7 @@ from skmohn._core._coding import ONE_HOT
 from skmohn.mohn._columns import column_names
 from skmohn.mohn._hypergraph import Hypergraph, tabulate
 from skmohn.mohn._members import Members
+from skmohn.mohn._sobol import largest_of
 from skmohn.mohn._task import to_inputs
 
 
@@ -78,10 +79,12 @@ class FittedStructure(NamedColumns):
         check_is_fitted(self)
         members = self._members()
         names = dict(zip(members.labels, members.names, strict=True))
-        squares = self.weights_**2 * members.share(members.places(self.terms_))
+        scale = largest_of(self.weights_)
+        squares = (self.weights_ / scale) ** 2
+        squares *= members.share(members.places(self.terms_))
         total = None
         if self._dense is not None:
-            total = self._dense.function_variance(members.variables())
+            total = self._dense.function_variance(members.variables()) / scale / scale
         return tabulate(
             self.terms_, self.weights_, self.standard_errors_, names, total, squares
         )

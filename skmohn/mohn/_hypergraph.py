@@ -126,7 +126,7 @@ def tabulate(terms, coef, standard_errors, names, total, squares):
         Variance of the function; None for the sum of `squares`.
 
     squares : ndarray of shape (n_terms,)
-        Variance of each term.
+        Variance of each term, in the same unit, whatever that is.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def tabulate(terms, coef, standard_errors, names, total, squares):
             "order": [len(terms[j]) for j in order],
             "weight": coef[order].tolist(),
             "standard_error": standard_errors[order].tolist(),
-            "variance_share": (squares[order] / max(total, 1e-300)).tolist(),
+            "variance_share": (squares[order] / (total or 1.0)).tolist(),
         }
     )
 

@@ -8,6 +8,7 @@ from skmohn.mohn._fitted import FittedStructure
 from skmohn.mohn._html import HTMLSummary
 from skmohn.mohn._hypergraph import to_frame
 from skmohn.mohn._linkage import Linkage
+from skmohn.mohn._sobol import column_of, parts_of_terms
 
 
 class Reading(HTMLSummary, FittedStructure):
@@ -26,13 +27,26 @@ class Reading(HTMLSummary, FittedStructure):
         """
         check_is_fitted(self)
         terms = [
-            tuple({_column(label): None for label in term})
+            tuple({column_of(label): None for label in term})
             for term, coef in zip(self.terms_, self.weights_, strict=True)
             if coef
         ]
         used = {column for term in terms for column in term}
         terms += [group for group in self.one_hot_groups_ if used.intersection(group)]
         return Linkage.of_terms(terms, self.n_features_in_, self._names())
+
+    @property
+    def feature_importances_(self):
+        """How much of the model's variance each column has to do with.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+            The total indices of :meth:`sobol_indices`, which see interactions and add
+            up to more than 1 where there are any. Tools that select features, such as
+            :class:`~sklearn.feature_selection.RFE`, read them.
+        """
+        return np.array(self.sobol_indices()["total"])
 
     def sobol_indices(self):
         """Say how much of the model's variance each column has to do with.
@@ -62,14 +76,14 @@ class Reading(HTMLSummary, FittedStructure):
         members = self._members()
         variables, columns = members.columns()
         if self._dense is None:
-            parts = _parts_of_terms(self.terms_, self.weights_, members, columns)
+            parts = parts_of_terms(self.terms_, self.weights_, members, columns)
             variance, first, total = parts
         else:
             variance = self._dense.function_variance(variables)
             first, total = self._dense.variance_parts(variables)
         shares = np.zeros((2, self.n_features_in_))
         for own, *part in zip(columns, first, total, strict=True):
-            shares[:, own] = np.array(part)[:, None] / max(variance, 1e-300)
+            shares[:, own] = np.array(part)[:, None] / (variance or 1.0)
         return to_frame(
             {
                 "feature": column_names(self),
@@ -148,21 +162,3 @@ def _codes(rows, n_letters):
         for size, letter in zip(n_letters, rows.letters[0].tolist(), strict=True)
     ]
     return np.concatenate([rows.inputs[0], *hot]).astype(float)
-
-
-def _column(label):
-    """The column of an input, or of a letter."""
-    return label[0] if isinstance(label, tuple) else label
-
-
-def _parts_of_terms(terms, coef, members, columns):
-    """Variance of a sum of terms, and what each variable has of it."""
-    squares = coef**2 * members.share(members.places(terms))
-    variable = {column: k for k, own in enumerate(columns) for column in own}
-    first, total = np.zeros((2, len(columns)))
-    for term, square in zip(terms, squares.tolist(), strict=True):
-        own = list({variable[_column(label)] for label in term})
-        total[own] += square
-        if len(own) == 1:
-            first[own] += square
-    return squares.sum(), first, total

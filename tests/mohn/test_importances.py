@@ -1,0 +1,109 @@
+"""Importances of columns: against enumeration, and in the hands of other tools."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.feature_selection import RFE, SelectFromModel
+
+from skmohn import MOHNClassifier, MOHNRegressor, MOHNTransformer
+
+RNG = np.random.default_rng(0)
+X = RNG.choice([-1.0, 1.0], (100, 6))
+# What a linear model sees is in columns 0 and 3, what matters also in 2 and 5.
+NUMBERS = X[:, 0] + 0.5 * X[:, 3] + X[:, 2] * X[:, 5]
+COLUMNS = [0, 2, 3, 5]
+MODELS = [MOHNRegressor("pursuit"), MOHNRegressor("dense"), MOHNClassifier("pursuit")]
+
+
+def target_of(model):
+    return NUMBERS if isinstance(model, MOHNRegressor) else NUMBERS > 0
+
+
+def total_indices(values):
+    """Total Sobol indices of functions on a grid, the last axis, all together."""
+    axes = range(values.ndim - 1)
+    totals = [values.var(axis=i).mean(axis=tuple(axes)[:-1]).sum() for i in axes]
+    return np.array(totals) / values.var(axis=tuple(axes)).sum()
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_classifier_by_enumeration(order, n_classes):
+    letters = [["A", "C", "G", "T"], ["big", "mid", "tiny"], ["no", "yes"], [0, 1]]
+    names = ["base", "size", "yes", "flag"]
+    frame = pd.DataFrame(
+        {n: RNG.choice(part, 60) for n, part in zip(names, letters, strict=True)}
+    )
+    y = RNG.integers(0, n_classes, 60)
+    model = MOHNClassifier("full", max_order=order, C=1.0).fit(frame, y)
+    rows = pd.DataFrame(itertools.product(*letters), columns=names)
+    values = model.decision_function(rows).reshape(4, 3, 2, 2, -1)
+    assert_allclose(model.feature_importances_, total_indices(values), atol=1e-12)
+
+
+def test_classifier_with_few_of_many_letters():
+    frame = pd.DataFrame({"base": list("ABCDEFGH") * 10, "flag": [0, 1] * 40})
+    frame["flag"] = RNG.permutation(frame["flag"])
+    model = MOHNClassifier("given", terms=[[("base", "C")], [("base", "F"), "flag"]])
+    model.fit(frame, RNG.integers(0, 2, 80))
+    rows = pd.DataFrame(itertools.product("ABCDEFGH", [0, 1]), columns=frame.columns)
+    values = model.decision_function(rows).reshape(8, 2, 1)
+    assert_allclose(model.feature_importances_, total_indices(values), atol=1e-12)
+
+
+def test_numeric_columns_are_uniform_over_their_range():
+    numbers = np.column_stack([RNG.uniform(2, 5, 100), X[:, :2]])
+    y = RNG.integers(0, 2, 100)
+    model = MOHNClassifier("full", max_order=2).fit(numbers, y)
+    low, high = numbers[:, 0].min(), numbers[:, 0].max()
+    # The mean of a square of a line at these two is that over the range.
+    ends = (low + high) / 2 + np.array([-1, 1]) * (high - low) / 2 * 3**-0.5
+    rows = list(itertools.product(ends, [-1, 1], [-1, 1]))
+    values = model.decision_function(rows).reshape(2, 2, 2, 1)
+    assert_allclose(model.feature_importances_, total_indices(values), atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:no column of X varies")
+@pytest.mark.parametrize("model", MODELS)
+def test_constant_columns_and_constant_models_have_none(model):
+    table = np.column_stack([X[:, :3], np.ones(100)])
+    importances = clone(model).fit(table, target_of(model)).feature_importances_
+    assert importances.shape == (4,)
+    assert importances[3] == 0.0
+    nothing = clone(model).fit(np.ones((100, 2)), target_of(model))
+    assert_array_equal(nothing.feature_importances_, [0.0, 0.0])
+
+
+def test_regressor_has_the_total_indices():
+    model = MOHNRegressor.from_terms([(0,), (0, 2)], [3.0, 4.0])
+    assert_allclose(model.feature_importances_, [1.0, 0.0, 16 / 25])
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_selectors_keep_the_columns_of_interactions(model):
+    y = target_of(model)
+    assert not hasattr(model, "feature_importances_")
+    kept = SelectFromModel(clone(model), threshold=0.02).fit(X, y).get_support()
+    assert np.flatnonzero(kept).tolist() == COLUMNS
+    chosen = RFE(clone(model), n_features_to_select=4, step=2).fit(X, y)
+    assert np.flatnonzero(chosen.support_).tolist() == COLUMNS
+
+
+@pytest.mark.parametrize("model", [*MODELS, MOHNTransformer("pursuit")])
+def test_nothing_looks_like_a_linear_model(model):
+    # Explainers and reports take whatever has coef_ for linear in the columns.
+    fitted = clone(model).fit(X, target_of(model))
+    assert not {name for name in dir(fitted) if name.startswith("coef")}
+
+
+@pytest.mark.parametrize("scale", [1e160, 1e-200, 5e-324])
+def test_shares_are_those_of_weights_of_any_size(scale):
+    terms, weights = [(0,), (1,), (0, 1)], np.ones(3)
+    model = MOHNRegressor.from_terms(terms, scale * weights)
+    assert_allclose(model.sobol_indices()["total"], 2 / 3)
+    assert_allclose(model.sobol_indices()["first_order"], 1 / 3)
+    assert_allclose(model.structure_table()["variance_share"], 1 / 3)
