@@ -45,7 +45,7 @@ X_train, X_test, y_train, y_test = X[:8], X[8:], y[:8], y[8:]
 
 models = {
     "recurrent": BLMRegressor(
-        (8,), recurrent=True, alpha=0.01, max_flips=25_000, random_state=0
+        (8,), recurrent="steps", alpha=0.01, max_flips=25_000, random_state=0
     ),
     "no memory": BLMRegressor((8,), alpha=0.01, random_state=0),
 }

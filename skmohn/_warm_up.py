@@ -46,7 +46,7 @@ def warm_up():
         pendulum.trace(controller.policy_)
         controller.predict(np.zeros((1, 4)))
         sequences = np.zeros((2, 2, 1)), np.zeros((2, 2))
-        BLMRegressor((2,), recurrent=True, max_flips=10).fit(*sequences)
+        BLMRegressor((2,), recurrent="steps", max_flips=10).fit(*sequences)
         stacks = (
             EnergyNetTransformer(kappa=0.01, polish=1, n_temperatures=10),
             EnergyNetTransformer("paper", max_layers=1, max_units=3, polish=1),

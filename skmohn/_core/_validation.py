@@ -94,6 +94,32 @@ def densify(X):
     return X.toarray()
 
 
+def as_counts(weights):
+    """Weights of samples as numbers of samples.
+
+    Whole numbers are taken at their word: a weight of 2 is a sample that is there
+    twice. Others say how samples compare and nothing of how many there are: they get a
+    mean of one, so that their scale does not matter.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_samples,), float64
+        Not negative; those of zero count as no samples.
+
+    Returns
+    -------
+    counts : ndarray of shape (n_samples,), float64
+    """
+    if not weights.any():
+        return weights
+    largest = weights.max()
+    if np.array_equal(weights, np.rint(weights)) and largest < 2.0**53 / len(weights):
+        return weights
+    # First to at most one: the sum of large weights may be infinite.
+    shares = weights / largest
+    return shares * (np.count_nonzero(shares) / shares.sum())
+
+
 def is_pair_given(X_val, y_val):
     """Whether there are validation samples; refuse one half of them."""
     if X_val is None and y_val is None:

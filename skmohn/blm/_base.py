@@ -8,7 +8,6 @@ from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import (
@@ -19,7 +18,7 @@ from sklearn.utils.validation import (
 )
 
 from skmohn._core._fitting import FitLoop, warn_caller
-from skmohn._core._validation import densify, is_pair_given
+from skmohn._core._validation import as_counts, densify, is_pair_given
 from skmohn.blm._codec import auto_range
 from skmohn.blm._network import (
     ACTIVATIONS,
@@ -36,7 +35,12 @@ from skmohn.blm._sequences import (
     layout_of,
     outputs_of,
 )
-from skmohn.blm._storage import network_attributes, read_network, write_network
+from skmohn.blm._storage import (
+    make_scaler,
+    network_attributes,
+    read_network,
+    write_network,
+)
 from skmohn.blm._training import MOVES_PER_EPOCH, Plan, train
 
 # Moves tried per weight when max_flips is "auto".
@@ -56,7 +60,7 @@ class BaseBLM(SequenceForm, CallbackSupportMixin, BaseEstimator):
             Interval(Integral, 1, None, closed="left"),
         ],
         "activation": [StrOptions(set(ACTIVATIONS))],
-        "recurrent": ["boolean"],
+        "recurrent": ["boolean", StrOptions({"steps", "sequences"})],
         "n_bits": [Interval(Integral, 2, 24, closed="both")],
         "w_max": [_positive(Real), "array-like", StrOptions({"auto"})],
         "init": [StrOptions({"uniform", "bounded", "zero_low_bits"})],
@@ -122,9 +126,10 @@ class BaseBLM(SequenceForm, CallbackSupportMixin, BaseEstimator):
 
     def _read_rows(self, X, y, sample_weight, learn):
         """Inputs, targets and weights of the samples that count."""
+        self._per_step = None
         X, targets = self._read_samples(X, y, learn)
         weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
-        weights = weights * self._class_weights(y)
+        weights = as_counts(weights * self._class_weights(y))
         return tuple(part[weights > 0] for part in (X, targets, weights))
 
     def _fit_epoch(self, X, y, sample_weight):
@@ -134,11 +139,14 @@ class BaseBLM(SequenceForm, CallbackSupportMixin, BaseEstimator):
 
     def _search(self, plan, given, go_on):
         random_state = check_random_state(self.random_state)
-        seeds = random_state.randint(2**31, size=self.n_restarts)
+        seeds = random_state.randint(2**31, size=(self.n_restarts, 1)).tolist()
+        starts = [None] * self.n_restarts
+        self._n_continued = self._n_continued + 1 if go_on else 0
         if go_on:
-            self._check_same_network(plan.problem.layout)
-        codes = [self.codes_] if go_on else []
-        starts = codes + [None] * (self.n_restarts - len(codes))
+            self._check_same_network(plan.w_max)
+            starts[0] = self.codes_
+            # With the seed alone every call would try the same moves again.
+            seeds = [[*seed, self._n_continued] for seed in seeds]
         runs = [
             plan.begin(seed, start) for seed, start in zip(seeds, starts, strict=True)
         ]
@@ -165,6 +173,8 @@ class BaseBLM(SequenceForm, CallbackSupportMixin, BaseEstimator):
         members = [run.best_codes for run in runs[: self.ensemble]]
         return {
             **network_attributes(members, plan.problem.layout, self.n_bits, plan.step),
+            "_made_with": self._network_parameters(),
+            "_loss": self._raw_loss if callable(self.loss) else self.loss,
             "w_max_": plan.w_max,
             "n_movable_bits_": int(runs[0].search.state[0].bits),
             "loss_": float(runs[0].best_loss),
@@ -175,7 +185,7 @@ class BaseBLM(SequenceForm, CallbackSupportMixin, BaseEstimator):
     def _plan(self, samples, validation, epochs):
         n_inputs, n_outputs = samples[0].shape[1], samples[1].shape[1]
         sizes = n_inputs, *self._hidden_sizes(), n_outputs
-        layout = layout_of(sizes, self.recurrent)
+        layout = layout_of(sizes, bool(self.recurrent))
         kind = SequenceProblem if self.recurrent else Problem
         layout.require_memory(len(samples[0]), self.n_bits)
         loss, number, own = self._loss_of(n_outputs)
@@ -268,17 +278,27 @@ class BaseBLM(SequenceForm, CallbackSupportMixin, BaseEstimator):
     def _hidden_sizes(self):
         return read_hidden_sizes(self.hidden_layer_sizes)
 
-    def _check_same_network(self, layout):
+    def _network_parameters(self):
+        """The parameters without which the weights mean nothing."""
+        return {
+            "hidden_layer_sizes": self._hidden_sizes(),
+            "recurrent": bool(self.recurrent),
+            "activation": self.activation,
+            "n_bits": int(self.n_bits),
+            "standardize": bool(self.standardize),
+        }
+
+    def _check_same_network(self, w_max):
         """Going on from other weights makes sense for the same network alone."""
-        for name, is_same in (
-            ("hidden_layer_sizes", layout.n_weights == len(self.codes_)),
-            ("n_bits", self.weight_bits_.shape[1] == self.n_bits),
-        ):
-            if not is_same:
-                raise ValueError(
-                    f"{name} has changed since the fit that warm_start or partial_fit "
-                    "goes on from: keep it, or fit anew"
-                )
+        now = self._network_parameters()
+        changed = [name for name in now if now[name] != self._made_with[name]]
+        if not changed and not np.array_equal(w_max, self.w_max_):
+            changed = ["w_max"]
+        if changed:
+            raise ValueError(
+                f"{' and '.join(changed)} changed since the fit that warm_start or "
+                "partial_fit goes on from: keep to what it was, or fit anew"
+            )
 
     def _read_table(self, X, **options):
         options = {"dtype": np.float64, "accept_sparse": "csr", **options}
@@ -326,10 +346,9 @@ class BaseBLM(SequenceForm, CallbackSupportMixin, BaseEstimator):
         if self.standardize:
             # A step of a sequence is an input even where no output is judged.
             seen = None if self.recurrent else weights
-            self.input_scaler_ = StandardScaler().fit(X, sample_weight=seen)
+            self.input_scaler_ = make_scaler().fit(X, sample_weight=seen)
             if self._scales_targets:
-                scaler = StandardScaler().fit(targets, sample_weight=weights)
-                self.target_scaler_ = scaler
+                self.target_scaler_ = make_scaler().fit(targets, sample_weight=weights)
 
     def _scale_inputs(self, X):
         return X if self.input_scaler_ is None else self.input_scaler_.transform(X)
@@ -342,12 +361,13 @@ class BaseBLM(SequenceForm, CallbackSupportMixin, BaseEstimator):
         """Mean of the members' outputs, shape (n_samples, n_outputs)."""
         check_is_fitted(self)
         run, lengths = forward, ()
-        if self.recurrent:
+        if self._made_with["recurrent"]:
             X, *lengths = lay_out(X)
             run = outputs_of
         X = self._scale_inputs(self._read_table(X, reset=False))
+        activation = self._made_with["activation"]
         outputs = [
-            run(X, *lengths, *member, self.activation, self.out_activation_)
+            run(X, *lengths, *member, activation, self.out_activation_)
             for member in self.members_
         ]
         return np.mean(outputs, axis=0)

@@ -6,7 +6,8 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils import compute_sample_weight
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.multiclass import _check_partial_fit_first_call
+from sklearn.utils.multiclass import _check_partial_fit_first_call, type_of_target
+from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._fitting import all_or_nothing
 from skmohn.blm import _kernels as kernels
@@ -49,11 +50,13 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, ClassPredictionMixin, B
         and an output; numba compiles it. The first two have :meth:`predict_proba`, the
         others :meth:`decision_function`.
 
-    recurrent : bool, default=False
+    recurrent : bool, "steps" or "sequences", default=False
         Whether hidden units hear their own layer's outputs of a step ago (Elman). X is
         then no table, but an array of shape (n_sequences, n_steps, n_features) or a
         list of arrays of shape (n_steps, n_features); y has a target for each sequence,
         or an array of them for each of its steps, and predictions have the form of y.
+        "steps" and "sequences" say what the targets belong to; with True the shape of y
+        says it, and where it fits both they are needed.
 
     n_bits : int, default=12
         Bits of a weight, 2 to 24. A weight is a whole multiple of
@@ -141,8 +144,8 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, ClassPredictionMixin, B
         Share of the samples held out by `early_stopping`.
 
     warm_start : bool, default=False
-        Whether `fit` goes on from the weights of the previous fit. Sizes, bits and
-        scales stay as they were.
+        Whether `fit` goes on from the weights of the previous fit, by other moves. The
+        scales stay as they were, and so must sizes, bits, ranges and activation.
 
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as elsewhere in scikit-learn; for a multilabel target a
@@ -321,7 +324,8 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, ClassPredictionMixin, B
             Class labels, or 0 and 1 for each of several labels.
 
         sample_weight : array-like of shape (n_samples,), default=None
-            A weight of 2 equals a sample that is there twice.
+            Whole numbers count samples: a weight of 2 equals a sample that is there
+            twice. Others are relative to a mean of 1: their scale does not matter.
 
         X_val, y_val : array-like of the same form, default=None
             Validation samples, see `early_stopping`.
@@ -381,13 +385,18 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, ClassPredictionMixin, B
         MLPClassifier
             Fitted; for tools that read those.
         """
+        check_is_fitted(self)
         if not has_probabilities(self):
             raise ValueError(
                 "the outputs are no probabilities, which those of an MLPClassifier "
                 'are: fit with loss="cross_entropy" or loss="squared"'
             )
-        mlp = MLPClassifier(self._hidden_sizes(), self.activation)
-        fill_mlp(self, mlp)
+        if self._labels.one_of_many and self.out_activation_ == "logistic":
+            raise ValueError(
+                "an MLPClassifier of several classes does not divide logistic outputs "
+                'by their sum: fit with loss="cross_entropy"'
+            )
+        mlp = fill_mlp(self, MLPClassifier())
         mlp.classes_ = self.classes_
         mlp._label_binarizer = LabelBinarizer().fit(self._labels.examples())
         return mlp
@@ -398,6 +407,9 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, ClassPredictionMixin, B
             self._labels = Labels.learn(y, self._classes_wanted)
             self.classes_ = self._labels.classes
         return X, self._labels.encode(y)
+
+    def _may_be_several(self, y):
+        return type_of_target(y) == "multilabel-indicator"
 
     def _class_weights(self, y):
         if self.class_weight is None:
@@ -414,11 +426,10 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, ClassPredictionMixin, B
         return loss, 0.0, None
 
     def _header(self):
-        labels = self._labels
-        return {"classes": labels.classes.tolist(), "multilabel": labels.multilabel}
+        return self._labels.to_plain()
 
     def _read_header(self, header):
-        self._labels = Labels(np.array(header["classes"]), header["multilabel"])
+        self._labels = Labels.from_plain(header)
         self.classes_ = self._labels.classes
 
     def __sklearn_tags__(self):

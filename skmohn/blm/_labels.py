@@ -1,6 +1,7 @@
 """Class labels as targets of a network, and its outputs as labels."""
 
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
@@ -34,6 +35,33 @@ class Labels:
                 f"y has one class only, {classes[0]}: there is nothing to tell apart"
             )
         return cls(classes, False)
+
+    def to_plain(self):
+        """What :meth:`from_plain` needs, as JSON can hold it."""
+        classes = self.classes
+        if classes.dtype.kind in "mM":
+            # Moments and durations are whole numbers of their unit.
+            classes = classes.astype(np.int64)
+        values = classes.tolist()
+        odd = [value for value in values if not isinstance(value, bool | Real | str)]
+        if odd:
+            raise ValueError(
+                f"classes of type {type(odd[0]).__name__} cannot be written, such as "
+                f"{odd[0]!r}: fit with texts or numbers"
+            )
+        return {
+            "classes": values,
+            "dtype": self.classes.dtype.str,
+            "multilabel": self.multilabel,
+        }
+
+    @classmethod
+    def from_plain(cls, plain):
+        """The labels that :meth:`to_plain` has described."""
+        dtype = np.dtype(plain["dtype"])
+        stored = np.int64 if dtype.kind in "mM" else dtype
+        classes = np.array(plain["classes"], dtype=stored).astype(dtype)
+        return cls(classes, plain["multilabel"])
 
     @property
     def one_of_many(self):

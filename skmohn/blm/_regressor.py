@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
 from sklearn.neural_network import MLPRegressor
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._fitting import all_or_nothing
 from skmohn.blm import _kernels as kernels
@@ -48,11 +49,13 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
     epsilon : float, default=1.35
         Size of an error from which "huber" is linear.
 
-    recurrent : bool, default=False
+    recurrent : bool, "steps" or "sequences", default=False
         Whether hidden units hear their own layer's outputs of a step ago (Elman). X is
         then no table, but an array of shape (n_sequences, n_steps, n_features) or a
         list of arrays of shape (n_steps, n_features); y has a target for each sequence,
         or an array of them for each of its steps, and predictions have the form of y.
+        "steps" and "sequences" say what the targets belong to; with True the shape of y
+        says it, and where it fits both they are needed.
 
     n_bits : int, default=12
         Bits of a weight, 2 to 24. A weight is a whole multiple of
@@ -141,8 +144,8 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
         Share of the samples held out by `early_stopping`.
 
     warm_start : bool, default=False
-        Whether `fit` goes on from the weights of the previous fit. Sizes, bits and
-        scales stay as they were.
+        Whether `fit` goes on from the weights of the previous fit, by other moves. The
+        scales stay as they were, and so must sizes, bits, ranges and activation.
 
     random_state : int, RandomState instance or None, default=None
         Determines the starts, the order of the moves and the samples held out.
@@ -322,7 +325,8 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
             Targets.
 
         sample_weight : array-like of shape (n_samples,), default=None
-            A weight of 2 equals a sample that is there twice.
+            Whole numbers count samples: a weight of 2 equals a sample that is there
+            twice. Others are relative to a mean of 1: their scale does not matter.
 
         X_val, y_val : array-like of the same form, default=None
             Validation samples, see `early_stopping`.
@@ -395,10 +399,8 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
         MLPRegressor
             Fitted; for tools that read those.
         """
-        mlp = MLPRegressor(
-            hidden_layer_sizes=self._hidden_sizes(), activation=self.activation
-        )
-        return fill_mlp(self, mlp)
+        check_is_fitted(self)
+        return fill_mlp(self, MLPRegressor())
 
     def _read_samples(self, X, y, learn):
         X, y = self._read_table(X, y=y, multi_output=True, y_numeric=True, reset=learn)
@@ -413,6 +415,9 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
                 "at fit"
             )
         return X, targets
+
+    def _may_be_several(self, y):
+        return True
 
     def _class_weights(self, y):
         return 1.0

@@ -13,12 +13,16 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length
 
+from skmohn._core._validation import as_counts
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._network import Layout, Problem, activate
 from skmohn.blm._policy import PolicyLayout, make_policy
 from skmohn.blm._policy_kernels import Policy
 from skmohn.blm._search import ask, tell
 from skmohn.blm._sequence_kernels import run_sequences
+
+# What `recurrent` can say of the targets, by whether each step has one.
+_NAMES = {True: "steps", False: "sequences"}
 
 
 def lay_out(X):
@@ -49,30 +53,51 @@ of shape (n_steps, n_features)
     return np.concatenate(parts), lengths
 
 
-def has_target_per_step(y, lengths):
-    """Whether a target belongs to each step, or else to each sequence."""
-    parts = [np.shape(part) for part in y]
-    if len(parts) != len(lengths):
+def ways_to_read(y, lengths):
+    """Whether y can hold a target for each step, and whether one for each sequence."""
+    shapes = {np.shape(part) for part in y}
+    if len(y) != len(lengths):
         raise ValueError(
-            f"X has {len(lengths)} sequences and y has targets for {len(parts)}"
+            f"X has {len(lengths)} sequences and y has targets for {len(y)}"
         )
-    return all(
-        len(shape) > 0 and shape[0] == length
-        for shape, length in zip(parts, lengths, strict=True)
+    by_step = all(
+        np.ndim(part) > 0 and len(part) == length
+        for part, length in zip(y, lengths, strict=True)
     )
+    return by_step, len(shapes) == 1 and len(shapes.pop()) < 2
 
 
 def lay_out_targets(y, lengths, per_step):
     """Targets of the rows, and whether each counts: shape (n_rows, ...), (n_rows,)."""
-    if has_target_per_step(y, lengths) != per_step:
-        known = "each step" if per_step else "each sequence"
-        raise ValueError(f"y must have a target for {known}, as in the first fit")
+    y = _as_parts(y)
+    by_step, by_sequence = ways_to_read(y, lengths)
+    if not (by_step if per_step else by_sequence):
+        wanted = "each step" if per_step else "each sequence"
+        raise ValueError(
+            f"y must have a target for {wanted}, as recurrent={_NAMES[per_step]!r} or "
+            "the first fit has said"
+        )
     if per_step:
         return np.concatenate([np.asarray(part) for part in y]), np.ones(sum(lengths))
     # Only the last step of a sequence is judged.
     counts = np.zeros(sum(lengths))
     counts[np.cumsum(lengths) - 1] = 1.0
     return np.repeat(np.asarray(y), lengths, axis=0), counts
+
+
+def weights_of_steps(sample_weight, lengths):
+    """Give each step the weight of its sequence."""
+    if sample_weight is None or np.ndim(sample_weight) == 0:
+        return sample_weight
+    check_consistent_length(lengths, sample_weight)
+    return np.repeat(sample_weight, lengths)
+
+
+def _as_parts(y):
+    """A list or an array of targets, whose parts are those of sequences."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    return y if isinstance(y, list | tuple) else np.asarray(y)
 
 
 def split_rows(rows, lengths, per_step, as_list):
@@ -198,23 +223,37 @@ class SequenceForm:
         X, lengths = lay_out(X)
         return X, *lay_out_targets(y, lengths, self._per_step), lengths
 
+    def _is_per_step(self, y, lengths):
+        """Whether y has a target for each step, by its form or as the user says."""
+        if self.recurrent in _NAMES.values():
+            return self.recurrent == _NAMES[True]
+        y = _as_parts(y)
+        by_step, by_sequence = ways_to_read(y, lengths)
+        if by_step and by_sequence and self._may_be_several(np.asarray(y)):
+            n = len(y[0])
+            raise ValueError(
+                f"y can be read in two ways, as a target for each of the {n} steps of "
+                f"a sequence or as {n} targets for the whole of it: pass "
+                'recurrent="steps" or recurrent="sequences"'
+            )
+        return by_step
+
     def _read_sequences(self, X, y, sample_weight, learn):
         """The same of all steps of sequences, and the lengths of these."""
         if learn:
-            self._per_step = has_target_per_step(y, lay_out(X)[1])
+            self._per_step = self._is_per_step(y, lay_out(X)[1])
         X, y, counts, lengths = self._lay_out(X, y)
-        if sample_weight is not None:
-            check_consistent_length(lengths, sample_weight)
-            sample_weight = np.repeat(sample_weight, lengths)
         X, targets = self._read_samples(X, y, learn)
-        weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
-        weights = weights * counts
-        weights[counts > 0] *= self._class_weights(y[counts > 0])
-        return X, targets, weights, lengths
+        weights = _check_sample_weight(
+            weights_of_steps(sample_weight, lengths), X, ensure_non_negative=True
+        )
+        judged = counts > 0
+        weights[judged] = as_counts(weights[judged] * self._class_weights(y[judged]))
+        return X, targets, weights * counts, lengths
 
     def _in_form(self, rows, X):
         """Predictions in the form of the targets."""
-        if not self.recurrent:
+        if not self._made_with["recurrent"]:
             return rows
         as_list = not isinstance(X, np.ndarray)
         return split_rows(rows, lay_out(X)[1], self._per_step, as_list)
@@ -244,12 +283,10 @@ class SequenceScoreMixin:
             Of several outputs the mean R2, of several labels the share of samples with
             all of them right.
         """
-        if not self.recurrent or not getattr(self, "_per_step", False):
+        if not getattr(self, "_per_step", False):
             return super().score(X, y, sample_weight)
         predicted, lengths = self.predict(X), lay_out(X)[1]
         y, _ = lay_out_targets(y, lengths, per_step=True)
-        if sample_weight is not None:
-            check_consistent_length(lengths, sample_weight)
-            sample_weight = np.repeat(sample_weight, lengths)
+        weights = weights_of_steps(sample_weight, lengths)
         judge = accuracy_score if is_classifier(self) else r2_score
-        return judge(y, np.concatenate(list(predicted)), sample_weight=sample_weight)
+        return judge(y, np.concatenate(list(predicted)), sample_weight=weights)

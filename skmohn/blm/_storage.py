@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.validation import check_is_fitted
 
 from skmohn.blm import _codec
 from skmohn.blm._sequences import layout_of
@@ -45,17 +44,14 @@ def network_attributes(members, layout, n_bits, step):
 
 def write_network(model):
     """Bytes of a fitted network: magic, length of the header, header, Gray codes."""
+    made_with = dict(model._made_with)
+    hidden = made_with.pop("hidden_layer_sizes")
     header = {
         "class": type(model).__name__,
-        "sizes": [len(model.coefs_[0]), *(coef.shape[1] for coef in model.coefs_)],
-        "params": {
-            "activation": model.activation,
-            "n_bits": int(model.n_bits),
-            "w_max": model.w_max_.tolist(),
-            "loss": model._raw_loss if callable(model.loss) else model.loss,
-            "recurrent": bool(model.recurrent),
-        },
-        "per_step": getattr(model, "_per_step", None),
+        "sizes": [model.n_features_in_, *hidden, model.n_outputs_],
+        "params": {**made_with, "w_max": model.w_max_.tolist(), "loss": model._loss},
+        "per_step": model._per_step,
+        "columns": getattr(model, "feature_names_in_", np.array([])).tolist(),
         "scalers": [
             None if scaler is None else [scaler.mean_.tolist(), scaler.scale_.tolist()]
             for scaler in (model.input_scaler_, model.target_scaler_)
@@ -64,7 +60,7 @@ def write_network(model):
     }
     text = json.dumps(header).encode()
     size = len(text).to_bytes(4, "little")
-    return _MAGIC + size + text + _codec.pack(model.codes_, model.n_bits)
+    return _MAGIC + size + text + _codec.pack(model.codes_, made_with["n_bits"])
 
 
 def read_network(cls, packed):
@@ -76,7 +72,7 @@ def read_network(cls, packed):
     if header["class"] != cls.__name__:
         raise ValueError(f"packed holds a {header['class']}, not a {cls.__name__}")
     sizes = tuple(header["sizes"])
-    layout = layout_of(sizes, header["params"].get("recurrent", False))
+    layout = layout_of(sizes, header["params"]["recurrent"])
     model = cls(hidden_layer_sizes=layout.sizes[1:-1], **header["params"])
     if 8 * (len(packed) - end) < layout.n_weights * model.n_bits:
         raise ValueError("packed ends before the last weight")
@@ -88,16 +84,24 @@ def read_network(cls, packed):
         setattr(model, name, value)
     model.input_scaler_, model.target_scaler_ = map(_scaler, header["scalers"])
     model.n_features_in_, model.n_movable_bits_ = layout.sizes[0], model.n_bits
-    model._per_step = header.get("per_step")
+    if header["columns"]:
+        model.feature_names_in_ = np.array(header["columns"], dtype=object)
+    model._made_with, model._n_continued = model._network_parameters(), 0
+    model._per_step, model._loss = header["per_step"], model.loss
     model._read_header(header)
     model.out_activation_ = model._out_activation()
     return model
 
 
+def make_scaler():
+    """A scaler that answers with arrays, whatever scikit-learn is configured to."""
+    return StandardScaler().set_output(transform="default")
+
+
 def _scaler(stored):
     if stored is None:
         return None
-    scaler = StandardScaler()
+    scaler = make_scaler()
     scaler.mean_, scaler.scale_ = map(np.array, stored)
     scaler.var_, scaler.n_features_in_ = scaler.scale_**2, len(scaler.mean_)
     return scaler
@@ -105,10 +109,9 @@ def _scaler(stored):
 
 def fill_mlp(model, mlp):
     """Give scikit-learn's network equal weights, with the scales folded in."""
-    check_is_fitted(model)
-    if model.recurrent:
+    if model._made_with["recurrent"]:
         raise ValueError("scikit-learn has no recurrent networks")
-    if model.activation == "step":
+    if model._made_with["activation"] == "step":
         raise ValueError('scikit-learn\'s networks have no activation="step"')
     if len(model.members_) > 1:
         raise ValueError(
@@ -124,7 +127,15 @@ def fill_mlp(model, mlp):
         coefs[-1] *= model.target_scaler_.scale_
         intercepts[-1] *= model.target_scaler_.scale_
         intercepts[-1] += model.target_scaler_.mean_
+    mlp.set_params(
+        hidden_layer_sizes=model._made_with["hidden_layer_sizes"],
+        activation=model._made_with["activation"],
+    )
     mlp.coefs_, mlp.intercepts_ = coefs, intercepts
+    # What it goes on from in partial_fit: no sample has been seen.
+    mlp.t_, mlp.loss_curve_, mlp.best_loss_ = 0, [], np.inf
+    mlp.validation_scores_ = mlp.best_validation_score_ = None
+    mlp._no_improvement_count = 0
     for name in (
         "n_features_in_",
         "feature_names_in_",

@@ -326,7 +326,16 @@ def test_other_labels_than_before():
         model.fit(X, several[:, 0])
 
 
-@pytest.mark.parametrize("changes", [{"hidden_layer_sizes": (5,)}, {"n_bits": 4}])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"hidden_layer_sizes": (5,)},
+        {"n_bits": 4},
+        {"w_max": 3.0},
+        {"activation": "relu"},
+        {"standardize": False},
+    ],
+)
 def test_other_network_than_before(network, changes):
     y = TARGETS[network]
     model = network(**QUICK, warm_start=True).fit(X, y)
@@ -336,6 +345,16 @@ def test_other_network_than_before(network, changes):
         with pytest.raises(ValueError, match=next(iter(changes))):
             call(X, y)
     assert_array_equal(model.codes_, expected)
+
+
+def test_other_network_of_as_many_weights(network):
+    y = TARGETS[network]
+    model = network((3,), warm_start=True, max_flips=200).fit(X, y)
+    assert len(model.codes_) == 5 * 3 + 4
+    assert len(model.codes_) == 5 * 2 + 3 * 2 + 3
+    model.set_params(hidden_layer_sizes=(2, 2))
+    with pytest.raises(ValueError, match="hidden_layer_sizes changed"):
+        model.fit(X, y)
 
 
 # ------------------------------------------------------------------------ prediction

@@ -1,5 +1,6 @@
 """The networks as their user sees them."""
 
+import itertools
 import pickle
 import warnings
 
@@ -11,9 +12,11 @@ from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.special import expit
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.callback import ScoringMonitor
+from sklearn.ensemble import AdaBoostClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import (
@@ -34,6 +37,7 @@ from sklearn.preprocessing import MinMaxScaler
 
 from skmohn import BLMClassifier, BLMRegressor
 from skmohn.blm._codec import gray_bits, grid_step
+from skmohn.blm._labels import Labels
 from skmohn.blm._training import MOVES_PER_EPOCH
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -230,6 +234,26 @@ def test_either_probabilities_or_a_decision_function(loss):
     assert available(BLMRegressor()) == (False, False)
 
 
+def test_the_mlp_of_squares_is_equal_or_refused():
+    two, several = (fitted(task, loss="squared") for task in ("binary", "labels"))
+    for model in (two, several):
+        proba = model.to_mlp().predict_proba(X)
+        assert_allclose(proba, model.predict_proba(X), atol=1e-12)
+    with pytest.raises(ValueError, match="several classes does not divide"):
+        fitted("classes", loss="squared").to_mlp()
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_mlp_can_learn_on(task):
+    model, y = fitted(task, max_flips=100), TASKS[task][1]
+    mlp = model.to_mlp()
+    before = mlp.score(X, y)
+    for _ in range(20):
+        mlp.partial_fit(X, y)
+    assert mlp.t_ == 20 * len(X)
+    assert mlp.score(X, y) >= before
+
+
 def test_what_an_mlp_cannot_be():
     with pytest.raises(ValueError, match='no activation="step"'):
         fitted("one", activation="step").to_mlp()
@@ -406,6 +430,43 @@ def test_weights_of_samples_are_repetitions(task):
     assert (plain.codes_ != weighted.codes_).any()
 
 
+@pytest.mark.parametrize("task", ["one", "classes"])
+@pytest.mark.parametrize("scale", [1 / 90, 1e-46, 5e-324, 0.37, 1e39, 1e308])
+def test_equal_weights_are_as_none_whatever_their_size(task, scale):
+    model, y = make(task)
+    plain = clone(model).fit(X, y)
+    assert_same_network(clone(model).fit(X, y, np.full(90, scale)), plain)
+
+
+def test_scale_of_fractional_weights_does_not_matter():
+    model, y = make("one", early_stopping=True)
+    weights = np.random.default_rng(1).integers(1, 9, 90) / 8
+    expected = clone(model).fit(X, y, weights)
+    for scale in (2.0**-140, 2.0**-7, 2.0**900):
+        assert_same_network(clone(model).fit(X, y, scale * weights), expected)
+
+
+def test_boosting_normalises_weights_and_still_learns():
+    boosted = AdaBoostClassifier(make("binary")[0], n_estimators=3, random_state=0)
+    assert boosted.fit(X, BINARY).score(X, BINARY) > 0.9
+
+
+def test_scales_are_those_of_the_weighted_samples():
+    weights = np.random.default_rng(1).integers(0, 4, 90)
+    model = make("two")[0].fit(X, Y2, weights)
+    for scaler, table in ((model.input_scaler_, X), (model.target_scaler_, Y2)):
+        rows = np.repeat(table, weights, axis=0)
+        assert_allclose(scaler.mean_, rows.mean(axis=0))
+        assert_allclose(scaler.scale_, rows.std(axis=0))
+
+
+@pytest.mark.parametrize("weight", [2.0, np.float32(0.5)])
+def test_one_weight_for_all_samples(weight):
+    model = make("classes", class_weight="balanced")[0]
+    expected = clone(model).fit(X, CLASSES, np.full(90, weight))
+    assert_same_network(clone(model).fit(X, CLASSES, weight), expected)
+
+
 def test_order_of_the_samples_does_not_matter():
     model, y = make("one")
     assert_same_network(clone(model).fit(X, y), clone(model).fit(X[::-1], y[::-1]))
@@ -438,8 +499,26 @@ def test_warm_start_goes_on_from_the_codes(task):
         assert model.loss_curve_[0] == pytest.approx(loss, rel=1e-5)
         assert model.loss_ <= loss
         assert model.input_scaler_ is scaler
+    codes = model.codes_
     changed = model.set_params(max_flips=1, n_iter_no_change=1).fit(X, y).codes_
-    assert (changed != codes).sum() < len(codes)
+    assert (changed != codes).sum() <= 1
+
+
+@pytest.mark.parametrize("call", ["fit", "partial_fit"])
+def test_going_on_tries_other_moves_each_time(call):
+    model = fitted("one", warm_start=True, max_flips=160)
+    start, ends = model.codes_, set()
+    for _ in range(3):
+        model.codes_ = start
+        getattr(model, call)(X, Y)
+        ends.add(tuple(model.codes_.tolist()))
+    assert len(ends) == 3
+
+
+def test_restarts_begin_at_different_points():
+    members = fitted("one", n_restarts=4, ensemble=4, max_flips=1).members_
+    for (one, _), (other, _) in itertools.combinations(members, 2):
+        assert np.mean(one[0] != other[0]) > 0.7
 
 
 def test_warm_start_with_restarts_keeps_the_best():
@@ -881,15 +960,32 @@ def test_packed_network_of_any_layers(hidden, activation):
 
 
 @pytest.mark.parametrize(
-    "classes", [[1, 5, 7], [1.0, 2.0, 4.0], [False, True], ["ä", "\n"]]
+    "classes",
+    [
+        np.array([1, 5, 7]),
+        np.array([1, 5, 7], dtype=np.int8),
+        np.array([1.0, 2.0, 4.0]),
+        np.array([False, True]),
+        np.array(["\n", "ä"]),
+        np.array(["b", "ä"], dtype=object),
+        np.array(["2020-01-01", "2021-05-05T12:00"], dtype="datetime64[ns]"),
+        np.array([3, 8], dtype="timedelta64[D]"),
+    ],
 )
 def test_packed_classes(classes):
-    classes = np.array(classes)
     y = classes[np.arange(len(X)) % len(classes)]
     model = BLMClassifier(**QUICK).fit(X, y)
     back = BLMClassifier.from_packed(model.to_packed())
     assert_array_equal(back.predict(X), model.predict(X))
-    assert back.classes_.dtype == model.classes_.dtype
+    assert_array_equal(back.classes_, classes)
+    assert back.classes_.dtype == model.classes_.dtype == classes.dtype
+
+
+def test_classes_that_cannot_be_packed():
+    model = fitted("binary")
+    model._labels = Labels(np.array([1, 2j], dtype=object), False)
+    with pytest.raises(ValueError, match="classes of type complex cannot be written"):
+        model.to_packed()
 
 
 @pytest.mark.parametrize("loss", RAW_LOSSES)
@@ -930,6 +1026,29 @@ def test_wrong_bytes_are_refused():
         BLMClassifier.from_packed(packed)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"n_bits": 4},
+        {"activation": "relu"},
+        {"loss": "hinge"},
+        {"hidden_layer_sizes": (7, 7)},
+        {"recurrent": True},
+        {"standardize": False},
+        {"w_max": 0.1},
+    ],
+)
+def test_parameters_set_after_a_fit_change_nothing_until_the_next(changes):
+    model = fitted("classes")
+    proba, packed = model.predict_proba(X), model.to_packed()
+    mlp = model.to_mlp().predict_proba(X)
+    model.set_params(**changes)
+    assert_array_equal(model.predict_proba(X), proba)
+    assert model.to_packed() == packed
+    assert_array_equal(model.to_mlp().predict_proba(X), mlp)
+    assert model.score(X, CLASSES) == fitted("classes").score(X, CLASSES)
+
+
 @pytest.mark.parametrize("kept", [4, 6, 8, 20, -1])
 def test_bytes_that_are_cut_off_are_refused(kept):
     packed = fitted("one").to_packed()
@@ -947,6 +1066,20 @@ def test_pickle_and_clone(task):
 
 
 # -------------------------------------------------------------------- other libraries
+
+
+@pytest.mark.parametrize("output", ["pandas", "polars"])
+@pytest.mark.parametrize("task", ["two", "classes"])
+def test_what_transformers_answer_with_does_not_matter(task, output):
+    frame = pd.DataFrame(X, columns=["first", "second", "third"])
+    model, y = make(task)
+    expected = clone(model).fit(X, y)
+    for table in (X, frame):
+        with config_context(transform_output=output):
+            found = clone(model).fit(table, y)
+            again = type(model).from_packed(found.to_packed())
+            assert_array_equal(found.predict(table), expected.predict(X))
+            assert_array_equal(again.predict(table), expected.predict(X))
 
 
 @pytest.mark.parametrize("task", ["one", "classes"])
@@ -979,8 +1112,14 @@ def test_names_of_columns():
     assert model.feature_names_in_.tolist() == ["first", "second", "third"]
     assert_array_equal(model.predict(frame), fitted("one").predict(X))
     assert model.to_mlp().feature_names_in_.tolist() == ["first", "second", "third"]
-    with pytest.raises(ValueError, match="feature names should match"):
-        model.predict(frame[["second", "first", "third"]])
+    back = BLMRegressor.from_packed(model.to_packed())
+    for network in (model, back):
+        assert_array_equal(network.predict(frame), fitted("one").predict(X))
+        with pytest.raises(ValueError, match="feature names should match"):
+            network.predict(frame[["second", "first", "third"]])
+    assert not hasattr(
+        BLMRegressor.from_packed(fitted("one").to_packed()), "feature_names_in_"
+    )
 
 
 def test_column_that_is_constant_changes_nothing_else():

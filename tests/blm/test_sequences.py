@@ -1,6 +1,7 @@
 """Recurrent networks that learn from sequences."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -37,7 +38,7 @@ def plain_outputs(model, x):
 
 
 def test_a_delay_is_learnt_which_no_network_without_memory_can():
-    model = small(max_flips=20_000).fit(X, DELAYED)
+    model = small(recurrent="steps", max_flips=20_000).fit(X, DELAYED)
     found = model.predict(X)
     assert found.shape == DELAYED.shape
     assert r2_score(DELAYED.ravel(), found.ravel()) > 0.95
@@ -46,7 +47,7 @@ def test_a_delay_is_learnt_which_no_network_without_memory_can():
 
 
 def test_predictions_and_loss_are_those_of_a_plain_loop():
-    model = small(alpha=3.0).fit(X, DELAYED)
+    model = small(recurrent="steps", alpha=3.0).fit(X, DELAYED)
     scaler = model.target_scaler_
     outputs = np.array([plain_outputs(model, x)[:, 0] for x in X])
     assert_allclose(
@@ -80,8 +81,8 @@ def test_lists_come_back_as_lists():
 
 
 def test_equal_lengths_give_the_same_as_an_array_and_as_a_list():
-    one = small(max_flips=500).fit(X, DELAYED)
-    other = small(max_flips=500).fit(list(X), list(DELAYED))
+    one = small(recurrent="steps", max_flips=500).fit(X, DELAYED)
+    other = small(recurrent="steps", max_flips=500).fit(list(X), list(DELAYED))
     assert_array_equal(one.codes_, other.codes_)
     assert_array_equal(one.predict(X), np.stack(other.predict(list(X))))
 
@@ -131,7 +132,9 @@ def test_steps_of_classes_are_scored_and_cross_validated():
     model = small(BLMClassifier, max_flips=8000).fit(X, labels)
     accuracy = accuracy_score(labels.ravel(), model.predict(X).ravel())
     assert model.score(X, labels) == pytest.approx(accuracy)
-    scores = cross_val_score(small(max_flips=20_000), X, DELAYED, cv=3)
+    scores = cross_val_score(
+        small(recurrent="steps", max_flips=20_000), X, DELAYED, cv=3
+    )
     assert scores.min() > 0.8
 
 
@@ -151,8 +154,12 @@ def test_sequences_of_weight_zero_do_not_count():
     weights[3:6] = 0
     spoilt = DELAYED.copy()
     spoilt[3:6] = 7.0
-    one = small(max_flips=500, standardize=False).fit(X, DELAYED, weights)
-    other = small(max_flips=500, standardize=False).fit(X, spoilt, weights)
+    one = small(recurrent="steps", max_flips=500, standardize=False).fit(
+        X, DELAYED, weights
+    )
+    other = small(recurrent="steps", max_flips=500, standardize=False).fit(
+        X, spoilt, weights
+    )
     assert_array_equal(one.codes_, other.codes_)
 
 
@@ -165,10 +172,15 @@ def test_whole_sequences_are_held_out():
 
 def test_going_on_ensembles_and_restarts():
     model = small(n_restarts=2, ensemble=2, warm_start=True, max_flips=400)
+    model.set_params(recurrent="steps")
     model.fit(X, DELAYED)
     before = model.loss_
     assert model.fit(X, DELAYED).loss_ <= before
-    again = small(max_flips=400).partial_fit(X, DELAYED).partial_fit(X, DELAYED)
+    again = (
+        small(recurrent="steps", max_flips=400)
+        .partial_fit(X, DELAYED)
+        .partial_fit(X, DELAYED)
+    )
     assert again.predict(X).shape == DELAYED.shape
     parallel = clone(model).set_params(n_jobs=2, warm_start=False)
     serial = clone(model).set_params(warm_start=False)
@@ -178,7 +190,7 @@ def test_going_on_ensembles_and_restarts():
 @pytest.mark.parametrize("cls", [BLMRegressor, BLMClassifier])
 def test_packed_networks_predict_the_same(cls):
     y = DELAYED if cls is BLMRegressor else DELAYED > 0
-    model = small(cls, max_flips=300).fit(X, y)
+    model = small(cls, recurrent="steps", max_flips=300).fit(X, y)
     again = cls.from_packed(model.to_packed())
     assert_allclose(again.predict(X), model.predict(X))
     with pytest.raises(ValueError, match="no recurrent networks"):
@@ -200,8 +212,53 @@ def test_what_is_no_set_of_sequences_is_refused(X, y, message):
         small().fit(X, y)
 
 
+SIX = X[:, :6]
+OUTPUTS = np.stack([SIX[:, -1].sum(axis=1) * k for k in range(6)], axis=1)
+
+
+@pytest.mark.parametrize("y", [OUTPUTS, list(OUTPUTS), pd.DataFrame(OUTPUTS)])
+def test_targets_that_can_be_read_in_two_ways_are_refused_until_it_is_said(y):
+    with pytest.raises(ValueError, match=r'two ways.*recurrent="steps" or recurrent='):
+        small().fit(SIX, y)
+    by_step, by_sequence = (
+        small(recurrent=way, max_flips=500).fit(SIX, y)
+        for way in ("steps", "sequences")
+    )
+    assert by_step.n_outputs_ == 1
+    assert by_sequence.n_outputs_ == 6
+    # A third axis is one of outputs, and says enough.
+    clear = small(max_flips=500).fit(SIX, OUTPUTS[:, :, None])
+    assert_array_equal(clear.codes_, by_step.codes_)
+    for model in (by_step, by_sequence):
+        assert np.shape(model.predict(SIX)) == (12, 6)
+        # Later on it is known.
+        score = model.score(SIX, y)
+        model.set_params(warm_start=True, max_flips=10).fit(SIX, y, X_val=SIX, y_val=y)
+        assert model.score(SIX, y) == pytest.approx(score, abs=0.2)
+
+
+def test_what_is_said_of_targets_has_to_be_true():
+    with pytest.raises(ValueError, match="target for each step, as recurrent='steps'"):
+        small(recurrent="steps").fit(X, DELAYED[:, 0])
+    with pytest.raises(ValueError, match="each sequence, as recurrent='sequences'"):
+        small(recurrent="sequences").fit(LISTS, LISTS)
+    # Words are no indicators of several labels: there is one way to read them.
+    words = np.where(DELAYED > 0, "high", "low")
+    assert small(BLMClassifier, max_flips=10).fit(X, words).predict(X).shape == (12, 9)
+    with pytest.raises(ValueError, match="two ways"):
+        small(BLMClassifier).fit(X, DELAYED > 0)
+
+
+@pytest.mark.parametrize("weight", [3.0, None])
+def test_one_weight_for_all_sequences(weight):
+    expected = np.full(12, 1.0 if weight is None else weight)
+    model = small(max_flips=300)
+    one = clone(model).fit(LISTS, LISTS, weight)
+    assert_array_equal(one.codes_, model.fit(LISTS, LISTS, expected).codes_)
+
+
 def test_targets_have_to_stay_of_one_kind():
     with pytest.raises(ValueError, match="y must have a target for each step"):
-        small().fit(X, DELAYED, X_val=X, y_val=DELAYED[:, 0])
+        small(recurrent="steps").fit(X, DELAYED, X_val=X, y_val=DELAYED[:, 0])
     with pytest.raises(ValueError, match="features"):
-        small(max_flips=100).fit(X, DELAYED).predict(X[:, :, :1])
+        small(recurrent="steps", max_flips=100).fit(X, DELAYED).predict(X[:, :, :1])
