@@ -115,10 +115,17 @@ class ActiveSet:
         spare = max(self.design.weight_sum - len(self), 1.0)
         return self.rms * np.sqrt(self.design.weight_sum / spare)
 
-    def standard_errors(self):
-        """Standard errors of ``coef`` under independent noise of equal variance."""
+    def standard_errors(self, least_noise=0.0):
+        """Standard errors of ``coef`` under independent noise of equal variance.
+
+        Parameters
+        ----------
+        least_noise : float, default=0.0
+            The noise has at least this standard deviation.
+        """
         inverse, _ = lapack.dtrtri(self.factor, lower=1)
-        return self.noise * np.sqrt(np.einsum("ij,ij->j", inverse, inverse))
+        noise = max(self.noise, least_noise)
+        return noise * np.sqrt(np.einsum("ij,ij->j", inverse, inverse))
 
 
 def _independent(gram, scale):

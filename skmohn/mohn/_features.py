@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_feature_names_in,
     _check_y,
@@ -145,6 +145,11 @@ def read_classes(y):
     return numbers, classes
 
 
+def _holds_floats(y):
+    """Whether targets are numbers that measure: whole ones of type float, too."""
+    return np.asarray(y).dtype.kind == "f"
+
+
 class MOHNTransformer(
     CallbackSupportMixin, ProductFinder, TransformerMixin, BaseEstimator
 ):
@@ -192,8 +197,8 @@ class MOHNTransformer(
         The products of ``strategy="given"``, in indices or names.
 
     target_type : {"auto", "continuous", "classes"}, default="auto"
-        What `y` is. "auto" takes whole numbers, text and bools for classes; whole
-        numbers that count or measure need "continuous".
+        What `y` is. "auto" goes by its type: floats are numbers; integers, text and
+        bools are classes. Integers that count or measure need "continuous".
 
     selection : {"auto", "cv", "ebic"}, default="auto"
         How the number of products is chosen: by k-fold validation of the whole search,
@@ -423,8 +428,7 @@ class MOHNTransformer(
     def _read_target(self, y):
         kind = self.target_type
         if kind == "auto":
-            is_number = type_of_target(y, input_name="y").startswith("continuous")
-            kind = "continuous" if is_number else "classes"
+            kind = "continuous" if _holds_floats(y) else "classes"
         if kind == "classes":
             return read_classes(y)
         return _check_y(y, y_numeric=True, estimator=self).astype(float), None

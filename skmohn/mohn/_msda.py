@@ -21,16 +21,15 @@ import numpy as np
 from scipy import stats
 from scipy.special import betaln
 
+from skmohn.mohn._chance import Chance, exact_error, rounding_variance
 from skmohn.mohn._learning import delta_rule, first_estimate, lasso, moments, ols
 from skmohn.mohn._msda_control import MSDAControl
 from skmohn.mohn._proposals import Proposals, count_orders
 
-# An error this small a share of the spread of the target is taken for rounding. With
-# fewer weights than this share of the different rows it cannot come about by chance.
-_EXACT = 1e-8
-_EXACT_SHARE = 0.8
-# Weights that contribute less than the error allowed above are zero.
-_ZERO = 1e-9
+# With more weights than this share of the different rows a small error proves nothing.
+_MOST_WEIGHTS = 0.8
+# Weights that contribute less than this share of the error of rounding are zero.
+_ZERO = 0.1
 
 
 class Model(NamedTuple):
@@ -172,7 +171,7 @@ class _Search:
         self.shuffle = np.random.default_rng(seed)
         # Weights count repeated rows, as everywhere.
         self.n_effective = float(design.weight_sum)
-        self.n_distinct = _count_distinct(design)
+        self.chance = Chance(self._inputs(), y)
         self.iteration = 0
         self.exact = self.exhausted = False
         self.terms = [tuple(sorted(term)) for term in terms]
@@ -181,8 +180,8 @@ class _Search:
         self.coef = np.zeros(len(self.terms))
         self.intercept = self.moments.target_mean
         spread = np.sqrt(self.moments.target_square / self.moments.weight_sum)
-        # The target itself is only known to a few units in its last place.
-        self.exact_rmse = max(_EXACT * spread, 1e-15 * np.abs(y).max())
+        self.exact_rmse = exact_error(y, spread)
+        self.least_rmse = np.sqrt(rounding_variance(y))
         self.noise = spread
         self.best_score = np.inf
         self.best_iteration = self.forgotten_iteration = 0
@@ -245,7 +244,7 @@ class _Search:
         n_samples = int(self.n_effective)
         batch = {"third": n_samples // 3, "n_features": self.design.n_features}
         batch = max(batch.get(self.control.batch_size, self.control.batch_size), 1)
-        room = int(self.control.max_weight_share * self.n_distinct) - len(self.terms)
+        room = int(self.control.max_weight_share * self.chance.n_rows) - len(self.terms)
         if room <= 0:
             return []
         proposed = self.proposals.propose(batch, room, self.terms, self.coef)
@@ -345,7 +344,7 @@ class _Search:
 
     def _refit(self):
         """Least squares on the kept weights: is the model complete, is it the best?"""
-        if len(self.terms) > _EXACT_SHARE * self.n_distinct:
+        if len(self.terms) > _MOST_WEIGHTS * self.chance.n_rows:
             return
         fit = ols(self.moments)
         refitted = Model(self.terms, fit.coef, fit.intercept)
@@ -353,8 +352,7 @@ class _Search:
         share = (fit.rank + 1.0) / self.n_effective
         self.noise = rmse / np.sqrt(max(1.0 - share, 1e-3))
         held_out = self._validation_rmse(refitted)
-        if max(rmse, held_out or 0.0) <= self.exact_rmse:
-            self._finish(fit.coef)
+        if max(rmse, held_out or 0.0) <= self.exact_rmse and self._finish(fit.coef):
             return
         score = self._criterion(rmse) if held_out is None else 2.0 * np.log(held_out)
         if score < self.best_score - 2.0 * self.control.tol:
@@ -373,15 +371,20 @@ class _Search:
                 # log C(possible, n); numbers of sets may exceed what a float holds.
                 size = float(min(possible, 10**300))
                 price -= 2.0 * (betaln(size - n + 1.0, n + 1.0) + np.log(size + 1.0))
+        rmse = max(rmse, self.least_rmse)
         return 2.0 * np.log(rmse) + price / self.n_effective
 
     def _finish(self, coef):
-        """Drop what the exact solution shows to be zero and take the rest."""
+        """End with what the exact solution shows to be not zero, unless by chance."""
         size = np.sqrt(np.diagonal(self.moments.gram) / self.moments.weight_sum)
-        self._keep(np.abs(coef) * size > _ZERO / _EXACT * self.exact_rmse)
+        needed = np.abs(coef) * size > _ZERO * self.exact_rmse
+        if not self.chance.is_excluded([self.terms[j] for j in np.flatnonzero(needed)]):
+            return False
+        self._keep(needed)
         fit = ols(self.moments)
         self.coef, self.intercept = fit.coef, fit.intercept
         self.best, self.exact = self.model, True
+        return True
 
     def _training_rmse(self):
         return _rmse(self.design, self.columns, self.y, self.model)
@@ -401,12 +404,6 @@ def _removes_zeros(removal, rule):
     if removal == "zero" and rule != "lasso":
         raise ValueError(f"{rule} sets no weight to zero: use removal='t_test'")
     return removal == "zero"
-
-
-def _count_distinct(design):
-    """Number of different rows: so many weights reproduce any target on them."""
-    singles = design.columns([(i,) for i in range(design.n_features)])
-    return np.unique(design.unpack(singles, np.float32), axis=1).shape[1]
 
 
 def _rmse(design, columns, y, model):

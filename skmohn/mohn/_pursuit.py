@@ -13,13 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from skmohn.mohn._active_set import ActiveSet
+from skmohn.mohn._chance import exact_error
 from skmohn.mohn._hypergraph import count_parents
 from skmohn.mohn._message_passing import infer_structure
 
-# A residual this small beside the target is rounding error: the structure is exact.
-EXACT = 1e-8
-# Share of the largest number that sums of numbers may be off.
-_ROUNDING = 1e-15
 # With more weights than this share of the samples a perfect fit proves nothing.
 MOST_WEIGHTS = 0.8
 # Orders that every round screens in full.
@@ -95,9 +92,7 @@ class Pursuit:
         self.on_round = on_round
         self.model = ActiveSet(design, y)
         self.scale = self.model.rms
-        # A target that is constant varies by rounding.
-        rounding = _ROUNDING * float(np.abs(y).max())
-        self.tolerance = max(EXACT * self.scale, rounding)
+        self.tolerance = exact_error(y, self.scale)
         self.proposed = self.removed = 0
         self.learned_rms = self.scale
         self.stopped = False

@@ -21,6 +21,7 @@ from sklearn.linear_model import Lasso, LassoCV
 from sklearn.model_selection import GroupKFold
 
 from skmohn.mohn._active_set import ActiveSet
+from skmohn.mohn._chance import rounding_variance
 from skmohn.mohn._design import make_design
 from skmohn.mohn._hypergraph import choice_length
 from skmohn.mohn._pursuit import Pursuit
@@ -296,5 +297,6 @@ def _ebic(design, y, terms):
     """Extended BIC of the least squares model with these terms."""
     model = ActiveSet.of(design, y, terms)
     n = design.weight_sum
-    fit = n * np.log(max(model.rms**2, np.finfo(float).tiny))
+    variance = max(model.rms**2, rounding_variance(y), np.finfo(float).tiny)
+    fit = n * np.log(variance)
     return fit + len(model) * np.log(n) + 2 * choice_length(terms, design.n_features)

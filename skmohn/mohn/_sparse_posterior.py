@@ -14,14 +14,16 @@ import numpy as np
 from scipy.linalg import cho_factor, solve_triangular
 from scipy.optimize import minimize
 
+from skmohn.mohn._chance import rounding_variance
 from skmohn.mohn._dense.evidence import LEAST_NOISE, standardise
 from skmohn.mohn._dense.exact import row_blocks
 from skmohn.mohn._dense.kernel import CONSTANT_VARIANCE
 from skmohn.mohn._design import DenseDesign
 from skmohn.mohn._hypergraph import Hypergraph, choice_length
 
-# Logarithms of the variance of the weights and of the noise, in units of the target's.
-_BOUNDS = ((-30.0, 10.0), (math.log(LEAST_NOISE), 5.0))
+# Logarithms of variances in units of the target's: of the weights, and the most noise.
+_SPREADS = (-30.0, 10.0)
+_MOST_NOISE = 5.0
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,8 @@ class SparsePosterior:
         gram = design.gram(columns, columns)
         standard, _, scale = standardise(y, design.weights)
         target = design.project(columns, standard)
-        spread, noise, evidence = _maximise_evidence(gram, target)
+        least_noise = max(LEAST_NOISE, rounding_variance(standard))
+        spread, noise, evidence = _maximise_evidence(gram, target, least_noise)
         precision = gram / noise
         own = np.full(len(gram), 1.0 / spread)
         own[0] = 1.0 / CONSTANT_VARIANCE
@@ -159,7 +162,7 @@ def _are_whole(weights):
     return np.all(weights == np.rint(weights))
 
 
-def _maximise_evidence(gram, target):
+def _maximise_evidence(gram, target, least_noise):
     """Variances of weights and noise of maximum evidence.
 
     Parameters
@@ -169,6 +172,9 @@ def _maximise_evidence(gram, target):
 
     target : ndarray of shape (n_terms + 1,)
         Their inner products with a target of mean 0 and variance 1.
+
+    least_noise : float
+        Least variance of the noise.
 
     Returns
     -------
@@ -194,13 +200,14 @@ def _maximise_evidence(gram, target):
         return -0.5 * (square + volume)
 
     fitted = np.linalg.lstsq(gram, target, rcond=None)[0]
-    left = max(1.0 - float(fitted @ target) / n, LEAST_NOISE)
+    left = max(1.0 - float(fitted @ target) / n, least_noise)
     start = np.log([np.mean(fitted[1:] ** 2) if len(values) else 1.0, left])
+    bounds = (_SPREADS, (math.log(least_noise), _MOST_NOISE))
     found = minimize(
         lambda logs: -log_density(*np.exp(logs)),
-        np.clip(start, *np.transpose(_BOUNDS)),
+        np.clip(start, *np.transpose(bounds)),
         method="L-BFGS-B",
-        bounds=_BOUNDS,
+        bounds=bounds,
     )
     spread, noise = np.exp(found.x).tolist()
     return spread, noise, -float(found.fun)

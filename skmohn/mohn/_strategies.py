@@ -8,6 +8,7 @@ import numpy as np
 
 from skmohn.mohn import _msda
 from skmohn.mohn._active_set import ActiveSet
+from skmohn.mohn._chance import Chance, rounding_variance
 from skmohn.mohn._design import make_design
 from skmohn.mohn._hypergraph import Hypergraph
 from skmohn.mohn._learning import delta_rule, lasso, moments, ols
@@ -108,8 +109,10 @@ def _run_pursuit(params, task, loop):
     report = _pursuit_reporter(loop, task.validation)
     search = Pursuit(design, task.y, control, on_round=report, start=task.start)
     reason = search.run()
-    if reason == "exact" and len(search.model) > 0.8 * _count_distinct(task.inputs):
-        reason = "stalled"
+    if reason == "exact":
+        found = [term for term in search.model.terms if term]
+        if not Chance(task.inputs, task.y).is_excluded(found):
+            reason = "stalled"
     coverage = search.coverage
     if reason in ("exact", "stopped"):
         model, warning, chosen = search.model, None, None
@@ -127,7 +130,9 @@ def _run_pursuit(params, task, loop):
         warning = _SHORT if chosen.limited else None
         if chosen.how == "lasso":
             graph = Hypergraph.sort(chosen.terms, chosen.coef, chosen.intercept)
-            solution = _describe(design, task.y, graph, reason, coverage, warning)
+            solution = _describe(
+                design, task.y, graph, reason, coverage, warning, searched=True
+            )
             return solution._replace(choice=chosen)
         model = ActiveSet.of(design, task.y, chosen.terms)
     if params.learning_rule != "ols":
@@ -184,14 +189,15 @@ def _from_least_squares(model, reason, coverage, warning):
     if reason == "exact":
         zeros = np.zeros(len(graph.coef))
         return Solution(graph, zeros, 0.0, _EXACT, coverage, is_exact=True)
-    errors = dict(zip(model.terms, model.standard_errors(), strict=True))
+    least = math.sqrt(rounding_variance(model.y))
+    errors = dict(zip(model.terms, model.standard_errors(least), strict=True))
     errors = np.array([errors[term] for term in graph.terms])
     if len(model) >= model.design.weight_sum:
         errors = np.full(len(errors), np.nan)
     return Solution(
         graph,
         errors,
-        model.noise,
+        max(model.noise, least),
         _REASONS[reason],
         coverage,
         warning,
@@ -234,7 +240,9 @@ def _run_msda(params, task, loop):
             f"msda stopped at max_iter={params.max_iter}: raise it to search on, or "
             'use strategy="pursuit"'
         )
-    return _describe(design, task.y, graph, found.reason, coverage, warning, ols=True)
+    return _describe(
+        design, task.y, graph, found.reason, coverage, warning, ols=True, searched=True
+    )
 
 
 _RECORD = (
@@ -375,19 +383,24 @@ def _fixed_record(design, task, graph):
 # ------------------------------------------------------------------- descriptions
 
 
-def _describe(design, y, graph, reason, coverage, warning, ols=False):
+def _describe(
+    design, y, graph, reason, coverage, warning, *, ols=False, searched=False
+):
     """Add noise and standard errors to a model."""
     columns = design.columns(graph.terms)
     residual = y - graph.intercept - design.combine(columns, graph.coef)
     spare = design.weight_sum - len(graph.terms) - 1
     rms = _rms(residual, design.weights)
     noise = rms * math.sqrt(design.weight_sum / max(spare, 1.0))
+    # What a search among many models leaves unexplained can be little by chance.
+    least = math.sqrt(rounding_variance(y)) if searched else 0.0
+    noise = max(noise, least)
     errors = np.full(len(graph.terms), np.nan)
     if reason == "exact":
         errors, noise = np.zeros(len(errors)), 0.0
     elif ols and spare > 0 and len(errors):
         model = ActiveSet.of(design, y, list(graph.terms))
-        known = dict(zip(model.terms, model.standard_errors(), strict=True))
+        known = dict(zip(model.terms, model.standard_errors(least), strict=True))
         errors = np.array([known.get(term, np.nan) for term in graph.terms])
     return Solution(
         graph,
@@ -405,10 +418,6 @@ def _count_orders(terms):
     """Numbers of terms of order 1, 2, ... up to the highest, as a tuple."""
     counts = np.bincount([len(term) for term in terms] or [0], minlength=1)
     return tuple(counts[1:].tolist())
-
-
-def _count_distinct(inputs):
-    return len(np.unique(inputs, axis=0))
 
 
 def _rms(residual, weights):

@@ -123,7 +123,8 @@ def make_task(params, X, y, sample_weight, validation, start, names):
         X_val, y_val = validation
         held_letters = coding.encode_letters(X_val)
         validation = coding.encode(X_val, names), y_val, held_weight
-    start = to_inputs(start, coding.usable)
+    most = math.inf if params.max_order is None else params.max_order
+    start = [term for term in to_inputs(start, coding.usable) if len(term) <= most]
     inputs = coding.encode(X)
     if sample_weight is None and np.all(coding.kind != NUMERIC) and inputs.all():
         inputs = inputs.astype(np.int8)  # all are -1 or +1
@@ -246,8 +247,9 @@ def wanted_terms(params, coding, names):
         return _full_terms(params, coding.usable.size)
     if params.strategy == "given":
         terms = given_terms(params, n_features, names)
+        usable = set(coding.usable.tolist())
         for term in terms:
-            for i in set(term).difference(coding.usable.tolist()):
+            for i in set(term).difference(usable):
                 raise ValueError(
                     f"terms holds {term}, and feature {i} is constant in X: its weight "
                     "cannot be learnt"
@@ -285,6 +287,7 @@ def given_terms(params, n_features, names):
                     f"from 0 to {n_features - 1} or column names"
                 )
         terms.append(tuple(sorted(int(i) for i in term)))
+    seen = set()
     for term in terms:
         if not term:
             raise ValueError("terms holds an empty set; the constant is implied")
@@ -294,6 +297,7 @@ def given_terms(params, n_features, names):
             raise ValueError(
                 f"terms holds {term}, which is above max_order={params.max_order}"
             )
-        if terms.count(term) > 1:
+        if term in seen:
             raise ValueError(f"terms holds {term} more than once")
+        seen.add(term)
     return terms

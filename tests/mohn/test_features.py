@@ -4,6 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
@@ -275,11 +276,26 @@ def test_weights_of_rows_are_repeats():
 
 
 def test_whole_numbers_may_be_counts():
-    counts = np.rint(5 + 2 * X[:, 0] * X[:, 5] + X[:, 2])
+    counts = np.rint(5 + 2 * X[:, 0] * X[:, 5] + X[:, 2]).astype(int)
     features = MOHNTransformer(target_type="continuous", include_inputs=False)
     assert features.fit(X, counts).terms_ == [(2,), (0, 5)]
     assert features.classes_ is None
     assert len(MOHNTransformer().fit(X, counts).classes_) == len(np.unique(counts))
+
+
+@pytest.mark.parametrize("make", [np.asarray, list, pd.Series, pl.Series])
+def test_floats_are_numbers_though_they_are_whole(make):
+    counts = np.rint(5 + 2 * X[:, 0] * X[:, 5] + X[:, 2])
+    features = MOHNTransformer(include_inputs=False).fit(X, make(counts))
+    assert features.classes_ is None
+    assert features.terms_ == [(2,), (0, 5)]
+
+
+def test_floats_may_be_labels():
+    labels = np.where(ODD, 2.0, -1.0)
+    features = MOHNTransformer(target_type="classes", include_inputs=False)
+    assert features.fit(X, labels).classes_.tolist() == [-1.0, 2.0]
+    assert features.terms_ == [(1, 3, 6)]
 
 
 def test_bins_in_front_make_numbers_two_valued():

@@ -422,6 +422,18 @@ def test_full_without_a_limit_takes_all_orders():
 # -------------------------------------------------------- learning on, and weights
 
 
+@pytest.mark.parametrize("strategy", ["auto", "msda"])
+def test_warm_start_keeps_max_order(strategy):
+    X = signs()
+    model = MOHNRegressor("pursuit", warm_start=True, random_state=0)
+    assert model.fit(X, function(X)).terms_ == TERMS
+    model.set_params(strategy=strategy)
+    for max_order in (2, 1):
+        model.set_params(max_order=max_order).fit(X, function(X))
+        assert (4,) in model.terms_
+        assert max(map(len, model.terms_)) <= max_order
+
+
 def test_warm_start_goes_on_from_the_structure():
     X = signs()
     model = MOHNRegressor(warm_start=True).fit(X, function(X))

@@ -1,0 +1,112 @@
+"""What reproduces a target by chance is not called exact."""
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from skmohn import MOHNRegressor
+from skmohn.mohn._chance import Chance, rounding_variance
+from skmohn.mohn._dense.strategy import to_rows
+from skmohn.mohn._design import PackedDesign
+from skmohn.mohn._hypergraph import Hypergraph
+from skmohn.mohn._sparse_posterior import SparsePosterior
+
+CUBE = 1.0 - 2.0 * (np.arange(8)[:, None] >> np.arange(3) & 1)
+
+
+def products(inputs, terms):
+    return np.stack([inputs[:, list(term)].prod(axis=1) for term in [(), *terms]], 1)
+
+
+def share_reproduced(inputs, orders, models):
+    """Share of the orders of a target that one of the models reproduces."""
+    found = np.zeros(len(orders), dtype=bool)
+    for terms in models:
+        columns = products(inputs, terms)
+        coef = np.linalg.lstsq(columns, orders.T)[0]
+        found |= np.abs(columns @ coef - orders.T).max(axis=0) < 1e-9
+    return found.mean()
+
+
+@pytest.mark.parametrize("n_ones", [2, 4])
+@pytest.mark.parametrize("n_pairs", [1, 2, 3])
+def test_information_bounds_what_chance_reproduces(n_ones, n_pairs):
+    """All orders of a target, and all models with so many pairs of three inputs."""
+    orders = np.zeros((math.comb(8, n_ones), 8))
+    for order, ones in zip(orders, combinations(range(8), n_ones), strict=True):
+        order[list(ones)] = 1.0
+    chance = Chance(CUBE, orders[0])
+    assert chance.information == pytest.approx(math.log(len(orders)))
+    models = list(combinations(combinations(range(3), 2), n_pairs))
+    share = share_reproduced(CUBE, orders, models)
+    left = (8 - n_pairs - 1) / 8
+    assert share <= len(models) * math.exp(-left * chance.information)
+
+
+def test_information_is_that_of_different_rows_and_values():
+    y = np.repeat([0.0, 1.0, 2.0, 2.0, 0.1 + 0.2, 0.3, 5.0, 7.0], 3)
+    chance = Chance(np.repeat(CUBE, 3, axis=0), y)
+    assert chance.n_rows == 8
+    assert chance.information == pytest.approx(math.log(math.factorial(8) / 2 / 2))
+
+
+def test_terms_of_few_inputs_are_quickly_named():
+    """A conjunction of four of 20 inputs has 15 terms, and chance hardly makes it."""
+    X = np.random.default_rng(0).choice([-1.0, 1.0], (200, 20))
+    y = np.all(X[:, 3:7] > 0, axis=1).astype(float)
+    terms = [t for k in range(1, 5) for t in combinations(range(3, 7), k)]
+    assert Chance(X, y).is_excluded(terms)
+    spread = [tuple(range(k, k + len(term))) for k, term in enumerate(terms)]
+    assert not Chance(X, y).is_excluded(spread)
+
+
+def test_constant_is_exact():
+    assert Chance(CUBE, np.ones(8)).is_excluded([])
+    assert not Chance(CUBE, np.ones(8)).is_excluded([(0,)])
+    assert (
+        MOHNRegressor("pursuit").fit(CUBE, np.ones(8)).stopping_reason_[:5] == "exact"
+    )
+
+
+def test_variance_of_rounding():
+    assert rounding_variance(np.array([3.0, 1.0, 1.5, 3.0])) == pytest.approx(1 / 48)
+    assert rounding_variance(np.ones(3)) == 0.0
+    steps = np.round(np.random.default_rng(0).uniform(0, 9, 5000), 1)
+    assert rounding_variance(steps) == pytest.approx(1e-2 / 12)
+
+
+RANDOM = {
+    "coin": lambda rng, n: rng.integers(0, 2, n).astype(float),
+    "die": lambda rng, n: rng.integers(1, 7, n).astype(float),
+    "normal": lambda rng, n: rng.standard_normal(n),
+}
+
+
+@pytest.mark.filterwarnings("ignore:the samples are too few")
+@pytest.mark.parametrize(
+    ("strategy", "seeds"), [("pursuit", [2, 4, 6, 7, 10]), ("msda", [2, 10, 11])]
+)
+@pytest.mark.parametrize("kind", RANDOM)
+def test_random_targets_are_never_exact(strategy, kind, seeds):
+    """What both would reproduce of these coins, by chance."""
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        X = rng.choice([-1.0, 1.0], (12, 5))
+        y = RANDOM[kind](rng, 12)
+        model = MOHNRegressor(strategy, random_state=0).fit(X, y)
+        assert not model.stopping_reason_.startswith("exact")
+        assert model.noise_ > 0.2 * np.std(y)
+        if not np.isnan(model.standard_errors_).any():
+            assert np.all(model.standard_errors_ > 0.05 * np.std(y))
+
+
+def test_posterior_after_a_search_is_as_wide_as_steps_of_the_target():
+    """A product of two inputs that 12 coins follow may yet be one."""
+    X = np.random.default_rng(0).choice([-1.0, 1.0], (12, 5))
+    y = (X[:, 0] * X[:, 1] > 0).astype(float)
+    graph = Hypergraph(((0, 1),), np.array([0.5]), 0.5)
+    model = SparsePosterior.condition(graph, PackedDesign(X), y)
+    assert model.noise == pytest.approx(1 / 12)
+    assert np.all(model.std(to_rows(X)) > math.sqrt(1 / 12))
