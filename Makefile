@@ -1,12 +1,14 @@
 # Needs make and Python 3.11 or later; all else is installed into .venv when it is
 # missing, and again when the requirements change. Another interpreter:
 #     make test PYTHON=python3.12
-# Arguments for pytest, for instance two processes:
-#     make test PYTEST_ARGS="-n 2"
+# Tests run in as many processes as there are cores. Arguments for pytest, for instance
+# one folder in one process:
+#     make test PYTEST_ARGS="tests/mohn -n 0"
 
 PYTHON ?= python3
 # numba's floor has no build for an interpreter later than 3.12.
 PYTHON_MINIMUM ?= python3.11
+PYTEST := -m pytest --numprocesses auto --dist worksteal
 PYTEST_ARGS ?=
 
 VENV := .venv
@@ -28,7 +30,7 @@ demo: $(VENV)/installed-plot
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/installed-test
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python $(PYTEST) $(PYTEST_ARGS)
 
 lint: $(VENV)/installed-lint
 	$(BIN)/ruff check .
@@ -41,7 +43,7 @@ docs: $(VENV)/installed-docs
 	@echo "Open docs/_build/html/index.html"
 
 test-minimum: $(VENV)-minimum/installed
-	$(VENV)-minimum/bin/python -m pytest $(PYTEST_ARGS)
+	$(VENV)-minimum/bin/python $(PYTEST) $(PYTEST_ARGS)
 
 clean:
 	rm -rf .venv .venv-minimum build dist .pytest_cache .ruff_cache .hypothesis

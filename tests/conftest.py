@@ -1,13 +1,12 @@
 """What every test may use."""
 
-import contextlib
+import importlib
 import os
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
-
-import skmohn
+from threadpoolctl import threadpool_limits
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -17,10 +16,12 @@ settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
-# numba's cache folder is not safe for two processes that compile the same function
-# at the same moment, so each process of `pytest -n` has its own.
-if worker := os.environ.get("PYTEST_XDIST_WORKER"):
-    os.environ["NUMBA_CACHE_DIR"] = str(ROOT / ".pytest_cache" / "numba" / worker)
+# The matrices of tests are small: threads of BLAS would only get into each other's way,
+# and into that of the other processes of `pytest -n`. Loaded first are the libraries
+# that bring threads, each its own.
+for library in ("scipy.linalg", "sklearn.utils"):
+    importlib.import_module(library)
+THREADS = threadpool_limits(1)
 
 
 @pytest.fixture(scope="session")
@@ -34,19 +35,3 @@ def real_data():
     if not folder.is_dir():
         pytest.skip(f"no real data: {folder} is not a folder (set SKMOHN_DATA)")
     return folder
-
-
-def pytest_configure():
-    """Drop compiled kernels that are older than any kernel's source.
-
-    Numba looks at the file of a function, not at those of the functions that it calls:
-    tests would go on with what has been edited since.
-    """
-    package = Path(skmohn.__file__).parent
-    newest = max(path.stat().st_mtime for path in package.rglob("*_kernels.py"))
-    caches = package, ROOT / ".pytest_cache" / "numba"
-    for compiled in (path for cache in caches for path in cache.rglob("*.nb[ci]")):
-        # Another process of a parallel run may have been faster.
-        with contextlib.suppress(FileNotFoundError):
-            if compiled.stat().st_mtime < newest:
-                compiled.unlink()

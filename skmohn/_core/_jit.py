@@ -1,12 +1,109 @@
 """The one place that decides how kernels are compiled and whether they are cached."""
 
+import contextlib
+import hashlib
 import os
+import pickle
+import tempfile
+from functools import lru_cache
+from pathlib import Path
 
 import numba
-from numba.core import cgutils
+from numba.core import cgutils, types
+from numba.core.caching import FunctionCache
+from numba.core.serialize import dumps
 from numba.extending import intrinsic
 
 CACHE_VARIABLE = "SKMOHN_JIT_CACHE"
+
+
+class _CacheFiles:
+    """Compiled variants of one kernel on disk, each in a file of its own.
+
+    Numba numbers these files and keeps an index of them. Two processes that compile
+    different variants at the same moment then take the same number, and the index of
+    one leads to the code of the other. Here the name says which variant a file holds,
+    and its head what it was made from; files appear whole. So any number of processes
+    may share a folder.
+
+    Parameters
+    ----------
+    folder : Path
+    name : str
+        Of the kernel; files begin with it.
+
+    source : tuple
+        What the code depends on beside the kernel and its arguments.
+    """
+
+    def __init__(self, folder, name, source):
+        self._folder, self._name = folder, name
+        self._source = numba.__version__, source
+
+    def _path(self, key):
+        variant = hashlib.sha256(repr(key[:2]).encode()).hexdigest()[:16]
+        return self._folder / f"{self._name}.{variant}.nbc"
+
+    def load(self, key):
+        """Return what was saved, or None."""
+        try:
+            with self._path(key).open("rb") as file:
+                # Of another version, only the head can be read.
+                if pickle.load(file) == self._source and pickle.load(file) == key:
+                    return pickle.load(file)
+        except (OSError, EOFError, pickle.UnpicklingError):
+            pass  # What is damaged, or gone since, counts as never saved.
+        return None
+
+    def save(self, key, data):
+        """Save a variant, in place of what an older source gave."""
+        with tempfile.NamedTemporaryFile(
+            dir=self._folder, prefix=f"{self._name}.", suffix=".tmp", delete=False
+        ) as file:
+            try:
+                for part in (self._source, key, data):
+                    file.write(dumps(part))
+                file.close()
+                os.replace(file.name, self._path(key))
+            except BaseException:
+                os.unlink(file.name)
+                raise
+
+
+@lru_cache
+def _stamps(folder):
+    """Sizes and times of all kernels of a folder, which may call one another."""
+    files = [Path(__file__), *sorted(folder.glob("*_kernels.py"))]
+    return tuple((f.name, f.stat().st_mtime_ns, f.stat().st_size) for f in files)
+
+
+class _Cache(FunctionCache):
+    """Numba's cache, which several processes may fill, and which may fail to."""
+
+    def __init__(self, function):
+        super().__init__(function)
+        source = (
+            self._impl.locator.get_source_stamp(),
+            _stamps(Path(function.__code__.co_filename).parent),
+        )
+        self._cache_file = _CacheFiles(
+            Path(self.cache_path), self._impl.filename_base, source
+        )
+
+    def save_overload(self, sig, data):
+        """Save a variant; where that fails, the next process compiles it again."""
+        # A function of the user's is another one in each process.
+        if not any(isinstance(kind, types.Dispatcher) for kind in sig):
+            with contextlib.suppress(OSError):
+                super().save_overload(sig, data)
+
+
+def _common_kind(kind):
+    """The type that a kernel's argument is cast to by another kernel's call."""
+    kind = types.unliteral(kind)
+    if isinstance(kind, types.Integer) and kind.bitwidth < types.int64.bitwidth:
+        return types.int64
+    return kind
 
 
 def jit(function=None, **options):
@@ -14,11 +111,13 @@ def jit(function=None, **options):
 
     Every kernel releases the GIL (joblib's threads may run them side by side) and
     follows numpy's error model (a division by zero gives inf instead of a check per
-    element, which lets loops vectorise).
+    element, which lets loops vectorise). Where a kernel calls another one, all integers
+    are of 64 bits: else each constant and each width would be a variant of its own.
 
-    Compiled code is stored next to the package or in numba's user-wide folder. It is
-    compiled anew in each process when neither is writable, or when the environment
-    variable ``SKMOHN_JIT_CACHE`` is ``0``.
+    Compiled code is stored next to the package or in numba's user-wide folder, and any
+    number of processes may do so at once. It is compiled anew when a kernel in the same
+    folder has changed, and in each process when no folder is writable, or when the
+    environment variable ``SKMOHN_JIT_CACHE`` is ``0``.
 
     Parameters
     ----------
@@ -36,13 +135,16 @@ def jit(function=None, **options):
     if function is None:
         return lambda function: jit(function, **options)
     options = {"nogil": True, "error_model": "numpy", **options}
+    kernel = numba.njit(**options)(function)
     if os.environ.get(CACHE_VARIABLE, "1") != "0":
-        try:
-            return numba.njit(cache=True, **options)(function)
-        except RuntimeError:
-            # numba found no writable folder; an uncached kernel still works.
-            pass
-    return numba.njit(**options)(function)
+        # Numba found no writable folder; an uncached kernel still works.
+        with contextlib.suppress(RuntimeError):
+            kernel._cache = _Cache(function)
+    find_template = kernel.get_call_template
+    kernel.get_call_template = lambda args, kws: find_template(
+        tuple(_common_kind(kind) for kind in args), kws
+    )
+    return kernel
 
 
 @intrinsic

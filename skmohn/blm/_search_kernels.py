@@ -5,9 +5,6 @@ would give and decides. Two searches: the Gray-bit search of [S4], and an adapti
 that gives each weight a signed step of its own and falls back on Gray bits to prove a
 local minimum.
 
-Kernels of other files call these, and numba does not notice a change here: after an
-edit, ``make clean`` removes what it has compiled.
-
 [S4] Brunato and Battiti, "A telescopic binary learning machine for training neural
 networks", IEEE TNNLS 28 (2017).
 """

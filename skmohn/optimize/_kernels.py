@@ -144,11 +144,18 @@ def flip_all(polynomial, state, variables):
 
 
 @jit
+def _copy(source, target):
+    """Copy an array; numba takes seconds to compile an assignment of slices. O(n)."""
+    for i in range(source.shape[0]):
+        target[i] = source[i]
+
+
+@jit
 def _keep_best(s, total, tolerance):
     """Store the spins if they are the best. O(n)."""
     if total > s.totals[1] + tolerance:
         s.totals[1] = total
-        s.best[:] = s.spins
+        _copy(s.spins, s.best)
 
 
 # ----------------------------------------------------------------- searches by flips
@@ -327,7 +334,7 @@ def _store_best(s, m, total):
     """
     s.totals[1] = total
     if m.clock[1] < 0:
-        s.best[:] = s.spins
+        _copy(s.spins, s.best)
     else:
         for e in range(m.clock[1]):
             i = m.trail[e]
@@ -368,7 +375,8 @@ def start_tabu(state, memory):
     free = memory.free
     half = free.shape[0] >> 1
     memory.taboo[:], free[:] = -np.inf, -np.inf
-    free[half : half + state.gains.shape[0]] = state.gains
+    for i in range(state.gains.shape[0]):
+        free[half + i] = state.gains[i]
     for node in range(half - 1, 0, -1):
         free[node] = max(free[2 * node], free[2 * node + 1])
     memory.expiry[:] = 0

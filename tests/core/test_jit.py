@@ -1,14 +1,18 @@
 """The cache switch, in fresh processes."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
+import numba
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
+from skmohn._core import _jit
 from skmohn._core._jit import CACHE_VARIABLE, borrow, jit
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,12 +52,12 @@ def run_kernel(tmp_path, **environment):
 
 
 def cache_files(tmp_path):
-    return list(tmp_path.rglob("*.nbi"))
+    return list(tmp_path.rglob("*.nbc"))
 
 
 def test_kernels_are_cached_on_disk(tmp_path):
     kind, _ = run_kernel(tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
-    assert kind == "FunctionCache"
+    assert kind == "_Cache"
     assert cache_files(tmp_path)
 
 
@@ -76,6 +80,82 @@ def test_unwritable_folders_fall_back_to_no_cache(tmp_path):
     )
     assert kind == "NullCache"
     assert not cache_files(tmp_path)
+
+
+def test_variants_saved_by_several_processes_are_told_apart(tmp_path):
+    ours, theirs = (_jit._CacheFiles(tmp_path, "double", "source") for _ in range(2))
+    keys = [(kind, "machine", "bytecode") for kind in ("int", "float")]
+    # Both have seen an empty folder: numba's own files would both be number 1.
+    assert [files.load(key) for files in (ours, theirs) for key in keys] == [None] * 4
+    ours.save(keys[0], "code for int")
+    theirs.save(keys[1], "code for float")
+    for files in (ours, theirs):
+        assert [files.load(key) for key in keys] == ["code for int", "code for float"]
+
+
+def test_what_an_older_source_gave_is_neither_loaded_nor_kept(tmp_path):
+    key = "int", "machine", "bytecode"
+    old, new = (_jit._CacheFiles(tmp_path, "double", source) for source in (1, 2))
+    old.save(key, "old code")
+    assert new.load(key) is None
+    assert old.load((*key[:2], "other bytecode")) is None
+    new.save(key, "new code")
+    assert (old.load(key), new.load(key)) == (None, "new code")
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize("n_bytes", [0, 5, 20, -1])
+def test_a_damaged_file_counts_as_never_saved(n_bytes, tmp_path):
+    key, files = ("int", "machine", "bytecode"), _jit._CacheFiles(tmp_path, "double", 1)
+    files.save(key, "code")
+    (path,) = tmp_path.iterdir()
+    path.write_bytes(path.read_bytes()[:n_bytes])
+    assert files.load(key) is None
+    files.save(key, "code")
+    assert files.load(key) == "code"
+
+
+def test_an_edit_of_any_kernel_of_the_folder_counts(tmp_path):
+    # Numba looks at the file of a function alone, not at those of what it calls.
+    (tmp_path / "_search_kernels.py").write_text("")
+    before = _jit._stamps.__wrapped__(tmp_path)
+    (tmp_path / "_search_kernels.py").write_text("# Edited.")
+    assert _jit._stamps.__wrapped__(tmp_path) != before
+
+
+def add_one(x):
+    return x + 1
+
+
+def test_a_cache_that_cannot_be_written_any_more_costs_nothing_else(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    kernel = jit(add_one)
+    shutil.rmtree(tmp_path / "cache")
+    (tmp_path / "cache").write_text("A file where the folder was.")
+    assert kernel(4) == 5
+    assert not cache_files(tmp_path)
+
+
+def test_kernels_called_by_kernels_have_one_variant_for_all_integers(monkeypatch):
+    monkeypatch.setenv(CACHE_VARIABLE, "0")
+    inner = jit(add_one)
+
+    @jit
+    def outer(numbers):
+        total = inner(0)
+        for number in numbers:
+            total += inner(number)
+        return inner(total)
+
+    largest = np.array([2**32 - 1], np.uint32)
+    assert outer(largest) == outer(largest.astype(np.int64)) == 2**32 + 2
+    assert inner.signatures == [(numba.int64,)]
+
+
+def test_tests_have_one_thread_each():
+    assert {library["num_threads"] for library in threadpool_info()} == {1}
 
 
 @pytest.mark.parametrize("options", [{}, {"fastmath": True}])
