@@ -1,7 +1,9 @@
 """The common checks of scikit-learn, and those that ``check_estimator`` leaves out."""
 
 import numpy as np
+import pandas as pd
 import pytest
+import sklearn
 from joblib import parallel_config
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
@@ -137,6 +139,40 @@ def output(estimator, X):
     """What a fitted estimator is for."""
     use = getattr(estimator, "transform", None) or estimator.predict
     return use(X)
+
+
+@pytest.mark.parametrize("container", ["pandas", "polars"])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        MOHNRegressor("pursuit"),
+        MOHNRegressor("dense", numeric="multilinear"),
+        MOHNTransformer("pursuit", target_type="classes"),
+        MOHNClassifier("pursuit", C=1.0),
+        FEW_UNITS,
+        EnergyNetClassifier(FEW_UNITS),
+        EnergyNetRegressor(FEW_UNITS),
+    ],
+    ids=label,
+)
+def test_container_that_transformers_give_changes_no_answer(estimator, container):
+    rng = np.random.default_rng(0)
+    numbers = rng.normal(size=(40, 3))
+    table = numbers
+    if isinstance(estimator, MOHNRegressor | MOHNClassifier | MOHNTransformer):
+        table = pd.DataFrame(numbers, columns=list("abc"))
+        table["text"] = np.where(numbers[:, 0] > 0, "yes", "no")
+        table["day"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(
+            rng.integers(9, size=40), unit="D"
+        )
+    y = numbers[:, 0] > 0
+    y = y.astype(float) if isinstance(estimator, MOHNRegressor) else y
+    estimator = clone(estimator).set_params(random_state=0)
+    expected = output(estimator.fit(table, y), table)
+    with sklearn.config_context(transform_output=container):
+        answer = output(clone(estimator).fit(table, y), table)
+        assert not hasattr(estimator, "score") or estimator.score(table, y) is not None
+    assert_array_equal(np.asarray(answer), expected)
 
 
 def noisy_problem():

@@ -63,6 +63,14 @@ def validate_table(estimator, X, y="no_validation", *, reset=False, check_column
     return X if alone else (X, np.asarray(y, dtype=np.float64))
 
 
+def to_numpy(values):
+    """An array of another library as one of numpy; all else as it is.
+
+    The array API has no ``len``, no ``reshape`` method, and indices for all axes only.
+    """
+    return np.asarray(values) if hasattr(values, "__array_namespace__") else values
+
+
 def name_dtype(X):
     """Name of the dtype that all values of a table have.
 

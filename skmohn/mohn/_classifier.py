@@ -9,9 +9,14 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_consistent_length,
+    check_is_fitted,
+)
 
 from skmohn._core._fitting import all_or_nothing
+from skmohn._core._validation import to_numpy
 from skmohn.mohn._discovery import product_columns
 from skmohn.mohn._features import ProductFinder, read_classes
 from skmohn.mohn._hypergraph import to_frame
@@ -410,12 +415,13 @@ class MOHNClassifier(
         if self.class_weight is None or y is None:
             return sample_weight
         check_consistent_length(X, y)
-        weights = np.ones(len(y))
-        if sample_weight is not None:
-            weights = np.array(sample_weight, dtype=float)
         numbers, classes = read_classes(y)
+        weights = _check_sample_weight(to_numpy(sample_weight), numbers)
         by_class = compute_class_weight(
-            self.class_weight, classes=classes, y=np.asarray(y), sample_weight=weights
+            self.class_weight,
+            classes=classes,
+            y=classes[numbers],
+            sample_weight=weights,
         )
         return weights * by_class[numbers]
 

@@ -10,12 +10,13 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.validation import _num_features, check_array, validate_data
 
-from skmohn._core._validation import validate_table
+from skmohn._core._validation import to_numpy, validate_table
 
 # As many as scikit-learn's histogram gradient boosting takes.
 _MOST_LETTERS = 255
 # Of pandas, polars and arrow, in small letters.
 _TEXT_TYPES = ("categor", "enum", "string", "large_string", "dictionary")
+_TIME_TYPES = ("date", "timestamp", "timedelta", "duration")
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Categories:
                 handle_unknown="use_encoded_value",
                 unknown_value=-1,
                 encoded_missing_value=np.nan,
-            )
+            ).set_output(transform="default")
             try:
                 encoders[j] = encoder.fit(_column(X, j))
             except TypeError as error:
@@ -84,7 +85,7 @@ class Categories:
         }
 
     def encode(self, X, names):
-        """Write numbers of letters in the place of letters, NaN where unknown.
+        """Write numbers in the place of letters and times, NaN where unknown.
 
         Parameters
         ----------
@@ -104,7 +105,8 @@ class Categories:
         """
         n_features = len(names)
         table = np.empty((X.shape[0], n_features))
-        others = [j for j in range(n_features) if j not in self.encoders]
+        times = [j for j in columns_of_times(X) if j not in self.encoders]
+        others = sorted({*range(n_features)}.difference(times, self.encoders))
         if others:
             table[:, others] = check_array(
                 _safe_indexing(X, others, axis=1),
@@ -113,6 +115,8 @@ class Categories:
                 ensure_min_samples=0,
                 input_name="X",
             )
+        for j in times:
+            table[:, j] = _seconds(_safe_indexing(X, j, axis=1))
         for j, encoder in self.encoders.items():
             letters = _column(X, j)
             numbers = encoder.transform(letters)[:, 0]
@@ -152,13 +156,15 @@ def read_table(estimator, X, y="no_validation", *, reset=False):
     y : ndarray of shape (n_samples,)
         Only when given.
     """
-    X = _as_table(X)
+    X = _as_table(to_numpy(X))
+    y = to_numpy(y)
     if reset:
         columns = find_categorical(X, estimator.categorical_features)
         _refuse_text(X, columns)
         if not columns:
             estimator._categories = Categories({}, estimator.handle_unknown)
-    if not (columns if reset else estimator._categories.encoders):
+    categorical = columns if reset else estimator._categories.encoders
+    if not categorical and not columns_of_times(X):
         return validate_table(estimator, X, y, reset=reset)
     if issparse(X) or len(getattr(X, "shape", ())) != 2:
         raise ValueError(
@@ -260,20 +266,36 @@ def find_columns(wanted, index, n_features, parameter):
 
 def _columns_of_text(X):
     """Columns of a categorical or text type, and of objects with text among them."""
-    if hasattr(X, "dtypes"):
-        types = [str(dtype).lower() for dtype in X.dtypes]
-    elif isinstance(X, np.ndarray) and X.ndim == 2:
-        kind = {"U": "str", "O": "object"}.get(X.dtype.kind, "number")
-        types = [kind] * X.shape[1]
-    else:
-        return []
     columns = []
-    for j, name in enumerate(types):
+    for j, name in enumerate(_types(X)):
         is_object = name.startswith("object")
         is_text = name == "str" or name.startswith(_TEXT_TYPES)
         if is_text or (is_object and any(map(_is_text, _values(X, j)))):
             columns.append(j)
     return columns
+
+
+def columns_of_times(X):
+    """Columns of dates, times and durations."""
+    return [j for j, name in enumerate(_types(X)) if name.startswith(_TIME_TYPES)]
+
+
+def _types(X):
+    """Name of the type of each column, in small letters; none where there are none."""
+    if hasattr(X, "dtypes"):
+        return [str(dtype).lower() for dtype in X.dtypes]
+    if isinstance(X, np.ndarray) and X.ndim == 2:
+        name = {"U": "str", "O": "object"}.get(X.dtype.kind, X.dtype.name)
+        return [name] * X.shape[1]
+    return []
+
+
+def _seconds(times):
+    """Seconds since 1970, or of durations; NaN where unknown."""
+    values = np.asarray(times)
+    if values.dtype.kind == "O":  # of a time zone
+        values = times.to_numpy("datetime64[ns]")
+    return (values - np.zeros((), values.dtype)) / np.timedelta64(1, "s")
 
 
 def _refuse_text(X, columns):

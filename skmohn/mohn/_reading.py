@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skmohn._core._validation import to_numpy
 from skmohn.mohn._columns import column_names, read_table
 from skmohn.mohn._fitted import FittedStructure
 from skmohn.mohn._html import HTMLSummary
@@ -144,8 +145,10 @@ class Reading(HTMLSummary, FittedStructure):
 
 def _one_row(x):
     """A table of one row."""
+    x = to_numpy(x)
     if hasattr(x, "to_frame") and len(x.shape) == 1:
-        return x.to_frame().T
+        # Of columns of different types a row is one of objects.
+        return x.to_frame().T.infer_objects()
     if not hasattr(x, "shape"):
         x = np.array(x, dtype=object)
     if len(x.shape) == 1:

@@ -228,8 +228,9 @@ class MOHNRegressor(
     -----
     Two-valued columns of any kind become -1 and +1. Others are scaled to [-1, 1] and
     enter the products as they are: the model is multilinear, but for `numeric`.
-    Constant columns are ignored. NaN means unknown: it is coded as 0, and the
-    prediction is the exact mean over the values the input could have.
+    Dates, times and durations are seconds. Constant columns are ignored. NaN means
+    unknown: it is coded as 0, and the prediction is the exact mean over the values the
+    input could have.
 
     References
     ----------

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
 from skmohn._core._coding import NUMERIC, InputCoding
-from skmohn._core._validation import require_memory
+from skmohn._core._validation import require_memory, to_numpy
 from skmohn.mohn._columns import column_names
 from skmohn.mohn._dense.kernel import Rows
 from skmohn.mohn._dense.levels import levels_pay
@@ -155,6 +155,7 @@ def positive_weights(sample_weight, X):
     """Weights of the rows that have any, and those rows; None if all are equal to 1."""
     if sample_weight is None:
         return None, np.arange(len(X))
+    sample_weight = to_numpy(sample_weight)
     sample_weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
     rows = np.flatnonzero(sample_weight)
     if not rows.size:
