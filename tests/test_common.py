@@ -141,6 +141,7 @@ def output(estimator, X):
     return use(X)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("container", ["pandas", "polars"])
 @pytest.mark.parametrize(
     "estimator",
@@ -149,6 +150,8 @@ def output(estimator, X):
         MOHNRegressor("dense", numeric="multilinear"),
         MOHNTransformer("pursuit", target_type="classes"),
         MOHNClassifier("pursuit", C=1.0),
+        BLMRegressor((2,), max_flips=100),
+        BLMClassifier((2,), max_flips=100),
         FEW_UNITS,
         EnergyNetClassifier(FEW_UNITS),
         EnergyNetRegressor(FEW_UNITS),
