@@ -1,6 +1,6 @@
 """How columns of a table become inputs in [-1, 1], or letters of a site."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -23,6 +23,57 @@ class Levels(int):
     def n_steps(self):
         """How many steps there are from the lowest to the highest."""
         return self - 1
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a table: coded inputs and letters.
+
+    Attributes
+    ----------
+    inputs : ndarray of shape (n_rows, n_inputs)
+        Values in [-1, 1]; 0 where unknown, the mean of a product over both ends.
+
+    letters : ndarray of shape (n_rows, n_sites), int
+        From 0 to the site's number of letters, which itself means unknown.
+
+    unknown : ndarray of shape (n_rows, n_inputs), bool, default=None
+        Which inputs are unknown: a 0 may as well be the middle of three values. None
+        when all are known.
+    """
+
+    inputs: np.ndarray
+    letters: np.ndarray
+    unknown: np.ndarray | None = None
+
+    def __len__(self):
+        return len(self.inputs)
+
+    def take(self, index):
+        """Some of the rows."""
+        unknown = None if self.unknown is None else self.unknown[index]
+        return Rows(self.inputs[index], self.letters[index], unknown)
+
+    def join(self, other):
+        """These rows, then others."""
+        unknown = None
+        if self.unknown is not None or other.unknown is not None:
+            unknown = np.concatenate([self.mask(), other.mask()])
+        return Rows(
+            np.concatenate([self.inputs, other.inputs]),
+            np.concatenate([self.letters, other.letters]),
+            unknown,
+        )
+
+    def as_float(self):
+        """The same rows, whose inputs may have been small integers."""
+        return replace(self, inputs=self.inputs.astype(float, copy=False))
+
+    def mask(self):
+        """Which inputs are unknown, as an array in any case."""
+        if self.unknown is None:
+            return np.zeros(self.inputs.shape, dtype=bool)
+        return self.unknown
 
 
 @dataclass(frozen=True)
@@ -112,27 +163,8 @@ class InputCoding:
         """Indices of the columns that vary and are an input of their own."""
         return np.flatnonzero(~np.isin(self.kind, [CONSTANT, LETTERS, ONE_HOT]))
 
-    def encode_letters(self, X):
-        """Read the letter of each site; the site's number of letters means unknown.
-
-        The letter of a numeric column is the number of its level, from the lowest.
-
-        A letter of a one-hot group is known where one of its columns is 1, or all but
-        one are 0.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-
-        Returns
-        -------
-        letters : ndarray of shape (n_samples, n_sites), int
-
-        Raises
-        ------
-        ValueError
-            When the known columns of a one-hot group are not 0 but for one 1.
-        """
+    def _encode_letters(self, X):
+        """Read the letter of each site; the site's number of letters means unknown."""
         letters = np.empty((len(X), len(self.sites)), dtype=int)
         for i, (columns, size) in enumerate(
             zip(self.sites, self.n_letters, strict=True)
@@ -166,19 +198,29 @@ class InputCoding:
         return np.where(np.isnan(values), size, numbers)
 
     def encode(self, X, names=None):
-        """Map the usable columns on their lines; unknown values become 0.
+        """Map the usable columns on their lines, and read the letter of each site.
+
+        The letter of a numeric column is the number of its level, from the lowest. A
+        letter of a one-hot group is known where one of its columns is 1, or all but
+        one are 0.
 
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_features)
+            NaN stands for an unknown value.
 
         names : sequence of str, default=None
             Column names for the warning; None for their numbers.
 
         Returns
         -------
-        inputs : ndarray of shape (n_samples, n_usable)
+        rows : Rows
             The values seen in :meth:`learn` lie in [-1, 1].
+
+        Raises
+        ------
+        ValueError
+            When the known columns of a one-hot group are not 0 but for one 1.
 
         Warns
         -----
@@ -187,14 +229,18 @@ class InputCoding:
         """
         columns = self.usable
         inputs = np.empty((len(X), len(columns)))
+        unknown = np.empty(inputs.shape, dtype=bool)
         new_values = {}
         # Some rows at a time: what is computed on the way is as large as its rows.
         for start in range(0, len(X), _ROWS_AT_ONCE):
             rows = slice(start, start + _ROWS_AT_ONCE)
-            inputs[rows] = self._encode_rows(X[rows, columns], columns, new_values)
+            values = X[rows, columns]
+            unknown[rows] = np.isnan(values)
+            inputs[rows] = self._encode_rows(values, columns, new_values)
         if new_values:
             _warn_of_new_values(new_values, names)
-        return inputs
+        letters = self._encode_letters(X)
+        return Rows(inputs, letters, unknown if unknown.any() else None)
 
     def _encode_rows(self, values, columns, new_values):
         """Encode rows; note the first further value of each two-valued column."""

@@ -5,7 +5,7 @@ from scipy.stats import sem
 
 from skmohn.mohn._dense.evidence import MAX_ITER
 from skmohn.mohn._dense.model import fit_dense
-from skmohn.mohn._dense.strategy import solve_dense, to_rows
+from skmohn.mohn._dense.strategy import solve_dense
 from skmohn.mohn._design import make_design
 from skmohn.mohn._sparse_posterior import SparsePosterior
 from skmohn.mohn._strategies import solve
@@ -90,11 +90,11 @@ def _predicts_better(choice, model, params, task):
     """
     if choice is None or choice.folds is None or len(choice.folds) < 2:
         return False
-    errors = []
+    rows, errors = task.rows.as_float(), []
     for train, test in choice.folds:
         weights = task.sample_weight
         part = fit_dense(
-            to_rows(task.inputs[train], task.letters[train]),
+            rows.take(train),
             task.y[train],
             None if weights is None else weights[train],
             covariance=model.covariance,
@@ -103,8 +103,7 @@ def _predicts_better(choice, model, params, task):
             memory_budget=params.memory_budget,
             seed=task.seed,
         )
-        rows = to_rows(task.inputs[test], task.letters[test])
-        squares = (task.y[test] - part.mean(rows)) ** 2
+        squares = (task.y[test] - part.mean(rows.take(test))) ** 2
         own = None if weights is None else weights[test]
         errors.append(np.average(squares, weights=own))
     gains = np.array(errors) - choice.errors

@@ -1,45 +1,68 @@
 """How far a row with unknown inputs may be from the mean over its completions."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
-from skmohn.mohn._dense.kernel import Rows, has_fractions
+from skmohn._core._coding import NUMERIC, Rows
 
 # A row is completed in all ways where there are no more, else so many times by chance.
 _MOST_WAYS = 64
-# Training rows whose gaps stand for those of all.
+# Values of a numeric column that stand for all.
+_MOST_VALUES = 16
+# Rows that are completed together, and training rows whose gaps stand for those of all.
+_ROWS_AT_ONCE = 32
 _ROWS_ASKED = 200
 # Of the noise found in training that gaps may explain: some is always left.
 _LARGEST_SHARE = 0.95
 
 
-@dataclass(frozen=True)
-class Completions:
-    """What unknown inputs of two values and unknown letters could be.
+class Values(NamedTuple):
+    """What a numeric column could be: training values, each as probable as another.
 
     Attributes
     ----------
-    is_number : ndarray of shape (n_inputs,), bool
-        Inputs of more than two values; they stay at the middle of their range.
+    inputs : ndarray of shape (n_values,)
 
-    n_letters : tuple of int
+    site : int or None
+        The site of the column's levels.
+
+    letters : ndarray of shape (n_values,), int, or None
+        The level of each value.
+    """
+
+    inputs: np.ndarray
+    site: int | None = None
+    letters: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Completions:
+    """What unknown inputs and letters could be.
+
+    Attributes
+    ----------
+    n_letters : tuple of int, default=()
         Of each site.
 
-    share : float
+    numbers : dict of int to Values, default={}
+        By input, those of more than two values. Others are -1 or +1.
+
+    share : float, default=0.0
         Share of the noise found in training that completions of the training rows
         explain.
     """
 
-    is_number: np.ndarray
     n_letters: tuple = ()
+    numbers: dict = field(default_factory=dict)
     share: float = 0.0
 
     @classmethod
-    def learn(cls, mean, noise, rows, n_letters=()):
-        """Look at the gaps of the training rows.
+    def learn(cls, mean, noise, rows, coding, sample_weight=None):
+        """Look at the values and gaps of the training rows.
 
         Parameters
         ----------
@@ -52,13 +75,15 @@ class Completions:
         rows : Rows
             Those of the training data.
 
-        n_letters : tuple of int, default=()
+        coding : InputCoding
+
+        sample_weight : ndarray of shape (n_rows,), default=None
 
         Returns
         -------
         completions : Completions
         """
-        found = cls(has_fractions(rows.inputs), n_letters)
+        found = cls(coding.n_letters, _numbers(rows, coding, sample_weight))
         if len(rows) > _ROWS_ASKED:
             rng = np.random.default_rng(0)
             rows = rows.take(rng.permutation(len(rows))[:_ROWS_ASKED])
@@ -66,7 +91,7 @@ class Completions:
         level = float(noise(rows).mean())
         # An exact model has no noise, whatever its training rows lack.
         share = usual / level if level else 0.0
-        return cls(found.is_number, n_letters, min(share, _LARGEST_SHARE))
+        return replace(found, share=min(share, _LARGEST_SHARE))
 
     def noise(self, mean, noise, rows):
         """Variance of observations around the mean: completions and other noise.
@@ -84,8 +109,21 @@ class Completions:
         """
         return (1.0 - self.share) * noise(rows) + self.variance(mean, rows)
 
+    def draw_noise(self, mean, noise, rows, n_draws, rng):
+        """Draw what :meth:`noise` is the variance of: a completion and other noise.
+
+        Returns
+        -------
+        draws : ndarray of shape (n_rows, n_draws)
+        """
+        spread = np.sqrt((1.0 - self.share) * noise(rows))[:, None]
+        draws = spread * rng.standard_normal((len(rows), n_draws))
+        for i, apart in self._deviations(mean, rows):
+            draws[i] += rng.choice(apart, n_draws)
+        return draws
+
     def variance(self, mean, rows):
-        """Variance of the mean of the function over all that rows could be.
+        """Mean square of what all that rows could be is off from their mean.
 
         Parameters
         ----------
@@ -100,25 +138,80 @@ class Completions:
             0 for complete rows.
         """
         variance = np.zeros(len(rows))
-        unknown = np.hstack(
-            [(rows.inputs == 0.0) & ~self.is_number, rows.letters == self.n_letters]
-        )
-        for i in np.flatnonzero(unknown.any(axis=1)):
-            variance[i] = np.var(mean(self._complete(rows, i, unknown[i])))
+        for i, apart in self._deviations(mean, rows):
+            variance[i] = np.mean(apart**2)
         return variance
+
+    def _deviations(self, mean, rows):
+        """Yield each incomplete row's number, and its completions less its own mean."""
+        unknown = np.hstack([rows.mask(), rows.letters == self.n_letters])
+        n_inputs = rows.inputs.shape[1]
+        # Levels are completed with the number that they are levels of.
+        levels = [
+            n_inputs + v.site for v in self.numbers.values() if v.letters is not None
+        ]
+        unknown[:, levels] = False
+        incomplete = np.flatnonzero(unknown.any(axis=1))
+        for start in range(0, len(incomplete), _ROWS_AT_ONCE):
+            some = incomplete[start : start + _ROWS_AT_ONCE]
+            parts = [self._complete(rows, i, unknown[i]) for i in some]
+            ends = np.cumsum([len(part) for part in parts])
+            inputs, letters = (
+                np.concatenate([getattr(part, name) for part in parts])
+                for name in ("inputs", "letters")
+            )
+            completed = np.split(mean(Rows(inputs, letters)), ends[:-1])
+            own = mean(rows.take(some))
+            for i, values, centre in zip(some, completed, own, strict=True):
+                yield i, values - centre
 
     def _complete(self, rows, i, unknown):
         """Row i with its unknown entries filled in, in all ways or some."""
         n_inputs = rows.inputs.shape[1]
         places = np.flatnonzero(unknown)
-        sizes = np.append(np.full(n_inputs, 2), self.n_letters).astype(int)[places]
-        if math.prod(sizes.tolist()) <= _MOST_WAYS:
+        sizes = [self._n_values(place, n_inputs) for place in places.tolist()]
+        if math.prod(sizes) <= _MOST_WAYS:
             ways = np.array(list(product(*map(range, sizes))))
         else:
-            ways = np.random.default_rng(0).integers(
-                sizes, size=(_MOST_WAYS, len(sizes))
-            )
-        entries = np.tile(np.append(rows.inputs[i], rows.letters[i]), (len(ways), 1))
-        is_input = places < n_inputs
-        entries[:, places] = np.where(is_input, 2 * ways - 1, ways)
-        return Rows(entries[:, :n_inputs], entries[:, n_inputs:].astype(int))
+            rng = np.random.default_rng(0)
+            # Each value of an input as often as its others.
+            ways = [rng.permutation(_MOST_WAYS) % size for size in sizes]
+            ways = np.transpose(ways)
+        inputs = np.tile(rows.inputs[i].astype(float), (len(ways), 1))
+        letters = np.tile(rows.letters[i], (len(ways), 1))
+        for place, way in zip(places.tolist(), ways.T, strict=True):
+            if place >= n_inputs:
+                letters[:, place - n_inputs] = way
+            elif place not in self.numbers:
+                inputs[:, place] = 2 * way - 1
+            else:
+                values = self.numbers[place]
+                inputs[:, place] = values.inputs[way]
+                if values.site is not None:
+                    letters[:, values.site] = values.letters[way]
+        return Rows(inputs, letters)
+
+    def _n_values(self, place, n_inputs):
+        """Number of values of an input, or of letters of a site."""
+        if place >= n_inputs:
+            return self.n_letters[place - n_inputs]
+        return len(self.numbers[place].inputs) if place in self.numbers else 2
+
+
+def _numbers(rows, coding, sample_weight):
+    """Quantiles of the known values of each numeric column, and their levels."""
+    weight = np.ones(len(rows)) if sample_weight is None else sample_weight
+    sites = {columns[0]: site for site, columns in enumerate(coding.sites)}
+    unknown, numbers = rows.mask(), {}
+    for i, column in enumerate(coding.usable.tolist()):
+        if coding.kind[column] != NUMERIC:
+            continue
+        known = np.flatnonzero(~unknown[:, i])
+        known = known[np.argsort(rows.inputs[known, i], kind="stable")]
+        shares = (np.arange(_MOST_VALUES) + 0.5) / _MOST_VALUES
+        upto = np.cumsum(weight[known])
+        chosen = known[np.searchsorted(upto, shares * upto[-1])]
+        site = sites.get(column)
+        letters = None if site is None else rows.letters[chosen, site]
+        numbers[i] = Values(rows.inputs[chosen, i], site, letters)
+    return numbers

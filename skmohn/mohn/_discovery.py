@@ -164,11 +164,11 @@ def code_inputs(coding, X, names=None):
         An unknown letter is the mean over all that it could be. int8 when all are -1
         or +1.
     """
-    blocks = [coding.encode(X, names)]
-    letters = coding.encode_letters(X)
+    rows = coding.encode(X, names)
+    blocks = [rows.inputs]
     for site, size in enumerate(coding.n_letters):
         known = np.vstack([2.0 * np.eye(size) - 1.0, np.full(size, 2.0 / size - 1.0)])
-        blocks.append(known[letters[:, site]])
+        blocks.append(known[rows.letters[:, site]])
     inputs = np.hstack(blocks)
     if np.all(np.abs(inputs) == 1) and np.all(coding.kind != NUMERIC):
         inputs = inputs.astype(np.int8)

@@ -80,7 +80,7 @@ class FromTerms:
         model.coding_ = _coding(low, high, n_features)
         model._categories = Categories({}, model.handle_unknown)
         model._dense, model._sparse = None, SparsePosterior.certain(graph)
-        model._completions = Completions(np.zeros(n_features, dtype=bool))
+        model._completions = Completions()
         model.standard_errors_ = np.zeros(len(weights))
         model.noise_ = 0.0
         model.stopping_reason_ = "none: made from known terms"

@@ -47,7 +47,7 @@ class Incremental:
             return self
         graph = self._graph()
         fit = delta_rule(
-            self.coding_.encode(X[rows], self._names()),
+            self._to_rows(X[rows]).inputs,
             y[rows],
             graph.terms,
             graph.coef,

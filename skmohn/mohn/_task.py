@@ -1,6 +1,7 @@
 """From what a user passes to what a strategy works on."""
 
 import math
+from dataclasses import replace
 from itertools import combinations
 from numbers import Integral
 from typing import NamedTuple
@@ -10,10 +11,9 @@ from sklearn.model_selection import check_cv, train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
-from skmohn._core._coding import NUMERIC, InputCoding
+from skmohn._core._coding import NUMERIC, InputCoding, Rows
 from skmohn._core._validation import require_memory, to_numpy
 from skmohn.mohn._columns import column_names
-from skmohn.mohn._dense.kernel import Rows
 from skmohn.mohn._dense.levels import levels_pay
 from skmohn.mohn._one_hot import find_one_hot
 
@@ -28,7 +28,7 @@ class Task(NamedTuple):
 
     Attributes
     ----------
-    inputs : ndarray of shape (n_samples, n_inputs)
+    rows : Rows
         The columns that vary, coded; int8 when all are -1 or +1, else float64.
 
     y : ndarray of shape (n_samples,)
@@ -46,22 +46,23 @@ class Task(NamedTuple):
 
     seed : int
 
-    letters : ndarray of shape (n_samples, n_sites), int
-        The letter of each site; the site's number of letters means unknown.
-
-    held_letters : ndarray of shape (n_held, n_sites), int, or None
+    held_rows : Rows or None
         Those of the validation samples.
     """
 
-    inputs: np.ndarray
+    rows: Rows
     y: np.ndarray
     sample_weight: np.ndarray | None
     validation: tuple | None
     folds: list | None
     start: list
     seed: int
-    letters: np.ndarray
-    held_letters: np.ndarray | None
+    held_rows: Rows | None
+
+    @property
+    def inputs(self):
+        """The coded columns, ndarray of shape (n_samples, n_inputs)."""
+        return self.rows.inputs
 
 
 def make_task(params, X, y, sample_weight, validation, start, names):
@@ -112,33 +113,24 @@ def make_task(params, X, y, sample_weight, validation, start, names):
     n_letters = {j: len(part) for j, part in params._categories.letters().items()}
     coding = InputCoding.learn(X, n_letters, one_hot, most_levels)
     if params.numeric == "auto" and coding.thresholds:
-        rows = Rows(coding.encode(X), coding.encode_letters(X))
         sizes, n_levels = coding.n_letters, len(coding.thresholds)
-        if not levels_pay(rows, sizes, n_levels, y, sample_weight, seed):
+        coded = coding.encode(X)
+        if not levels_pay(coded, sizes, n_levels, y, sample_weight, seed):
             coding = InputCoding.learn(X, n_letters, one_hot)
     if coding.sites and params.strategy not in _WITH_LETTERS:
         _refuse_letters(params, coding)
-    held_letters = None
+    held_rows = None
     if validation is not None:
         X_val, y_val = validation
-        held_letters = coding.encode_letters(X_val)
-        validation = coding.encode(X_val, names), y_val, held_weight
+        held_rows = coding.encode(X_val, names)
+        validation = held_rows.inputs, y_val, held_weight
     most = math.inf if params.max_order is None else params.max_order
     start = [term for term in to_inputs(start, coding.usable) if len(term) <= most]
-    inputs = coding.encode(X)
-    if sample_weight is None and np.all(coding.kind != NUMERIC) and inputs.all():
-        inputs = inputs.astype(np.int8)  # all are -1 or +1
-    task = Task(
-        inputs,
-        y,
-        sample_weight,
-        validation,
-        folds,
-        start,
-        seed,
-        coding.encode_letters(X),
-        held_letters,
-    )
+    rows = coding.encode(X)
+    is_cube = np.all(coding.kind != NUMERIC) and rows.unknown is None
+    if sample_weight is None and is_cube:
+        rows = replace(rows, inputs=rows.inputs.astype(np.int8))
+    task = Task(rows, y, sample_weight, validation, folds, start, seed, held_rows)
     return task, coding
 
 

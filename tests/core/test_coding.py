@@ -34,7 +34,7 @@ def test_kinds_and_ends_of_columns():
 
 def test_encoded_table():
     assert_array_equal(
-        InputCoding.learn(TABLE).encode(TABLE),
+        InputCoding.learn(TABLE).encode(TABLE).inputs,
         [
             [-1.0, -1.0, 1.0, -1.0, 0.0],
             [1.0, 1.0, -1.0, -0.5, -1.0],
@@ -50,7 +50,7 @@ def test_ends_are_coded_without_rounding_error(seed):
     ends = rng.standard_normal((2, 50)) * 10.0 ** rng.integers(-8, 9, 50)
     X = ends[rng.integers(2, size=(40, 50)), np.arange(50)]
     X[:2] = ends
-    inputs = InputCoding.learn(X).encode(X)
+    inputs = InputCoding.learn(X).encode(X).inputs
     assert_array_equal(np.abs(inputs), 1.0)
     assert_array_equal(inputs > 0, ends.max(axis=0) == X)
 
@@ -67,7 +67,7 @@ def test_further_value_is_mapped_on_the_line_with_one_warning():
     new[1, 0] = 0.25
     new[2, 1] = 3.0
     with pytest.warns(UserWarning, match="column 0 has 0.25; column 1 has 3") as caught:
-        inputs = coding.encode(new)
+        inputs = coding.encode(new).inputs
     assert len(caught) == 1
     assert inputs[1, 0] == -0.5
     assert inputs[2, 1] == 3.0
@@ -86,7 +86,7 @@ def test_numeric_and_constant_columns_take_further_values_silently():
     new = TABLE.copy()
     new[0, 3] = 9.0
     new[0, 4] = -1.0
-    assert coding.encode(new)[0, 3] == 3.0
+    assert coding.encode(new).inputs[0, 3] == 3.0
 
 
 def test_levels_of_numeric_columns():
@@ -97,13 +97,29 @@ def test_levels_of_numeric_columns():
     assert coding.n_letters == (4, 3)
     assert [size.n_steps for size in coding.n_letters] == [3, 2]
     assert_array_equal(coding.usable, [0, 1, 2])
-    letters = coding.encode_letters(X)
+    letters = coding.encode(X).letters
     # The unknown one has the number after the last.
     assert_array_equal(letters[:, 0], [0, 0, 1, 4, 1, 1, 2, 2, 2, 3, 3, 3])
     assert_array_equal(letters[:, 1], [0, 1, 2] * 4)
-    beyond = coding.encode_letters(np.array([[-50.0, 0, 1], [99.0, 1, 4.99]]))
+    beyond = coding.encode(np.array([[-50.0, 0, 1], [99.0, 1, 4.99]])).letters
     assert_array_equal(beyond, [[0, 0], [3, 1]])
     assert InputCoding.learn(X).sites == ()
+
+
+def test_rows_know_which_inputs_are_unknown():
+    X = np.array([[0.0, 0.0], [1.0, np.nan], [2.0, 1.0]])
+    coding = InputCoding.learn(X)
+    rows = coding.encode(X)
+    assert_array_equal(rows.inputs, [[-1, -1], [0, 0], [1, 1]])
+    assert_array_equal(rows.unknown, [[False, False], [False, True], [False, False]])
+    known = coding.encode(X[[0, 2]])
+    assert known.unknown is None
+    assert not known.mask().any()
+    assert_array_equal(rows.take([1]).unknown, [[False, True]])
+    joined = known.join(rows)
+    assert_array_equal(joined.inputs, np.vstack([known.inputs, rows.inputs]))
+    assert_array_equal(joined.unknown, np.vstack([known.mask(), rows.unknown]))
+    assert known.join(known).unknown is None
 
 
 def test_learning_changes_nothing():

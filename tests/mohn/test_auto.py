@@ -12,8 +12,8 @@ from scipy.stats import multivariate_normal
 from sklearn.exceptions import ConvergenceWarning
 
 from skmohn import MOHNRegressor
+from skmohn._core._coding import Rows
 from skmohn.datasets import make_ising, make_mk_trap, make_sparse_walsh
-from skmohn.mohn._dense.kernel import Rows
 from skmohn.mohn._design import make_design
 from skmohn.mohn._hypergraph import Hypergraph, choice_length
 from skmohn.mohn._sparse_posterior import SparsePosterior

@@ -14,7 +14,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 from skmohn import MOHNRegressor
-from skmohn.mohn._dense.kernel import Rows
+from skmohn._core._coding import Rows
 from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._dense.terms import screen
 from skmohn.mohn._members import Members

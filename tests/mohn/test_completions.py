@@ -8,8 +8,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from skmohn import MOHNRegressor
+from skmohn._core._coding import InputCoding, Rows
 from skmohn.mohn._completions import Completions
-from skmohn.mohn._dense.kernel import Rows
 
 
 def make_data(n_rows, seed, share=0.0, n_inputs=8):
@@ -79,17 +79,82 @@ def test_letters_are_completed_too():
     assert std[0] == pytest.approx(np.std(model.predict(each)), rel=0.05)
 
 
-def test_many_gaps_are_drawn_and_numbers_stay_in_the_middle():
+def test_many_gaps_are_drawn():
     weights = np.linspace(0.5, 2.0, 10)
 
     def mean(rows):
         return rows.inputs[:, :10] @ weights + 100.0 * rows.inputs[:, 10]
 
-    found = Completions(np.arange(11) == 10)
-    rows = Rows(np.zeros((2, 11)), np.empty((2, 0), dtype=int))
-    variance = found.variance(mean, rows)
+    # The last input is known: it is in the middle of its range.
+    unknown = np.tile(np.arange(11) < 10, (2, 1))
+    rows = Rows(np.zeros((2, 11)), np.empty((2, 0), dtype=int), unknown)
+    variance = Completions().variance(mean, rows)
     assert variance[0] == variance[1]
     assert variance[0] == pytest.approx(weights @ weights, rel=0.5)
+
+
+@pytest.mark.parametrize("strategy", ["auto", "dense"])
+def test_the_middle_of_three_values_is_not_unknown(strategy):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (400, 5)).astype(float)
+    y = X[:, 0] + 0.2 * rng.standard_normal(400)
+    model = MOHNRegressor(strategy, random_state=0).fit(X[:300], y[:300])
+    _, std = model.predict([[0] * 5, [1] * 5, [2] * 5], return_std=True)
+    assert_allclose(std, 0.2, rtol=0.25)
+    mean, std = model.predict(X[300:], return_std=True)
+    assert 0.8 < np.mean(np.abs(y[300:] - mean) < 1.645 * std) < 0.98
+    _, std = model.predict([[np.nan, 1, 1, 1, 1]], return_std=True)
+    assert std[0] == pytest.approx(np.hypot(np.std([0, 1, 2]), 0.2), rel=0.15)
+
+
+@pytest.mark.parametrize("numeric", ["multilinear", "thermometer"])
+@pytest.mark.parametrize("strategy", ["auto", "dense"])
+def test_unknown_numbers_add_doubt(strategy, numeric):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (200, 3))
+    y = 5.0 * X[:, 0] + 0.1 * rng.standard_normal(200)
+    model = MOHNRegressor(strategy, numeric=numeric, random_state=0).fit(X, y)
+    rows = [[np.nan, 0.0, 0.0], [0.0, np.nan, 0.0], [0.0, 0.0, 0.0]]
+    mean, std = model.predict(rows, return_std=True)
+    # Around the prediction, over the values that there were.
+    expected = np.sqrt(np.mean((5.0 * X[:, 0] - mean[0]) ** 2))
+    assert std[0] == pytest.approx(expected, rel=0.1)
+    assert np.all(std[1:] < 0.3)
+
+
+def test_numbers_are_completed_by_training_values_with_their_levels():
+    X = np.column_stack([np.repeat([0.0, 1.0, 8.0], [8, 4, 4]), np.tile([0, 1], 8)])
+    X = np.vstack([X, [np.nan, 1.0]])
+    coding = InputCoding.learn(X, most_levels=4)
+    rows = coding.encode(X)
+
+    def mean(rows):
+        return rows.inputs[:, 0] + 10.0 * rows.letters[:, 0]
+
+    def noise(rows):
+        return np.ones(len(rows))
+
+    found = Completions.learn(mean, noise, rows, coding)
+    known = mean(rows.take(np.arange(16)))
+    own = mean(rows.take([16]))
+    expected = np.zeros(17)
+    expected[16] = np.mean((known - own) ** 2)
+    assert_allclose(found.variance(mean, rows), expected)
+    # A row that counts twice is there twice.
+    weight = np.ones(17)
+    weight[8:12] = 2.0
+    doubled = rows.take(np.repeat(np.arange(17), weight.astype(int)))
+    one = Completions.learn(mean, noise, rows, coding, weight)
+    other = Completions.learn(mean, noise, doubled, coding)
+    assert_allclose(one.variance(mean, rows), other.variance(mean, rows))
+
+
+def test_draws_are_of_completions():
+    model = MOHNRegressor.from_terms([(0,), (1, 2)], [2.0, 1.0])
+    draws = model.sample_y([[np.nan, 1, 1], [1, 1, 1]], 1000)
+    assert set(draws[0]) == {-1.0, 3.0}
+    assert np.mean(draws[0] == 3.0) == pytest.approx(0.5, abs=0.06)
+    assert set(draws[1]) == {3.0}
 
 
 def test_complete_rows_are_as_before():

@@ -12,10 +12,11 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.metrics import r2_score
 from sklearn.model_selection import train_test_split
 
+from skmohn._core._coding import Rows
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import Evidence, join_equal_rows, log_density
 from skmohn.mohn._dense.exact import ExactPosterior
-from skmohn.mohn._dense.kernel import Prior, Rows
+from skmohn.mohn._dense.kernel import Prior
 from skmohn.mohn._dense.model import choose_route, fit_dense
 from skmohn.mohn._dense.noise import map_noise
 from skmohn.mohn._dense.terms import (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from skmohn._core._coding import Levels
+from skmohn._core._coding import Levels, Rows
 from skmohn.mohn._dense.covariance import Covariance, parity
 from skmohn.mohn._dense.evidence import (
     Evidence,
@@ -16,7 +16,7 @@ from skmohn.mohn._dense.evidence import (
     log_density,
     start_prior,
 )
-from skmohn.mohn._dense.kernel import Pairs, Prior, Rows
+from skmohn.mohn._dense.kernel import Pairs, Prior
 
 N_INPUTS = 5
 KINDS = ["signs", "unknown", "fractional", "letters", "levels"]

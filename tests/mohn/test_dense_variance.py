@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from skmohn._core._coding import Levels
+from skmohn._core._coding import Levels, Rows
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import join_equal_rows
 from skmohn.mohn._dense.exact import ExactPosterior
-from skmohn.mohn._dense.kernel import Prior, Rows
+from skmohn.mohn._dense.kernel import Prior
 from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._dense.nystroem import NystroemPosterior
 from skmohn.mohn._dense.variance import (

@@ -5,9 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from skmohn._core._coding import Rows
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import Evidence, join_equal_rows
-from skmohn.mohn._dense.kernel import Prior, Rows
+from skmohn.mohn._dense.kernel import Prior
 from skmohn.mohn._dense.model import fit_dense
 
 FEW = settings(max_examples=8)

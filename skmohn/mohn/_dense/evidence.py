@@ -13,8 +13,8 @@ import numpy as np
 from scipy.linalg import lapack
 from scipy.optimize import minimize
 
-from skmohn._core._coding import Levels
-from skmohn.mohn._dense.kernel import Pairs, Prior, Rows
+from skmohn._core._coding import Levels, Rows
+from skmohn.mohn._dense.kernel import Pairs, Prior
 
 LEAST_NOISE = 1e-6
 _BOUNDS = {
@@ -168,7 +168,8 @@ def join_equal_rows(rows, y, sample_weight=None):
     repeats = np.all(weight == np.rint(weight))
     ones = np.ones(len(y))
     single = Sample(
-        rows,
+        # The covariance takes an unknown input and the middle of a range alike.
+        Rows(rows.inputs, rows.letters),
         y,
         weight,
         weight if repeats else ones,

@@ -20,7 +20,6 @@ neighbours and the product of the steps between them for others: that of a therm
 code, an input for each step. Unknown letters are averages over all letters, exactly.
 """
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -74,37 +73,6 @@ class Prior(NamedTuple):
         values = np.exp(logs)
         scale, linear, noise = (float(value) for value in values[-3:])
         return cls(values[:n_inputs], values[n_inputs:-3], scale, linear, noise)
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Rows of a table: coded inputs and letters.
-
-    Attributes
-    ----------
-    inputs : ndarray of shape (n_rows, n_inputs)
-        Values in [-1, 1], 0 for unknown.
-
-    letters : ndarray of shape (n_rows, n_sites), int
-        From 0 to the site's number of letters, which itself means unknown.
-    """
-
-    inputs: np.ndarray
-    letters: np.ndarray
-
-    def __len__(self):
-        return len(self.inputs)
-
-    def take(self, index):
-        """Some of the rows."""
-        return Rows(self.inputs[index], self.letters[index])
-
-    def join(self, other):
-        """These rows, then others."""
-        return Rows(
-            np.concatenate([self.inputs, other.inputs]),
-            np.concatenate([self.letters, other.letters]),
-        )
 
 
 class Pairs:

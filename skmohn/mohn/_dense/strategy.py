@@ -11,7 +11,6 @@ from skmohn.mohn._columns import read_table
 from skmohn.mohn._completions import Completions
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import MAX_ITER
-from skmohn.mohn._dense.kernel import Rows
 from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._dense.terms import find_significant_terms, highest_order
 from skmohn.mohn._hypergraph import Hypergraph
@@ -23,13 +22,6 @@ _WAYS = {
     "nystroem": "inducing rows",
 }
 _NOTHING = Hypergraph((), np.empty(0), 0.0)
-
-
-def to_rows(inputs, letters=None):
-    """Coded inputs, and the letters of sites if there are any."""
-    if letters is None:
-        letters = np.empty((len(inputs), 0), dtype=int)
-    return Rows(np.asarray(inputs, float), letters)
 
 
 def solve_dense(params, task, members, loop):
@@ -58,7 +50,7 @@ def solve_dense(params, task, members, loop):
         )
     fit = partial(
         fit_dense,
-        to_rows(task.inputs, task.letters),
+        task.rows.as_float(),
         task.y,
         task.sample_weight,
         n_letters=members.n_letters,
@@ -140,8 +132,8 @@ def _settle(fit, n_letters, prior):
 def _validation_rmse(model, task):
     if task.validation is None:
         return None
-    inputs, y, weights = task.validation
-    residual = y - model.mean(to_rows(inputs, task.held_letters))
+    _, y, weights = task.validation
+    residual = y - model.mean(task.held_rows)
     return float(np.sqrt(np.average(residual**2, weights=weights)))
 
 
@@ -213,8 +205,8 @@ class DenseMethods:
         rng = np.random.default_rng(seed)
         rows = self._to_rows(read_table(self, X))
         draws = model.draw(rows, n_samples, rng, noise=False)
-        spread = np.sqrt(self._noise_variance(rows))[:, None]
-        return draws + spread * rng.standard_normal(draws.shape)
+        parts = self._mean_of_rows, model.noise_variance, rows
+        return draws + self._completions.draw_noise(*parts, n_samples, rng)
 
     def weight(self, term):
         """Posterior of one weight, whether or not it is among `terms_`.
@@ -253,12 +245,11 @@ class DenseMethods:
         return sign * mean, std
 
     def _predict_std(self, rows):
-        std = self._posterior("return_std", ValueError).std(rows, noise=False)
-        return np.sqrt(std**2 + self._noise_variance(rows))
-
-    def _noise_variance(self, rows):
-        noise = (self._dense or self._sparse).noise_variance
-        return self._completions.noise(self._mean_of_rows, noise, rows)
+        model = self._posterior("return_std", ValueError)
+        parts = self._mean_of_rows, model.noise_variance, rows
+        return np.sqrt(
+            model.std(rows, noise=False) ** 2 + self._completions.noise(*parts)
+        )
 
     def _mean_of_rows(self, rows, clip=False):
         if self._dense is not None:
@@ -285,13 +276,13 @@ class DenseMethods:
             self._completions = Completions.learn(
                 self._mean_of_rows,
                 (self._dense or self._sparse).noise_variance,
-                to_rows(task.inputs, task.letters),
-                self.coding_.n_letters,
+                task.rows,
+                self.coding_,
+                task.sample_weight,
             )
 
     def _to_rows(self, X):
-        coding = self.coding_
-        return to_rows(coding.encode(X, self._names()), coding.encode_letters(X))
+        return self.coding_.encode(X, self._names())
 
     def _posterior(self, what, error=AttributeError):
         check_is_fitted(self)

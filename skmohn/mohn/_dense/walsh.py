@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, eigh_tridiagonal, lapack
 
+from skmohn._core._coding import Rows
 from skmohn.mohn._dense.covariance import Covariance
-from skmohn.mohn._dense.kernel import Rows
 from skmohn.mohn._dense.variance import CubeVariance
 
 _EXACT_WEIGHTS = 2048
