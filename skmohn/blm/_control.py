@@ -53,6 +53,8 @@ class ControlRun:
         How often the present weights have been judged, where objectives are noisy.
     home : tuple of (codes, loss, n_heard) or None
         The best local minimum of this stage.
+    witness : tuple of (stage, codes, place, loss) or None
+        The latest judgement that had no incumbent to give up at.
     validated : ndarray of shape (n_weights,), int32, or None
         Codes that the validation objective has judged last.
     best_codes : ndarray of shape (n_weights,), int32
@@ -79,6 +81,7 @@ class ControlRun:
     in_stage: int = 0
     n_heard: int = 1
     home: tuple | None = None
+    witness: tuple | None = None
     validated: np.ndarray | None = None
     best_codes: np.ndarray | None = None
     best_loss: float = inf
@@ -154,13 +157,13 @@ class ControlPlan:
     def advance(self, run, seconds=inf):
         """Go on for an epoch; return the run itself, for other processes."""
         deadline = time.perf_counter() + seconds
-        end = run.evaluations + self.epoch
         if run.search is None:
             rng = np.random.default_rng([run.seed, 0])
             self._enter(run, self._draw(rng))
         policy = self.policy(run.search.codes)
         if self.noisy:
             self._hear_again(run, policy)
+        end = run.evaluations + self.epoch
         self._end_stage_if_due(run, policy)
         while run.reason is None and run.evaluations < end:
             if time.perf_counter() >= deadline:
@@ -177,6 +180,39 @@ class ControlPlan:
         # The run itself may go on as if nothing had been asked.
         run = replace(run, stage=run.best_stage)
         return self._judge_afresh(run, self.policy(run.best_codes))
+
+    # --------------------------------------------------------------------- going on
+
+    def recalls(self, run):
+        """Whether the objectives still say what this run has heard of them."""
+        stage, *question = run.witness
+        heard = [(self.stages[stage].objective, *question)]
+        if not self.noisy:
+            stage, state = self.stages[run.stage], run.search.state[0]
+            place = [run.seed, 2, run.stage]
+            heard.append((stage.objective, run.search.codes, place, float(state.loss)))
+        if self.validation is not None:
+            place = [self.validation_seed]
+            heard.append((self.validation, run.best_codes, place, run.best_loss))
+        return (self.validation is None) == (run.validated is None) and all(
+            min(self._hear(*question), WORST) == min(loss, WORST)
+            for *question, loss in heard
+        )
+
+    def judge_anew(self, run):
+        """Begin the stage of a run again, from the best of the weights it has found."""
+        found = [run.search.codes, run.best_codes]
+        found += [] if run.home is None else [run.home[0]]
+        judge = self._judge_afresh if self.noisy else self._judge_start
+        losses = [judge(run, self.policy(codes)) for codes in found]
+        self._enter(run, found[np.argmin(losses)].copy())
+        run.succeeded = False
+        run.validated, run.best_codes, run.best_loss = None, None, inf
+        self._keep_best(run)
+
+    def _hear(self, objective, codes, place):
+        """What an objective says of weights when it is not to give up."""
+        return call_objective(objective, self.policy(codes), place, inf, "warm_start")
 
     # --------------------------------------------------------------------- one move
 
@@ -249,7 +285,11 @@ class ControlPlan:
         place = [run.seed, 2, run.stage] + [run.evaluations] * self.noisy
         stage = self.stages[run.stage]
         where = f"stage {run.stage + 1}, evaluation {run.in_stage}"
-        return call_objective(stage.objective, policy, place, incumbent, where)
+        loss = call_objective(stage.objective, policy, place, incumbent, where)
+        if incumbent == inf:
+            codes = np.rint(policy.weights / self.step).astype(np.int32)
+            run.witness = run.stage, codes, place, loss
+        return loss
 
     def _judge_start(self, run, policy):
         """Loss of a policy, finite."""

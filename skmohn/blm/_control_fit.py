@@ -1,6 +1,6 @@
 """What a controller's fit does: from parameters to a plan, from runs to attributes."""
 
-from dataclasses import replace
+from copy import deepcopy
 
 import numpy as np
 from joblib import Parallel
@@ -53,6 +53,8 @@ class ControllerFit:
                 self.phi,
                 self.eta,
                 self.freeze,
+                # Whatever is added to all losses must not hide what weights gain.
+                least_gain=0.0,
             ),
             grid_step(self.n_bits, self._ranges(layout)),
             self.init,
@@ -121,19 +123,23 @@ class ControllerFit:
 
     def _reopened(self, plan):
         """Runs of the last fit; the best goes on when all have ended."""
-        runs = self._runs
-        if plan.layout != self._layout or self.weight_bits_.shape[1] != self.n_bits:
+        # A fit that fails leaves them as they were.
+        runs, before, now = deepcopy(self._runs), self._made_with, _made_with(plan)
+        same_search = now.pop("search") == before["search"]
+        changed = [name for name in now if not np.array_equal(now[name], before[name])]
+        if changed:
             raise ValueError(
                 "the network has changed since the fit that warm_start goes on from "
-                f"({self._layout} of {self.weight_bits_.shape[1]} bits, now "
-                f"{plan.layout} of {self.n_bits}): keep it, or fit anew"
+                f"({' and '.join(changed)}): keep it, or fit anew"
             )
         if max(run.stage for run in runs) >= len(plan.stages):
             raise ValueError(
                 f"warm_start goes on in stage {max(run.stage for run in runs) + 1}, "
                 f"and objective has {len(plan.stages)} stages"
             )
-        runs = [replace(run, records=list(run.records)) for run in runs]
+        for run in runs:
+            if not same_search or not plan.recalls(run):
+                plan.judge_anew(run)
         if all(run.reason is not None for run in runs):
             best = min(runs, key=lambda run: (not run.succeeded, run.merit))
             best.reason, best.in_stage, best.succeeded = None, 0, False
@@ -157,8 +163,21 @@ class ControllerFit:
             "n_restarts_": len(runs),
             "n_evaluations_": sum(run.evaluations for run in runs),
             "n_features_in_": plan.layout.sizes[0],
-            "_layout": plan.layout,
+            "_made_with": _made_with(plan),
         }
+
+
+def _made_with(plan):
+    """What a later fit must share to go on from these weights, and how they moved."""
+    return {
+        "layers": plan.layout.sizes,
+        "recurrent": bool(plan.layout.recurrent),
+        "n_bits": plan.control.n_bits,
+        "w_max": plan.step,
+        "activation": plan.activation,
+        "out_activation": plan.out_activation,
+        "search": plan.control,
+    }
 
 
 def _in_order(history, indices):

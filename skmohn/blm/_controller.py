@@ -141,7 +141,9 @@ default="identity"
     warm_start : bool, default=False
         Whether `fit` goes on where the last one ended: restarts that were stopped
         go on as if they had not been; if all have ended, the best has as many
-        evaluations again.
+        evaluations again. Where an objective no longer returns what it did, and where
+        the search is another one, weights are judged anew and the stage begins again
+        from the best of them. Layers, bits, ranges and activations must be the same.
 
     random_state : int, RandomState instance or None, default=None
         Determines everything that is drawn, also what objectives draw.
@@ -177,7 +179,8 @@ default="identity"
     n_restarts_ : int
         Runs begun, up to the one that succeeded.
     n_evaluations_ : int
-        Evaluations in all these runs, without those of the validation and of `loss_`.
+        Evaluations in all these runs, without those of the validation, of `loss_`, and
+        of the look at what the objective returns with which `warm_start` begins.
     history_ : History
         A record for every `validate_every` evaluations of each run.
     n_iter_ : int

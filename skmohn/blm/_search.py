@@ -19,8 +19,6 @@ _TELESCOPES = {
     "local_minimum": kernels.AT_MINIMUM,
     "threshold": kernels.AT_THRESHOLD,
 }
-# Losses are sums in single precision: smaller gains may be rounding errors.
-_LEAST_GAIN = 2e-7
 
 
 @dataclass(frozen=True)
@@ -55,6 +53,10 @@ class SearchControl:
 
     sparse : bool, default=False
         Whether codes of 0 move only when no other move improves.
+
+    least_gain : float, default=2e-7
+        Share of the loss by which a move has to improve. The default is for sums in
+        single precision, where smaller gains may be rounding errors.
     """
 
     n_bits: int = 12
@@ -66,6 +68,7 @@ class SearchControl:
     eta: float = 0.95
     freeze: str = "binary"
     sparse: bool = False
+    least_gain: float = 2e-7
 
 
 def draw_codes(rng, control, init, bound, step):
@@ -157,7 +160,7 @@ def start_search(codes, loss, control, seed, first_step=1):
         "telescopic": _TELESCOPES[control.telescopic],
         "share": control.phi,
         "decay": control.eta,
-        "least_gain": _LEAST_GAIN,
+        "least_gain": control.least_gain,
     }.items():
         state[name] = value
     kernels.restart(search)

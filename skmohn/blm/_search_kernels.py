@@ -330,9 +330,10 @@ def _fail(search, loss):
         whole = _reach(search, weight, step) - _reach(search, weight, -step) == 2 * step
         state.kind = VERTEX
         state.code = search.codes[weight]
-        if whole and 0.0 < bend < np.inf:
+        if whole and bend > 0.0:
             jump = np.rint(0.5 * step * (loss - state.loss_forth) / bend / unit)
-            # Where the three losses are all but equal the parabola means nothing.
+            # Where the three losses are all but equal, or one is infinite, the parabola
+            # means nothing.
             if abs(jump) * unit < abs(step):
                 state.code += np.int64(jump) * unit
         if state.code == search.codes[weight]:
@@ -342,6 +343,9 @@ def _fail(search, loss):
     elif kind == RANDOM:
         state.hopeful |= abs(search.steps[weight]) > _unit(state)
         state.kind = NEXT
+    elif kind == BEST_MOVE:
+        # It was luck, of a loss that is another one each time.
+        state.best_weight = -1
 
 
 @jit

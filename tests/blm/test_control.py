@@ -1,6 +1,8 @@
 """Training on black boxes: what the search may rely on, and what it must not."""
 
+import itertools
 import pickle
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 
@@ -201,6 +203,38 @@ def test_a_stage_without_goal_uses_its_evaluations():
     assert model.n_stages_done_ == 2
 
 
+@pytest.mark.parametrize("n_evaluations", range(150, 400, 25))
+def test_a_stage_begins_with_the_best_weights_of_the_one_before(n_evaluations):
+    heard = []
+
+    def first(policy, rng, incumbent):
+        heard.append((distance(policy, rng, np.inf), tuple(policy.weights)))
+        return heard[-1][0]
+
+    def second(policy, rng, incumbent):
+        heard.append((0.0, tuple(policy.weights)))
+        return 0.0
+
+    model = linear(perturbation=0.4, max_evaluations=1)
+    model.fit([Stage(first, None, n_evaluations), second])
+    assert heard[n_evaluations][1] == min(heard[:n_evaluations])[1]
+
+
+@pytest.mark.parametrize("recurrent", [False, True])
+def test_restarts_begin_at_different_points(recurrent):
+    heard = []
+
+    def watch(policy, rng, incumbent):
+        heard.append(policy.weights.copy())
+        return distance(policy, rng, incumbent)
+
+    linear(n_restarts=4, max_evaluations=1, init="uniform", recurrent=recurrent).fit(
+        watch
+    )
+    for one, other in itertools.combinations(heard, 2):
+        assert np.all(one != other)
+
+
 def test_a_local_minimum_ends_a_run_that_does_not_perturb():
     model = linear(perturbation=0.0).fit(distance)
     assert model.stopping_reason_ == "local minimum: no move improves"
@@ -284,6 +318,37 @@ def test_a_noisy_loss_owes_nothing_to_the_choice():
     assert np.std(gaps) < 0.2
 
 
+def test_the_best_of_noisy_moves_is_not_asked_for_ever():
+    noise, asked = np.random.default_rng(0), []
+
+    def nothing_but_noise(policy, rng, incumbent):
+        asked.append(tuple(policy.weights))
+        return noise.standard_normal()
+
+    model = linear(noisy=True, search="gray", neighborhood="best", max_evaluations=400)
+    model.fit(nothing_but_noise)
+    assert asked.count(asked[350]) < 50
+
+
+def test_noisy_moves_are_judged_twice_at_least():
+    times = Counter()
+
+    def lucky_at_first(policy, rng, incumbent):
+        weights = tuple(policy.weights)
+        times[weights] += 1
+        luck = {1: -10.0, 2: 10.0}.get(times[weights], 0.0)
+        return luck + distance(policy, rng, np.inf)
+
+    model = linear(noisy=True, validate_every=4, perturbation=0.0)
+    model.fit(lucky_at_first)
+    assert_array_equal(model.codes_, np.rint(WANTED / (2.0 / 127)))
+
+
+def test_noisy_runs_move_in_every_epoch():
+    model = linear(noisy=True, validate_every=1, max_evaluations=300).fit(distance)
+    assert model.history_[-1]["accepted"] > 0
+
+
 def test_luck_does_not_reach_a_goal():
     fits = list(noisy_fits(goal=0.2))
     assert all(model.succeeded_ for model, _ in fits)
@@ -338,6 +403,97 @@ def test_a_fit_that_has_ended_gets_as_many_evaluations_again():
     losses = [record["loss"] for record in model.history_]
     assert np.all(np.diff(losses) <= 0)
     assert [r["iteration"] for r in model.history_] == [1, 2]
+
+
+def raised(policy, rng, incumbent):
+    return 5.0 + distance(policy, rng, np.inf)
+
+
+def elsewhere(policy, rng, incumbent):
+    return distance(policy, rng, incumbent, -WANTED)
+
+
+@pytest.mark.parametrize("noisy", [False, True])
+@pytest.mark.parametrize("perturbation", [0.0, 0.1])
+@pytest.mark.parametrize("other", [raised, elsewhere])
+def test_another_objective_is_judged_anew(other, perturbation, noisy):
+    model = linear(warm_start=True, perturbation=perturbation, noisy=noisy)
+    model.fit(distance)
+    found = model.policy_.weights.copy()
+    model.fit(other)
+    assert model.loss_ == pytest.approx(other(model.policy_, None, np.inf))
+    assert model.loss_ < (5.1 if other is raised else 0.01)
+    if other is raised:
+        assert_array_equal(model.policy_.weights, found)
+
+
+def test_runs_that_another_objective_finds_are_compared_by_it():
+    stages = [Stage(raised, 0.0, 30), distance]
+    model = linear(n_restarts=3, init="uniform", warm_start=True).fit(stages)
+    codes = [run.best_codes * 2.0 / 127 for run in model._runs]
+    best = min(np.sum((weights + WANTED) ** 2) for weights in codes)
+    model.set_params(max_evaluations=1).fit([Stage(elsewhere, 0.0, 1), distance])
+    assert model.loss_ <= best
+
+
+@pytest.mark.parametrize("second", [elsewhere, None])
+def test_another_validation_is_judged_anew(second):
+    model = linear(warm_start=True, max_evaluations=100, validate_every=5)
+    model.fit(distance, distance)
+    model.fit(distance, second)
+    truth = distance if second is None else second
+    assert model.loss_ == truth(model.policy_, None, np.inf)
+    # And one that there has not been.
+    model.fit(distance).fit(distance, elsewhere)
+    assert model.loss_ == elsewhere(model.policy_, None, np.inf)
+
+
+def test_another_search_begins_at_the_weights():
+    model = linear(warm_start=True, max_evaluations=40).fit(distance)
+    before = model.loss_
+    model.set_params(search="gray", max_evaluations=1).fit(distance)
+    assert not model._runs[0].search.state[0].adaptive
+    assert model.loss_ <= before
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"w_max": 1.0},
+        {"w_max_recurrent": 0.3},
+        {"activation": "relu"},
+        {"out_activation": "tanh"},
+        {"recurrent": False},
+        {"hidden_layer_sizes": (3,)},
+    ],
+)
+def test_weights_that_would_mean_something_else_do_not_go_on(changes):
+    model = small(recurrent=True, warm_start=True, max_evaluations=30).fit(PENDULUM)
+    model.set_params(**changes)
+    with pytest.raises(ValueError, match="the network has changed since the fit"):
+        model.fit(PENDULUM)
+
+
+def test_a_fit_that_fails_leaves_the_runs_to_the_next():
+    model = linear(warm_start=True, max_evaluations=30).fit(distance)
+    expected = pickle.loads(pickle.dumps(model)).fit(distance)
+    calls = []
+
+    def breaks(policy, rng, incumbent):
+        calls.append(policy)
+        if len(calls) > 20:
+            raise OSError("the machine is off")
+        return distance(policy, rng, incumbent)
+
+    with pytest.raises(OSError, match="the machine is off"):
+        model.fit(breaks)
+    assert_same(model.fit(distance), expected)
+
+
+@pytest.mark.parametrize("offset", [1e6, -1e6])
+def test_what_is_added_to_all_losses_changes_little(offset):
+    model = linear().fit(lambda p, r, i: offset + distance(p, r, np.inf))
+    assert_array_equal(model.codes_, np.rint(WANTED / (2.0 / 127)))
 
 
 def test_time_ends_a_fit_between_evaluations():
@@ -468,5 +624,5 @@ def test_another_network_cannot_go_on():
     model = linear(max_evaluations=5, warm_start=True).fit([distance, distance])
     with pytest.raises(ValueError, match="objective has 1 stages"):
         model.fit(distance)
-    with pytest.raises(ValueError, match="the network has changed"):
+    with pytest.raises(ValueError, match=r"the network has changed.*n_bits"):
         model.set_params(n_bits=4).fit([distance, distance])

@@ -894,6 +894,15 @@ def test_telescope_ends_with_all_bits_or_all_flips(telescopic, search, freeze):
     assert model.score(X, Y) > 0.5
 
 
+def test_more_bits_renew_the_patience():
+    model = fitted(
+        "one", telescopic="local_minimum", search="gray", n_bits=16, start_bits=1,
+        max_flips=10**6, tol=1.0, n_iter_no_change=2, perturbation=0,
+    )  # fmt: skip
+    # No improvement counts: without more bits it would end after two epochs.
+    assert model.n_iter_ > 2
+
+
 def test_best_neighborhood_and_sparsity_learn():
     assert fitted("one", search="gray", neighborhood="best").score(X, Y) > 0.3
     assert fitted("one", sparsity=0.5, max_flips=5000).score(X, Y) > 0.7

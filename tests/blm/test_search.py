@@ -267,6 +267,66 @@ def test_same_seed_same_path(name):
     assert paths[0] != paths[2]
 
 
+# ------------------------------------------------------------------------- parabola
+
+
+# Of this loss a gain of .2 does not count yet, and sums with eighths are exact.
+NOW = 2.0**20
+
+
+def asked_after(forth, back, code=0):
+    """What a search asks after steps of 8 that cost so much; None: of other weights."""
+    for seed in range(50):
+        search = begin(lambda codes: NOW, [code] * 9, seed=seed, first_step=8)
+        weight, there = kernels.ask(search)
+        # One visit in ten tries a Gray bit instead.
+        if search.state[0].kind != kernels.FORTH:
+            continue
+        assert there == min(code + 8, HIGH)
+        kernels.tell(search, NOW + forth)
+        assert kernels.ask(search) == (weight, code - 8)
+        kernels.tell(search, NOW + back)
+        after, asked = kernels.ask(search)
+        return asked if after == weight else None
+    raise AssertionError("no step was asked for")
+
+
+@pytest.mark.parametrize("costs", [(1, 3), (3, 1), (0.5, 30), (80, 20), (0, 8)])
+def test_the_lowest_point_of_the_parabola_is_tried(costs):
+    forth, back = costs
+    fit = np.polynomial.Polynomial.fit([-8, 0, 8], [back, 0, forth], 2)
+    (vertex,) = fit.deriv().roots()
+    assert asked_after(forth, back) == round(vertex) != 0
+
+
+@pytest.mark.parametrize(
+    "costs",
+    [
+        # The lowest point is here.
+        (10, 10),
+        # Open downwards, and level.
+        (-0.125, -0.0625),
+        (-0.125, 0.125),
+        # The lowest point is the end of the step, and beyond it.
+        (-0.125, 0.375),
+        (-0.125, 0.1875),
+        # Unknown.
+        (np.inf, 1),
+        (1, np.inf),
+        (np.inf, np.inf),
+        (np.nan, 1),
+    ],
+)
+def test_a_parabola_without_a_lowest_point_between_is_not_tried(costs):
+    assert asked_after(*costs) is None
+    assert asked_after(*costs[::-1]) is None
+
+
+def test_a_step_that_the_range_has_cut_makes_no_parabola():
+    assert asked_after(1, 30, code=HIGH - 7) is None
+    assert asked_after(1, 30, code=HIGH - 8) is not None
+
+
 # ------------------------------------------------------------------------ telescope
 
 
@@ -405,6 +465,19 @@ def test_zeros_wait_for_the_others_in_a_sparse_search_only(search):
     if search == "gray":
         # All bits of the three, then those of the zeros.
         assert sorted(asked[True]) == [1] * 5 + [3] * 5 + [5] * 5
+
+
+def test_zeros_wait_as_long_as_there_is_hope():
+    start = [0, 4, 0, -5, 0, 3]
+    for seed in range(10):
+        running = begin(lambda codes: 1.0, start, seed=seed, sparse=True, first_step=8)
+        asked = []
+        # Steps that fail are shortened, from 8 to 1: four sweeps before the zeros.
+        while not running.state[0].on_zeros:
+            asked.append(int(kernels.ask(running)[0]))
+            kernels.tell(running, math.inf)
+        assert np.abs(running.steps[[1, 3, 5]]).max() == 1
+        assert set(asked[:-1]) == {1, 3, 5}
 
 
 # --------------------------------------------------------------------------- errors
