@@ -6,6 +6,7 @@ import numpy as np
 
 from skmohn._core._fitting import warn_caller
 from skmohn._core._quantiles import quantile_thresholds
+from skmohn._core._units import binary_units
 
 CONSTANT = "constant"
 TWO_VALUED = "two-valued"
@@ -246,8 +247,11 @@ class InputCoding:
         """Encode rows; note the first further value of each two-valued column."""
         low, high = self.low[columns], self.high[columns]
         known = ~np.isnan(values)
+        # So that no difference is out of range.
+        units = binary_units([low, high])
+        scaled, low, high = (numbers / units for numbers in (values, low, high))
         # Written so that the two ends become -1 and +1 without rounding error.
-        inputs = ((values - low) - (high - values)) / (high - low)
+        inputs = ((scaled - low) - (high - scaled)) / (high - low)
         new = known & (np.abs(inputs) != 1) & (self.kind[columns] == TWO_VALUED)
         for j in np.flatnonzero(new.any(axis=0)):
             new_values.setdefault(int(columns[j]), values[new[:, j], j][0])

@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.stats import sem
 
+from skmohn._core._units import binary_unit
 from skmohn.mohn._dense.evidence import MAX_ITER
 from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._dense.strategy import solve_dense
@@ -90,7 +91,8 @@ def _predicts_better(choice, model, params, task):
     """
     if choice is None or choice.folds is None or len(choice.folds) < 2:
         return False
-    rows, errors = task.rows.as_float(), []
+    # The unit of the errors that are known.
+    rows, errors, unit = task.rows.as_float(), [], binary_unit(task.y)
     for train, test in choice.folds:
         weights = task.sample_weight
         part = fit_dense(
@@ -103,7 +105,7 @@ def _predicts_better(choice, model, params, task):
             memory_budget=params.memory_budget,
             seed=task.seed,
         )
-        squares = (task.y[test] - part.mean(rows.take(test))) ** 2
+        squares = ((task.y[test] - part.mean(rows.take(test))) / unit) ** 2
         own = None if weights is None else weights[test]
         errors.append(np.average(squares, weights=own))
     gains = np.array(errors) - choice.errors

@@ -4,10 +4,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._coding import ONE_HOT
+from skmohn._core._units import binary_unit
 from skmohn.mohn._columns import column_names
 from skmohn.mohn._hypergraph import Hypergraph, tabulate
 from skmohn.mohn._members import Members
-from skmohn.mohn._sobol import largest_of
 from skmohn.mohn._task import to_inputs
 
 
@@ -79,12 +79,13 @@ class FittedStructure(NamedColumns):
         check_is_fitted(self)
         members = self._members()
         names = dict(zip(members.labels, members.names, strict=True))
-        scale = largest_of(self.weights_)
+        scale = binary_unit(self.weights_)
         squares = (self.weights_ / scale) ** 2
         squares *= members.share(members.places(self.terms_))
         total = None
         if self._dense is not None:
-            total = self._dense.function_variance(members.variables()) / scale / scale
+            total = self._dense.function_variance(members.variables())
+            total *= (self._dense.scale / scale) ** 2
         return tabulate(
             self.terms_, self.weights_, self.standard_errors_, names, total, squares
         )

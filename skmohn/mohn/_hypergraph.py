@@ -55,6 +55,10 @@ class Hypergraph:
             float(intercept + constant),
         )
 
+    def times(self, factor):
+        """The function times a number."""
+        return Hypergraph(self.terms, factor * self.coef, factor * self.intercept)
+
     @property
     def n_variables(self):
         """One more than the largest variable in a term."""

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.base import _fit_context
 
 from skmohn._core._fitting import all_or_nothing
+from skmohn._core._units import binary_unit
 from skmohn.mohn._columns import read_table
 from skmohn.mohn._learning import delta_rule
 from skmohn.mohn._task import positive_weights
@@ -46,19 +47,20 @@ class Incremental:
             self._update_dense(X[rows], y[rows], sample_weight)
             return self
         graph = self._graph()
+        unit = binary_unit([*y, *graph.coef, graph.intercept])
         fit = delta_rule(
             self._to_rows(X[rows]).inputs,
-            y[rows],
+            y[rows] / unit,
             graph.terms,
-            graph.coef,
-            graph.intercept,
+            graph.coef / unit,
+            graph.intercept / unit,
             learning_rate=self.learning_rate,
             sample_weight=sample_weight,
         )
-        self.weights_, self.intercept_ = fit.coef, fit.intercept
+        self.weights_, self.intercept_ = unit * fit.coef, unit * fit.intercept
         # Online corrections leave no Gram matrix to take them from.
         self.standard_errors_ = np.full(len(fit.coef), np.nan)
         self._sparse = None
-        self.noise_ = float(fit.rmse[-1])
+        self.noise_ = unit * float(fit.rmse[-1])
         self.n_iter_ += 1
         return self

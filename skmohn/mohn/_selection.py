@@ -114,7 +114,7 @@ class Choice(NamedTuple):
     folds : list of (train, test) or None
         Of the validation, if it was one by folds.
     errors : ndarray of shape (n_folds,) or None
-        Mean squared error on each.
+        Mean squared error on each, of the target in the unit of the task.
     """
 
     terms: list

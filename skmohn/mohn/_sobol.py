@@ -5,10 +5,7 @@ from itertools import chain, combinations
 
 import numpy as np
 
-
-def largest_of(weights):
-    """Largest absolute weight, to divide by before squaring; 1 where all are 0."""
-    return np.abs(weights).max(initial=0.0) or 1.0
+from skmohn._core._units import binary_unit
 
 
 def parts_of_terms(terms, weights, members, columns):
@@ -36,7 +33,7 @@ def parts_of_terms(terms, weights, members, columns):
         What each variable explains alone, and all that it takes part in.
     """
     shares = members.share(members.places(terms))
-    squares = (weights / largest_of(weights)) ** 2 * shares
+    squares = (weights / binary_unit(weights)) ** 2 * shares
     variable = {column: k for k, own in enumerate(columns) for column in own}
     first, total = np.zeros((2, len(columns)))
     for term, square in zip(terms, squares.tolist(), strict=True):
@@ -73,7 +70,7 @@ def shares_of_products(terms, weights, members):
         Of inputs, then sites: the share of the variance of all functions together that
         each takes part in. All are 0 where the functions are constant.
     """
-    weights = weights / largest_of(weights)
+    weights = weights / binary_unit(weights)
     values, chances = _letters_of_sites(terms, members)
     parts = {}
     for term, own in zip(terms, weights.T, strict=True):

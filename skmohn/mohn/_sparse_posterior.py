@@ -14,6 +14,7 @@ import numpy as np
 from scipy.linalg import cho_factor, solve_triangular
 from scipy.optimize import minimize
 
+from skmohn._core._units import binary_unit
 from skmohn.mohn._chance import rounding_variance
 from skmohn.mohn._dense.evidence import LEAST_NOISE, standardise
 from skmohn.mohn._dense.exact import row_blocks
@@ -37,24 +38,28 @@ class SparsePosterior:
 
     factor : ndarray of shape (n_terms + 1, n_terms + 1) or None
         Lower triangle: Cholesky factor of the inverse covariance of constant and
-        weights. None when there is no doubt about them.
+        weights, for the standardised target. None when there is no doubt about them.
 
     noise : float
-        Variance of the noise.
+        Variance of the noise of the standardised target.
 
     evidence : float
         Log density of the targets; infinite where there is no noise.
+
+    scale : float
+        What the target was divided by to standardise it.
     """
 
     graph: Hypergraph
     factor: np.ndarray | None
     noise: float
     evidence: float
+    scale: float
 
     @classmethod
     def certain(cls, graph):
         """A model that reproduces every sample."""
-        return cls(graph, None, 0.0, math.inf)
+        return cls(graph, None, 0.0, math.inf, binary_unit(graph.coef))
 
     @classmethod
     def condition(cls, graph, design, y):
@@ -87,7 +92,7 @@ class SparsePosterior:
         evidence -= design.weight_sum * math.log(scale)
         if design.weights is not None and not _are_whole(design.weights):
             evidence += 0.5 * float(np.sum(np.log(design.weights)))
-        return cls(graph, factor / scale, noise * scale**2, evidence)
+        return cls(graph, factor, noise, evidence, scale)
 
     def log_evidence(self):
         """Log density of the targets, in their own units."""
@@ -117,10 +122,15 @@ class SparsePosterior:
                 columns = self._columns(rows.inputs[part])
                 half = solve_triangular(self.factor, columns, lower=True)
                 variance[part] += np.einsum("ij,ij->j", half, half)
-        return np.sqrt(variance)
+        return self.scale * np.sqrt(variance)
 
     def noise_variance(self, rows):
-        """Variance of the noise of new observations, ndarray of shape (n_rows,)."""
+        """Variance of the noise of new observations of the standardised target.
+
+        Returns
+        -------
+        variance : ndarray of shape (n_rows,)
+        """
         return np.full(len(rows), self.noise)
 
     def draw(self, rows, n_draws, rng, noise=True):
@@ -134,9 +144,10 @@ class SparsePosterior:
         if self.factor is not None:
             normal = rng.standard_normal((len(self.factor), n_draws))
             weights = solve_triangular(self.factor, normal, lower=True, trans=1)
-            draws += self._columns(rows.inputs).T @ weights
+            draws += self.scale * (self._columns(rows.inputs).T @ weights)
         if noise:
-            draws += math.sqrt(self.noise) * rng.standard_normal(draws.shape)
+            noise = self.scale * math.sqrt(self.noise)
+            draws += noise * rng.standard_normal(draws.shape)
         return draws
 
     def weight(self, term):
@@ -151,7 +162,7 @@ class SparsePosterior:
         unit = np.zeros(len(terms))
         unit[j] = 1.0
         half = solve_triangular(self.factor, unit, lower=True)
-        return mean, float(np.linalg.norm(half))
+        return mean, self.scale * float(np.linalg.norm(half))
 
     def _columns(self, inputs):
         return DenseDesign(inputs).columns([(), *self.graph.terms])

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skmohn._core._units import binary_unit
 from skmohn.mohn import _msda
 from skmohn.mohn._active_set import ActiveSet
 from skmohn.mohn._chance import Chance, rounding_variance
@@ -66,6 +67,34 @@ def solve(params, task, wanted, loop):
     -------
     solution : Solution
     """
+    unit = binary_unit(task.y)
+    solution = _solve(params, task.in_units(unit), wanted, _UnitLoop(loop, unit))
+    return solution._replace(
+        graph=solution.graph.times(unit),
+        standard_errors=unit * solution.standard_errors,
+        noise=unit * solution.noise,
+    )
+
+
+class _UnitLoop:
+    """A loop whose errors and models are those of a target in some unit."""
+
+    def __init__(self, loop, unit):
+        self._loop, self._unit = loop, unit
+
+    def step(self, record, graph):
+        """End an iteration; return whether a callback asks to stop."""
+        record = {
+            name: self._unit * value if name in _ERRORS and value is not None else value
+            for name, value in record.items()
+        }
+        return self._loop.step(record, graph.times(self._unit))
+
+
+_ERRORS = ("learned_rmse", "training_rmse", "validation_rmse")
+
+
+def _solve(params, task, wanted, loop):
     if not task.inputs.shape[1]:
         constant = _learn(params, task, [], loop)
         return constant._replace(
@@ -226,7 +255,7 @@ def _run_msda(params, task, loop):
         task.seed,
         max_order=min(params.max_order or design.n_features, design.n_features),
         max_iter=params.max_iter,
-        alpha=params.alpha,
+        alpha=_alpha(params, task),
         learning_rate=params.learning_rate,
         validation=validation,
         on_iteration=report,
@@ -296,15 +325,20 @@ def _by_ols(params, task, design, terms, loop):
 
 def _by_lasso(params, task, design, terms, loop):
     second = moments(design, design.columns(terms), task.y)
-    if params.alpha == "auto":
+    alpha = _alpha(params, task)
+    if alpha == "auto":
         fit, alpha = _scaled_lasso(second)
     else:
-        alpha = float(params.alpha)
         fit = lasso(second, alpha)
     kept = np.flatnonzero(fit.coef)
     graph = Hypergraph.sort([terms[j] for j in kept], fit.coef[kept], fit.intercept)
     loop.step(_fixed_record(design, task, graph), graph)
-    return graph, f"lasso with alpha={alpha:.3g}", None
+    return graph, f"lasso with alpha={task.unit * alpha:.3g}", None
+
+
+def _alpha(params, task):
+    """The penalty of the lasso in the unit of the target, or "auto"."""
+    return params.alpha if params.alpha == "auto" else float(params.alpha) / task.unit
 
 
 def _scaled_lasso(second):

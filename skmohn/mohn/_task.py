@@ -48,6 +48,9 @@ class Task(NamedTuple):
 
     held_rows : Rows or None
         Those of the validation samples.
+
+    unit : float, default=1.0
+        What the targets were divided by.
     """
 
     rows: Rows
@@ -58,11 +61,20 @@ class Task(NamedTuple):
     start: list
     seed: int
     held_rows: Rows | None
+    unit: float = 1.0
 
     @property
     def inputs(self):
         """The coded columns, ndarray of shape (n_samples, n_inputs)."""
         return self.rows.inputs
+
+    def in_units(self, unit):
+        """The task with all targets divided by a number."""
+        validation = self.validation
+        if validation is not None:
+            inputs, y, weights = validation
+            validation = inputs, y / unit, weights
+        return self._replace(y=self.y / unit, validation=validation, unit=unit)
 
 
 def make_task(params, X, y, sample_weight, validation, start, names):

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 from sklearn.utils import check_random_state
 
+from skmohn._core._units import binary_unit
 from skmohn.mohn._hypergraph import Hypergraph
 from skmohn.optimize._dense_search import answer_dense
 from skmohn.optimize._driver import Answer, Question, answer
@@ -119,22 +120,27 @@ def _values_at(model, codes, constants, used, spins):
 
 
 def _of_free_variables(graph, fixed_codes, sign):
-    """Variables that matter when some are fixed, and the function of them, signed."""
+    """Variables that matter when some are fixed, and the function of them, signed.
+
+    In units in which squares of weights are within range.
+    """
     if isinstance(graph, ProductSum):
         function = graph.fix(fixed_codes)
         used = function.used()
-        return used, function.take(used, sign)
+        return used, function.take(used, sign / binary_unit(function.coef))
     graph = fix_variables(graph, fixed_codes)
     used = np.unique(graph.members)
-    return used, _count_anew(graph, used, sign) if used.size else None
+    if not used.size:
+        return used, None
+    return used, _count_anew(graph, used, sign / binary_unit(graph.coef))
 
 
-def _count_anew(graph, used, sign):
-    """The function times a sign, its variables numbered without gaps."""
+def _count_anew(graph, used, factor):
+    """The function times a factor, its variables numbered without gaps."""
     place = np.empty(used[-1] + 1, dtype=int)
     place[used] = np.arange(len(used))
     terms = tuple(tuple(place[list(term)].tolist()) for term in graph.terms)
-    return Hypergraph(terms, sign * graph.coef, 0.0)
+    return Hypergraph(terms, factor * graph.coef, 0.0)
 
 
 def _read_start(model, x0):

@@ -151,8 +151,16 @@ def read_model(model):
             "weights, or dimod's BinaryPolynomial or BinaryQuadraticModel, got "
             f"{type(model).__name__}; of a Pipeline or a search pass the fitted step"
         )
-    if not (np.isfinite(read.graph.coef).all() and np.isfinite(read.graph.intercept)):
+    graph = read.graph
+    if not (np.isfinite(graph.coef).all() and np.isfinite(graph.intercept)):
         raise ValueError("model has weights that are not finite")
+    with np.errstate(over="ignore"):
+        largest = np.abs(graph.coef).sum() + abs(graph.intercept)
+    if not np.isfinite(largest):
+        raise ValueError(
+            "model has weights whose sum is above the largest float, 1.8e308: divide "
+            "all of them by the same number"
+        )
     return read
 
 

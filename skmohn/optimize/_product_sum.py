@@ -105,10 +105,10 @@ class ProductSum:
             low[:, i] = high[:, i] = 1.0
         return replace(self, coef=coef, low=low, high=high)
 
-    def take(self, variables, sign):
-        """The function of some variables, times a sign; all others are fixed."""
+    def take(self, variables, factor):
+        """The function of some variables, times a factor; all others are fixed."""
         return ProductSum(
-            sign * self.coef, self.low[:, variables], self.high[:, variables], 0.0
+            factor * self.coef, self.low[:, variables], self.high[:, variables], 0.0
         )
 
     def predict(self, points):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 from skmohn._core._coding import CONSTANT, NUMERIC, TWO_VALUED, InputCoding
 
@@ -126,3 +126,10 @@ def test_learning_changes_nothing():
     before = TABLE.copy()
     InputCoding.learn(TABLE).encode(TABLE)
     assert_array_equal(TABLE, before)
+
+
+@pytest.mark.parametrize("size", [5e-324, 1e-310, 1e-170, 1e160, 4e307])
+def test_ranges_as_wide_as_floats_go(size):
+    X = np.array([[-4.0, 0.0], [4.0, 4.0], [0.0, 1.0]]) * size
+    inputs = InputCoding.learn(X).encode(X).inputs
+    assert_allclose(inputs, [[-1.0, -1.0], [1.0, 1.0], [0.0, -0.5]])

@@ -98,7 +98,7 @@ def test_evidence_is_the_largest_density_of_the_targets(kind):
     best = minimize(lambda logs: -density(logs), [-1.0, -1.0], method="Nelder-Mead")
     assert found.log_evidence() == pytest.approx(-best.fun, abs=1e-4)
     # And the posterior is that of the same model by explicit inversion.
-    noise = found.noise / scale**2
+    noise = found.noise
     assert math.log(noise) == pytest.approx(best.x[1], abs=0.02)
     spread = math.exp(best.x[0])
     own = np.array([1.0] + [1 / spread] * len(TERMS))
@@ -106,7 +106,7 @@ def test_evidence_is_the_largest_density_of_the_targets(kind):
     covariance = scale**2 * np.linalg.inv(precision)
     new = np.random.default_rng(1).choice([-1.0, 0.0, 1.0], (20, 6))
     u = explicit(new, TERMS)
-    std = np.sqrt(np.einsum("ij,jk,ik->i", u, covariance, u) + found.noise)
+    std = np.sqrt(np.einsum("ij,jk,ik->i", u, covariance, u) + scale**2 * noise)
     new_rows = Rows(new, np.empty((20, 0), dtype=int))
     assert_allclose(found.std(new_rows), std, rtol=2e-3)
     for j, term in enumerate(((), *TERMS)):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from skmohn import MOHNRegressor
+from skmohn._core._coding import Rows
 from skmohn.mohn._chance import Chance, rounding_variance
-from skmohn.mohn._dense.strategy import to_rows
 from skmohn.mohn._design import PackedDesign
 from skmohn.mohn._hypergraph import Hypergraph
 from skmohn.mohn._sparse_posterior import SparsePosterior
@@ -108,5 +108,6 @@ def test_posterior_after_a_search_is_as_wide_as_steps_of_the_target():
     y = (X[:, 0] * X[:, 1] > 0).astype(float)
     graph = Hypergraph(((0, 1),), np.array([0.5]), 0.5)
     model = SparsePosterior.condition(graph, PackedDesign(X), y)
-    assert model.noise == pytest.approx(1 / 12)
-    assert np.all(model.std(to_rows(X)) > math.sqrt(1 / 12))
+    assert model.scale**2 * model.noise == pytest.approx(1 / 12)
+    rows = Rows(X, np.empty((12, 0), dtype=int))
+    assert np.all(model.std(rows) > math.sqrt(1 / 12))

@@ -65,7 +65,8 @@ def test_mean_std_and_weights_are_in_the_units_of_the_target():
         found, std = model.weight(term)
         assert found == pytest.approx(weights[place], abs=1e-7)
         assert std > 0
-    assert model.function_variance() == pytest.approx(np.sum(weights[1:] ** 2))
+    variance = np.sum((weights[1:] / model.scale) ** 2)
+    assert model.function_variance() == pytest.approx(variance)
     draws = model.draw(cube, 200, np.random.default_rng(0), noise=False)
     assert_allclose(draws.mean(axis=1), mean, atol=1.0)
     noisy = model.draw(cube, 200, np.random.default_rng(0))

@@ -3,6 +3,7 @@
 import itertools
 import pickle
 import sys
+from functools import partial
 
 import joblib
 import numpy as np
@@ -420,6 +421,63 @@ def test_full_without_a_limit_takes_all_orders():
 
 
 # -------------------------------------------------------- learning on, and weights
+
+
+ANY_SCALE = {
+    "pursuit": MOHNRegressor("pursuit", random_state=0),
+    "lasso": MOHNRegressor("pursuit", selection="lasso", random_state=0),
+    "msda": MOHNRegressor("msda", random_state=0),
+    "full": MOHNRegressor("full", max_order=2),
+    "delta": MOHNRegressor("full", "delta", 2, max_iter=3, random_state=0),
+    "dense": MOHNRegressor("dense"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:the delta rule stopped")
+@pytest.mark.parametrize("name", ANY_SCALE)
+@pytest.mark.parametrize("scale", [2.0**-1000, 1e-170, 1e160, 2.0**1000])
+def test_targets_of_any_size(name, scale):
+    """Squares of these are out of range."""
+    X = signs(80)
+    y = function(X) + np.cos(37.0 * np.arange(80))
+    usual = clone(ANY_SCALE[name]).fit(X, y)
+    model = clone(ANY_SCALE[name]).fit(X, scale * y)
+    assert model.terms_ == usual.terms_
+    close = partial(assert_allclose, rtol=1e-6, atol=1e-12)
+    for attribute in ("weights_", "intercept_", "standard_errors_", "noise_"):
+        close(getattr(model, attribute) / scale, getattr(usual, attribute))
+    close(model.predict(X) / scale, usual.predict(X))
+    close(model.feature_importances_, usual.feature_importances_)
+    rmse = [record.get("training_rmse", 0.0) for record in usual.history_]
+    found = [record.get("training_rmse", 0.0) for record in model.history_]
+    close(np.array(found) / scale, rmse)
+    if name == "dense":
+        std = model.predict(X[:5], return_std=True)[1]
+        close(std / scale, usual.predict(X[:5], return_std=True)[1])
+        close(model.sample_y(X[:5]) / scale, usual.sample_y(X[:5]))
+        length = model.log_marginal_likelihood_ + 80 * np.log(scale)
+        assert length == pytest.approx(usual.log_marginal_likelihood_)
+    for estimator, targets in ((usual, y), (model, scale * y)):
+        estimator.partial_fit(X[:9], targets[:9])
+    close(model.weights_ / scale, usual.weights_)
+
+
+def test_penalty_has_the_unit_of_the_targets():
+    X = signs(80)
+    y = 1e3 * (function(X) + np.cos(37.0 * np.arange(80)))
+    model = MOHNRegressor("full", "lasso", max_order=1, alpha=200.0).fit(X, y)
+    assert_allclose(model.predict(X), Lasso(200.0, tol=1e-10).fit(X, y).predict(X))
+    assert "alpha=200" in model.stopping_reason_
+
+
+def test_columns_of_any_size():
+    X = signs(80)
+    y = function(X)
+    # None below 0: scikit-learn adds them all up, and warns of infinity less infinity.
+    huge = X.clip(0.0) * [1.7e308, 1e160, 1e-170, 5e-324, 1.0, 1.0]
+    model = MOHNRegressor("pursuit").fit(huge, y)
+    assert [abs(weight) for weight in model.weights_] == pytest.approx(np.abs(COEF))
+    assert_allclose(model.predict(huge), y)
 
 
 @pytest.mark.parametrize("strategy", ["auto", "msda"])

@@ -70,6 +70,7 @@ def test_keys_that_are_no_sets(key):
         ({(0, 0): 1.0}, "repeats a variable"),
         ({(10**9,): 1.0}, "count variables from 0"),
         ({(0,): np.nan}, "not finite"),
+        ({(0,): 1e308, (1,): 1e308}, "above the largest float"),
         ({(0,): np.inf}, "not finite"),
         ({(): np.nan, (0,): 1.0}, "not finite"),
     ],

@@ -29,6 +29,17 @@ def torus(side, seed=0):
     return dict(zip(data.terms, data.weights, strict=True))
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("scale", [1e-200, 1e160, 1e307])
+def test_weights_of_any_size(method, scale):
+    weights = {(): 1.0, (0,): 2.0, (1,): 1.0, (0, 1, 2): -3.0, (2, 3): 0.5}
+    result = maximize(
+        {term: scale * weight for term, weight in weights.items()}, method
+    )
+    assert result.success
+    assert result.fun / scale == pytest.approx(7.5)
+
+
 @both
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("n_variables", "n_terms"), [(1, 0), (2, 1), (7, 9), (14, 20)])

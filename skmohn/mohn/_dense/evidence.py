@@ -14,6 +14,7 @@ from scipy.linalg import lapack
 from scipy.optimize import minimize
 
 from skmohn._core._coding import Levels, Rows
+from skmohn._core._units import binary_unit
 from skmohn.mohn._dense.kernel import Pairs, Prior
 
 LEAST_NOISE = 1e-6
@@ -142,9 +143,11 @@ class Sample:
 
 def standardise(y, sample_weight=None):
     """Targets of mean 0 and variance 1, and the mean and deviation that they had."""
+    unit = binary_unit(y)
+    y = y / unit
     centre = float(np.average(y, weights=sample_weight))
     scale = float(np.sqrt(np.average((y - centre) ** 2, weights=sample_weight))) or 1.0
-    return (y - centre) / scale, centre, scale
+    return (y - centre) / scale, unit * centre, unit * scale
 
 
 def join_equal_rows(rows, y, sample_weight=None):

@@ -132,12 +132,18 @@ class DenseModel:
         variance = self.posterior.variance(rows)
         if self.doubt is not None:
             variance = variance + self.doubt.variance(rows)
-        variance = self.scale**2 * variance
-        return np.sqrt(variance + self.noise_variance(rows) if noise else variance)
+        if noise:
+            variance = variance + self.noise_variance(rows)
+        return self.scale * np.sqrt(variance)
 
     def noise_variance(self, rows):
-        """Variance of the noise of new observations, ndarray of shape (n_rows,)."""
-        level = self.scale**2 * self.prior.noise
+        """Variance of the noise of new observations of the standardised target.
+
+        Returns
+        -------
+        variance : ndarray of shape (n_rows,)
+        """
+        level = self.prior.noise
         if self.noise_map is None:
             return np.full(len(rows), level)
         return level * self.noise_map.at(rows)
@@ -158,11 +164,10 @@ class DenseModel:
         if self.doubt is not None:
             slopes = self.doubt.slopes(rows)
             draws = draws + slopes @ rng.standard_normal((slopes.shape[1], n_draws))
-        draws = self.centre + self.scale * draws
         if noise:
             spread = np.sqrt(self.noise_variance(rows))[:, None]
             draws = draws + spread * rng.standard_normal(draws.shape)
-        return draws
+        return self.centre + self.scale * draws
 
     def weight(self, term, letters=()):
         """Posterior mean and standard deviation of one weight, see `Covariance`.
@@ -180,7 +185,7 @@ class DenseModel:
         return self.scale * means, self.scale * np.sqrt(variances)
 
     def function_variance(self, variables=None):
-        """Variance of the posterior mean over uniform inputs, unclipped.
+        """Variance of the standardised posterior mean over uniform inputs, unclipped.
 
         On inputs of -1 and +1 it is the sum of the squares of all weights but the
         constant.
@@ -191,7 +196,7 @@ class DenseModel:
             What varies on its own, see `variance`. None for inputs of -1 and +1
             and sites.
         """
-        return self.scale**2 * self.posterior.mean_variance(variables).variance()
+        return self.posterior.mean_variance(variables).variance()
 
     def variance_parts(self, variables=None):
         """What each variable has of :meth:`function_variance`.
@@ -202,7 +207,7 @@ class DenseModel:
             Variances of the parts that depend on it alone, and on it at all.
         """
         parts = self.posterior.mean_variance(variables)
-        return self.scale**2 * parts.first_order(), self.scale**2 * parts.total()
+        return parts.first_order(), parts.total()
 
     def update(self, rows, y, sample_weight=None):
         """Condition on further observations; the hyper-parameters stay.

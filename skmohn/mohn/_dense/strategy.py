@@ -75,7 +75,7 @@ def solve_dense(params, task, members, loop):
     terms, means, stds = find_significant_terms(model, params.max_order)
     graph = Hypergraph.sort(terms, means, model.weight(())[0])
     errors = dict(zip(terms, stds, strict=True))
-    held = float(np.sum(means**2 * members.share(terms)))
+    held = float(np.sum((means / model.scale) ** 2 * members.share(terms)))
     share = held / max(model.function_variance(members.variables()), 1e-300)
     record = {
         "log_posterior": model.log_evidence(),
@@ -205,8 +205,9 @@ class DenseMethods:
         rng = np.random.default_rng(seed)
         rows = self._to_rows(read_table(self, X))
         draws = model.draw(rows, n_samples, rng, noise=False)
-        parts = self._mean_of_rows, model.noise_variance, rows
-        return draws + self._completions.draw_noise(*parts, n_samples, rng)
+        parts = self._standard_mean, model.noise_variance, rows
+        noise = self._completions.draw_noise(*parts, n_samples, rng)
+        return draws + model.scale * noise
 
     def weight(self, term):
         """Posterior of one weight, whether or not it is among `terms_`.
@@ -246,10 +247,13 @@ class DenseMethods:
 
     def _predict_std(self, rows):
         model = self._posterior("return_std", ValueError)
-        parts = self._mean_of_rows, model.noise_variance, rows
-        return np.sqrt(
-            model.std(rows, noise=False) ** 2 + self._completions.noise(*parts)
-        )
+        parts = self._standard_mean, model.noise_variance, rows
+        noise = np.sqrt(self._completions.noise(*parts))
+        return np.hypot(model.std(rows, noise=False), model.scale * noise)
+
+    def _standard_mean(self, rows):
+        """Mean in the units of the posterior, in which variances are within range."""
+        return self._mean_of_rows(rows) / (self._dense or self._sparse).scale
 
     def _mean_of_rows(self, rows, clip=False):
         if self._dense is not None:
@@ -274,7 +278,7 @@ class DenseMethods:
         """
         if self._dense is not None or self._sparse is not None:
             self._completions = Completions.learn(
-                self._mean_of_rows,
+                self._standard_mean,
                 (self._dense or self._sparse).noise_variance,
                 task.rows,
                 self.coding_,
