@@ -16,12 +16,13 @@ BIN := $(VENV)/bin
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 REQUIREMENTS := pyproject.toml skmohn/__init__.py
 
-.PHONY: help demo test lint docs test-minimum clean
+.PHONY: help demo test lint types docs test-minimum clean
 
 help:
 	@echo "make demo          a tour on real data, with a picture (three minutes)"
 	@echo "make test          tests and doctests"
 	@echo "make lint          style of the code"
+	@echo "make types         types of what is public"
 	@echo "make docs          the documentation, in docs/_build/html"
 	@echo "make test-minimum  the tests on the oldest supported dependencies"
 	@echo "make clean         remove what the above have made"
@@ -36,6 +37,9 @@ lint: $(VENV)/installed-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/flake8
+
+types: $(VENV)/installed-lint $(VENV)/installed-test
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
 
 docs: $(VENV)/installed-docs
 	rm -rf docs/auto_examples docs/generated

@@ -1,6 +1,7 @@
 """Learners that find their own structure, compatible with scikit-learn."""
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0.dev0"
 
@@ -36,10 +37,26 @@ __all__ = [
 ]
 
 
-def __getattr__(name):
-    if name not in _HOMES:
-        raise AttributeError(f"module 'skmohn' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+if TYPE_CHECKING:  # what the names are, for editors and type checkers
+    from skmohn._warm_up import warm_up
+    from skmohn.blm import BLMClassifier, BLMController, BLMRegressor
+    from skmohn.energynet import (
+        EnergyNetClassifier,
+        EnergyNetRegressor,
+        EnergyNetTransformer,
+    )
+    from skmohn.mohn import (
+        MOHNClassifier,
+        MOHNRegressor,
+        MOHNTransformer,
+        MSDAControl,
+    )
+else:
+
+    def __getattr__(name):
+        if name not in _HOMES:
+            raise AttributeError(f"module 'skmohn' has no attribute {name!r}")
+        return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__():

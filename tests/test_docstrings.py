@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from numpydoc.docscrape import ClassDoc
 from numpydoc.validate import ERROR_MSGS, validate
 
 import skmohn
@@ -74,6 +75,12 @@ def public_objects():
 
 
 PUBLIC = public_objects()
+CLASSES = [
+    obj
+    for package in public_packages()
+    for obj in map(vars(package).get, package.__all__)
+    if inspect.isclass(obj)
+]
 
 
 @pytest.mark.parametrize("name", PUBLIC)
@@ -81,6 +88,22 @@ def test_docstring_is_complete(name):
     errors = validate(name)["errors"]
     asked = [f"{code}: {text}" for code, text in errors if code in PUBLIC[name]]
     assert not asked, "\n".join([name, *asked])
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_attributes_of_a_fit_are_declared_for_type_checkers(cls):
+    documented = {
+        attribute.strip()
+        for entry in ClassDoc(cls)["Attributes"]
+        for attribute in entry.name.split(",")
+        if entry.name.endswith("_")
+    }
+    declared = {
+        attribute for base in cls.__mro__ for attribute in inspect.get_annotations(base)
+    }
+    declared = {attribute for attribute in declared if attribute[1:].endswith("_")}
+    assert declared <= documented
+    assert all(hasattr(cls, attribute) for attribute in documented - declared)
 
 
 def test_estimators_and_their_methods_are_found():

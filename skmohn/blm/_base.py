@@ -1,6 +1,7 @@
 """What the classifier and the regressor share: from samples to a trained network."""
 
 from numbers import Integral, Real
+from typing import Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -388,7 +389,7 @@ class BaseBLM(SequenceForm, CallbackSupportMixin, BaseEstimator):
         return write_network(self)
 
     @classmethod
-    def from_packed(cls, packed):
+    def from_packed(cls, packed) -> Self:
         """Read a network that :meth:`to_packed` has written.
 
         Parameters

@@ -1,15 +1,19 @@
 """Classification with a network trained on its weight bits."""
 
+from collections.abc import Callable
+from typing import Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.neural_network import MLPClassifier
-from sklearn.preprocessing import LabelBinarizer
+from sklearn.preprocessing import LabelBinarizer, StandardScaler
 from sklearn.utils import compute_sample_weight
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import _check_partial_fit_first_call, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from skmohn._core._fitting import all_or_nothing
+from skmohn._core._fitting import History, all_or_nothing
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._labels import Labels
@@ -237,6 +241,27 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, ClassPredictionMixin, B
     22
     """
 
+    classes_: np.ndarray
+    coefs_: list[np.ndarray]
+    intercepts_: list[np.ndarray]
+    codes_: np.ndarray
+    weight_bits_: np.ndarray
+    w_max_: np.ndarray
+    nbytes_: int
+    n_movable_bits_: int
+    members_: list[tuple[list[np.ndarray], list[np.ndarray]]]
+    loss_: float
+    loss_curve_: list[float]
+    history_: History
+    n_iter_: int
+    stopping_reason_: str
+    input_scaler_: StandardScaler | None
+    out_activation_: str
+    n_layers_: int
+    n_outputs_: int
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     _parameter_constraints = {
         **BaseBLM._parameter_constraints,
         "loss": [StrOptions(set(_LOSSES)), callable],
@@ -245,15 +270,15 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, ClassPredictionMixin, B
 
     def __init__(
         self,
-        hidden_layer_sizes=(20,),
+        hidden_layer_sizes: ArrayLike = (20,),
         activation="tanh",
-        loss="cross_entropy",
+        loss: str | Callable = "cross_entropy",
         *,
-        recurrent=False,
+        recurrent: bool | str = False,
         n_bits=12,
-        w_max="auto",
+        w_max: ArrayLike = "auto",
         init="bounded",
-        w_init="auto",
+        w_init: float | str = "auto",
         search="adaptive",
         neighborhood="first",
         telescopic=None,
@@ -267,7 +292,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, ClassPredictionMixin, B
         standardize=True,
         n_restarts=1,
         ensemble=1,
-        max_flips="auto",
+        max_flips: int | str = "auto",
         max_time=None,
         tol=1e-4,
         n_iter_no_change=10,
@@ -312,7 +337,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, ClassPredictionMixin, B
 
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None, X_val=None, y_val=None):
+    def fit(self, X, y, sample_weight=None, X_val=None, y_val=None) -> Self:
         """Train the network.
 
         Parameters
@@ -351,7 +376,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, ClassPredictionMixin, B
 
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, sample_weight=None, classes=None):
+    def partial_fit(self, X, y, sample_weight=None, classes=None) -> Self:
         """Train for one epoch on these samples, from the present weights.
 
         Parameters

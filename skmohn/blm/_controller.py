@@ -1,19 +1,22 @@
 """The estimator of black-box objectives: what a user sees."""
 
 from numbers import Integral, Real
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from skmohn._core._fitting import all_or_nothing, warn_caller
+from skmohn._core._fitting import History, all_or_nothing, warn_caller
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._control_fit import ControllerFit
 from skmohn.blm._objective import read_stages
 from skmohn.blm._policy import ACTIVATIONS, act
+from skmohn.blm._policy_kernels import Policy
 
 _SHARED = (
     "hidden_layer_sizes",
@@ -227,6 +230,23 @@ default="identity"
     True
     """
 
+    policy_: Policy
+    codes_: np.ndarray
+    coefs_: list[np.ndarray]
+    intercepts_: list[np.ndarray]
+    recurrent_coefs_: list[np.ndarray]
+    weight_bits_: np.ndarray
+    nbytes_: int
+    loss_: float
+    succeeded_: bool
+    n_stages_done_: int
+    n_restarts_: int
+    n_evaluations_: int
+    history_: History
+    n_iter_: int
+    stopping_reason_: str
+    n_features_in_: int
+
     _parameter_constraints = {
         **{name: BaseBLM._parameter_constraints[name] for name in _SHARED},
         "recurrent": ["boolean"],
@@ -245,7 +265,7 @@ default="identity"
 
     def __init__(
         self,
-        hidden_layer_sizes=(10,),
+        hidden_layer_sizes: ArrayLike = (10,),
         recurrent=False,
         *,
         n_inputs=None,
@@ -253,13 +273,13 @@ default="identity"
         activation="tanh",
         out_activation="identity",
         n_bits=16,
-        w_max=10.0,
-        w_max_recurrent="auto",
+        w_max: ArrayLike = 10.0,
+        w_max_recurrent: float | str = "auto",
         init="bounded",
         w_init=0.01,
         search="adaptive",
         neighborhood="first",
-        telescopic="threshold",
+        telescopic: str | None = "threshold",
         start_bits=2,
         phi=0.1,
         eta=0.95,
@@ -308,7 +328,7 @@ default="identity"
 
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, objective, validation=None):
+    def fit(self, objective, validation=None) -> Self:
         """Train the network.
 
         Parameters

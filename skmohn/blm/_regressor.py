@@ -1,14 +1,18 @@
 """Regression with a network trained on its weight bits."""
 
+from collections.abc import Callable
 from numbers import Real
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import MultiOutputMixin, RegressorMixin, _fit_context
 from sklearn.neural_network import MLPRegressor
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from skmohn._core._fitting import all_or_nothing
+from skmohn._core._fitting import History, all_or_nothing
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._network import compile_loss
@@ -233,6 +237,27 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
     31
     """
 
+    coefs_: list[np.ndarray]
+    intercepts_: list[np.ndarray]
+    codes_: np.ndarray
+    weight_bits_: np.ndarray
+    w_max_: np.ndarray
+    nbytes_: int
+    n_movable_bits_: int
+    members_: list[tuple[list[np.ndarray], list[np.ndarray]]]
+    loss_: float
+    loss_curve_: list[float]
+    history_: History
+    n_iter_: int
+    stopping_reason_: str
+    input_scaler_: StandardScaler | None
+    target_scaler_: StandardScaler | None
+    out_activation_: str
+    n_layers_: int
+    n_outputs_: int
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     _parameter_constraints = {
         **BaseBLM._parameter_constraints,
         "loss": [StrOptions(set(_LOSSES)), callable],
@@ -244,17 +269,17 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
 
     def __init__(
         self,
-        hidden_layer_sizes=(20,),
+        hidden_layer_sizes: ArrayLike = (20,),
         activation="tanh",
-        loss="squared",
+        loss: str | Callable = "squared",
         *,
         quantile=0.5,
         epsilon=1.35,
-        recurrent=False,
+        recurrent: bool | str = False,
         n_bits=12,
-        w_max="auto",
+        w_max: ArrayLike = "auto",
         init="bounded",
-        w_init="auto",
+        w_init: float | str = "auto",
         search="adaptive",
         neighborhood="first",
         telescopic=None,
@@ -268,7 +293,7 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
         standardize=True,
         n_restarts=1,
         ensemble=1,
-        max_flips="auto",
+        max_flips: int | str = "auto",
         max_time=None,
         tol=1e-4,
         n_iter_no_change=10,
@@ -313,7 +338,7 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
 
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None, X_val=None, y_val=None):
+    def fit(self, X, y, sample_weight=None, X_val=None, y_val=None) -> Self:
         """Train the network.
 
         Parameters
@@ -351,7 +376,7 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
 
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, sample_weight=None):
+    def partial_fit(self, X, y, sample_weight=None) -> Self:
         """Train for one epoch on these samples, from the present weights.
 
         Parameters

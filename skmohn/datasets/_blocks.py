@@ -1,6 +1,7 @@
 """Sums of one small table over disjoint blocks: traps and the quadratic of BMDA."""
 
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -31,7 +32,7 @@ def make_mk_trap(
     coding="pm1",
     random_state=None,
     return_X_y=False,
-):
+) -> Any:
     """Generate a sum of m deceptive traps of k bits each.
 
     A trap with u of its k bits set is worth k if ``u == k`` and ``k - 1 - u``
@@ -161,7 +162,7 @@ def make_bmda_quadratic(
     coding="pm1",
     random_state=None,
     return_X_y=False,
-):
+) -> Any:
     """Generate the quadratic function that BMDA was introduced with.
 
     Each bit belongs to one pair, and a pair of bits a, b is worth

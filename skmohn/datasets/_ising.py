@@ -1,7 +1,9 @@
 """Spin glasses."""
 
+from collections.abc import Sequence
 from itertools import product
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -22,17 +24,17 @@ from skmohn.datasets._walsh import walsh_function
     prefer_skip_nested_validation=True,
 )
 def make_ising(
-    shape=(10, 10),
+    shape: Sequence[int] = (10, 10),
     *,
     n_samples=1000,
     couplings="pm1",
     noise=0.0,
     snr=None,
     coding="pm1",
-    optimum="auto",
+    optimum: bool | str = "auto",
     random_state=None,
     return_X_y=False,
-):
+) -> Any:
     """Generate energies of an Ising spin glass on a torus.
 
     The energy of the spins s in {-1, +1}^n is ``E(s) = -sum J_ij s_i s_j`` over the

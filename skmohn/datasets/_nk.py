@@ -1,6 +1,7 @@
 """NK landscapes."""
 
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -31,10 +32,10 @@ def make_nk(
     noise=0.0,
     snr=None,
     coding="pm1",
-    optimum="auto",
+    optimum: bool | str = "auto",
     random_state=None,
     return_X_y=False,
-):
+) -> Any:
     """Generate an NK landscape.
 
     Each feature contributes the entry of its own table, uniform on [0, 1), that its

@@ -2,6 +2,7 @@
 
 from itertools import chain
 from numbers import Integral, Real
+from typing import Any
 
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
@@ -33,20 +34,20 @@ WEIGHT_DISTRIBUTIONS = {
 )
 def make_sparse_walsh(
     n_features=50,
-    n_terms=20,
+    n_terms: int | dict = 20,
     *,
     n_samples=1000,
     max_order=3,
-    heredity="strong",
+    heredity: str | None = "strong",
     weight_distribution="gaussian",
     intercept=0.0,
     noise=0.0,
     snr=None,
     coding="pm1",
-    optimum="auto",
+    optimum: bool | str = "auto",
     random_state=None,
     return_X_y=False,
-):
+) -> Any:
     """Generate a random sparse polynomial in two-valued features.
 
     ``y = intercept + sum_j weights_j prod_{i in terms_j} x_i`` with random terms of

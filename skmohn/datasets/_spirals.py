@@ -1,6 +1,7 @@
 """Two interleaved spirals, the classical test of networks."""
 
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from sklearn.utils import Bunch, check_random_state
@@ -16,7 +17,9 @@ from sklearn.utils._param_validation import Interval, validate_params
     },
     prefer_skip_nested_validation=True,
 )
-def make_two_spirals(n_samples=194, *, noise=0.0, random_state=None, return_X_y=False):
+def make_two_spirals(
+    n_samples=194, *, noise=0.0, random_state=None, return_X_y=False
+) -> Any:
     """Make the two spirals of Lang and Witbrock.
 
     Two arms wind three times round each other; nothing but the arm tells the classes

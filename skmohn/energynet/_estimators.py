@@ -1,5 +1,7 @@
 """EnergyNetClassifier and EnergyNetRegressor: scikit-learn's MLP on what was found."""
 
+from typing import Self
+
 import numpy as np
 from sklearn.base import (
     BaseEstimator,
@@ -51,7 +53,7 @@ class _BaseEnergyNet(CallbackSupportMixin, BaseEstimator):
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=False)
     @with_callbacks
-    def fit(self, X, y):
+    def fit(self, X, y) -> Self:
         """Find the architecture, then train the network.
 
         Parameters
@@ -260,6 +262,12 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
     True
     """
 
+    transformer_: EnergyNetTransformer
+    mlp_: MLPClassifier
+    scaler_: StandardScaler | None
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     _parameter_constraints = {
         **_BaseEnergyNet._parameter_constraints,
         "mlp": [MLPClassifier, None],
@@ -383,6 +391,13 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
     >>> net.score(X, y) > 0.4
     True
     """
+
+    transformer_: EnergyNetTransformer
+    mlp_: MLPRegressor
+    scaler_: StandardScaler | None
+    target_scaler_: StandardScaler | None
+    n_features_in_: int
+    feature_names_in_: np.ndarray
 
     _parameter_constraints = {
         **_BaseEnergyNet._parameter_constraints,

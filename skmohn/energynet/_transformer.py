@@ -1,11 +1,13 @@
 """EnergyNetTransformer: validate, code, grow, expose."""
 
 from numbers import Integral, Real
+from typing import Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skmohn._core._fitting import FitLoop, History, all_or_nothing, warn_caller
@@ -15,7 +17,7 @@ from skmohn.energynet._building import (
     run_through,
     widths_of,
 )
-from skmohn.energynet._coding import MINMAX
+from skmohn.energynet._coding import MINMAX, UnitCoding
 from skmohn.energynet._fitted import FittedStackMixin
 from skmohn.energynet._growth import GIVEN_REASON
 from skmohn.energynet._scoring import Monitor
@@ -226,6 +228,23 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
     (1797, 50)
     """
 
+    n_components_per_layer_: list[int]
+    weights_: list[np.ndarray]
+    hidden_bias_: list[np.ndarray]
+    visible_bias_: list[np.ndarray]
+    log_likelihood_: list[float]
+    complexity_: list[float]
+    description_length_: list[float]
+    stopping_reason_: str
+    width_reasons_: list[str]
+    coding_: UnitCoding
+    scalers_: list[StandardScaler]
+    history_: History
+    n_iter_: int
+    n_samples_seen_: int
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     _parameter_constraints = {
         "growth": [StrOptions({"auto", "description_length", "paper"}), None],
         "n_components": [
@@ -265,20 +284,20 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
 
     def __init__(
         self,
-        growth="auto",
+        growth: str | None = "auto",
         n_components=None,
         *,
         max_layers=10,
         kappa=1.0,
         coding="auto",
         n_bins=8,
-        layer=-1,
+        layer: int | str = -1,
         standardize=True,
         append_input=False,
-        polish="auto",
-        learning_rate="auto",
-        batch_size="auto",
-        l2="auto",
+        polish: int | str = "auto",
+        learning_rate: float | str = "auto",
+        batch_size: int | str = "auto",
+        l2: float | str = "auto",
         beta=1.01,
         threshold=0.1,
         p=2.0,
@@ -319,7 +338,7 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X, y=None, X_val=None):
+    def fit(self, X, y=None, X_val=None) -> Self:
         """Find the layers and train them.
 
         Parameters
@@ -383,7 +402,7 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
 
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y=None):
+    def partial_fit(self, X, y=None) -> Self:
         """Train each layer for one epoch on these samples; its width stays.
 
         The first call finds the layers as `fit` does; those of given widths begin with

@@ -1,5 +1,7 @@
 """How a structure was found: errors and numbers of weights by round."""
 
+from typing import Any, Self
+
 from skmohn.inspection._fitted import BLUE, RED, axes_of
 from skmohn.mohn._given import require_regressor
 
@@ -68,6 +70,11 @@ class DiscoveryErrorDisplay:
     True
     """
 
+    ax_: Any
+    figure_: Any
+    training_line_: Any
+    validation_line_: Any
+
     def __init__(self, rounds, training, *, validation=None, learned=None):
         self.rounds = rounds
         self.training = training
@@ -75,7 +82,7 @@ class DiscoveryErrorDisplay:
         self.learned = learned
 
     @classmethod
-    def from_estimator(cls, estimator, *, ax=None, **line_kw):
+    def from_estimator(cls, estimator, *, ax=None, **line_kw) -> Self:
         """Draw the errors of the last fit of an estimator.
 
         Parameters
@@ -106,7 +113,7 @@ class DiscoveryErrorDisplay:
         return cls.from_history(estimator.history_, ax=ax, **line_kw)
 
     @classmethod
-    def from_history(cls, history, *, ax=None, **line_kw):
+    def from_history(cls, history, *, ax=None, **line_kw) -> Self:
         """Draw the errors that a history has kept.
 
         Parameters
@@ -144,7 +151,7 @@ class DiscoveryErrorDisplay:
         display = cls([record["iteration"] for record in records], training, **lines)
         return display.plot(ax=ax, **line_kw)
 
-    def plot(self, ax=None, **line_kw):
+    def plot(self, ax=None, **line_kw) -> Self:
         """Draw the errors by round.
 
         Parameters
@@ -242,13 +249,18 @@ class DiscoveryOrdersDisplay:
     32
     """
 
+    ax_: Any
+    figure_: Any
+    total_line_: Any
+    lines_: list
+
     def __init__(self, rounds, weights_per_order, *, max_order=5):
         self.rounds = rounds
         self.weights_per_order = weights_per_order
         self.max_order = max_order
 
     @classmethod
-    def from_estimator(cls, estimator, *, max_order=5, ax=None, **line_kw):
+    def from_estimator(cls, estimator, *, max_order=5, ax=None, **line_kw) -> Self:
         """Draw the numbers of weights of the last fit of an estimator.
 
         Parameters
@@ -284,7 +296,7 @@ class DiscoveryOrdersDisplay:
         )
 
     @classmethod
-    def from_history(cls, history, *, max_order=5, ax=None, **line_kw):
+    def from_history(cls, history, *, max_order=5, ax=None, **line_kw) -> Self:
         """Draw the numbers of weights that a history has kept.
 
         Parameters
@@ -319,7 +331,7 @@ class DiscoveryOrdersDisplay:
         )
         return display.plot(ax=ax, **line_kw)
 
-    def plot(self, ax=None, **line_kw):
+    def plot(self, ax=None, **line_kw) -> Self:
         """Draw the numbers of weights by round.
 
         Parameters

@@ -1,5 +1,7 @@
 """The weights of a model as a network."""
 
+from typing import Any, Self
+
 import numpy as np
 from sklearn.utils import check_consistent_length
 
@@ -75,13 +77,22 @@ class HypergraphDisplay:
     5
     """
 
+    ax_: Any
+    figure_: Any
+    variables_: list[int]
+    positions_: np.ndarray
+    nodes_: Any
+    pairs_: Any
+    squares_: Any
+    texts_: list
+
     def __init__(self, terms, weights, names):
         self.terms = terms
         self.weights = weights
         self.names = names
 
     @classmethod
-    def from_estimator(cls, estimator, *, ax=None, **text_kw):
+    def from_estimator(cls, estimator, *, ax=None, **text_kw) -> Self:
         """Draw the network of a fitted estimator.
 
         Parameters
@@ -110,7 +121,7 @@ class HypergraphDisplay:
         """
         return cls(*structure_of(estimator)).plot(ax=ax, **text_kw)
 
-    def plot(self, ax=None, **text_kw):
+    def plot(self, ax=None, **text_kw) -> Self:
         """Draw the network.
 
         Parameters

@@ -2,6 +2,7 @@
 
 from math import ceil, isqrt, prod, sqrt
 from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_array
@@ -56,13 +57,17 @@ class FiltersDisplay:
     (25, 8, 8)
     """
 
+    ax_: Any
+    figure_: Any
+    image_: Any
+
     def __init__(self, filters):
         self.filters = filters
 
     @classmethod
     def from_estimator(
         cls, estimator, shape=None, *, layer=0, units=None, ax=None, **imshow_kw
-    ):
+    ) -> Self:
         """Draw the filters of a fitted estimator.
 
         Parameters
@@ -112,7 +117,7 @@ class FiltersDisplay:
             filters = filters[_indices_of_units(units, len(filters))]
         return cls(filters.reshape(-1, *shape)).plot(ax=ax, **imshow_kw)
 
-    def plot(self, ax=None, **imshow_kw):
+    def plot(self, ax=None, **imshow_kw) -> Self:
         """Draw the filters side by side.
 
         Parameters
@@ -174,6 +179,10 @@ class SamplesDisplay:
     (9, 8, 8)
     """
 
+    ax_: Any
+    figure_: Any
+    image_: Any
+
     def __init__(self, samples):
         self.samples = samples
 
@@ -189,7 +198,7 @@ class SamplesDisplay:
         random_state=None,
         ax=None,
         **imshow_kw,
-    ):
+    ) -> Self:
         """Draw samples from a fitted estimator.
 
         Parameters
@@ -240,7 +249,7 @@ class SamplesDisplay:
             samples = _reconstructed(stack, samples)
         return cls(samples.reshape(-1, *shape)).plot(ax=ax, **imshow_kw)
 
-    def plot(self, ax=None, **imshow_kw):
+    def plot(self, ax=None, **imshow_kw) -> Self:
         """Draw the samples side by side.
 
         Parameters

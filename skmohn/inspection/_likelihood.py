@@ -1,5 +1,7 @@
 """Likelihoods by epoch: how a stack comes to describe samples."""
 
+from typing import Any, Self
+
 import numpy as np
 from sklearn.utils import check_consistent_length
 
@@ -62,6 +64,11 @@ class LikelihoodDisplay:
     [5, 10, 15, 20]
     """
 
+    ax_: Any
+    figure_: Any
+    line_: Any
+    validation_line_: Any
+
     def __init__(self, epoch, log_likelihood, *, validation=None, layer=None):
         self.epoch = epoch
         self.log_likelihood = log_likelihood
@@ -69,7 +76,7 @@ class LikelihoodDisplay:
         self.layer = layer
 
     @classmethod
-    def from_estimator(cls, estimator, *, ax=None, **line_kw):
+    def from_estimator(cls, estimator, *, ax=None, **line_kw) -> Self:
         """Draw the log-likelihoods that a fitted estimator has recorded.
 
         Parameters
@@ -115,7 +122,7 @@ class LikelihoodDisplay:
         display = cls(epoch, train, validation=validation, layer=layer)
         return display.plot(ax=ax, **line_kw)
 
-    def plot(self, ax=None, **line_kw):
+    def plot(self, ax=None, **line_kw) -> Self:
         """Draw the log-likelihoods by epoch.
 
         Parameters

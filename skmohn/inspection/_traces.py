@@ -1,5 +1,7 @@
 """How a stack of layers grew, and what its layers are worth."""
 
+from typing import Any, Self
+
 import numpy as np
 from sklearn.utils import check_consistent_length
 
@@ -63,12 +65,19 @@ class GrowthDisplay:
     1
     """
 
+    ax_: Any
+    figure_: Any
+    lines_: list
+    paying_: Any
+    gamma_ax_: Any
+    gamma_lines_: list
+
     def __init__(self, records, *, threshold=None):
         self.records = records
         self.threshold = threshold
 
     @classmethod
-    def from_estimator(cls, estimator, *, ax=None, **line_kw):
+    def from_estimator(cls, estimator, *, ax=None, **line_kw) -> Self:
         """Draw the growth of a fitted estimator.
 
         Parameters
@@ -106,7 +115,7 @@ class GrowthDisplay:
         threshold = stack.threshold if stack.growth == "paper" else None
         return cls(records, threshold=threshold).plot(ax=ax, **line_kw)
 
-    def plot(self, ax=None, **line_kw):
+    def plot(self, ax=None, **line_kw) -> Self:
         """Draw units, and gamma or the units worth their price, by step.
 
         Parameters
@@ -233,6 +242,13 @@ class DescriptionLengthDisplay:
     1
     """
 
+    ax_: Any
+    figure_: Any
+    total_line_: Any
+    data_line_: Any
+    gone_line_: Any
+    texts_: list
+
     def __init__(
         self, description_length, complexity, log_likelihood, *, n_layers=None
     ):
@@ -242,7 +258,7 @@ class DescriptionLengthDisplay:
         self.n_layers = n_layers
 
     @classmethod
-    def from_estimator(cls, estimator, *, ax=None, **line_kw):
+    def from_estimator(cls, estimator, *, ax=None, **line_kw) -> Self:
         """Draw the description lengths that a fitted estimator has found.
 
         Parameters
@@ -283,7 +299,7 @@ class DescriptionLengthDisplay:
         display = cls(*found, n_layers=len(stack.description_length_))
         return display.plot(ax=ax, **line_kw)
 
-    def plot(self, ax=None, **line_kw):
+    def plot(self, ax=None, **line_kw) -> Self:
         """Draw description lengths and their parts by layer.
 
         Parameters

@@ -1,5 +1,7 @@
 """The weights of a model as a heat map of variables by weights."""
 
+from typing import Any, Self
+
 import numpy as np
 from sklearn.utils import check_consistent_length
 
@@ -76,13 +78,20 @@ class WeightsDisplay:
     (10, 62)
     """
 
+    ax_: Any
+    figure_: Any
+    image_: Any
+    rows_: list[int]
+    columns_: list[int]
+    colorbar_: Any
+
     def __init__(self, terms, weights, names):
         self.terms = terms
         self.weights = weights
         self.names = names
 
     @classmethod
-    def from_estimator(cls, estimator, *, ax=None, **im_kw):
+    def from_estimator(cls, estimator, *, ax=None, **im_kw) -> Self:
         """Draw the weights of a fitted estimator.
 
         Parameters
@@ -111,7 +120,7 @@ class WeightsDisplay:
         """
         return cls(*structure_of(estimator)).plot(ax=ax, **im_kw)
 
-    def plot(self, ax=None, **im_kw):
+    def plot(self, ax=None, **im_kw) -> Self:
         """Draw the heat map.
 
         Parameters

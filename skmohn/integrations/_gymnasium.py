@@ -163,12 +163,12 @@ class GymnasiumObjective:
         seen, acted = environment.observation_space, environment.action_space
         if isinstance(seen, spaces.Box):
 
-            def to_numbers(observation):
+            def to_numbers(observation) -> np.ndarray:
                 return np.asarray(observation, dtype=np.float64).ravel()
 
         else:
 
-            def to_numbers(observation):
+            def to_numbers(observation) -> np.ndarray:
                 return np.asarray(spaces.flatten(seen, observation), dtype=np.float64)
 
         if isinstance(acted, spaces.Discrete):

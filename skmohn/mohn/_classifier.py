@@ -1,8 +1,10 @@
 """MOHNClassifier: logistic regression on the interactions that matter."""
 
 from numbers import Real
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -15,7 +17,8 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from skmohn._core._fitting import all_or_nothing
+from skmohn._core._coding import InputCoding
+from skmohn._core._fitting import History, all_or_nothing
 from skmohn._core._validation import to_numpy
 from skmohn.mohn._discovery import product_columns
 from skmohn.mohn._features import ProductFinder, read_classes
@@ -194,6 +197,19 @@ class MOHNClassifier(
     1.0
     """
 
+    terms_: list[tuple]
+    weights_: np.ndarray
+    intercept_: np.ndarray
+    classes_: np.ndarray
+    C_: float
+    stopping_reason_: str
+    coding_: InputCoding
+    search_coverage_: list[dict]
+    history_: History
+    n_iter_: int
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     _parameter_constraints = {
         **ProductFinder._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
@@ -208,14 +224,14 @@ class MOHNClassifier(
         *,
         include_inputs=True,
         terms=None,
-        C="auto",
+        C: float | str = "auto",
         class_weight=None,
         selection="auto",
-        cv=5,
+        cv: object = 5,
         max_iter=200,
         work_budget=1e9,
         memory_budget=1e9,
-        categorical_features="from_dtype",
+        categorical_features: ArrayLike | None = "from_dtype",
         handle_unknown="error",
         msda_control=None,
         random_state=None,
@@ -242,7 +258,7 @@ class MOHNClassifier(
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None) -> Self:
         """Find the products and learn their weights.
 
         Parameters

@@ -1,8 +1,10 @@
 """MOHNTransformer: columns for the interactions that matter."""
 
 from numbers import Integral, Real
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -14,7 +16,8 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from skmohn._core._fitting import FitLoop, all_or_nothing
+from skmohn._core._coding import InputCoding
+from skmohn._core._fitting import FitLoop, History, all_or_nothing
 from skmohn.mohn._columns import column_names, read_table
 from skmohn.mohn._discovery import (
     code_inputs,
@@ -308,6 +311,16 @@ class MOHNTransformer(
     1.0
     """
 
+    terms_: list[tuple]
+    classes_: np.ndarray | None
+    stopping_reason_: str
+    coding_: InputCoding
+    search_coverage_: list[dict]
+    history_: History
+    n_iter_: int
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     _parameter_constraints = {
         **ProductFinder._parameter_constraints,
         "target_type": [StrOptions({"auto", "continuous", "classes"})],
@@ -323,11 +336,11 @@ class MOHNTransformer(
         terms=None,
         target_type="auto",
         selection="auto",
-        cv=5,
+        cv: object = 5,
         max_iter=200,
         work_budget=1e9,
         memory_budget=1e9,
-        categorical_features="from_dtype",
+        categorical_features: ArrayLike | None = "from_dtype",
         handle_unknown="error",
         msda_control=None,
         random_state=None,
@@ -353,7 +366,7 @@ class MOHNTransformer(
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None) -> Self:
         """Find the products to build.
 
         Parameters

@@ -1,6 +1,9 @@
 """Models made of known weights."""
 
+from typing import Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skmohn._core._coding import TWO_VALUED, InputCoding
 from skmohn._core._fitting import History
@@ -23,9 +26,9 @@ class FromTerms:
         intercept=0.0,
         n_features=None,
         feature_names=None,
-        low=-1.0,
-        high=1.0,
-    ):
+        low: ArrayLike = -1.0,
+        high: ArrayLike = 1.0,
+    ) -> Self:
         """Make a fitted model of known weights, without data.
 
         Parameters

@@ -1,5 +1,7 @@
 """Learning from further samples."""
 
+from typing import Self
+
 import numpy as np
 from sklearn.base import _fit_context
 
@@ -15,7 +17,7 @@ class Incremental:
 
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, sample_weight=None):
+    def partial_fit(self, X, y, sample_weight=None) -> Self:
         """Learn from more samples.
 
         The first call finds the structure as `fit` does. Later calls keep structure and

@@ -1,14 +1,18 @@
 """MOHNRegressor: validate, encode, discover, expose."""
 
 from numbers import Integral, Real
+from typing import Literal, Self, overload
 
+import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from skmohn._core._fitting import FitLoop, all_or_nothing, warn_caller
+from skmohn._core._coding import InputCoding
+from skmohn._core._fitting import FitLoop, History, all_or_nothing, warn_caller
 from skmohn._core._validation import validate_held_out
 from skmohn.mohn import _strategies
 from skmohn.mohn._auto import most_steps, solve_auto
@@ -253,6 +257,19 @@ class MOHNRegressor(
     'exact: the model reproduces every sample'
     """
 
+    terms_: list[tuple]
+    weights_: np.ndarray
+    intercept_: float
+    standard_errors_: np.ndarray
+    noise_: float
+    stopping_reason_: str
+    coding_: InputCoding
+    search_coverage_: list[dict]
+    history_: History
+    n_iter_: int
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     _parameter_constraints = {
         "strategy": [StrOptions({"auto", "pursuit", "dense", "msda", "full", "given"})],
         "learning_rule": [StrOptions({"ols", "lasso", "delta"})],
@@ -291,12 +308,12 @@ class MOHNRegressor(
         max_order=None,
         *,
         terms=None,
-        alpha="auto",
-        learning_rate="auto",
+        alpha: float | str = "auto",
+        learning_rate: float | str = "auto",
         max_iter=200,
         tol=1e-4,
         selection="auto",
-        cv=5,
+        cv: object = 5,
         early_stopping=False,
         validation_fraction=0.1,
         n_iter_no_change=10,
@@ -304,7 +321,7 @@ class MOHNRegressor(
         memory_budget=1e9,
         noise="auto",
         clip=True,
-        categorical_features="from_dtype",
+        categorical_features: ArrayLike | None = "from_dtype",
         handle_unknown="error",
         one_hot=None,
         numeric="auto",
@@ -342,7 +359,7 @@ class MOHNRegressor(
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X, y, sample_weight=None, X_val=None, y_val=None):
+    def fit(self, X, y, sample_weight=None, X_val=None, y_val=None) -> Self:
         """Discover the structure and learn its weights.
 
         Parameters
@@ -411,6 +428,14 @@ class MOHNRegressor(
         if solution.warning:
             warn_caller(solution.warning, ConvergenceWarning)
         return self
+
+    @overload
+    def predict(self, X, return_std: Literal[False] = False) -> np.ndarray: ...
+
+    @overload
+    def predict(
+        self, X, return_std: Literal[True]
+    ) -> tuple[np.ndarray, np.ndarray]: ...
 
     def predict(self, X, return_std=False):
         """Evaluate the model.

@@ -1,0 +1,79 @@
+"""Right and wrong uses of the public names, for pyright; nothing here is ever run.
+
+A wrong use has a comment that expects pyright's report. Where there is none any longer,
+the comment is reported, as one without need.
+"""
+
+import numpy as np
+from sklearn.model_selection import KFold
+
+import skmohn
+from skmohn import (
+    BLMClassifier,
+    BLMController,
+    BLMRegressor,
+    EnergyNetClassifier,
+    EnergyNetTransformer,
+    MOHNClassifier,
+    MOHNRegressor,
+    MOHNTransformer,
+    MSDAControl,
+)
+from skmohn.datasets import InvertedPendulum, make_ising, make_sparse_walsh
+from skmohn.inspection import FiltersDisplay, HypergraphDisplay, WeightsDisplay
+from skmohn.integrations import from_dimod
+from skmohn.mohn import Linkage
+from skmohn.optimize import maximize
+
+
+def fitted_attributes_are_known(X: np.ndarray, y: np.ndarray) -> None:
+    model = MOHNRegressor("pursuit", max_order=3).fit(X, y)
+    terms: list[tuple] = model.terms_
+    weights: np.ndarray = model.weights_
+    linkage: Linkage = model.linkage_
+    seconds = model.history_[-1]["seconds"]
+    print(terms, weights.shape, linkage.neighbors(0), seconds, model.intercept_ + 1.0)
+    classifier = MOHNClassifier(C=1.0, cv=KFold(3)).fit(X, y)
+    print(classifier.classes_.shape, classifier.predict_proba(X)[:, 1])
+    features = MOHNTransformer().fit(X, y)
+    print(features.transform(X), features.get_feature_names_out(), features.terms_)
+    network = BLMClassifier(5, n_bits=4, w_max=3.0, max_flips=9).fit(X, y)
+    print(network.codes_.dtype, network.loss_ + 1.0, network.coefs_[0].shape)
+    stack = EnergyNetTransformer().fit(X)
+    print(stack.n_components_per_layer_[0], stack.stopping_reason_.upper())
+    print(EnergyNetClassifier(stack).fit(X, y).transformer_.coding_)
+    print(BLMController((2,)).fit(InvertedPendulum()).n_evaluations_)
+
+
+def results_have_their_types(X: np.ndarray, y: np.ndarray) -> None:
+    model: MOHNRegressor = MOHNRegressor().fit(X, y).partial_fit(X, y)
+    print(model.predict(X).mean())
+    mean, std = model.predict(X, return_std=True)
+    print(mean + std)
+    made: MOHNRegressor = MOHNRegressor.from_terms([(0, "a")], [1.0])
+    print(made.score(X, y), from_dimod({}).terms_)
+    print(BLMRegressor().fit(X, y).partial_fit(X, y).stopping_reason_)
+    print(maximize(model).x, make_sparse_walsh(5).X, make_ising((3, 3)).optima)
+    print(HypergraphDisplay.from_estimator(model).plot().ax_)
+    print(MSDAControl(batch_size=10).batch_size, skmohn.__version__.split("."))
+    skmohn.warm_up()
+
+
+def mistakes_are_reported(model: MOHNRegressor, X: np.ndarray) -> None:
+    MOHNRegressor(strategi="x")  # pyright: ignore[reportCallIssue]
+    MOHNClassifier(alpha=1.0)  # pyright: ignore[reportCallIssue]
+    BLMClassifier(hidden=(3,))  # pyright: ignore[reportCallIssue]
+    BLMController(n_bit=3)  # pyright: ignore[reportCallIssue]
+    EnergyNetTransformer(n_layers=2)  # pyright: ignore[reportCallIssue]
+    print(model.nonsense)  # pyright: ignore[reportAttributeAccessIssue]
+    print(model.coef_)  # pyright: ignore[reportAttributeAccessIssue]
+    model.fit(X)  # pyright: ignore[reportCallIssue]
+    model.fit(X, X, weights=X)  # pyright: ignore[reportCallIssue]
+    model.linkage_.neighbours(0)  # pyright: ignore[reportAttributeAccessIssue]
+    MOHNTransformer().predict(X)  # pyright: ignore[reportAttributeAccessIssue]
+    print(BLMRegressor().classes_)  # pyright: ignore[reportAttributeAccessIssue]
+    print(EnergyNetTransformer().terms_)  # pyright: ignore[reportAttributeAccessIssue]
+    WeightsDisplay(terms=[], weight=[])  # pyright: ignore[reportCallIssue]
+    FiltersDisplay.of(model)  # pyright: ignore[reportAttributeAccessIssue]
+    maximize(model, methods="tabu")  # pyright: ignore[reportCallIssue]
+    skmohn.MOHNRegresor()  # pyright: ignore[reportAttributeAccessIssue]
