@@ -93,7 +93,8 @@ class MOHNClassifier(
 
     cv : int, cross-validation generator or iterable, default=5
         The folds of that validation. With a number, equal rows share a fold, and
-        classes are dealt evenly.
+        classes are dealt evenly. Splitters that need groups get them by scikit-learn's
+        metadata routing.
 
     max_iter : int, default=200
         Most rounds of a search.
@@ -258,7 +259,7 @@ class MOHNClassifier(
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X, y, sample_weight=None) -> Self:
+    def fit(self, X, y, sample_weight=None, **params) -> Self:
         """Find the products and learn their weights.
 
         Parameters
@@ -271,6 +272,10 @@ class MOHNClassifier(
 
         sample_weight : array-like of shape (n_samples,), default=None
             A weight of 2 equals a row that stands there twice.
+
+        **params : dict
+            For the splitter `cv`, such as ``groups``; takes
+            ``sklearn.set_config(enable_metadata_routing=True)``.
 
         Returns
         -------
@@ -295,6 +300,7 @@ class MOHNClassifier(
             X,
             y,
             self._weigh(X, y, sample_weight),
+            params,
             read_classes,
             self._fitted_attributes,
         )

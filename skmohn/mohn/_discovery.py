@@ -90,7 +90,7 @@ class Found(NamedTuple):
     choice: object = None
 
 
-def pose_problem(params, X, y, sample_weight, names):
+def pose_problem(params, X, y, sample_weight, names, *, split_params=None):
     """Weigh and code the samples of a fit.
 
     Parameters
@@ -108,6 +108,9 @@ def pose_problem(params, X, y, sample_weight, names):
     names : list of str
         Of the columns.
 
+    split_params : dict, default=None
+        What the splitter `cv` asks for beside, such as groups.
+
     Returns
     -------
     problem : Problem
@@ -115,7 +118,14 @@ def pose_problem(params, X, y, sample_weight, names):
     target, classes = y
     seed = check_random_state(params.random_state).randint(2**31)
     sample_weight, rows = positive_weights(sample_weight, X)
-    folds = wanted_folds(params.cv, X, target, rows, classifier=classes is not None)
+    folds = wanted_folds(
+        params.cv,
+        X,
+        target,
+        rows,
+        classifier=classes is not None,
+        split_params=split_params,
+    )
     if len(rows) < len(X):
         X, target = X[rows], target[rows]
     if classes is not None:

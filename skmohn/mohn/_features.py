@@ -28,9 +28,10 @@ from skmohn.mohn._discovery import (
 from skmohn.mohn._fitted import NamedColumns
 from skmohn.mohn._members import Members
 from skmohn.mohn._msda_control import MSDAControl
+from skmohn.mohn._routing import FoldsRouting
 
 
-class ProductFinder(NamedColumns):
+class ProductFinder(FoldsRouting, NamedColumns):
     """What the estimators on found products share."""
 
     _parameter_constraints = {
@@ -55,12 +56,12 @@ class ProductFinder(NamedColumns):
         "n_jobs": [Integral, None],
     }
 
-    def _find(self, X, y, sample_weight, read_target, attributes):
+    def _find(self, X, y, sample_weight, params, read_target, attributes):
         """Read the samples of a fit and search; set what a search leaves.
 
         Parameters
         ----------
-        X, y, sample_weight : as for `fit`
+        X, y, sample_weight, params : as for `fit`
 
         read_target : callable
             Of y; returns the target and the classes.
@@ -83,7 +84,14 @@ class ProductFinder(NamedColumns):
         X = read_table(self, X, reset=True)
         check_consistent_length(X, y)
         target = read_target(y)
-        problem = pose_problem(self, X, target, sample_weight, column_names(self))
+        problem = pose_problem(
+            self,
+            X,
+            target,
+            sample_weight,
+            column_names(self),
+            split_params=self._split_params(params),
+        )
         self._check_order()
         loop = FitLoop(
             self,
@@ -211,7 +219,8 @@ class MOHNTransformer(
 
     cv : int, cross-validation generator or iterable, default=5
         The folds of that validation. With a number, equal rows share a fold, and
-        classes are dealt evenly.
+        classes are dealt evenly. Splitters that need groups get them by scikit-learn's
+        metadata routing.
 
     max_iter : int, default=200
         Most rounds of a search.
@@ -366,7 +375,7 @@ class MOHNTransformer(
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X, y, sample_weight=None) -> Self:
+    def fit(self, X, y, sample_weight=None, **params) -> Self:
         """Find the products to build.
 
         Parameters
@@ -379,6 +388,10 @@ class MOHNTransformer(
 
         sample_weight : array-like of shape (n_samples,), default=None
             A weight of 2 equals a row that stands there twice.
+
+        **params : dict
+            For the splitter `cv`, such as ``groups``; takes
+            ``sklearn.set_config(enable_metadata_routing=True)``.
 
         Returns
         -------
@@ -400,7 +413,7 @@ class MOHNTransformer(
             search ended before it was done.
         """
         problem, found = self._find(
-            X, y, sample_weight, self._read_target, self._fitted_attributes
+            X, y, sample_weight, params, self._read_target, self._fitted_attributes
         )
         vars(self).update(self._fitted_attributes(problem, found.terms))
         return self

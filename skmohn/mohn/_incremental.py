@@ -44,12 +44,14 @@ class Incremental:
         if not hasattr(self, "terms_"):
             return self.fit(X, y, sample_weight)
         X, y = read_table(self, X, y)
-        sample_weight, rows = positive_weights(sample_weight, X)
+        sample_weight, rows = positive_weights(
+            sample_weight, X, relative=self._dense is not None
+        )
         if self._dense is not None:
             self._update_dense(X[rows], y[rows], sample_weight)
             return self
         graph = self._graph()
-        unit = binary_unit([*y, *graph.coef, graph.intercept])
+        unit = binary_unit(np.concatenate([y, graph.coef, [graph.intercept]]))
         fit = delta_rule(
             self._to_rows(X[rows]).inputs,
             y[rows] / unit,

@@ -22,6 +22,7 @@ from skmohn.mohn._from_terms import FromTerms
 from skmohn.mohn._incremental import Incremental
 from skmohn.mohn._msda_control import MSDAControl
 from skmohn.mohn._reading import Reading
+from skmohn.mohn._routing import FoldsRouting
 from skmohn.mohn._task import make_task, wanted_terms
 
 
@@ -30,6 +31,7 @@ class MOHNRegressor(
     Incremental,
     Reading,
     FromTerms,
+    FoldsRouting,
     CallbackSupportMixin,
     RegressorMixin,
     BaseEstimator,
@@ -110,6 +112,7 @@ class MOHNRegressor(
 
     cv : int, cross-validation generator or iterable, default=5
         The folds of that validation. With a number, equal rows share a fold.
+        Splitters that need groups get them by scikit-learn's metadata routing.
 
     early_stopping : bool, default=False
         Whether to hold out a part of the data that takes the place of the folds
@@ -359,7 +362,7 @@ class MOHNRegressor(
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X, y, sample_weight=None, X_val=None, y_val=None) -> Self:
+    def fit(self, X, y, sample_weight=None, X_val=None, y_val=None, **params) -> Self:
         """Discover the structure and learn its weights.
 
         Parameters
@@ -381,6 +384,10 @@ class MOHNRegressor(
         y_val : array-like of shape (n_val,), default=None
             Their targets.
 
+        **params : dict
+            For the splitter `cv`, such as ``groups``; takes
+            ``sklearn.set_config(enable_metadata_routing=True)``.
+
         Returns
         -------
         MOHNRegressor
@@ -400,12 +407,20 @@ class MOHNRegressor(
             When the search ended before it was done or the samples are too few; the
             model is then the best one found.
         """
+        split_params = self._split_params(params)
         start = self.terms_ if self.warm_start and hasattr(self, "terms_") else []
         table = X
         X, y = read_table(self, X, y, reset=True)
         validation = validate_held_out(self, X_val, y_val, read_table)
         task, coding = make_task(
-            self, X, y, sample_weight, validation, start, self._names()
+            self,
+            X,
+            y,
+            sample_weight,
+            validation,
+            start,
+            self._names(),
+            split_params=split_params,
         )
         loop = FitLoop(
             self,

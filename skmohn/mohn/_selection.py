@@ -191,8 +191,10 @@ def choose_model(design, task, control, *, selection="auto", cv=5, n_jobs=None):
     if selection == "lasso" or _worth_shrinking(design, best):
         shrunken = _shrink(design, task.y, path, folds, n_jobs)
         gains = choice.errors - shrunken.errors
-        # A sparse model that predicts about as well is worth more: it can be read.
-        if selection == "lasso" or gains.mean() > sem(gains):
+        # A sparse model that predicts about as well is worth more: it can be read. Of
+        # one fold alone nothing is known about the error of the gain.
+        is_clear = len(gains) > 1 and gains.mean() > sem(gains)
+        if selection == "lasso" or is_clear:
             return shrunken
     return choice
 

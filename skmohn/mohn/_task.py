@@ -77,7 +77,9 @@ class Task(NamedTuple):
         return self._replace(y=self.y / unit, validation=validation, unit=unit)
 
 
-def make_task(params, X, y, sample_weight, validation, start, names):
+def make_task(
+    params, X, y, sample_weight, validation, start, names, *, split_params=None
+):
     """Weigh, split and code the samples of a fit.
 
     Parameters
@@ -99,6 +101,9 @@ def make_task(params, X, y, sample_weight, validation, start, names):
     names : sequence of str or None
         Feature names.
 
+    split_params : dict, default=None
+        What the splitter `cv` asks for beside, such as groups.
+
     Returns
     -------
     task : Task
@@ -112,7 +117,7 @@ def make_task(params, X, y, sample_weight, validation, start, names):
         if params.numeric != "multilinear":
             most_levels = _MOST_LEVELS
     sample_weight, rows = positive_weights(sample_weight, X)
-    folds = wanted_folds(params.cv, X, y, rows)
+    folds = wanted_folds(params.cv, X, y, rows, split_params=split_params)
     if len(rows) < len(y):
         X, y = X[rows], y[rows]
     held_weight = None
@@ -155,8 +160,24 @@ def _refuse_letters(params, coding):
     )
 
 
-def positive_weights(sample_weight, X):
-    """Weights of the rows that have any, and those rows; None if all are equal to 1."""
+def positive_weights(sample_weight, X, *, relative=True):
+    """Weights of the rows that have any, and those rows; None if all are equal to 1.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,) or None
+
+    X : ndarray of shape (n_samples, n_features)
+
+    relative : bool, default=True
+        Whether weights that are not whole are scaled to a mean of 1.
+
+    Returns
+    -------
+    sample_weight : ndarray of shape (n_positive,) or None
+
+    rows : ndarray of shape (n_positive,), int
+    """
     if sample_weight is None:
         return None, np.arange(len(X))
     sample_weight = to_numpy(sample_weight)
@@ -165,12 +186,12 @@ def positive_weights(sample_weight, X):
     if not rows.size:
         raise ValueError("sample_weight is zero for every sample")
     sample_weight = sample_weight[rows]
-    if np.any(sample_weight != np.rint(sample_weight)):
+    if relative and np.any(sample_weight != np.rint(sample_weight)):
         sample_weight = sample_weight / sample_weight.mean()
     return (None if np.all(sample_weight == 1) else sample_weight), rows
 
 
-def wanted_folds(cv, X, y, rows, classifier=False):
+def wanted_folds(cv, X, y, rows, classifier=False, split_params=None):
     """The user's folds over the rows that have weight; None when only k is given.
 
     Parameters
@@ -186,6 +207,9 @@ def wanted_folds(cv, X, y, rows, classifier=False):
     classifier : bool, default=False
         Whether targets are classes.
 
+    split_params : dict, default=None
+        What the splitter asks for beside, such as groups.
+
     Returns
     -------
     folds : list of (train, test) or None
@@ -195,10 +219,19 @@ def wanted_folds(cv, X, y, rows, classifier=False):
         return None
     position = np.full(len(y), -1)
     position[rows] = np.arange(len(rows))
-    return [
+    folds = [
         tuple(position[part][position[part] >= 0] for part in fold)
-        for fold in check_cv(cv, y, classifier=classifier).split(X, y)
+        for fold in check_cv(cv, y, classifier=classifier).split(
+            X, y, **(split_params or {})
+        )
     ]
+    # Nothing is learnt from a fold, or tested by it, whose rows have no weight.
+    folds = [fold for fold in folds if all(len(part) for part in fold)]
+    if not folds:
+        raise ValueError(
+            "cv has no fold whose training and test rows have a sample_weight above 0"
+        )
+    return folds
 
 
 def _hold_out(fraction, n_samples, seed):

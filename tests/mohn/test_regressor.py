@@ -544,12 +544,22 @@ def test_partial_fit_follows_a_target_that_moves():
 def test_partial_fit_weights_multiply_the_step():
     X, new = signs(), signs(1, seed=3)
     steps = []
-    for weight in (1.0, 2.0):
+    for weight in (1.0, 2.0, 0.3):
         model = MOHNRegressor(learning_rate=0.01).fit(X, function(X))
         model.partial_fit(new, function(new) + 1, sample_weight=[weight])
         steps.append(model.intercept_ - INTERCEPT)
-    # A weight of 2 counts as the row twice: whole numbers are not scaled.
-    assert steps[1] == pytest.approx(2 * steps[0])
+    assert steps[1:] == pytest.approx([2 * steps[0], 0.3 * steps[0]])
+
+
+def test_batches_of_partial_fit_make_no_difference():
+    X, new = signs(), signs(40, seed=3)
+    y, weights = function(new) + 1, np.random.default_rng(0).uniform(0, 2, 40)
+    whole, parts = (MOHNRegressor("pursuit").fit(X, function(X)) for _ in range(2))
+    whole.partial_fit(new, y, weights)
+    for rows in np.split(np.arange(40), [3, 11, 30]):
+        parts.partial_fit(new[rows], y[rows], weights[rows])
+    assert_allclose(parts.weights_, whole.weights_, rtol=1e-12)
+    assert parts.intercept_ == pytest.approx(whole.intercept_, rel=1e-12)
 
 
 @pytest.mark.parametrize(

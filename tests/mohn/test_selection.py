@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from scipy.special import betaln
+from sklearn import config_context
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LassoCV
-from sklearn.model_selection import KFold, ShuffleSplit
+from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
-from skmohn import MOHNRegressor
+from skmohn import MOHNRegressor, MOHNTransformer
 from skmohn.datasets import make_ising, make_sparse_walsh
 from skmohn.mohn import _selection
 from skmohn.mohn._design import DenseDesign, PackedDesign
@@ -207,6 +210,48 @@ def test_folds_keep_their_rows_when_some_have_no_weight():
     precision, recall = precision_and_recall(model, problem)
     assert recall == 1
     assert precision > 0.9
+
+
+@pytest.mark.parametrize("selection", ["cv", "lasso"])
+def test_folds_without_weight_are_left_out(selection):
+    problem = make_sparse_walsh(8, 6, n_samples=120, snr=4, random_state=0)
+    X, y = problem.X, problem.y
+    weights = np.where(np.arange(120) < 30, 0.0, 1.0)
+    model = MOHNRegressor("pursuit", selection=selection, random_state=0)
+    model.set_params(cv=list(KFold(4).split(X))).fit(X, y, weights)
+    alone = clone(model).set_params(cv=list(KFold(3).split(X[30:])))
+    assert model.terms_ == alone.fit(X[30:], y[30:]).terms_
+    assert_array_equal(model.weights_, alone.weights_)
+    only = [(np.arange(30, 120), np.arange(30)), (np.arange(30), np.arange(30, 120))]
+    with pytest.raises(ValueError, match="cv has no fold"):
+        model.set_params(cv=only).fit(X, y, weights)
+
+
+@pytest.mark.parametrize("selection", ["cv", "lasso", "auto"])
+def test_one_fold_may_be_all(selection):
+    problem = make_sparse_walsh(8, 6, n_samples=100, snr=4, random_state=0)
+    split = [(np.arange(70), np.arange(70, 100))]
+    model = MOHNRegressor("pursuit", selection=selection, cv=split)
+    model.fit(problem.X, problem.y)
+    kind = "lasso" if selection == "lasso" else "k-fold"
+    assert kind in model.stopping_reason_
+
+
+@pytest.mark.parametrize("estimator", [MOHNRegressor("pursuit"), MOHNTransformer()])
+def test_groups_reach_the_splitter_by_metadata_routing(estimator):
+    problem = make_sparse_walsh(8, 6, n_samples=120, snr=4, random_state=0)
+    groups = np.random.default_rng(0).integers(9, size=120)
+    given = list(GroupKFold(3).split(problem.X, problem.y, groups))
+    known = clone(estimator).set_params(cv=given, random_state=0, selection="cv")
+    known.fit(problem.X, problem.y)
+    routed = clone(known).set_params(cv=GroupKFold(3))
+    with pytest.raises(ValueError, match="groups"):
+        routed.fit(problem.X, problem.y, groups=groups)
+    with config_context(enable_metadata_routing=True):
+        routed.fit(problem.X, problem.y, groups=groups)
+        assert routed.terms_ == known.terms_
+        pipeline = make_pipeline(clone(routed)).fit(problem.X, problem.y, groups=groups)
+    assert pipeline[-1].terms_ == known.terms_
 
 
 @pytest.mark.parametrize("selection", ["cv", "lasso", "auto"])
