@@ -35,8 +35,8 @@ def all_or_nothing(fit):
         try:
             return fit(estimator, *args, **kwargs)
         except BaseException:
-            vars(estimator).clear()
-            vars(estimator).update(before)
+            # At one blow: a second interrupt would find it either so or so.
+            estimator.__dict__ = before
             raise
 
     return guarded

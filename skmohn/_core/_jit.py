@@ -2,9 +2,10 @@
 
 import contextlib
 import hashlib
+import io
 import os
 import pickle
-import tempfile
+import uuid
 from functools import lru_cache
 from pathlib import Path
 
@@ -28,7 +29,9 @@ class _CacheFiles:
 
     Parameters
     ----------
-    folder : Path
+    folders : list of Path
+        Files are looked for in all, and written to the first.
+
     name : str
         Of the kernel; files begin with it.
 
@@ -36,38 +39,35 @@ class _CacheFiles:
         What the code depends on beside the kernel and its arguments.
     """
 
-    def __init__(self, folder, name, source):
-        self._folder, self._name = folder, name
+    def __init__(self, folders, name, source):
+        self._folders, self._name = folders, name
         self._source = numba.__version__, source
 
-    def _path(self, key):
+    def _file_name(self, key):
         variant = hashlib.sha256(repr(key[:2]).encode()).hexdigest()[:16]
-        return self._folder / f"{self._name}.{variant}.nbc"
+        return f"{self._name}.{variant}.nbc"
 
     def load(self, key):
         """Return what was saved, or None."""
-        try:
-            with self._path(key).open("rb") as file:
+        for folder in self._folders:
+            # What is damaged, or gone since, counts as never saved.
+            with contextlib.suppress(OSError, EOFError, pickle.UnpicklingError):
+                file = io.BytesIO((folder / self._file_name(key)).read_bytes())
                 # Of another version, only the head can be read.
                 if pickle.load(file) == self._source and pickle.load(file) == key:
                     return pickle.load(file)
-        except (OSError, EOFError, pickle.UnpicklingError):
-            pass  # What is damaged, or gone since, counts as never saved.
         return None
 
     def save(self, key, data):
         """Save a variant, in place of what an older source gave."""
-        with tempfile.NamedTemporaryFile(
-            dir=self._folder, prefix=f"{self._name}.", suffix=".tmp", delete=False
-        ) as file:
-            try:
-                for part in (self._source, key, data):
-                    file.write(dumps(part))
-                file.close()
-                os.replace(file.name, self._path(key))
-            except BaseException:
-                os.unlink(file.name)
-                raise
+        code = b"".join(dumps(part) for part in (self._source, key, data))
+        path = self._folders[0] / self._file_name(key)
+        unfinished = path.with_suffix(f".{uuid.uuid4().hex[:16]}.tmp")
+        try:
+            unfinished.write_bytes(code)
+            unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
 
 
 @lru_cache
@@ -82,13 +82,12 @@ class _Cache(FunctionCache):
 
     def __init__(self, function):
         super().__init__(function)
-        source = (
-            self._impl.locator.get_source_stamp(),
-            _stamps(Path(function.__code__.co_filename).parent),
-        )
-        self._cache_file = _CacheFiles(
-            Path(self.cache_path), self._impl.filename_base, source
-        )
+        package = Path(function.__code__.co_filename).parent
+        # Beside the package may be what somebody else has compiled: who made the image
+        # of a service, for instance. It need not be writable.
+        folders = [Path(self.cache_path), package / "__pycache__"]
+        source = self._impl.locator.get_source_stamp(), _stamps(package)
+        self._cache_file = _CacheFiles(folders, self._impl.filename_base, source)
 
     def save_overload(self, sig, data):
         """Save a variant; where that fails, the next process compiles it again."""
@@ -115,7 +114,8 @@ def jit(function=None, **options):
     are of 64 bits: else each constant and each width would be a variant of its own.
 
     Compiled code is stored next to the package or in numba's user-wide folder, and any
-    number of processes may do so at once. It is compiled anew when a kernel in the same
+    number of processes may do so at once; next to the package it is found where nobody
+    may write, too. It is compiled anew when a kernel in the same
     folder has changed, and in each process when no folder is writable, or when the
     environment variable ``SKMOHN_JIT_CACHE`` is ``0``.
 

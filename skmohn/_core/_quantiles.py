@@ -1,9 +1,6 @@
 """Levels of numeric columns, about equally full."""
 
-import warnings
-
 import numpy as np
-from sklearn.preprocessing import KBinsDiscretizer
 
 
 def quantile_thresholds(values, n_bins):
@@ -25,7 +22,7 @@ def quantile_thresholds(values, n_bins):
     thresholds : ndarray of shape (n_levels - 1,)
         Increasing; a value at one belongs above it.
     """
-    # Ranks, since scikit-learn's bins have a least width.
+    # Ranks, since half-way between two numbers may be no number.
     distinct, ranks = np.unique(values, return_inverse=True)
     n_bins = min(n_bins, len(distinct))
     if n_bins == 1:
@@ -39,12 +36,16 @@ def quantile_thresholds(values, n_bins):
 
 
 def _first_ranks(ranks, n_bins):
-    """Lowest rank in each of scikit-learn's bins but the first; ties make fewer."""
-    binner = KBinsDiscretizer(n_bins, strategy="quantile", subsample=None)
-    with warnings.catch_warnings():
-        # It warns of ties.
-        warnings.simplefilter("ignore", UserWarning)
-        binner.fit(ranks[:, None])
-    first = np.ceil(binner.bin_edges_[0][1:-1]).astype(int)
+    """Lowest rank in each of so many bins but the first; ties make fewer.
+
+    The edges are those of scikit-learn's KBinsDiscretizer, which warns of ties: to hold
+    a warning back is not safe where other threads fit, too.
+    """
+    edges = np.unique(
+        np.percentile(
+            ranks, np.linspace(0, 100, n_bins + 1), method="averaged_inverted_cdf"
+        )
+    )
+    first = np.ceil(edges[1:-1]).astype(int)
     # Nothing would be below the lowest.
     return np.unique(first[first > 0])

@@ -97,7 +97,10 @@ class Policy(NamedTuple):
 @jit
 def initial_state(policy):
     """Zeros of shape (2, n_hidden_units). O(n_hidden_units)."""
-    return np.zeros((2, policy.sizes[1:-1].sum()))
+    n_hidden = 0
+    for layer in range(1, policy.sizes.shape[0] - 1):
+        n_hidden += policy.sizes[layer]
+    return np.zeros((2, n_hidden))
 
 
 @jit

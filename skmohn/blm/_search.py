@@ -145,7 +145,7 @@ def start_search(codes, loss, control, seed, first_step=1):
         codes=codes,
         steps=np.full(len(codes), step, dtype=np.int32),
         order=np.arange(len(codes), dtype=np.int32),
-        moves=np.empty(len(codes) * control.n_bits, dtype=np.int32),
+        moves=np.zeros(len(codes) * control.n_bits, dtype=np.int32),
         state=state,
     )
     for name, value in {

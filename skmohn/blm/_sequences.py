@@ -147,7 +147,8 @@ def outputs_of(rows, lengths, coefs, intercepts, own, activation, out_activation
     weights = PolicyLayout(sizes, True).join(coefs, intercepts, own)
     policy = make_policy(sizes, weights, recurrent=True, activation=activation)
     outputs = np.empty((len(rows), sizes[-1]))
-    run_sequences(policy, np.ascontiguousarray(rows), lengths, outputs)
+    rows = np.ascontiguousarray(rows, dtype=np.float64)
+    run_sequences(policy, rows, lengths, outputs)
     return activate(outputs, out_activation)
 
 
@@ -156,6 +157,7 @@ class SequenceNet(NamedTuple):
 
     policy: Policy
     weights: np.ndarray  # of the policy
+    rows: np.ndarray  # (n_rows, n_inputs) float64, as the policy takes them
     outputs: np.ndarray  # (n_rows, n_outputs)
     judge: kernels.Network  # takes these outputs as they are, and knows the losses
 
@@ -194,11 +196,12 @@ class SequenceProblem(Problem):
             0.0,
         ).connect(unchanged)
         outputs = np.empty((len(self.X), n_outputs))
-        return SequenceNet(policy, policy.weights, outputs, judge)
+        rows = self.X.astype(np.float64)
+        return SequenceNet(policy, policy.weights, rows, outputs, judge)
 
     def refresh(self, net):
         """Compute all steps; return the loss."""
-        run_sequences(net.policy, self.X, self.lengths, net.outputs)
+        run_sequences(net.policy, net.rows, self.lengths, net.outputs)
         net.judge.out[1 : 1 + net.outputs.shape[1]] = net.outputs.T
         loss = kernels.refresh(net.judge, self.own_loss)
         return loss + self.price(net.weights) if self.alpha else loss

@@ -85,7 +85,9 @@ def simulate(policy, cart, states, n_actions, limit, costs, falls):
     first_memory = policy.initial_state()
     memories = np.zeros((states.shape[0], *first_memory.shape))
     for k in range(states.shape[0]):
-        memories[k] = first_memory
+        memory = memories[k]
+        for place in range(first_memory.size):
+            memory.flat[place] = first_memory.flat[place]
     costs[:], falls[:] = 0.0, -1
     total, n_done = 0.0, 0
     while n_done < n_actions and total < limit:
@@ -147,15 +149,21 @@ def trace(policy, cart, start, states, forces):
     """
     observation = np.empty(4 if cart.sees_velocities else 2)
     action, state = np.zeros(1), policy.initial_state()
-    states[0] = start
+    # Numba takes seconds to compile an assignment of slices.
+    for k in range(start.shape[0]):
+        states[0, k] = start[k]
     for step in range(forces.shape[0]):
         x, angle, velocity, angular_velocity = states[step]
         if step % cart.hold == 0:
-            observation[:] = states[step, : observation.shape[0]]
+            for k in range(observation.shape[0]):
+                observation[k] = states[step, k]
             policy.step(observation, state, action)
         forces[step] = action[0]
-        after = _move(cart, x, angle, velocity, angular_velocity, action[0])
-        states[step + 1] = after
-        if not _stands(cart, states[step + 1, 0], states[step + 1, 1]):
+        x, angle, velocity, angular_velocity = _move(
+            cart, x, angle, velocity, angular_velocity, action[0]
+        )
+        states[step + 1, 0], states[step + 1, 1] = x, angle
+        states[step + 1, 2], states[step + 1, 3] = velocity, angular_velocity
+        if not _stands(cart, x, angle):
             return step + 1
     return forces.shape[0]

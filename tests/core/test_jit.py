@@ -83,7 +83,7 @@ def test_unwritable_folders_fall_back_to_no_cache(tmp_path):
 
 
 def test_variants_saved_by_several_processes_are_told_apart(tmp_path):
-    ours, theirs = (_jit._CacheFiles(tmp_path, "double", "source") for _ in range(2))
+    ours, theirs = (_jit._CacheFiles([tmp_path], "double", "source") for _ in range(2))
     keys = [(kind, "machine", "bytecode") for kind in ("int", "float")]
     # Both have seen an empty folder: numba's own files would both be number 1.
     assert [files.load(key) for files in (ours, theirs) for key in keys] == [None] * 4
@@ -95,7 +95,7 @@ def test_variants_saved_by_several_processes_are_told_apart(tmp_path):
 
 def test_what_an_older_source_gave_is_neither_loaded_nor_kept(tmp_path):
     key = "int", "machine", "bytecode"
-    old, new = (_jit._CacheFiles(tmp_path, "double", source) for source in (1, 2))
+    old, new = (_jit._CacheFiles([tmp_path], "double", source) for source in (1, 2))
     old.save(key, "old code")
     assert new.load(key) is None
     assert old.load((*key[:2], "other bytecode")) is None
@@ -106,13 +106,29 @@ def test_what_an_older_source_gave_is_neither_loaded_nor_kept(tmp_path):
 
 @pytest.mark.parametrize("n_bytes", [0, 5, 20, -1])
 def test_a_damaged_file_counts_as_never_saved(n_bytes, tmp_path):
-    key, files = ("int", "machine", "bytecode"), _jit._CacheFiles(tmp_path, "double", 1)
+    key, files = (
+        ("int", "machine", "bytecode"),
+        _jit._CacheFiles([tmp_path], "double", 1),
+    )
     files.save(key, "code")
     (path,) = tmp_path.iterdir()
     path.write_bytes(path.read_bytes()[:n_bytes])
     assert files.load(key) is None
     files.save(key, "code")
     assert files.load(key) == "code"
+
+
+def test_a_folder_that_may_only_be_read_serves_too(tmp_path):
+    folders = [tmp_path / name for name in ("mine", "theirs")]
+    for folder in folders:
+        folder.mkdir()
+    key = "int", "machine", "bytecode"
+    _jit._CacheFiles(folders[1:], "double", "source").save(key, "code")
+    files = _jit._CacheFiles(folders, "double", "source")
+    assert files.load(key) == "code"
+    files.save(key, "other code")
+    assert files.load(key) == "other code"
+    assert [len(list(folder.iterdir())) for folder in folders] == [1, 1]
 
 
 def test_an_edit_of_any_kernel_of_the_folder_counts(tmp_path):

@@ -1,0 +1,38 @@
+"""Several fits at once: threads, and processes that are forked or spawned."""
+
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_all_start_methods, get_context
+from threading import Barrier
+
+import pytest
+from sklearn.base import clone
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::sklearn.exceptions.ConvergenceWarning",
+    # Python 3.12 and later, of a fork beside threads of other tests.
+    "ignore:This process:DeprecationWarning",
+)
+
+
+def test_four_threads_that_fit_at_once(fits, are_equal):
+    estimator, *data = fits
+    expected = [clone(estimator).fit(*args) for args in data]
+    start = Barrier(4)
+
+    def fit(args):
+        start.wait()
+        return clone(estimator).fit(*args)
+
+    with ThreadPoolExecutor(4) as threads:
+        for k, model in enumerate(threads.map(fit, data * 2)):
+            assert are_equal(model, expected[k % 2])
+
+
+@pytest.mark.parametrize(
+    "method", sorted({"fork", "spawn"} & {*get_all_start_methods()})
+)
+def test_other_processes_find_the_same(method, all_fits, are_equal):
+    with ProcessPoolExecutor(1, get_context(method)) as process:
+        for estimator, args, _ in all_fits:
+            found = process.submit(clone(estimator).fit, *args).result()
+            assert are_equal(found, clone(estimator).fit(*args))
