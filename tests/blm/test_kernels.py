@@ -192,7 +192,7 @@ PHASES = [Phase.explicit, Phase.reuse, Phase.generate]
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 @pytest.mark.parametrize("loss", LOSSES)
-@settings(max_examples=6, phases=PHASES)
+@settings(max_examples=3, phases=PHASES)
 @given(
     hidden=hidden_sizes,
     seed=st.integers(0, 2**32 - 1),
@@ -219,7 +219,7 @@ def test_loss_is_the_true_one_after_every_move(
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 @pytest.mark.parametrize("loss", LOSSES)
-@settings(max_examples=4, phases=PHASES)
+@settings(max_examples=2, phases=PHASES)
 @given(hidden=hidden_sizes, seed=st.integers(0, 2**32 - 1), even=st.booleans())
 def test_loss_is_the_true_one_after_a_search(activation, loss, hidden, seed, even):
     case = Case(hidden, activation, loss, seed, even=even)

@@ -104,14 +104,14 @@ def test_the_worst_units_are_folded_into_the_visible_biases(digits, n_paying, ke
 def test_width_on_digits_depends_little_on_how_one_trains(digits):
     widths = [
         width(digits, Plan(learning_rate=rate, batch_size=size))
-        for rate, size in ((0.03, 16), (0.1, 16), (0.1, 64), (0.1, 256), (0.2, 100))
+        for rate, size in ((0.03, 64), (0.1, 16), (0.2, 256))
     ]
     assert np.abs(np.array(widths) / np.mean(widths) - 1).max() <= 0.25
     assert 24 <= np.mean(widths) <= 36
 
 
 def test_width_on_digits_depends_little_on_the_seed(digits):
-    widths = [width(digits, seed=seed) for seed in range(10)]
+    widths = [width(digits, seed=seed) for seed in range(5)]
     assert np.std(widths) / np.mean(widths) < 0.15
 
 
@@ -136,7 +136,7 @@ def test_independent_bits_need_one_unit():
 
 
 def test_width_rises_with_the_number_of_clusters():
-    widths = [width(clusters(k)) for k in (2, 4, 8, 16, 32)]
+    widths = [width(clusters(k)) for k in (2, 8, 32)]
     assert (np.diff(widths) > 0).all()
     assert widths[0] <= 8
 

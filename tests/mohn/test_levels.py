@@ -8,7 +8,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.model_selection import cross_val_score
 
 from skmohn import MOHNRegressor
 
@@ -30,8 +29,9 @@ def fitted():
 @pytest.mark.parametrize("strategy", ["auto", "dense"])
 def test_curves_are_fitted_better_than_by_boosting(strategy):
     X, y = make_friedman1(300, noise=1.0, random_state=0)
+    train, test = slice(0, 150), slice(150, 300)
     scores = {
-        name: cross_val_score(model, X, y, cv=2).mean()
+        name: model.fit(X[train], y[train]).score(X[test], y[test])
         for name, model in {
             "auto": MOHNRegressor(strategy, noise="constant"),
             "line": MOHNRegressor(strategy, numeric="multilinear", noise="constant"),

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from skmohn.optimize import maximize, minimize
 
-MANY = settings(max_examples=60)
+MANY = settings(max_examples=25)
 
 N_VARIABLES = 8
 seeds = st.integers(0, 2**32 - 1)
