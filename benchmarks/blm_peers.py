@@ -58,7 +58,7 @@ class Objective:
     def __call__(self, weights):
         """Evaluate the network on all samples."""
         self.net.weights[:] = weights
-        loss = kernels.refresh(self.net, None)
+        loss = kernels.refresh(self.net)
         # Weights that overflow float32 are as bad as any.
         loss = loss if np.isfinite(loss) else 1e30
         self.best = min(self.best, loss)

@@ -64,12 +64,12 @@ def flips_per_second(plan, seconds, repeats):
     for seed in range(repeats):
         search = plan.begin(seed).search
         net = plan.problem.connect(search.codes * plan.step)
-        kernels.refresh(net, None)
+        kernels.refresh(net)
         # The first flips say how many fill the time.
-        spent, _ = common.timed(kernels.run, search, net, None, plan.step, 100)
+        spent, _ = common.timed(kernels.run, search, net, plan.step, 100)
         n_flips = int(100 * seconds / spent)
         before = search.state[0].tried
-        spent, _ = common.timed(kernels.run, search, net, None, plan.step, n_flips)
+        spent, _ = common.timed(kernels.run, search, net, plan.step, n_flips)
         flips.append((search.state[0].tried - before) / spent)
         n_full = max(int(10 * seconds / common.timed(_evaluate, net, 10)[0]), 3)
         full.append(n_full / common.timed(_evaluate, net, n_full)[0])
@@ -80,7 +80,7 @@ def flips_per_second(plan, seconds, repeats):
 def _evaluate(net, times):
     total = 0.0
     for _ in range(times):
-        total += kernels.refresh(net, None)
+        total += kernels.refresh(net)
     return total
 
 
@@ -90,7 +90,7 @@ def _try_each(net, n_weights, times):
     total = 0.0
     for i in range(times):
         j = i * 7919 % n_weights
-        total += kernels.try_weight(net, None, j, net.weights[j] + 0.5)
+        total += kernels.try_weight(net, j, net.weights[j] + 0.5)
     return total
 
 
@@ -98,7 +98,7 @@ def seconds_of_flip(sizes, n_samples, seconds, repeats):
     """Return the median seconds of a flip in the first layer."""
     plan = make_plan(sizes, n_samples)
     net = plan.problem.connect(plan.begin(0).search.codes * plan.step)
-    kernels.refresh(net, None)
+    kernels.refresh(net)
     n_first = (sizes[0] + 1) * sizes[1]
     _try_each(net, n_first, 10)
     times = max(int(100 * seconds / common.timed(_try_each, net, n_first, 100)[0]), 10)

@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import numba
+from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.caching import FunctionCache
 from numba.core.serialize import dumps
@@ -134,7 +135,9 @@ def jit(function=None, **options):
     """
     if function is None:
         return lambda function: jit(function, **options)
-    options = {"nogil": True, "error_model": "numpy", **options}
+    # No kernel is handed to C code, which is what the other wrapper would be for.
+    defaults = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    options = {**defaults, **options}
     kernel = numba.njit(**options)(function)
     if os.environ.get(CACHE_VARIABLE, "1") != "0":
         # Numba found no writable folder; an uncached kernel still works.
@@ -178,3 +181,40 @@ def borrow(typing_context, arrays):
         return borrowed
 
     return arrays(arrays), generate
+
+
+@intrinsic
+def call_on_rows(typing_context, address, y, t, weight):
+    """Call a compiled function by its address, inside a kernel.
+
+    A kernel that took the function itself would be compiled again for each one.
+
+    Parameters
+    ----------
+    typing_context : numba typing context
+        Given by numba.
+
+    address : int64
+        Of a C function ``double (float *y, float *t, float *weight, int64_t n)``.
+
+    y, t, weight : ndarrays of shape (n,), float32
+        C-contiguous.
+
+    Returns
+    -------
+    value : float64
+        What the function returns.
+    """
+
+    def generate(context, builder, signature, values):
+        place, *rows = values
+        rows = [
+            context.make_array(kind)(context, builder, row)
+            for kind, row in zip(signature.args[1:], rows, strict=True)
+        ]
+        count = cgutils.unpack_tuple(builder, rows[-1].shape)[0]
+        arguments = [*(row.data for row in rows), count]
+        kind = ir.FunctionType(ir.DoubleType(), [value.type for value in arguments])
+        return builder.call(builder.inttoptr(place, kind.as_pointer()), arguments)
+
+    return types.float64(types.int64, y, t, weight), generate

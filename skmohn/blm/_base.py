@@ -27,7 +27,7 @@ from skmohn.blm._network import (
     forward,
     read_hidden_sizes,
 )
-from skmohn.blm._search import SearchControl
+from skmohn.blm._search import WORST, SearchControl
 from skmohn.blm._sequences import (
     SequenceForm,
     SequenceProblem,
@@ -157,12 +157,19 @@ class BaseBLM(SequenceForm, CallbackSupportMixin, BaseEstimator):
         runs = train(
             plan,
             runs,
-            Parallel(n_jobs=self.n_jobs),
+            # Kernels let other threads run; processes would compile anew.
+            Parallel(n_jobs=self.n_jobs, prefer="threads"),
             delayed,
             lambda run: loop.step(run.records[-1], run),
             self.max_time,
         )
         loop.finish(runs[0])
+        if runs[0].best_loss >= WORST:
+            raise ValueError(
+                "no weights with a finite loss were found: a loss of your own must "
+                "return numbers for outputs near zero, and huge values of X and y need "
+                "standardize=True"
+            )
         for name, value in self._fitted(runs, plan).items():
             setattr(self, name, value)
         self.history_ = loop.history

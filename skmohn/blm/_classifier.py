@@ -443,7 +443,8 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, ClassPredictionMixin, B
 
     def _loss_of(self, n_outputs):
         if callable(self.loss):
-            return kernels.OWN, 0.0, compile_loss(self.loss)
+            compile_loss(self.loss)  # refuses what cannot be one
+            return kernels.OWN, 0.0, self.loss
         loss = _LOSSES[self.loss]
         if self._labels.one_of_many:
             together = {"cross_entropy": kernels.SOFTMAX, "zero_one": kernels.MISSES}

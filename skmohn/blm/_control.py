@@ -16,6 +16,7 @@ from skmohn.blm._codec import code_range
 from skmohn.blm._objective import call_objective
 from skmohn.blm._policy import PolicyLayout, make_policy
 from skmohn.blm._search import (
+    WORST,
     SearchControl,
     ask,
     draw_codes,
@@ -25,8 +26,6 @@ from skmohn.blm._search import (
     tell,
 )
 
-# What a search hears at first of a loss that is infinite: it compares by differences.
-WORST = 1e300
 # Times that noisy weights are judged again before they are believed.
 _AFRESH = 10
 

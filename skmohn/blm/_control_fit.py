@@ -9,11 +9,11 @@ from sklearn.utils.validation import check_array
 
 from skmohn._core._fitting import FitLoop, History
 from skmohn.blm._codec import gray_bits, grid_step
-from skmohn.blm._control import WORST, ControlPlan, train_controller
+from skmohn.blm._control import ControlPlan, train_controller
 from skmohn.blm._network import read_hidden_sizes
 from skmohn.blm._objective import read_size
 from skmohn.blm._policy import PolicyLayout
-from skmohn.blm._search import SearchControl
+from skmohn.blm._search import WORST, SearchControl
 
 
 class ControllerFit:

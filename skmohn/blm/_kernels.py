@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skmohn._core._jit import borrow, jit
+from skmohn._core._jit import borrow, call_on_rows, jit
 from skmohn.blm._search_kernels import ask, tell
 
 # Activations of the hidden units, and losses with the activation they apply.
@@ -77,7 +77,9 @@ class Network(NamedTuple):
     sample_weight: np.ndarray  # (D,) float32
     losses: np.ndarray  # (2, K) float64, of each output, now and on trial
     picked: np.ndarray  # (K,) int64, rows of the outputs
-    kinds: np.ndarray  # int64: hidden activation, loss, whether samples weigh the same
+    # int64: hidden activation, loss, whether samples weigh the same, address of the
+    # user's loss of a row or 0
+    kinds: np.ndarray
     numbers: np.ndarray  # float64: parameter of the loss, divisor, price of a square
     penalty: np.ndarray  # (1,) float64, the price of all squares
 
@@ -243,26 +245,17 @@ def _misses(t, rows, y, weight):
 
 
 @jit
-def _own_sum(element, t, row, y, k, weight):
-    """Weighted sum of a loss that the user has written. O(D)."""
-    total = 0.0
-    for d in range(t.shape[1]):
-        total += weight[d] * element(y[k, d], t[row, d])
-    return total
-
-
-@jit
-def _loss_of_row(kinds, p, own, t, row, y, k, weight, work):
+def _loss_of_row(kinds, p, t, row, y, k, weight, work):
     """Sum of the losses of output ``k``, whose pre-activations are ``t[row]``. O(D)."""
-    if own is not None:
-        return _own_sum(own, t, row, y, k, weight)
+    if kinds[1] == OWN:
+        return call_on_rows(kinds[3], y[k], t[row], weight)
     if kinds[1] == CROSS_ENTROPY:
         return _cross_entropy(t, row, y, k, weight, kinds[2] == 1, work)
     return _sum_of_row(kinds[1], p, t, row, y, k, weight)
 
 
 @jit(inline="always")
-def _sum_losses(net, own, side, changed):
+def _sum_losses(net, side, changed):
     """Put the outputs' losses in ``net.losses[side]``; return their mean.
 
     ``side`` is 0 for now and 1 for the trial, on which all outputs have new rows, or
@@ -284,7 +277,7 @@ def _sum_losses(net, own, side, changed):
             losses[side, k] = losses[0, k]
             if changed < 0 or changed == first + k:
                 losses[side, k] = _loss_of_row(
-                    kinds, p, own, pre, picked[k], y, k, weight, out
+                    kinds, p, pre, picked[k], y, k, weight, out
                 )
             total += losses[side, k]
     return total / net.numbers[1]
@@ -373,7 +366,7 @@ def _activation(net, layer):
 
 
 @jit
-def try_weight(net, own, j, value):
+def try_weight(net, j, value):
     """Loss with weight ``j`` at another value; the new rows are those on trial.
 
     O(D) for an output's weight, O(D fan-out) in the layer before, and from there on
@@ -388,7 +381,7 @@ def try_weight(net, own, j, value):
     kind = _activation(net, layer)
     _shift(kind, change, net.source[j], unit, rows, pre, out)
     if layer == layers.shape[0] - 2:
-        return _sum_losses(net, own, 1, unit) + penalty
+        return _sum_losses(net, 1, unit) + penalty
     changed = unit, unit + 1
     while layer < layers.shape[0] - 2:
         begin, units = layers[layer], (layers[layer + 1], layers[layer + 2])
@@ -396,7 +389,7 @@ def try_weight(net, own, j, value):
         kind = _activation(net, layer)
         _pass_on(kind, changed, units, first, begin, weights, rows, pre, out)
         changed = units
-    return _sum_losses(net, own, 1, -1) + penalty
+    return _sum_losses(net, 1, -1) + penalty
 
 
 @jit
@@ -413,7 +406,7 @@ def keep_weight(net, j, value):
 
 
 @jit
-def refresh(net, own):
+def refresh(net):
     """Recompute all rows and the loss, free of accumulated rounding. O(P D)."""
     layers, first, weights = net.layers, net.first, net.weights
     rows, pre, out, squares = net.rows, net.pre, net.out, 0.0
@@ -422,11 +415,11 @@ def refresh(net, own):
         units, kind = (layers[layer], layers[layer + 1]), _activation(net, layer)
         squares += _compute(kind, sources, units, first, weights, rows, pre, out)
     net.penalty[0] = net.numbers[2] * squares
-    return _sum_losses(net, own, 0, -1) + net.penalty[0]
+    return _sum_losses(net, 0, -1) + net.penalty[0]
 
 
 @jit
-def run(search, net, own, steps, max_moves):
+def run(search, net, steps, max_moves):
     """Search for ``max_moves`` moves; return whether there are more to try.
 
     ``steps`` (P,) is what one unit of each code stands for.
@@ -437,6 +430,6 @@ def run(search, net, own, steps, max_moves):
         if j < 0:
             return False
         value = np.float32(code * steps[j])
-        if tell(search, try_weight(net, own, j, value)):
+        if tell(search, try_weight(net, j, value)):
             keep_weight(net, j, value)
     return True

@@ -1,12 +1,15 @@
 """A layered network: where its weights lie, what it computes, how it meets data."""
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 from itertools import pairwise
 from numbers import Integral
+from types import FunctionType
 
 import numba
 import numpy as np
+from numba import types
+from numba.core.dispatcher import Dispatcher
 from scipy.special import expit, softmax
 
 from skmohn._core._validation import require_memory
@@ -113,13 +116,34 @@ def read_hidden_sizes(sizes):
     return tuple(int(size) for size in sizes)
 
 
-@lru_cache(maxsize=32)
+@cache
 def compile_loss(loss):
-    """Compile a loss of the user, a function of a target and an output, once."""
-    if not hasattr(loss, "py_func"):
-        loss = numba.njit(loss)
+    """Compile a loss of the user as what sums it over the samples of an output.
+
+    Parameters
+    ----------
+    loss : function, numba dispatcher or ufunc
+        Of a target and an output.
+
+    Returns
+    -------
+    sum_of_row : numba CFunc
+        Takes targets, outputs, weights and their number; kernels call it by its
+        address, so it is never thrown away. NaN where `loss` raises.
+    """
+    element = loss
+    if isinstance(loss, np.ufunc):
+        element = lambda target, output: loss(target, output)  # noqa: E731
+    if not isinstance(element, FunctionType | Dispatcher):
+        raise ValueError(
+            "loss must be a function of a target and an output, got "
+            f"{loss!r}: numba compiles neither functools.partial nor objects that can "
+            "be called, so write a function that calls them with floats"
+        )
+    if isinstance(element, FunctionType):
+        element = numba.njit(element, error_model="numpy")
     try:
-        value = float(loss(1.0, 0.5))
+        value = float(element(1.0, 0.5))
     except (numba.core.errors.NumbaError, TypeError, ValueError) as error:
         raise ValueError(
             "loss must be a function of two floats, a target and an output, that "
@@ -127,7 +151,19 @@ def compile_loss(loss):
         ) from error
     if np.isnan(value):
         raise ValueError("loss must return a number, not NaN")
-    return loss
+    numbers = types.CPointer(types.float32)
+
+    @numba.cfunc(types.float64(numbers, numbers, numbers, types.int64))
+    def sum_of_row(y, t, weight, n):
+        total = 0.0
+        try:
+            for d in range(n):
+                total += weight[d] * element(float(y[d]), float(t[d]))
+        except Exception:
+            return np.nan
+        return total
+
+    return sum_of_row
 
 
 def activate(outputs, activation):
@@ -173,7 +209,7 @@ class Problem:
     loss_number : float
         Its parameter.
 
-    own_loss : compiled function or None
+    own_loss : function or None
         The loss of the user, given ``loss == OWN``.
 
     X : ndarray of shape (n_samples, n_inputs), float32
@@ -211,6 +247,7 @@ class Problem:
         # Means over samples; cross-entropies and misses are sums over the outputs.
         is_sum = self.loss in (kernels.CROSS_ENTROPY, kernels.SOFTMAX, kernels.MISSES)
         divisor = total if is_sum else total * n_outputs
+        own = 0 if self.own_loss is None else compile_loss(self.own_loss).address
         is_even = bool(np.all(self.sample_weight == self.sample_weight[0]))
         return kernels.Network(
             layers,
@@ -223,18 +260,18 @@ class Problem:
             self.sample_weight,
             np.zeros((2, n_outputs)),
             np.zeros(n_outputs, dtype=np.int64),
-            np.array([ACTIVATIONS[self.activation], self.loss, is_even]),
+            np.array([ACTIVATIONS[self.activation], self.loss, is_even, own]),
             np.array([self.loss_number, divisor, 0.5 * self.alpha / total]),
             np.zeros(1),
         )
 
     def refresh(self, net):
         """Compute a network anew; return its loss."""
-        return kernels.refresh(net, self.own_loss)
+        return kernels.refresh(net)
 
     def search(self, search, net, step, n_moves):
         """Try moves of a search; return whether there may be further ones."""
-        return kernels.run(search, net, self.own_loss, step, n_moves)
+        return kernels.run(search, net, step, n_moves)
 
     def evaluate(self, weights):
         """Loss of the network with these weights."""

@@ -450,7 +450,8 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
     def _loss_of(self, n_outputs):
         number = self.quantile if self.loss == "pinball" else self.epsilon
         if callable(self.loss):
-            return kernels.OWN, 0.0, compile_loss(self.loss)
+            compile_loss(self.loss)  # refuses what cannot be one
+            return kernels.OWN, 0.0, self.loss
         return _LOSSES[self.loss], float(number), None
 
     def _out_activation(self):

@@ -19,6 +19,8 @@ _TELESCOPES = {
     "local_minimum": kernels.AT_MINIMUM,
     "threshold": kernels.AT_THRESHOLD,
 }
+# What a search hears of a loss that is infinite: it compares by differences.
+WORST = 1e300
 
 
 @dataclass(frozen=True)

@@ -203,7 +203,7 @@ class SequenceProblem(Problem):
         """Compute all steps; return the loss."""
         run_sequences(net.policy, net.rows, self.lengths, net.outputs)
         net.judge.out[1 : 1 + net.outputs.shape[1]] = net.outputs.T
-        loss = kernels.refresh(net.judge, self.own_loss)
+        loss = kernels.refresh(net.judge)
         return loss + self.price(net.weights) if self.alpha else loss
 
     def search(self, search, net, step, n_moves):

@@ -8,7 +8,13 @@ import numpy as np
 
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._codec import code_range, grid_step
-from skmohn.blm._search import draw_codes, explored_share, go_on, start_search
+from skmohn.blm._search import (
+    WORST,
+    draw_codes,
+    explored_share,
+    go_on,
+    start_search,
+)
 
 # Moves per weight between two looks at the loss, the clock and the validation samples.
 MOVES_PER_EPOCH = 10
@@ -109,7 +115,7 @@ class Plan:
         rng = np.random.default_rng(seed)
         if codes is None:
             codes = self._initial_codes(rng)
-        loss = self.problem.evaluate(codes * self.step)
+        loss = _finite(self.problem.evaluate(codes * self.step))
         seed = int(rng.integers(2**63))
         search = start_search(codes, loss, self.control, seed, self.first_step)
         run = Run(search, rng, loss, search.codes.copy())
@@ -144,7 +150,7 @@ class Plan:
         n_moves = end - int(search.state[0].tried)
         more = self.problem.search(search, net, self.step, n_moves)
         # Free of the rounding errors that single moves leave behind.
-        run.loss = search.state[0].loss = self.problem.refresh(net)
+        run.loss = search.state[0].loss = _finite(self.problem.refresh(net))
         return not more
 
     def _perturb(self, run, net):
@@ -159,14 +165,14 @@ class Plan:
         drawn = run.rng.choice(places, n_drawn, replace=False)
         codes[drawn] = self._initial_codes(run.rng)[drawn]
         net.weights[:] = codes * self.step
-        run.loss = self.problem.refresh(net)
+        run.loss = _finite(self.problem.refresh(net))
         go_on(search, codes, run.loss, self.first_step)
 
     def _keep_best(self, run):
         """Keep the codes when they are the best so far; return what judges them."""
         loss = run.loss
         if self.validation is not None:
-            loss = self.validation.evaluate(run.search.codes * self.step)
+            loss = _finite(self.validation.evaluate(run.search.codes * self.step))
         if loss < run.best_loss:
             run.best_loss, run.best_codes = float(loss), run.search.codes.copy()
         return loss
@@ -246,6 +252,11 @@ def train(plan, runs, parallel, delayed, report, max_time=None):
             for run in runs:
                 run.reason = run.reason or ("a callback" if stop else "max_time")
     return sorted(runs, key=_merit)
+
+
+def _finite(loss):
+    """A loss that can be compared; what is no number is as bad as can be."""
+    return loss if loss < WORST else WORST
 
 
 def _merit(run):

@@ -1,6 +1,7 @@
 """What cannot work is refused, or done as well as it can be, in clear words."""
 
 import tracemalloc
+from functools import partial
 
 import numpy as np
 import pytest
@@ -232,11 +233,51 @@ def never_a_number(target, output):
     return np.nan * output
 
 
+class Callable:
+    def __call__(self, target, output):
+        return abs(target - output)
+
+
 @pytest.mark.parametrize(
-    "loss", [no_function_of_two, words_for_numbers, beyond_the_compiler, never_a_number]
+    "loss",
+    [
+        no_function_of_two,
+        words_for_numbers,
+        beyond_the_compiler,
+        never_a_number,
+        partial(no_function_of_two, 1.0),
+        Callable(),
+        max,
+    ],
 )
 def test_losses_that_do_not_work(network, loss):
     refused(network, X, TARGETS[network], match="^loss must", loss=loss)
+
+
+def no_number_where_it_is_used(target, output):
+    return np.nan if output < 0.5 or output > 0.5 else 0.0
+
+
+def raises_where_it_is_used(target, output):
+    if output != 0.5:
+        raise ValueError
+    return 0.0
+
+
+@pytest.mark.parametrize("loss", [no_number_where_it_is_used, raises_where_it_is_used])
+def test_losses_that_are_never_finite(network, loss):
+    refused(network, X, TARGETS[network], match="no weights with a finite", loss=loss)
+
+
+def nan_below_zero(target, output):
+    return np.nan if output < 0 else (output - 1.0) ** 2
+
+
+def test_a_loss_that_is_no_number_somewhere_leads_elsewhere():
+    model = BLMRegressor((), loss=nan_below_zero, w_init=0.1, alpha=0, random_state=0)
+    outputs = model.set_params(standardize=False).fit(X, Y).predict(X)
+    assert outputs.min() >= 0
+    assert model.loss_ == pytest.approx(np.mean((outputs - 1) ** 2), rel=1e-3, abs=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from skmohn import BLMClassifier, BLMRegressor
+from skmohn.blm import _kernels as kernels
 from skmohn.blm._codec import gray_bits, grid_step
 from skmohn.blm._labels import Labels
 from skmohn.blm._training import MOVES_PER_EPOCH
@@ -378,6 +379,20 @@ def test_loss_that_the_user_writes(task):
 def test_loss_that_is_not_compiled():
     model = fitted("one", loss=own_squared.py_func)
     assert_same_network(model, fitted("one", loss=own_squared))
+
+
+def test_losses_of_the_user_share_the_compiled_search():
+    fitted("one")
+    before = len(kernels.run.signatures), len(kernels.refresh.signatures)
+    for power in (2.0, 3.0):
+        fitted("one", loss=lambda target, output, p=power: abs(target - output) ** p)
+    assert (len(kernels.run.signatures), len(kernels.refresh.signatures)) == before
+
+
+def test_loss_that_is_a_ufunc():
+    model = fitted("one", loss=np.hypot, standardize=False, alpha=0)
+    expected = np.mean(np.hypot(Y, model.predict(X)))
+    assert model.loss_ == pytest.approx(expected, rel=1e-4)
 
 
 @pytest.mark.parametrize("task", ["binary", "classes"])
