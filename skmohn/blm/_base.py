@@ -1,5 +1,6 @@
 """What the classifier and the regressor share: from samples to a trained network."""
 
+import time
 from numbers import Integral, Real
 from typing import Self
 
@@ -101,6 +102,8 @@ class BaseBLM(SequenceForm, CallbackSupportMixin, BaseEstimator):
     def _fit(self, X, y, sample_weight, X_val, y_val, *, go_on, epochs=None):
         """Learn; with `go_on` from the present weights and codings."""
         self._check_parameters()
+        seconds = np.inf if self.max_time is None else self.max_time
+        deadline = time.perf_counter() + seconds
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         given = X, y, metadata
         read = self._read_sequences if self.recurrent else self._read_rows
@@ -115,7 +118,7 @@ class BaseBLM(SequenceForm, CallbackSupportMixin, BaseEstimator):
         if not go_on:
             self._learn_scales(*samples[:3])
         plan = self._plan(samples, validation, epochs)
-        self._search(plan, given, go_on)
+        self._search(plan, given, go_on, deadline)
         # An epoch of partial_fit need not be the last one.
         if epochs is None and _was_cut_short(self.stopping_reason_, self.loss_curve_):
             warn_caller(
@@ -138,7 +141,7 @@ class BaseBLM(SequenceForm, CallbackSupportMixin, BaseEstimator):
         go_on = hasattr(self, "codes_")
         return self._fit(X, y, sample_weight, None, None, go_on=go_on, epochs=1)
 
-    def _search(self, plan, given, go_on):
+    def _search(self, plan, given, go_on, deadline):
         random_state = check_random_state(self.random_state)
         seeds = random_state.randint(2**31, size=(self.n_restarts, 1)).tolist()
         starts = [None] * self.n_restarts
@@ -148,9 +151,10 @@ class BaseBLM(SequenceForm, CallbackSupportMixin, BaseEstimator):
             starts[0] = self.codes_
             # With the seed alone every call would try the same moves again.
             seeds = [[*seed, self._n_continued] for seed in seeds]
-        runs = [
-            plan.begin(seed, start) for seed, start in zip(seeds, starts, strict=True)
-        ]
+        runs = []
+        for seed, start in zip(seeds, starts, strict=True):
+            if not runs or time.perf_counter() < deadline:
+                runs.append(plan.begin(seed, start))
         n_weights = plan.problem.layout.n_weights
         n_epochs = -(-plan.max_flips // (MOVES_PER_EPOCH * n_weights))
         loop = FitLoop(self, *given, n_epochs, lambda run: self._fitted([run], plan))
@@ -161,7 +165,7 @@ class BaseBLM(SequenceForm, CallbackSupportMixin, BaseEstimator):
             Parallel(n_jobs=self.n_jobs, prefer="threads"),
             delayed,
             lambda run: loop.step(run.records[-1], run),
-            self.max_time,
+            deadline,
         )
         loop.finish(runs[0])
         if runs[0].best_loss >= WORST:
@@ -440,8 +444,14 @@ def _merge_rows(X, targets, weights):
     would send the searches to different minima.
     """
     table = np.column_stack([X, targets])
-    table, place = np.unique(table, axis=0, return_inverse=True)
-    weights = np.bincount(place.ravel(), weights=weights)
+    # Zeros of either sign are equal, and so are their bytes then.
+    table += 0.0
+    rows = [row.tobytes() for row in table]
+    order = np.array(sorted(range(len(rows)), key=rows.__getitem__))
+    is_new = [k == 0 or rows[order[k]] != rows[order[k - 1]] for k in range(len(rows))]
+    starts = np.flatnonzero(is_new)
+    table = table[order[starts]]
+    weights = np.add.reduceat(weights[order], starts)
     return table[:, : X.shape[1]], table[:, X.shape[1] :], weights
 
 

@@ -3,6 +3,7 @@
 import time
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import inf
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from skmohn.blm._search import (
 
 # Moves per weight between two looks at the loss, the clock and the validation samples.
 MOVES_PER_EPOCH = 10
+# Seconds between two looks at the clock, about, where there is a time limit.
+_GLANCE = 0.02
 
 
 @dataclass
@@ -122,19 +125,20 @@ class Plan:
         self._record(run)
         return run
 
-    def advance(self, run, max_moves=None):
+    def advance(self, run, max_moves=None, seconds=inf):
         """Go on for an epoch; return the run itself, for other processes."""
+        deadline = time.perf_counter() + seconds
         state = run.search.state[0]
         if max_moves is None:
             max_moves = MOVES_PER_EPOCH * len(run.search.codes)
         end = min(int(state.tried) + max_moves, self.max_flips)
         net = self.problem.connect(run.search.codes * self.step)
         self.problem.refresh(net)
-        at_minimum = self._descend(run, net, end)
+        at_minimum = self._descend(run, net, end, deadline)
         while at_minimum and self.perturbation and state.tried < end:
             self._keep_best(run)
             self._perturb(run, net)
-            at_minimum = self._descend(run, net, end)
+            at_minimum = self._descend(run, net, end, deadline)
         self._record(run)
         if at_minimum and not self.perturbation:
             run.reason = "local minimum: no move improves"
@@ -144,11 +148,18 @@ class Plan:
             run.reason = "no improvement: the loss no longer falls by more than tol"
         return run
 
-    def _descend(self, run, net, end):
+    def _descend(self, run, net, end, deadline):
         """Search until ``end`` moves have been tried; return whether none improves."""
-        search = run.search
-        n_moves = end - int(search.state[0].tried)
-        more = self.problem.search(search, net, self.step, n_moves)
+        search, more = run.search, True
+        # Who has set a time gets it: so many moves that the clock is seen in between.
+        n_moves = self.max_flips if deadline == inf else 1
+        while more and (left := end - int(search.state[0].tried)) > 0:
+            started = time.perf_counter()
+            if started >= deadline:
+                break
+            more = self.problem.search(search, net, self.step, min(n_moves, left))
+            if time.perf_counter() - started < _GLANCE:
+                n_moves *= 2
         # Free of the rounding errors that single moves leave behind.
         run.loss = search.state[0].loss = _finite(self.problem.refresh(net))
         return not more
@@ -217,7 +228,7 @@ class Plan:
         return codes
 
 
-def train(plan, runs, parallel, delayed, report, max_time=None):
+def train(plan, runs, parallel, delayed, report, deadline=inf):
     """Advance all runs, epoch by epoch, until each has ended.
 
     Parameters
@@ -232,22 +243,22 @@ def train(plan, runs, parallel, delayed, report, max_time=None):
     report : callable
         Called after each epoch with the best run; stops all when it returns true.
 
-    max_time : float, default=None
-        Seconds after which all runs end.
+    deadline : float, default=inf
+        Reading of `time.perf_counter` at which all runs end.
 
     Returns
     -------
     runs : list of Run
         The best first.
     """
-    started = time.perf_counter()
     while any(run.reason is None for run in runs):
         going = [k for k, run in enumerate(runs) if run.reason is None]
-        advanced = parallel(delayed(plan.advance)(runs[k]) for k in going)
+        left = deadline - time.perf_counter()
+        advanced = parallel(delayed(plan.advance)(runs[k], None, left) for k in going)
         for k, run in zip(going, advanced, strict=True):
             runs[k] = run
         stop = report(min(runs, key=_merit))
-        late = max_time is not None and time.perf_counter() - started >= max_time
+        late = time.perf_counter() >= deadline
         if stop or late:
             for run in runs:
                 run.reason = run.reason or ("a callback" if stop else "max_time")

@@ -36,7 +36,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from skmohn import BLMClassifier, BLMRegressor
+from skmohn.blm import _base as base
 from skmohn.blm import _kernels as kernels
+from skmohn.blm import _training as training
 from skmohn.blm._codec import gray_bits, grid_step
 from skmohn.blm._labels import Labels
 from skmohn.blm._training import MOVES_PER_EPOCH
@@ -687,6 +689,60 @@ def test_max_time_ends_a_long_fit():
     assert model.stopping_reason_ == "max_time"
     assert model.n_iter_ == 1
     assert np.isfinite(model.predict(X)).all()
+
+
+class Clock:
+    """A second passes whenever somebody looks."""
+
+    now = 0.0
+
+    def perf_counter(self):
+        self.now += 1.0
+        return self.now
+
+
+def test_max_time_ends_a_fit_within_an_epoch(monkeypatch):
+    for module in (base, training):
+        monkeypatch.setattr(module, "time", Clock())
+    model = fitted("one", max_time=20.0, max_flips=10**6, tol=0)
+    assert model.stopping_reason_ == "max_time"
+    assert 0 < model.history_[-1]["flips"] < MOVES_PER_EPOCH * len(model.codes_)
+
+
+def test_max_time_counts_from_the_start_of_the_fit(monkeypatch):
+    clock, merge_rows = Clock(), base._merge_rows
+
+    def slow(*samples):
+        clock.now += 100.0
+        return merge_rows(*samples)
+
+    for module in (base, training):
+        monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(base, "_merge_rows", slow)
+    model = fitted("one", max_time=50.0, max_flips=10**6, n_restarts=9)
+    assert model.stopping_reason_ == "max_time"
+    assert model.history_[-1]["flips"] == 0
+
+
+def test_time_that_suffices_changes_nothing():
+    parameters = {"n_bits": 4, "max_flips": 3000}
+    assert_same_network(
+        fitted("one", **parameters, max_time=1e6), fitted("one", **parameters)
+    )
+
+
+def test_equal_rows_are_merged_whatever_their_order():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(-2, 3, (60, 2)) / 2.0, rng.integers(0, 2, (60, 1)) * 1.0
+    X[X == 0] *= rng.choice([-1.0, 1.0], np.sum(X == 0))
+    weights = rng.integers(1, 9, 60) * 1.0
+    found = np.column_stack(base._merge_rows(X, y, weights))
+    rows, place = np.unique(np.column_stack([X, y]), axis=0, return_inverse=True)
+    expected = np.column_stack([rows, np.bincount(place, weights)])
+    assert_array_equal(found[np.lexsort(found.T)], expected[np.lexsort(expected.T)])
+    mixed = rng.permutation(60)
+    again = np.column_stack(base._merge_rows(X[mixed], y[mixed], weights[mixed]))
+    assert_array_equal(found, again)
 
 
 @pytest.mark.parametrize("task", ["one", "binary"])
