@@ -241,6 +241,8 @@ class Pursuit:
         length = np.sqrt(self.design.spread(columns))
         score = np.abs(product) / (length * max(self.model.noise, 1e-300))
         score /= self._thresholds(found, present)
+        # Columns that say the same differ by rounding.
+        score = np.round(score, 9)
         near = min(_NEAR_BEST * score.max(), _BEYOND_DOUBT)
         chosen = np.flatnonzero((score > self.bar) & (score >= near))
         chosen = chosen[np.argsort(-score[chosen], kind="stable")][:batch]

@@ -68,8 +68,14 @@ def solve(params, task, wanted, loop):
     solution : Solution
     """
     unit = binary_unit(task.y)
-    solution = _solve(params, task.in_units(unit), wanted, _UnitLoop(loop, unit))
+    repeated, origin = task.in_units(unit).repeat_rows()
+    solution = _solve(params, repeated, wanted, _UnitLoop(loop, unit))
+    choice = solution.choice
+    if choice is not None and choice.folds is not None:
+        folds = [tuple(np.unique(origin[part]) for part in f) for f in choice.folds]
+        choice = choice._replace(folds=task.folds or folds)
     return solution._replace(
+        choice=choice,
         graph=solution.graph.times(unit),
         standard_errors=unit * solution.standard_errors,
         noise=unit * solution.noise,

@@ -58,6 +58,25 @@ def test_ebic_of_the_constant_alone():
     assert _selection._ebic(PackedDesign(X), y, []) == pytest.approx(expected)
 
 
+@pytest.mark.filterwarnings("ignore:the samples are too few")
+@pytest.mark.parametrize("seed", [69, 79, 147, 200])
+def test_whole_weights_are_repeated_rows(seed):
+    """Few rows have many columns that say the same, and ways to screen them differ."""
+    rng = np.random.default_rng(seed)
+    n, n_features = int(rng.integers(5, 40)), int(rng.integers(2, 9))
+    X = rng.choice([-1.0, 1.0], (n, n_features))
+    y = X[:, 0] + X[:, 1] * X[:, -1]
+    y += rng.standard_normal(n) * rng.choice([0.1, 0.5, 1, 3])
+    weights = rng.integers(1, 4, n)
+    rows = np.repeat(np.arange(n), weights)
+    model = MOHNRegressor("pursuit", selection="ebic", random_state=0)
+    weighted = model.fit(X, y, weights)
+    repeated = clone(model).fit(X[rows], y[rows])
+    assert weighted.terms_ == repeated.terms_
+    assert weighted.weights_ == pytest.approx(repeated.weights_)
+    assert weighted.noise_ == pytest.approx(repeated.noise_)
+
+
 # -------------------------------------------------------------------- noisy data
 
 
