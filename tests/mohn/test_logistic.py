@@ -1,13 +1,14 @@
 """The search by the logistic score, against sums written out."""
 
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 
-from skmohn.mohn import _logistic
+from skmohn.mohn import _logistic, _logistic_selection
 from skmohn.mohn._discovery import pose_problem
 from skmohn.mohn._features import MOHNTransformer
 from skmohn.mohn._logistic import SEARCH_C, LogisticControl, LogisticPath
@@ -183,3 +184,28 @@ def test_penalty_is_that_of_the_least_loss_on_left_out_samples():
             total -= np.log(chances[np.arange(len(test)), labels[test]]).sum()
         losses[C] = total
     assert choice.best_penalty() == min(losses, key=losses.get)
+
+
+@pytest.mark.parametrize(
+    ("gap", "ratios", "chosen"),
+    [
+        # Chance explains the third product, and it is better by less than two errors.
+        (1.8, [np.inf, 3.0, 2.0, 0.9, 0.8], 2),
+        # By more: everything matters a little.
+        (2.2, [np.inf, 3.0, 2.0, 0.9, 0.8], 4),
+        # Chance explains nothing: the sparsest within one error of the best.
+        (1.8, [np.inf, 3.0, 2.0, 1.5, 1.2], 4),
+        (0.8, [np.inf, 3.0, 2.0, 1.5, 1.2], 2),
+    ],
+)
+def test_products_that_chance_explains_must_lower_the_loss_beyond_doubt(
+    gap, ratios, chosen
+):
+    apart = np.random.default_rng(0).standard_normal(400)
+    apart = (apart - apart.mean()) / apart.std()
+    gaps = np.array([9.0, 5.0, gap, 1.5 * gap, 0.0]) / 20
+    losses = 7.0 + np.outer([1, 1, 1, 1, 0], apart) + gaps[:, None]
+    found = _logistic_selection._judge(
+        SimpleNamespace(ratios=ratios), losses, np.ones(400)
+    )
+    assert found == (chosen, 4)

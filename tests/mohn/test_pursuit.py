@@ -16,8 +16,9 @@ from skmohn.datasets import (
     make_nk,
     make_sparse_walsh,
 )
+from skmohn.mohn import _pursuit
 from skmohn.mohn._design import DenseDesign, PackedDesign
-from skmohn.mohn._pursuit import Pursuit, PursuitControl
+from skmohn.mohn._pursuit import Pursuit, PursuitControl, chance_thresholds
 
 EXACT = "exact: the model reproduces every sample"
 
@@ -260,6 +261,52 @@ def test_each_round_is_reported_and_can_stop_the_search():
     _number, proposed, removed, size = rounds[0]
     assert size == 1 + proposed - removed
     assert proposed > 0
+
+
+def test_what_is_beyond_doubt_does_not_wait_for_what_is_stronger():
+    """The weight of 1 scores a tenth of that of 10, and four times its threshold."""
+    X = np.random.default_rng(0).choice([-1.0, 1.0], (10_000, 5))
+    y = 10 * X[:, 0] + X[:, 1]
+    search = Pursuit(PackedDesign(X), y, PursuitControl(max_order=2))
+    assert search.run() == "exact"
+    assert search.round == 1
+
+
+def test_what_is_weak_waits_for_what_is_stronger():
+    """A product of columns that lean to one side goes with each of them."""
+    X = np.where(np.random.default_rng(0).random((100, 5)) < 0.65, 1.0, -1.0)
+    proposed = []
+    search = Pursuit(
+        PackedDesign(X),
+        X[:, 0] * X[:, 1],
+        PursuitControl(max_order=2),
+        on_round=lambda search: proposed.append(search.proposed),
+    )
+    assert search.run() == "exact"
+    assert proposed == [1]
+
+
+def test_messages_that_make_the_model_worse_are_forgotten(monkeypatch):
+    search, _ = ising_search()
+    search._accept(search._propose())
+    before, level = set(search.model.terms), search.model.rms
+    monkeypatch.setattr(_pursuit, "infer_structure", lambda *_, **__: [(0,), (1,)])
+    assert search._pass_messages()
+    assert set(search.model.terms) == before
+    assert search.model.rms == pytest.approx(level)
+    assert not search._pass_messages()
+
+
+def test_sets_with_parents_in_the_model_have_fewer_rivals():
+    present = {(), (0, 1), (0, 2), (1, 2), (3, 4)}
+    terms = [(5,), (0, 3), (0, 1, 2), (0, 1, 5), (5, 6, 7)]
+    # All of an order; all; those of the model; one more input to each; all.
+    rivals = [20, 190, 10, 20 * 5, 1140]
+    found = chance_thresholds(terms, present, 20)
+    assert_allclose(found, np.sqrt(2 * np.log(rivals)))
+    found = chance_thresholds(terms, present, 20, n_rivals=3)
+    rivals = [60, 570, 15, 300, 3420]
+    assert_allclose(found, np.sqrt(2 * np.log(rivals)))
 
 
 def test_most_rounds():

@@ -58,6 +58,28 @@ def test_ebic_of_the_constant_alone():
     assert _selection._ebic(PackedDesign(X), y, []) == pytest.approx(expected)
 
 
+def test_ebic_of_what_is_explained_to_the_last_bit():
+    """A target of steps of 1 / 2 has at least the variance of rounding, 1 / 48."""
+    X = np.random.default_rng(0).choice([-1.0, 1.0], (20, 4))
+    y = 0.25 * X[:, 0] * X[:, 1]
+    expected = 20 * math.log(1 / 48) + 2 * math.log(20) + 2 * math.log(6)
+    assert _selection._ebic(PackedDesign(X), y, [(0, 1)]) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("weights", [np.ones(400), np.repeat([1.0, 3.0], 200)])
+@pytest.mark.parametrize(("gap", "sparsest"), [(0.9, 0), (1.1, 2)])
+def test_sparsest_within_one_standard_error_of_the_best(weights, gap, sparsest):
+    """The error of a mean is the deviation over the root of the number of samples."""
+    apart = np.random.default_rng(0).standard_normal(400)
+    apart -= np.average(apart, weights=weights)
+    apart /= np.sqrt(np.average(apart**2, weights=weights))
+    best = np.full(400, 5.0)
+    excess = gap / np.sqrt(weights.sum())
+    errors = [best + apart + excess, best + apart + 1.2 * gap, best]
+    found = _selection.sparsest_of_the_best(np.array(errors), weights)
+    assert found == (sparsest, 2)
+
+
 @pytest.mark.filterwarnings("ignore:the samples are too few")
 @pytest.mark.parametrize("seed", [69, 79, 147, 200])
 def test_whole_weights_are_repeated_rows(seed):
