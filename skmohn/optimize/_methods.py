@@ -6,10 +6,16 @@ from typing import NamedTuple
 import numpy as np
 
 from skmohn.optimize import _elimination_kernels, _kernels
-from skmohn.optimize._polynomial import fields, make_state, tolerance_of
+from skmohn.optimize._polynomial import (
+    changes_of_flip,
+    fields,
+    make_state,
+    tolerance_of,
+)
 
 DONE, EVALUATIONS, TIME, CALLBACK = range(4)
-# Looks between two glances at the clock: some milliseconds.
+# Looks between two glances at the clock: some milliseconds. A step of tabu search looks at
+# all that its flip changes.
 _AT_ONCE = 10**6
 # A flip that loses the typical smallest weight is accepted this often in the end.
 _COLD_ACCEPTANCE = 0.01
@@ -162,9 +168,10 @@ def tabu(polynomial, spins, seed, budget, *, n_steps=None, tenure=None):
     memory = make_memory(n_variables, longest)
     _kernels.start_tabu(state, memory)
     tolerance = tolerance_of(polynomial)
+    at_once = max(1, int(_AT_ONCE / changes_of_flip(polynomial)))
     looks, status = 0, DONE
     while looks < n_steps and status == DONE:
-        steps = min(n_steps - looks, _max_looks(budget, looks))
+        steps = min(n_steps - looks, _max_looks(budget, looks, at_once))
         _kernels.tabu(polynomial, state, memory, steps, shortest, longest, tolerance)
         looks += steps
         if looks < n_steps:

@@ -48,6 +48,14 @@ def make_polynomial(graph, n_variables):
     )
 
 
+def changes_of_flip(polynomial):
+    """How many gains the flip of a variable changes, in the mean over variables."""
+    sizes = np.diff(polynomial.term_ptr)
+    n_variables = len(polynomial.pair_ptr) - 1
+    in_high = np.sum(sizes[sizes > 2] ** 2)
+    return 1.0 + (len(polynomial.pair_other) + in_high) / n_variables
+
+
 def _by_variable(variables, n_variables):
     """Start of each variable's entries when sorted by it, and that order."""
     ptr = np.zeros(n_variables + 1, dtype=np.int64)

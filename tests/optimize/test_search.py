@@ -414,6 +414,17 @@ def test_long_runs_look_at_the_clock():
         assert result.status == 2
 
 
+def test_glances_are_as_frequent_where_a_step_changes_much():
+    # Each flip changes the gains of all others.
+    terms = {pair: 1.0 for pair in itertools.combinations(range(400), 2)}
+    for limit, status in ((1e-9, 2), (1000.0, 0)):
+        result = minimize(
+            terms, "tabu", n_restarts=1, time_limit=limit, options={"n_steps": 3000}
+        )
+        assert result.status == status
+        assert (result.nfev < 3000) is (status == 2)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_callback_sees_each_restart_and_can_stop(method):
     seen = []
