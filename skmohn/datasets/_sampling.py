@@ -8,8 +8,20 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 
 from skmohn.datasets._walsh import evaluate
 
+
+class Count(Interval):
+    """A whole number; True is none, though Python takes it for 1."""
+
+    def __init__(self, least):
+        super().__init__(Integral, least, None, closed="left")
+
+    def is_satisfied_by(self, value):
+        """Whether a value is such a number."""
+        return not isinstance(value, bool) and super().is_satisfied_by(value)
+
+
 SAMPLING_CONSTRAINTS = {
-    "n_samples": [Interval(Integral, 1, None, closed="left")],
+    "n_samples": [Count(1)],
     "noise": [Interval(Real, 0.0, None, closed="left")],
     "snr": [None, Interval(Real, 0.0, None, closed="neither")],
     "coding": [StrOptions({"pm1", "binary"})],

@@ -1,16 +1,18 @@
 """Two interleaved spirals, the classical test of networks."""
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils._param_validation import Interval, validate_params
 
+from skmohn.datasets._sampling import Count
+
 
 @validate_params(
     {
-        "n_samples": [Interval(Integral, 2, None, closed="left")],
+        "n_samples": [Count(2)],
         "noise": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state"],
         "return_X_y": ["boolean"],

@@ -6,6 +6,8 @@ from skmohn.integrations._optional import require
 from skmohn.mohn import MOHNRegressor
 from skmohn.mohn._given import require_regressor
 
+# Up to this many, whole numbers are indices of columns.
+_MOST_COLUMNS = 10**6
 # A product of k bits has 2^k terms over spins, and the other way round.
 _MOST_TERMS = 10**7
 
@@ -21,7 +23,7 @@ def to_dimod(model, vartype="SPIN"):
     model : MOHNRegressor
         A fitted one. Not one of all weights (``"dense"``), which are too many.
 
-    vartype : {"SPIN", "BINARY"}, default="SPIN"
+    vartype : {"SPIN", "BINARY"} or dimod.Vartype, default="SPIN"
         Whether the two values of a column become -1 and +1, as the model codes them, or
         0 and 1, in the order of ``coding_.low`` and ``coding_.high``. The latter may
         have many more terms.
@@ -60,6 +62,7 @@ def to_dimod(model, vartype="SPIN"):
     """
     dimod = require("dimod", "to_dimod")
     require_regressor(model, "model")
+    vartype = getattr(vartype, "name", vartype)
     if vartype not in ("SPIN", "BINARY"):
         raise ValueError(f'vartype must be "SPIN" or "BINARY", got {vartype!r}')
     if model._dense is not None:
@@ -88,7 +91,8 @@ def from_dimod(polynomial):
     ----------
     polynomial : dimod.BinaryPolynomial or dimod.BinaryQuadraticModel
         Its variables are called by strings, which become the columns' names in sorted
-        order, or by whole numbers from 0, which become their indices.
+        order, or by whole numbers from 0, which become their indices. Those from a
+        million on would be columns without end: then all become names.
 
     Returns
     -------
@@ -105,7 +109,8 @@ def from_dimod(polynomial):
         If it is something else.
 
     ValueError
-        If variables are called by other things, or if there would be too many terms.
+        If variables are called by other things, if there are none, or if there would be
+        too many terms.
 
     Examples
     --------
@@ -127,6 +132,8 @@ def from_dimod(polynomial):
             f"{type(polynomial).__name__}"
         )
     variables = list(polynomial.variables)
+    if not variables:
+        raise ValueError("polynomial has no variables: it is a constant")
     names, n_features = None, None
     if all(isinstance(variable, str) for variable in variables):
         names = sorted(variables)
@@ -134,6 +141,9 @@ def from_dimod(polynomial):
     elif all(isinstance(v, Integral) and v >= 0 for v in variables):
         place = {variable: int(variable) for variable in variables}
         n_features = max(place.values()) + 1
+        if n_features > _MOST_COLUMNS:
+            place = {variable: i for i, variable in enumerate(sorted(variables))}
+            names, n_features = list(map(str, place)), None
     else:
         raise ValueError(
             "polynomial has variables that are neither all strings nor all whole "

@@ -1,6 +1,7 @@
 """Models as networkx graphs."""
 
 from skmohn.integrations._optional import require
+from skmohn.mohn._columns import repeated_name
 from skmohn.mohn._given import require_regressor
 
 
@@ -34,6 +35,9 @@ def to_networkx(model):
     TypeError
         If the model is another one.
 
+    ValueError
+        If a column is called as a letter of another one is.
+
     See Also
     --------
     skmohn.inspection.HypergraphDisplay : Draw it without networkx.
@@ -53,6 +57,12 @@ def to_networkx(model):
     require_regressor(model, "model")
     graph = networkx.Graph(intercept=float(model.intercept_))
     members = model._members()
+    repeated = repeated_name(members.names)
+    if repeated is not None:
+        raise ValueError(
+            f"{repeated!r} is the name of a column and of a letter of another one: "
+            "rename the column before the fit"
+        )
     names = dict(zip(members.labels, members.names, strict=True))
     graph.add_nodes_from(members.names, bipartite=0)
     weights = zip(

@@ -335,6 +335,12 @@ def _known(value):
     return value
 
 
+def repeated_name(names):
+    """The first name that there has been before, or None."""
+    seen = set()
+    return next((name for name in names if name in seen or seen.add(name)), None)
+
+
 def column_names(estimator):
     """Names of the columns seen in fit; x0, x1, ... where they have none."""
     names = getattr(estimator, "feature_names_in_", None)

@@ -1,17 +1,24 @@
 """Models made of known weights."""
 
+from numbers import Integral, Real
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 
 from skmohn._core._coding import TWO_VALUED, InputCoding
 from skmohn._core._fitting import History
-from skmohn.mohn._columns import Categories
+from skmohn.mohn._columns import Categories, repeated_name
 from skmohn.mohn._completions import Completions
 from skmohn.mohn._hypergraph import Hypergraph
 from skmohn.mohn._sparse_posterior import SparsePosterior
 from skmohn.mohn._task import given_terms
+
+_CONSTRAINTS = {
+    "n_features": [Interval(Integral, 1, None, closed="left"), None],
+    "intercept": [Real],
+}
 
 
 class FromTerms:
@@ -61,11 +68,14 @@ class FromTerms:
         Raises
         ------
         ValueError
-            If a term holds an unknown feature, the same one twice or none, if terms
-            repeat, or if numbers do not fit together or are not finite.
+            If a term holds an unknown feature, the same one twice or none, if terms or
+            names repeat, if there is no feature, or if numbers do not fit together or
+            are not finite.
         """
-        if feature_names is not None:
-            feature_names = np.array(feature_names, dtype=object)
+        terms = list(terms)
+        given = {"n_features": n_features, "intercept": intercept}
+        validate_parameter_constraints(_CONSTRAINTS, given, "from_terms")
+        feature_names = _read_names(feature_names)
         n_features = _count(terms, n_features, feature_names)
         model = cls(strategy="given", terms=terms)
         known = given_terms(model, n_features, feature_names)
@@ -75,8 +85,13 @@ class FromTerms:
                 f"weights must have one weight for each of the {len(known)} terms, got "
                 f"shape {weights.shape}"
             )
-        if not (np.isfinite(weights).all() and np.isfinite(intercept)):
-            raise ValueError("weights and intercept must be finite")
+        with np.errstate(over="ignore"):
+            largest = np.abs(weights).sum() + abs(intercept)
+        if not np.isfinite(largest):
+            raise ValueError(
+                "weights and intercept must be finite, and so must the sum of their "
+                f"absolute values, which is {largest}"
+            )
         graph = Hypergraph.sort(known, weights, intercept)
         model.terms_, model.weights_ = list(graph.terms), graph.coef
         model.intercept_ = graph.intercept
@@ -96,6 +111,24 @@ class FromTerms:
         return model
 
 
+def _read_names(feature_names):
+    """Names of columns as an array, or None."""
+    if feature_names is None:
+        return None
+    if isinstance(feature_names, str):
+        raise ValueError(
+            f"feature_names={feature_names!r} is one string: give a list of them"
+        )
+    names = list(feature_names)
+    for name in names:
+        if not isinstance(name, str):
+            raise ValueError(f"feature_names must be strings, got {name!r}")
+    repeated = repeated_name(names)
+    if repeated is not None:
+        raise ValueError(f"feature_names has {repeated!r} more than once")
+    return np.array(names, dtype=object)
+
+
 def _count(terms, n_features, feature_names):
     """How many features there are."""
     if feature_names is not None:
@@ -107,7 +140,12 @@ def _count(terms, n_features, feature_names):
     if n_features is not None:
         return n_features
     indices = (i for term in terms for i in np.atleast_1d(term).tolist())
-    return max((i for i in indices if isinstance(i, int)), default=-1) + 1
+    n_features = max((i for i in indices if isinstance(i, int)), default=-1) + 1
+    if not (n_features or terms):
+        raise ValueError(
+            "without terms, say by n_features or feature_names which features there are"
+        )
+    return n_features
 
 
 def _coding(low, high, n_features):

@@ -1,5 +1,7 @@
 """What a fitted model tells: linkage, variance, reasons of a prediction."""
 
+from collections.abc import Mapping
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
@@ -145,6 +147,11 @@ class Reading(HTMLSummary, FittedStructure):
 
 def _one_row(x):
     """A table of one row."""
+    if isinstance(x, Mapping) or np.ndim(x) == 0:
+        raise ValueError(
+            "x must be one row, a list or array of one value for each column, got "
+            f"{x!r}"
+        )
     x = to_numpy(x)
     if hasattr(x, "to_frame") and len(x.shape) == 1:
         # Of columns of different types a row is one of objects.

@@ -14,8 +14,8 @@ from skmohn.optimize._polynomial import (
 )
 
 DONE, EVALUATIONS, TIME, CALLBACK = range(4)
-# Looks between two glances at the clock: some milliseconds. A step of tabu search looks at
-# all that its flip changes.
+# Looks between two glances at the clock: some milliseconds. A step of tabu search looks
+# at all that its flip changes.
 _AT_ONCE = 10**6
 # A flip that loses the typical smallest weight is accepted this often in the end.
 _COLD_ACCEPTANCE = 0.01

@@ -214,6 +214,7 @@ def test_snr_is_a_ratio_of_variances(make):
         ({"snr": 0.0}, "'snr' parameter"),
         ({"snr": np.inf}, "'snr' parameter"),
         ({"n_samples": 0}, "'n_samples' parameter"),
+        ({"n_samples": True}, "'n_samples' parameter"),
         ({"coding": "spin"}, "'coding' parameter"),
         ({"random_state": "x"}, "'random_state' parameter"),
     ],

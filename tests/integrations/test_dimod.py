@@ -8,7 +8,7 @@ import dimod
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.exceptions import NotFittedError
@@ -83,10 +83,8 @@ SETS = st.dictionaries(
 @given(weights=SETS, vartype=st.sampled_from(["SPIN", "BINARY"]))
 def test_predictions_equal_energies_of_any_polynomial(weights, vartype):
     polynomial = dimod.BinaryPolynomial(weights, vartype)
+    assume(polynomial.variables)
     model = from_dimod(polynomial)
-    if not polynomial.variables:
-        assert model.intercept_ == weights[frozenset()]
-        return
     n_features = max(polynomial.variables) + 1
     assert model.n_features_in_ == n_features
     low = -1 if vartype == "SPIN" else 0
@@ -106,6 +104,21 @@ def test_quadratic_models_are_polynomials(vartype):
     rows = pd.DataFrame(itertools.product([low, 1], repeat=3), columns=list("xyz"))
     energies = bqm.energies((rows.to_numpy(), list("xyz")))
     assert_allclose(model.predict(rows), energies)
+
+
+def test_large_numbers_are_names():
+    weights = {(10**12,): 1.0, (7, 2 * 10**8): 2.0}
+    model = from_dimod(dimod.BinaryPolynomial(weights, "SPIN"))
+    assert model.feature_names_in_.tolist() == ["7", "200000000", "1000000000000"]
+    assert model.terms_ == [(2,), (0, 1)]
+    small = from_dimod(dimod.BinaryPolynomial({(0, 5): 1.0}, "SPIN"))
+    assert small.n_features_in_ == 6
+
+
+def test_vartypes_of_dimod_are_known():
+    model, _ = learnt()
+    for vartype in (dimod.SPIN, dimod.BINARY):
+        assert to_dimod(model, vartype) == to_dimod(model, vartype.name)
 
 
 def test_bad_models_are_refused():
@@ -133,6 +146,8 @@ def test_bad_polynomials_are_refused():
         polynomial = dimod.BinaryPolynomial(dict.fromkeys(labels, 1.0), "SPIN")
         with pytest.raises(ValueError, match="relabel_variables"):
             from_dimod(polynomial)
+    with pytest.raises(ValueError, match="no variables: it is a constant"):
+        from_dimod(dimod.BinaryPolynomial({(): 1.0}, "SPIN"))
     wide = dimod.BinaryPolynomial({tuple(range(30)): 1.0}, "BINARY")
     with pytest.raises(ValueError, match="more than 10,000,000"):
         from_dimod(wide)

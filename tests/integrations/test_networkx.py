@@ -60,6 +60,13 @@ def test_graph_of_letters_and_its_file():
     networkx.write_graphml(graph, io.BytesIO())
 
 
+def test_column_called_as_a_letter_is_refused():
+    frame = pd.DataFrame({"sex": list("fmfm"), "sex=m": [0, 0, 1, 1]})
+    model = MOHNRegressor("full", max_order=1).fit(frame, [1.0, 2.0, 4.0, 5.0])
+    with pytest.raises(ValueError, match="'sex=m' is the name of a column and of"):
+        to_networkx(model)
+
+
 def test_bad_models_are_refused():
     with pytest.raises(TypeError, match="model must be a MOHNRegressor, got list"):
         to_networkx([])

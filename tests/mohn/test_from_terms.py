@@ -63,6 +63,12 @@ def test_it_goes_on_learning_and_can_be_stored():
     assert_allclose(clone(model).fit(X, y).weights_, [1.0, 3.0])
 
 
+def test_terms_may_be_generated():
+    model = MOHNRegressor.from_terms(((i,) for i in range(2)), [1.0, 2.0])
+    assert model.terms_ == [(0,), (1,)]
+    assert len(clone(model).terms) == 2
+
+
 def test_no_terms_make_a_constant():
     model = MOHNRegressor.from_terms([], [], intercept=3.0, n_features=2)
     assert_allclose(model.predict([[1.0, -1.0]]), 3.0)
@@ -76,10 +82,19 @@ def test_no_terms_make_a_constant():
         ({"terms": [(), (0,)]}, "empty set"),
         ({"terms": [(0,), ("a",)]}, "'a' is not a feature"),
         ({"n_features": 2}, "2 is not a feature"),
-        ({"n_features": 3, "feature_names": ["a"] * 4}, "feature_names has 4"),
+        ({"n_features": 3, "feature_names": list("abcd")}, "feature_names has 4"),
         ({"weights": [1.0]}, "one weight for each of the 2 terms"),
         ({"weights": [1.0, np.nan]}, "must be finite"),
         ({"intercept": np.inf}, "must be finite"),
+        ({"weights": [1e308, 1e308]}, "must be finite, and so must the sum"),
+        ({"intercept": None}, "'intercept' parameter of from_terms"),
+        ({"n_features": -1}, "'n_features' parameter of from_terms"),
+        ({"n_features": 2.5}, "'n_features' parameter of from_terms"),
+        ({"n_features": "2"}, "'n_features' parameter of from_terms"),
+        ({"feature_names": "abc"}, "feature_names='abc' is one string"),
+        ({"feature_names": ["1", 1, "a"]}, "must be strings, got 1"),
+        ({"feature_names": ["b", "a", "a"]}, "has 'a' more than once"),
+        ({"terms": [], "weights": []}, "say by n_features or feature_names"),
         ({"low": 2.0}, "low must be finite and below high"),
         ({"high": np.nan}, "low must be finite and below high"),
         ({"low": [0.0, 0.0]}, r"low must be a number or have shape \(3,\)"),

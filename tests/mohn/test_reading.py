@@ -327,6 +327,13 @@ def test_unknown_letter_contributes_nothing(with_letters):
     assert (letters["contribution"] == 0).all()
 
 
+@pytest.mark.parametrize("row", [5, None, "ab", {"a": 1, "b": 1}])
+def test_what_is_no_row_is_refused(row):
+    model = MOHNRegressor.from_terms([("a", "b")], [1.0], feature_names=["a", "b"])
+    with pytest.raises(ValueError, match="x must be one row, a list or array"):
+        model.explain(row)
+
+
 def test_what_clip_adds_is_listed():
     X = bits(60, 6).astype(float)
     y = np.maximum(2 * X[:, 0] + X[:, 1] * X[:, 2] - 1.0, 0.0)
