@@ -10,17 +10,23 @@ PYTHON ?= python3
 PYTHON_MINIMUM ?= python3.11
 PYTEST := -m pytest --numprocesses auto --dist worksteal
 PYTEST_ARGS ?=
+FUZZ_SECONDS ?= 600
+# Different examples every time; a failure names its own.
+FUZZ_SEED ?= $(shell date +%s)
+MUTANTS_ARGS ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 REQUIREMENTS := pyproject.toml skmohn/__init__.py
 
-.PHONY: help demo test lint types docs test-minimum clean
+.PHONY: help demo test fuzz mutants lint types docs test-minimum clean
 
 help:
 	@echo "make demo          a tour on real data, with a picture (three minutes)"
 	@echo "make test          tests and doctests"
+	@echo "make fuzz          odd data through everything that is public (ten minutes)"
+	@echo "make mutants       deliberate errors, and which of them no test notices"
 	@echo "make lint          style of the code"
 	@echo "make types         types of what is public"
 	@echo "make docs          the documentation, in docs/_build/html"
@@ -32,6 +38,13 @@ demo: $(VENV)/installed-plot
 
 test: $(VENV)/installed-test
 	$(BIN)/python $(PYTEST) $(PYTEST_ARGS)
+
+fuzz: $(VENV)/installed-test
+	$(BIN)/python $(PYTEST) tests/fuzz --fuzz-seconds=$(FUZZ_SECONDS) \
+		--fuzz-seed=$(FUZZ_SEED) $(PYTEST_ARGS)
+
+mutants: $(VENV)/installed-test
+	$(BIN)/python tests/mutants $(MUTANTS_ARGS)
 
 lint: $(VENV)/installed-lint
 	$(BIN)/ruff check .

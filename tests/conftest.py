@@ -24,6 +24,23 @@ for library in ("scipy.linalg", "sklearn.utils"):
 THREADS = threadpool_limits(1)
 
 
+def pytest_addoption(parser):
+    """Options of the search for inputs that break something, `make fuzz`."""
+    group = parser.getgroup("fuzz")
+    group.addoption(
+        "--fuzz-seconds", type=float, default=0.0, help="time for all of tests/fuzz"
+    )
+    group.addoption(
+        "--fuzz-seed", type=int, default=0, help="seed of the first examples"
+    )
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Leave tests/fuzz out, unless it is given time."""
+    is_fuzz = collection_path == ROOT / "tests" / "fuzz"
+    return True if is_fuzz and not config.getoption("fuzz_seconds") else None
+
+
 @pytest.fixture(scope="session")
 def real_data():
     """Folder of the real data sets, or a skip where there is none.

@@ -361,6 +361,13 @@ class BaseBLM(SequenceForm, CallbackSupportMixin, BaseEstimator):
             self.input_scaler_ = make_scaler().fit(X, sample_weight=seen)
             if self._scales_targets:
                 self.target_scaler_ = make_scaler().fit(targets, sample_weight=weights)
+            for scaler in (self.input_scaler_, self.target_scaler_):
+                if scaler is not None and not np.isfinite(scaler.var_).all():
+                    which = np.flatnonzero(~np.isfinite(scaler.var_)).tolist()
+                    raise ValueError(
+                        f"{'X' if scaler is self.input_scaler_ else 'y'} has values "
+                        f"too large to be standardised in columns {which}: divide them"
+                    )
 
     def _scale_inputs(self, X):
         return X if self.input_scaler_ is None else self.input_scaler_.transform(X)

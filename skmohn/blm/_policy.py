@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import StrOptions, validate_params
 
 from skmohn._core._validation import require_memory
 from skmohn.blm import _policy_kernels as kernels
@@ -100,6 +102,16 @@ class PolicyLayout:
         )
 
 
+@validate_params(
+    {
+        "sizes": ["array-like"],
+        "weights": ["array-like"],
+        "recurrent": ["boolean"],
+        "activation": [StrOptions(set(ACTIVATIONS))],
+        "out_activation": [StrOptions(set(ACTIVATIONS))],
+    },
+    prefer_skip_nested_validation=True,
+)
 def make_policy(
     sizes, weights, *, recurrent=False, activation="tanh", out_activation="identity"
 ):
@@ -140,7 +152,7 @@ default="identity"
     2.5
     """
     layout = PolicyLayout(tuple(sizes), recurrent)
-    weights = np.array(weights, dtype=np.float64)
+    weights = _numbers(weights, "weights").copy()
     if weights.shape != (layout.n_weights,):
         raise ValueError(
             f"weights have shape {weights.shape}, and a network of sizes {layout.sizes}"
@@ -154,7 +166,7 @@ default="identity"
 
 def act(policy, observation, state=None):
     """Action of a policy and its state after that; the given state stays as it is."""
-    observation = np.asarray(observation, dtype=np.float64)
+    observation = _numbers(observation, "observation")
     n_inputs, n_outputs = policy.sizes[0], policy.sizes[-1]
     if observation.shape != (n_inputs,):
         raise ValueError(
@@ -162,7 +174,7 @@ def act(policy, observation, state=None):
             f"{(int(n_inputs),)}"
         )
     first = policy.initial_state()
-    state = first if state is None else np.array(state, dtype=np.float64)
+    state = first if state is None else _numbers(state, "state").copy()
     if state.shape != first.shape:
         raise ValueError(
             f"state has shape {state.shape}, and that of the controller has "
@@ -171,3 +183,16 @@ def act(policy, observation, state=None):
     action = np.empty(n_outputs)
     policy.step(observation, state, action)
     return action, state
+
+
+def _numbers(values, name):
+    """Read an array of any shape; whether all are finite is nothing to care about."""
+    return check_array(
+        values,
+        dtype=np.float64,
+        ensure_all_finite=False,
+        ensure_2d=False,
+        allow_nd=True,
+        ensure_min_samples=0,
+        input_name=name,
+    )

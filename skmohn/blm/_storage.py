@@ -65,6 +65,10 @@ def write_network(model):
 
 def read_network(cls, packed):
     """Fitted network from what :func:`write_network` has written."""
+    if not isinstance(packed, bytes):
+        raise TypeError(
+            f"packed must be bytes that to_packed has written, got {type(packed)}"
+        )
     end = 8 + int.from_bytes(packed[4:8], "little")
     if packed[:4] != _MAGIC or len(packed) < end:
         raise ValueError("packed is not what to_packed has written, or only a part")

@@ -1,10 +1,11 @@
 """A pendulum on a cart, to be balanced: a black box to train controllers on."""
 
+import math
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils import Bunch, check_random_state
+from sklearn.utils import Bunch, check_random_state, check_scalar
 
 from skmohn.datasets import _pendulum_kernels as kernels
 
@@ -135,7 +136,7 @@ class InvertedPendulum:
             if kind is None:
                 continue
             may_be_zero = name in ("transient", "max_start", "position_weight")
-            is_right = isinstance(value, kind) and np.isfinite(value)
+            is_right = isinstance(value, kind) and math.isfinite(value)
             if not is_right or value < 0 or (value == 0 and not may_be_zero):
                 what = "whole number" if kind is Integral else "number"
                 sign = "a nonnegative" if may_be_zero else "a positive"
@@ -291,6 +292,12 @@ class InvertedPendulum:
 
     def _simulate(self, policy, angles, incumbent):
         """Mean error, errors and steps of the falls."""
+        if not (hasattr(policy, "initial_state") and hasattr(policy, "step")):
+            raise TypeError(
+                f"policy must have initial_state and step, got {policy!r}: "
+                "skmohn.blm.make_policy makes one"
+            )
+        check_scalar(incumbent, "incumbent", Real)
         starts = np.zeros((len(angles), 4))
         starts[:, 1] = angles
         cart = self._cart()

@@ -1,5 +1,6 @@
 """Log-likelihoods and description lengths of stacks of machines."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Integral, Real
@@ -334,6 +335,8 @@ def description_length(
 
 def check_layers(layers):
     """Check that machines stand on one another; return them as a list."""
+    if not isinstance(layers, Iterable):
+        raise TypeError(f"layers must be a sequence of RBMs, got {layers!r}")
     layers = list(layers)
     if not layers:
         raise ValueError("layers is empty: pass [independent_bits(X)] for no layer")

@@ -1,9 +1,10 @@
 """The restricted Boltzmann machine: what it says of visible and hidden units."""
 
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_array, check_random_state, check_scalar
 
 from skmohn.energynet import _kernels as kernels
 
@@ -53,13 +54,19 @@ class RBM:
 
     def __post_init__(self):
         for name, ndim in (("weights", 2), ("hidden_bias", 1), ("visible_bias", 1)):
-            array = np.ascontiguousarray(getattr(self, name), dtype=np.float32)
+            array = check_array(
+                getattr(self, name),
+                dtype=np.float32,
+                order="C",
+                ensure_2d=False,
+                allow_nd=True,
+                ensure_min_samples=0,
+                input_name=name,
+            )
             if array.ndim != ndim:
                 raise ValueError(
                     f"{name} must have {ndim} dimension(s), not {array.ndim}"
                 )
-            if not np.isfinite(array).all():
-                raise ValueError(f"{name} must be finite")
             object.__setattr__(self, name, array)
         expected = (len(self.hidden_bias), len(self.visible_bias))
         if self.weights.shape != expected:
@@ -166,7 +173,9 @@ class RBM:
             The visible units after the last step, 0 or 1.
         """
         random_state = check_random_state(random_state)
+        check_scalar(n_steps, "n_steps", Integral, min_val=0)
         if V is None:
+            check_scalar(n_samples, "n_samples", Integral, min_val=1)
             V = random_state.randint(2, size=(n_samples, self.n_visible))
         V = check_states(V, self.n_visible, "V").copy()
         gibbs(self, V, n_steps, random_stream(random_state.randint(2**31 - 1)))

@@ -459,3 +459,11 @@ def test_sparse_table_that_is_too_large_when_dense(network):
         assert tracemalloc.get_traced_memory()[1] < 200e6
     finally:
         tracemalloc.stop()
+
+
+# Of the sums that scikit-learn looks for infinite values with, and of its scaler.
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_columns_too_large_to_standardise_are_refused():
+    X = np.column_stack([np.arange(8.0), np.tile([1e308, -1e308], 4)])
+    with pytest.raises(ValueError, match=r"X has values too large .* columns \[1\]"):
+        BLMRegressor((2,), max_flips=10).fit(X, np.arange(8.0))

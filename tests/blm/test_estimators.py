@@ -1102,6 +1102,9 @@ def test_wrong_bytes_are_refused():
     for wrong in (b"", b"BLM", b"PK" + packed, packed[1:], packed[::-1]):
         with pytest.raises(ValueError, match="packed"):
             BLMRegressor.from_packed(wrong)
+    for wrong in (None, 3, "BLM", [1, 2]):
+        with pytest.raises(TypeError, match="packed must be bytes"):
+            BLMRegressor.from_packed(wrong)
     with pytest.raises(ValueError, match="holds a BLMRegressor, not a BLMClassifier"):
         BLMClassifier.from_packed(packed)
 

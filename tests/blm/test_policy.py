@@ -189,6 +189,22 @@ def test_shapes_that_do_not_fit_are_named():
         make_policy((2, 3, 1), np.zeros(5))
 
 
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"sizes": 3}, "'sizes' parameter of make_policy must be an array-like"),
+        ({"weights": 1.0}, "'weights' parameter of make_policy must be an array-like"),
+        ({"weights": ["a"] * 13}, "could not convert string to float"),
+        ({"activation": "sine"}, "'activation' parameter of make_policy must be"),
+        ({"out_activation": ["tanh"]}, "'out_activation' parameter of make_policy"),
+        ({"recurrent": "yes"}, "'recurrent' parameter of make_policy must be"),
+    ],
+)
+def test_make_policy_names_the_parameter_that_is_wrong(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        make_policy(**{"sizes": (2, 3, 1), "weights": np.zeros(13), **wrong})
+
+
 def test_no_other_named_tuple_gets_the_methods():
     class Impostor(Policy):
         pass

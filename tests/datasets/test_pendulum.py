@@ -212,3 +212,8 @@ def test_a_policy_of_another_shape_is_refused():
     with pytest.raises(ValueError, match="shapes") as raised:
         SYSTEM(make_policy((2, 1), np.zeros(3)), None)
     assert raised.value.args[1:] == ((4,), (2,))
+
+
+def test_what_is_no_policy_is_refused():
+    with pytest.raises(TypeError, match="policy must have initial_state and step"):
+        InvertedPendulum(n_simulations=1)(None, None)

@@ -76,8 +76,9 @@ def test_transposed_exchanges_the_sides(listed):
     ("arguments", "message"),
     [
         (([1.0], [0.0], [0.0]), "weights must have 2 dimension"),
-        (([[np.nan]], [0.0], [0.0]), "weights must be finite"),
-        (([[1.0]], [np.inf], [0.0]), "hidden_bias must be finite"),
+        (([[np.nan]], [0.0], [0.0]), "Input weights contains NaN"),
+        (([[1.0]], [np.inf], [0.0]), "Input hidden_bias contains infinity"),
+        (([["a"]], [0.0], [0.0]), "could not convert string to float: .*'a'"),
         (([[1.0]], [0.0], [[0.0]]), "visible_bias must have 1 dimension"),
         (([[1.0, 2.0]], [0.0], [0.0]), r"shape \(1, 2\), the biases ask for \(1, 1\)"),
     ],
@@ -100,3 +101,10 @@ def test_bad_weights_are_refused(arguments, message):
 def test_bad_states_are_refused(listed, states, message):
     with pytest.raises(ValueError, match=message):
         listed.rbm.free_energy(states)
+
+
+@pytest.mark.parametrize("wrong", [{"n_samples": 0}, {"n_steps": -1}])
+def test_bad_numbers_of_samples_are_refused(wrong):
+    (name,) = wrong
+    with pytest.raises(ValueError, match=f"{name} == "):
+        RBM([[1.0]], [0.0], [0.0]).sample(**wrong)

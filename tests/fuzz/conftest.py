@@ -1,0 +1,118 @@
+"""Campaigns: new examples, one after the other, until the time is up."""
+
+import os
+import re
+import time
+import traceback
+from pathlib import Path
+
+import hypothesis
+import pytest
+from fuzz_rules import OURS
+from hypothesis import HealthCheck, Phase, settings
+
+import skmohn
+
+# A failing example is not made smaller by Hypothesis, which would take minutes for each
+# of them: of those that fail alike the shortest is kept.
+CAMPAIGN = settings(
+    max_examples=50,
+    phases=[Phase.generate],
+    database=None,
+    deadline=None,
+    derandomize=False,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+# Parts of reports of what is found and not mended yet.
+KNOWN = {
+    "'dense, thermometer'",
+    "_core/_coding.py _encode_rows",
+    "mohn/_classifier.py decision_function",
+    "inspection/_discovery.py plot",
+    "inspection/_fitted.py axes_of",
+    "inspection/_likelihood.py plot",
+    "mohn/_dense/exact.py draw_normal",
+    "mohn/_design.py spread",
+    "mohn/_from_terms.py _coding",
+    "mohn/_from_terms.py _count",
+    "mohn/_from_terms.py from_terms",
+    "mohn/_linkage.py _check_columns",
+    "mohn/_linkage.py of_terms",
+    "mohn/_members.py find",
+    "mohn/_reading.py _one_row",
+    "mohn/_task.py given_terms",
+}
+
+
+class Findings:
+    """The shortest example of each kind of failure."""
+
+    def __init__(self):
+        self._by_kind = {}
+
+    def add(self, error, example):
+        """Keep a failure, unless there is a shorter one of its kind."""
+        frames = traceback.extract_tb((error.__cause__ or error).__traceback__)
+        ours = [f for f in frames if Path(f.filename).is_relative_to(OURS)]
+        last = (ours or frames)[-1]
+        place = f"{os.path.relpath(last.filename, OURS)} {last.name}"
+        report = f"{example}\n  {error!r}\n  {place}, line {last.lineno}"
+        if any(known in report for known in KNOWN):
+            return
+        # Figures differ from example to example.
+        kind = place, re.sub(r"[\d.]+", "#", str(error))[:60]
+        if len(report) < len(self._by_kind.get(kind, 2 * report)):
+            self._by_kind[kind] = report
+
+    def __str__(self):
+        return "\n\n".join(self._by_kind.values())
+
+    def __len__(self):
+        return len(self._by_kind)
+
+
+@pytest.fixture(scope="session")
+def compiled():
+    """Compile first: that is nothing to spend a campaign's time on."""
+    skmohn.warm_up()
+
+
+@pytest.fixture
+def campaign(request, compiled):
+    """Run a property of tuples on new ones for this test's share of the time.
+
+    The examples follow from the seed alone; how many there are, from the time.
+    """
+    option = request.config.getoption
+    n_tests = sum("campaign" in test.fixturenames for test in request.session.items)
+    n_workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    share = option("fuzz_seconds") * n_workers / n_tests
+
+    def run(check, examples):
+        end = time.monotonic() + share
+        findings = Findings()
+        n_examples = 0
+
+        @CAMPAIGN
+        @hypothesis.given(examples)
+        def in_time(example):
+            nonlocal n_examples
+            if time.monotonic() > end:
+                return
+            n_examples += 1
+            try:
+                check(*example)
+            except Exception as error:
+                findings.add(error, example)
+
+        batch = option("fuzz_seed")
+        while time.monotonic() < end:
+            hypothesis.seed(batch)(in_time)()
+            batch += 1
+        print(f"{n_examples} examples")
+        if findings:
+            pytest.fail(f"{len(findings)} findings\n\n{findings}", pytrace=False)
+
+    return run

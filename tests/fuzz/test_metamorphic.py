@@ -1,0 +1,241 @@
+"""Changes of the data of which it is known what they do to an estimator."""
+
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from fuzz_estimators import ESTIMATORS, FAMILIES, fine_targets, outputs
+from fuzz_rules import attempt, same
+from fuzz_tables import SEEDS, Table, Target, Weights
+from hypothesis import strategies as st
+from joblib import parallel_config
+from numpy.testing import assert_allclose
+from sklearn.base import clone, is_classifier
+from sklearn.utils.validation import has_fit_parameter
+from skops.io import dumps, get_untrusted_types, loads
+
+from skmohn import MOHNRegressor
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+KINDS = ["sign", "bit", "genotype", "grade", "normal", "share"]
+# What the data alone decide: no folds, no draws, no order of columns.
+SYMMETRIC = {
+    "full ols": MOHNRegressor("full", max_order=1),
+    "full lasso": MOHNRegressor("full", "lasso", max_order=1, alpha=0.01),
+    "pursuit": MOHNRegressor("pursuit", selection="ebic", max_order=2, max_iter=20),
+    "dense": MOHNRegressor("dense"),
+}
+
+
+@st.composite
+def problems(draw, names):
+    """The name of an estimator, a table without flaws, and a target."""
+    name = draw(st.sampled_from(names))
+    columns = tuple(draw(st.lists(st.sampled_from(KINDS), min_size=2, max_size=5)))
+    table = Table(draw(st.sampled_from([30, 60])), columns, seed=draw(SEEDS))
+    return name, table, draw(SEEDS)
+
+
+def target_for(estimator, table, seed):
+    """A target of the kind that an estimator learns."""
+    kind = fine_targets(estimator)[0]
+    return Target(kind, seed=seed).build(table.n_rows)
+
+
+def fit(estimator, X, y, **weights):
+    """Fit a clone; it must work."""
+    model = clone(estimator)
+    assert attempt(model.fit, X, y, **weights) is model
+    return model
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_round_trips_keep_every_output(family, campaign):
+    def check(name, table, seed):
+        X, estimator = table.build(), ESTIMATORS[name]
+        model = fit(estimator, X, target_for(estimator, table, seed))
+        file = dumps(model)
+        copies = (
+            pickle.loads(pickle.dumps(model)),
+            loads(file, trusted=get_untrusted_types(data=file)),
+        )
+        for use, of_model in outputs(model).items():
+            expected = attempt(of_model, X)
+            for copied in copies:
+                found = attempt(outputs(copied)[use], X)
+                if not isinstance(expected, Exception):
+                    assert same(found, expected), f"{use} differs"
+
+    campaign(check, problems(FAMILIES[family]))
+
+
+def assert_same_predictions(model, other, X, of_other, scale=1.0, shift=0.0):
+    """Compare predictions, and what is said of their spread."""
+    expected = scale * model.predict(X) + shift
+    size = np.abs(expected - expected.mean()).max() + abs(scale)
+    assert_allclose(other.predict(of_other) / size, expected / size, atol=1e-5)
+
+
+def test_relabelled_columns(campaign):
+    def check(name, table, seed):
+        X, y = table.build(), target_for(SYMMETRIC[name], table, seed)
+        model = fit(SYMMETRIC[name], X, y)
+        order = np.random.default_rng(seed).permutation(X.shape[1])
+        other = fit(SYMMETRIC[name], X[:, order], y)
+        assert_same_predictions(model, other, X, X[:, order])
+        frame = replace(table, container="pandas").build()
+        frame.columns = [f"column {name}" for name in frame]
+        assert_same_predictions(model, fit(SYMMETRIC[name], frame, y), X, frame)
+
+    campaign(check, problems(list(SYMMETRIC)))
+
+
+def test_scaled_and_shifted_targets(campaign):
+    def check(problem, exponent, sign, shift):
+        name, table, seed = problem
+        X, y = table.build(), target_for(SYMMETRIC[name], table, seed)
+        model = fit(SYMMETRIC[name], X, y)
+        scale = sign * 10.0**exponent
+        estimator = clone(SYMMETRIC[name])
+        if name == "full lasso":
+            estimator.set_params(alpha=0.01 * abs(scale))
+        other = fit(estimator, X, scale * (y + shift))
+        assert_same_predictions(model, other, X, X, scale, scale * shift)
+
+    exponents = st.sampled_from([-150, -100, -20, -3, 0, 3, 20, 100, 150])
+    shifts = st.sampled_from([0.0, -1.0, 100.0])
+    campaign(
+        check,
+        st.tuples(
+            problems(list(SYMMETRIC)), exponents, st.sampled_from([1, -1]), shifts
+        ),
+    )
+
+
+def test_scaled_and_shifted_columns(campaign):
+    def check(problem, exponent, shift):
+        name, table, seed = problem
+        X, y = table.build(), target_for(SYMMETRIC[name], table, seed)
+        model = fit(SYMMETRIC[name], X, y)
+        moved = 10.0**exponent * (X + shift)
+        assert_same_predictions(model, fit(SYMMETRIC[name], moved, y), X, moved)
+
+    exponents = st.sampled_from([-150, -20, -3, 0, 3, 20, 150])
+    shifts = st.sampled_from([0.0, -1.0, 100.0])
+    campaign(check, st.tuples(problems(list(SYMMETRIC)), exponents, shifts))
+
+
+def test_repeated_rows_are_weights(campaign):
+    def check(name, table, seed):
+        X, y = table.build(), target_for(SYMMETRIC[name], table, seed)
+        times = Weights("whole", seed=seed).build(table.n_rows)
+        weighed = fit(SYMMETRIC[name], X, y, sample_weight=times)
+        repeated = fit(SYMMETRIC[name], X.repeat(times, axis=0), y.repeat(times))
+        assert_same_predictions(weighed, repeated, X, X)
+
+    # The noise that dense weights assume is one of each row, repeated or not.
+    campaign(check, problems(["full ols", "full lasso"]))
+
+
+def test_scaled_weights(campaign):
+    def check(problem, exponent):
+        name, table, seed = problem
+        estimator = ESTIMATORS[name]
+        X, y = table.build(), target_for(estimator, table, seed)
+        weights = Weights("fractional", seed=seed).build(table.n_rows)
+        one = fit(estimator, X, y, sample_weight=weights)
+        other = fit(estimator, X, y, sample_weight=weights * 2.0**exponent)
+        for name, use in outputs(one).items():
+            expected, found = attempt(use, X), attempt(outputs(other)[name], X)
+            if np.asarray(expected).dtype.kind == "f":
+                assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
+
+    weighable = [
+        name for name, e in ESTIMATORS.items() if has_fit_parameter(e, "sample_weight")
+    ]
+    exponents = st.sampled_from([-900, -40, -7, 3, 30, 900])
+    campaign(check, st.tuples(problems(weighable), exponents))
+
+
+def test_batches_of_partial_fit(campaign):
+    def check(name, table, seed):
+        X, y = table.build(), target_for(SYMMETRIC[name], table, seed)
+        whole, batches = clone(SYMMETRIC[name]), clone(SYMMETRIC[name])
+        assert attempt(whole.partial_fit, X, y) is whole
+        assert attempt(batches.partial_fit, X, y) is batches
+        half = table.n_rows // 2
+        other = 2 - y
+        assert attempt(whole.partial_fit, X, other) is whole
+        for part in (slice(half), slice(half, None)):
+            assert attempt(batches.partial_fit, X[part], other[part]) is batches
+        assert_same_predictions(whole, batches, X, X)
+
+    campaign(check, problems(["dense"]))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_partial_fit_that_fails_changes_nothing(family, campaign):
+    def check(name, table, seed, odd, kind):
+        estimator = ESTIMATORS[name]
+        X, y = table.build(), target_for(estimator, table, seed)
+        extra = {"classes": np.unique(y)} if is_classifier(estimator) else {}
+        model = clone(estimator)
+        attempt(model.partial_fit, X, y, **extra)
+        if not hasattr(model, "n_features_in_"):
+            return
+        before = vars(model).copy()
+        said = [attempt(use, X) for use in outputs(model).values()]
+        outcome = attempt(
+            model.partial_fit, odd.build(), Target(kind, seed=seed).build(odd.n_rows)
+        )
+        if isinstance(outcome, Exception):
+            assert vars(model).keys() == before.keys()
+            assert all(vars(model)[key] is before[key] for key in before)
+            for expected, use in zip(said, outputs(model).values(), strict=True):
+                found = attempt(use, X)
+                assert isinstance(expected, Exception) or same(found, expected)
+
+    names = [n for n in FAMILIES[family] if hasattr(ESTIMATORS[n], "partial_fit")]
+    if not names:
+        pytest.skip("no estimator of the family has partial_fit")
+    campaign(check, partial_fits(names))
+
+
+@st.composite
+def partial_fits(draw, names):
+    """A first batch, and another that is odd."""
+    name, table, seed = draw(problems(names))
+    odd = replace(
+        table,
+        n_rows=draw(st.sampled_from([1, 5])),
+        columns=draw(
+            st.sampled_from(
+                [
+                    table.columns,
+                    (*table.columns, "normal"),
+                    (*table.columns[:-1], "letter"),
+                    (*table.columns[:-1], "infinite"),
+                    (*table.columns[:-1], "gaps"),
+                ]
+            )
+        ),
+        seed=seed + 1,
+    )
+    kinds = ["plain", "two", "three", "words", "nan", "too_short", "one_class"]
+    return name, table, seed, odd, draw(st.sampled_from(kinds))
+
+
+def test_threads_equal_serial(campaign):
+    def check(name, table, seed):
+        estimator = ESTIMATORS[name]
+        X, y = table.build(), target_for(estimator, table, seed)
+        serial = fit(estimator, X, y)
+        with parallel_config(backend="threading"):
+            parallel = fit(clone(estimator).set_params(n_jobs=2), X, y)
+        for use, of_serial in outputs(serial).items():
+            expected, found = attempt(of_serial, X), attempt(outputs(parallel)[use], X)
+            assert isinstance(expected, Exception) or same(found, expected)
+
+    with_jobs = [n for n, e in ESTIMATORS.items() if "n_jobs" in e.get_params()]
+    campaign(check, problems(with_jobs))

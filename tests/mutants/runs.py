@@ -1,0 +1,187 @@
+"""Tests, run on a module that has an error, in children of a process that is warm."""
+
+import contextlib
+import importlib.util
+import io
+import os
+import resource
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections import defaultdict
+
+import pytest
+
+# A child is given several times what the tests take without an error.
+PATIENCE = 5.0
+LEAST_SECONDS = 20.0
+MOST_BYTES = 6e9
+OPTIONS = [
+    "-q", "-x", "-o", "addopts=", "--import-mode=importlib", "-p", "no:cacheprovider",
+    "-p", "no:xdist",
+]  # fmt: skip
+
+
+class Watch:
+    """A plugin of pytest: which lines of a file each test comes by, and its time."""
+
+    def __init__(self, path):
+        self.path = str(path)
+        self.lines = defaultdict(set)
+        self.seconds = defaultdict(float)
+        self.failed = []
+        self._test = None
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item):
+        """Watch a test, with what is made for it."""
+        self._test = item.nodeid
+        self.lines[self._test] = set()
+        start = time.process_time()
+        threading.settrace(self._call)
+        sys.settrace(self._call)
+        try:
+            return (yield)
+        finally:
+            sys.settrace(None)
+            threading.settrace(None)
+            self.seconds[item.nodeid] += time.process_time() - start
+
+    def pytest_runtest_logreport(self, report):
+        """Remember what fails without any error of ours."""
+        if report.failed:
+            self.failed.append(report.nodeid)
+
+    def _call(self, frame, event, argument):
+        if frame.f_code.co_filename == self.path:
+            return self._line(frame, event, argument)
+        return None
+
+    def _line(self, frame, event, argument):
+        self.lines[self._test].add(frame.f_lineno)
+        return self._line
+
+
+class Only:
+    """A plugin of pytest: some tests alone, the fastest first."""
+
+    def __init__(self, seconds):
+        self.seconds = seconds
+
+    def pytest_collection_modifyitems(self, items):
+        """Leave the others out."""
+        items[:] = sorted(
+            (item for item in items if item.nodeid in self.seconds),
+            key=lambda item: self.seconds[item.nodeid],
+        )
+
+
+class ModuleWithError:
+    """A finder of modules that hands out one of them with an error."""
+
+    def __init__(self, name, path, tree):
+        self.name = name
+        self.path = str(path)
+        self.tree = tree
+
+    def find_spec(self, name, path=None, target=None):
+        """Say that the module is here."""
+        if name != self.name:
+            return None
+        return importlib.util.spec_from_loader(name, self, origin=self.path)
+
+    def create_module(self, spec):
+        """Have it made as usual."""
+
+    def exec_module(self, module):
+        """Fill it."""
+        module.__file__ = self.path
+        exec(compile(self.tree, self.path, "exec"), vars(module))
+
+
+class Runs:
+    """The tests of one module.
+
+    Parameters
+    ----------
+    path : Path
+        Of the module, inside the package.
+
+    tests : list of Path
+        Of the tests.
+    """
+
+    def __init__(self, path, tests):
+        self.path = path
+        package = next(p for p in path.parents if not (p / "__init__.py").exists())
+        self.name = ".".join(path.relative_to(package).with_suffix("").parts)
+        self.is_kernel = self.name.endswith("_kernels")
+        os.environ["CI"] = "true"  # the same examples every time
+        self.watch = Watch(path)
+        with quiet():
+            pytest.main([*OPTIONS[:1], *OPTIONS[2:], *map(str, tests)], [self.watch])
+        if self.watch.failed:
+            sys.exit(f"fail without any error: {', '.join(self.watch.failed)}")
+        forget(self.is_kernel)
+
+    def survivors(self, mutants):
+        """Those that no test fails on, and why, if none comes by."""
+        found = []
+        for mutant in mutants:
+            seconds = {
+                test: self.watch.seconds[test]
+                for test, seen in self.watch.lines.items()
+                # What is done on import, or by a kernel, is not seen.
+                if mutant.on_import or self.is_kernel or seen & mutant.lines
+            }
+            if not seconds:
+                found.append((mutant, "  (no test comes by)"))
+            elif self._survives(mutant, seconds):
+                found.append((mutant, ""))
+        return found
+
+    def _survives(self, mutant, seconds):
+        child = os.fork()
+        if not child:
+            status = 1
+            try:
+                status = self._run(mutant, seconds)
+            finally:
+                os._exit(status)
+        return os.waitpid(child, 0)[1] == 0
+
+    def _run(self, mutant, seconds):
+        """Run tests in this process, which ends with it; 0 if none has failed."""
+        limit = int(PATIENCE * sum(seconds.values()) + LEAST_SECONDS)
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
+        resource.setrlimit(resource.RLIMIT_AS, (int(MOST_BYTES), int(MOST_BYTES)))
+        # Should it wait for ever, which takes no processor time.
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(10 * limit)
+        sys.meta_path.insert(0, ModuleWithError(self.name, self.path, mutant.tree))
+        files = sorted({test.partition("::")[0] for test in seconds})
+        with quiet(), contextlib.ExitStack() as stack:
+            if self.is_kernel:
+                folder = stack.enter_context(tempfile.TemporaryDirectory())
+                os.environ["NUMBA_CACHE_DIR"] = folder
+            return int(pytest.main([*OPTIONS, *files], [Only(seconds)]))
+
+
+@contextlib.contextmanager
+def quiet():
+    """Print nothing."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        yield
+
+
+def forget(kernels):
+    """Forget the package and its tests, so that they are imported again.
+
+    Kernels are kept, with all that is compiled of them, unless they are to be changed.
+    """
+    for name in list(sys.modules):
+        ours = name.partition(".")[0] in ("skmohn", "tests", "conftest")
+        if ours and (kernels or not name.endswith(("_kernels", "_jit"))):
+            del sys.modules[name]
