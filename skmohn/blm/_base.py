@@ -106,11 +106,12 @@ class BaseBLM(SequenceForm, CallbackSupportMixin, BaseEstimator):
         deadline = time.perf_counter() + seconds
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         given = X, y, metadata
+        y, y_val = densify(y), densify(y_val)
         read = self._read_sequences if self.recurrent else self._read_rows
         samples = read(X, y, sample_weight, learn=not go_on)
         if not samples[2].any():
             raise ValueError("sample_weight is zero for every sample")
-        validation = self._read_validation(X_val, y_val)
+        validation = self._read_validation(X_val, y_val, y)
         if validation is None and self.early_stopping:
             samples, validation = self._hold_out(*samples)
         if not self.recurrent:
@@ -319,15 +320,22 @@ class BaseBLM(SequenceForm, CallbackSupportMixin, BaseEstimator):
             return densify(found[0]), found[1]
         return densify(found)
 
-    def _read_validation(self, X_val, y_val):
+    def _read_validation(self, X_val, y_val, y):
         """Samples of the user that say which weights are best; None without."""
         if not is_pair_given(X_val, y_val):
             return None
+        lengths, counts = (), 1.0
         if self.recurrent:
             X_val, y_val, counts, *lengths = self._lay_out(X_val, y_val)
-            return *self._read_samples(X_val, y_val, learn=False), counts, *lengths
+            y = self._targets_of_rows(y)
         X_val, targets = self._read_samples(X_val, y_val, learn=False)
-        return X_val, targets, np.ones(len(X_val))
+        weights = counts * self._class_weights(y_val, y) * np.ones(len(X_val))
+        if not weights.any():
+            raise ValueError(
+                "class_weight is zero for the classes of all samples of X_val: pass "
+                "some that count"
+            )
+        return X_val, targets, as_counts(weights), *lengths
 
     def _hold_out(self, X, targets, weights, lengths=None):
         n_samples = len(X) if lengths is None else len(lengths)
@@ -339,14 +347,19 @@ class BaseBLM(SequenceForm, CallbackSupportMixin, BaseEstimator):
                 "early_stopping=False"
             )
         if self.recurrent:
+            last = targets[np.cumsum(lengths) - 1]
+            strata = None if self._per_step else self._strata(last)
             samples = X, targets, weights, lengths
-            return hold_out(samples, self.validation_fraction, self.random_state)
+            return hold_out(
+                samples, self.validation_fraction, self.random_state, strata
+            )
         parts = train_test_split(
             X,
             targets,
             weights,
             test_size=self.validation_fraction,
             random_state=check_random_state(self.random_state).randint(2**31),
+            stratify=self._strata(targets),
         )
         return parts[::2], parts[1::2]
 

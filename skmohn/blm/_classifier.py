@@ -1,6 +1,7 @@
 """Classification with a network trained on its weight bits."""
 
 from collections.abc import Callable
+from math import ceil
 from typing import Self
 
 import numpy as np
@@ -141,8 +142,9 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, ClassPredictionMixin, B
         Epochs (10 moves a weight) without such an improvement that end a run.
 
     early_stopping : bool, default=False
-        Whether to hold out a part of the samples that says which weights are best and
-        when to stop. Passing `X_val` and `y_val` to `fit` has the same effect.
+        Whether to hold out a part of the samples, with the same shares of the classes,
+        that says which weights are best and when to stop. Passing `X_val` and `y_val`
+        to `fit` has the same effect; `class_weight` applies to both.
 
     validation_fraction : float, default=0.1
         Share of the samples held out by `early_stopping`.
@@ -436,10 +438,26 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, ClassPredictionMixin, B
     def _may_be_several(self, y):
         return type_of_target(y) == "multilabel-indicator"
 
-    def _class_weights(self, y):
+    def _class_weights(self, y, learnt_from=None):
+        """Weights by class; balanced are those among `learnt_from`, or among y."""
         if self.class_weight is None:
             return 1.0
-        return compute_sample_weight(self.class_weight, y)
+        if self.class_weight != "balanced" or learnt_from is None:
+            return compute_sample_weight(self.class_weight, y)
+        both = np.concatenate([np.asarray(learnt_from), np.asarray(y)])
+        first = np.arange(len(learnt_from))
+        weights = compute_sample_weight("balanced", both, indices=first)
+        return weights[len(learnt_from) :]
+
+    def _strata(self, targets):
+        """Classes that a hold-out keeps in proportion; None where it cannot."""
+        if self._labels.multilabel:
+            return None
+        classes = self._labels.decode(targets, 0.5)
+        counts = np.unique(classes, return_counts=True)[1]
+        n_held = ceil(self.validation_fraction * len(classes))
+        room = min(n_held, len(classes) - n_held)
+        return classes if counts.min() > 1 and len(counts) <= room else None
 
     def _loss_of(self, n_outputs):
         if callable(self.loss):

@@ -444,8 +444,11 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
     def _may_be_several(self, y):
         return True
 
-    def _class_weights(self, y):
+    def _class_weights(self, y, learnt_from=None):
         return 1.0
+
+    def _strata(self, targets):
+        return None
 
     def _loss_of(self, n_outputs):
         number = self.quantile if self.loss == "pinball" else self.epsilon

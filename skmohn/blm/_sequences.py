@@ -109,12 +109,12 @@ def split_rows(rows, lengths, per_step, as_list):
     return parts if as_list else np.stack(parts)
 
 
-def hold_out(samples, share, random_state):
+def hold_out(samples, share, random_state, strata):
     """Split sequences, each as a whole: training and validation samples."""
     *tables, lengths = samples
     seed = check_random_state(random_state).randint(2**31)
     places = train_test_split(
-        np.arange(len(lengths)), test_size=share, random_state=seed
+        np.arange(len(lengths)), test_size=share, random_state=seed, stratify=strata
     )
     owner = np.repeat(np.arange(len(lengths)), lengths)
     return [
@@ -225,6 +225,11 @@ class SequenceForm:
         """Rows, their targets, whether they count, and lengths of the sequences."""
         X, lengths = lay_out(X)
         return X, *lay_out_targets(y, lengths, self._per_step), lengths
+
+    def _targets_of_rows(self, y):
+        """Targets in one array: those of all steps, or those of the sequences."""
+        y = _as_parts(y)
+        return np.concatenate(list(y)) if self._per_step else np.asarray(y)
 
     def _is_per_step(self, y, lengths):
         """Whether y has a target for each step, by its form or as the user says."""

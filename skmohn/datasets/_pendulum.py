@@ -141,10 +141,12 @@ class InvertedPendulum:
                 what = "whole number" if kind is Integral else "number"
                 sign = "a nonnegative" if may_be_zero else "a positive"
                 raise ValueError(f"{name} must be {sign} {what}, got {value!r}")
-        if self.n_actions < 1 or self.transient >= self.duration:
+        # Whole forces make up a simulation, so that its end may be rounded off.
+        if self._n_counted < 1:
             raise ValueError(
                 f"duration={self.duration} must be longer than transient="
-                f"{self.transient} and last at least one force of {self.hold} steps"
+                f"{self.transient}, also when rounded to whole forces of "
+                f"{self.hold * self.time_step:g} s"
             )
 
     @property
@@ -161,6 +163,16 @@ class InvertedPendulum:
     def n_actions(self):
         """Forces of a simulation."""
         return round(self.duration / (self.time_step * self.hold))
+
+    @property
+    def _n_silent(self):
+        """Steps at the start that do not count."""
+        return round(self.transient / self.time_step)
+
+    @property
+    def _n_counted(self):
+        """Steps of a simulation that count."""
+        return self.n_actions * self.hold - self._n_silent
 
     def __call__(self, policy, rng, incumbent=np.inf):
         """Error of a policy, the mean over all simulations.
@@ -301,7 +313,7 @@ class InvertedPendulum:
         starts = np.zeros((len(angles), 4))
         starts[:, 1] = angles
         cart = self._cart()
-        n_counted = self.n_actions * self.hold - cart.n_silent
+        n_counted = self._n_counted
         n_all = n_counted * len(starts)
         costs, falls = np.empty(len(starts)), np.empty(len(starts), dtype=np.int64)
         # So that a sum that has reached the limit is a mean that has, when rounded.
@@ -322,7 +334,7 @@ class InvertedPendulum:
             gravity=float(self.gravity),
             time_step=float(self.time_step),
             hold=int(self.hold),
-            n_silent=round(self.transient / self.time_step),
+            n_silent=self._n_silent,
             position_weight=float(self.position_weight),
             max_angle=float(self.max_angle),
             max_position=float(self.max_position),

@@ -1,6 +1,6 @@
 """Environments of gymnasium as black boxes to train controllers on."""
 
-from numbers import Integral
+from numbers import Integral, Real
 from threading import get_ident
 
 import numpy as np
@@ -73,6 +73,11 @@ class GymnasiumObjective:
             is_count = isinstance(value, Integral) and value >= 1
             if not is_count and not (name == "max_steps" and value is None):
                 raise ValueError(f"{name} must be a positive integer, got {value!r}")
+        is_number = isinstance(max_reward, Real) and np.isfinite(max_reward)
+        if max_reward is not None and not is_number:
+            raise ValueError(
+                f"max_reward must be a finite number or None, got {max_reward!r}"
+            )
         self.environment = environment
         self.n_episodes = n_episodes
         self.max_reward = max_reward

@@ -627,6 +627,50 @@ def test_early_stopping_holds_samples_out():
     assert fitted("one").history_[0]["validation_loss"] is None
 
 
+@pytest.mark.parametrize("shares", [{"a": 5.0, "b": 0.5, "c": 0.0}, "balanced"])
+def test_class_weights_apply_to_validation_samples(shares):
+    model, y = make("classes", class_weight=shares, n_iter_no_change=30, alpha=0)
+    train = np.r_[0:60]
+    rest = np.setdiff1d(np.arange(len(X)), train)
+    model.fit(X[train], y[train], X_val=X[rest], y_val=y[rest])
+    if shares == "balanced":
+        counts = dict(zip(*np.unique(y[train], return_counts=True), strict=True))
+        shares = {label: 20.0 / count for label, count in counts.items()}
+    weights = [shares[label] for label in y[rest]]
+    proba = model.predict_proba(X[rest])
+    expected = log_loss(y[rest], proba, sample_weight=weights)
+    assert model.loss_ == pytest.approx(expected, rel=1e-4)
+
+
+def test_validation_samples_that_do_not_count_are_refused():
+    model, y = make("classes", class_weight={"a": 1.0, "b": 1.0, "c": 0.0})
+    with pytest.raises(ValueError, match="class_weight is zero for the classes of all"):
+        model.fit(X, y, X_val=X[y == "c"], y_val=y[y == "c"])
+
+
+def test_hold_outs_keep_the_shares_of_the_classes():
+    y = np.repeat(["a", "b", "c"], [60, 20, 10])
+    for seed in range(5):
+        model = BLMClassifier(random_state=seed, validation_fraction=0.2)
+        model._labels = Labels.learn(y)
+        targets = model._labels.encode(y)
+        _, (_, held, _) = model._hold_out(X, targets, np.ones(90))
+        assert_array_equal(held.sum(axis=0), [12, 4, 2])
+    # A class of one sample is on one side only.
+    y[1:] = np.where(y[1:] == "c", "b", y[1:])
+    y[0] = "c"
+    assert BLMClassifier(**QUICK, early_stopping=True).fit(X, y).score(X, y) > 0.5
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_array])
+def test_sparse_labels_equal_dense_ones(kind):
+    model = make("labels", class_weight="balanced")[0]
+    dense = clone(model).fit(X, LABELS, X_val=X, y_val=LABELS)
+    thin = clone(model).fit(X, kind(LABELS), X_val=X, y_val=kind(LABELS))
+    assert_same_network(dense, thin)
+    assert thin.score(X, kind(LABELS)) == dense.score(X, LABELS)
+
+
 @pytest.mark.parametrize("task", ["one", "binary"])
 def test_samples_without_weight_are_not_held_out(task):
     model, y = make(task, early_stopping=True)

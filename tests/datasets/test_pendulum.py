@@ -201,6 +201,8 @@ def test_trace_begins_at_the_start_and_holds_forces():
         ({"gravity": np.nan}, "gravity must be a positive number"),
         ({"transient": -1.0}, "transient must be a nonnegative number"),
         ({"duration": 1.0}, "duration=1.0 must be longer than transient=1.0"),
+        ({"duration": 1.04}, r"duration=1.04 must be longer.*whole forces of 0.1 s"),
+        ({"duration": 0.04, "transient": 0.0}, "duration=0.04 must be longer"),
     ],
 )
 def test_values_that_make_no_system_are_refused(wrong, message):

@@ -207,6 +207,9 @@ def test_spaces_that_do_not_fit_are_refused():
     for name in ("n_episodes", "max_steps"):
         with pytest.raises(ValueError, match=f"{name} must be a positive integer"):
             GymnasiumObjective("CartPole-v1", **{name: 0})
+    for max_reward in (np.nan, np.inf, "1"):
+        with pytest.raises(ValueError, match="max_reward must be a finite number"):
+            GymnasiumObjective("CartPole-v1", max_reward=max_reward)
     task = GymnasiumObjective("CartPole-v1")
     with pytest.raises(ValueError, match=r"shape \(4,\), and .*\(3,\): change n_inp"):
         BLMController(n_inputs=3).fit(task)
