@@ -1,7 +1,5 @@
 """Reading what a user passes, and refusing what cannot work."""
 
-import os
-
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import (
@@ -10,6 +8,8 @@ from sklearn.utils.validation import (
     check_X_y,
     validate_data,
 )
+
+from skmohn._core._memory import memory_limit
 
 
 def validate_table(estimator, X, y="no_validation", *, reset=False, check_columns=True):
@@ -151,7 +151,7 @@ def validate_held_out(estimator, X_val, y_val, read=validate_table):
 
 
 def require_memory(n_bytes, what, advice):
-    """Refuse what cannot fit in this machine's memory, before it is allocated.
+    """Refuse what cannot fit in memory, before it is allocated.
 
     Parameters
     ----------
@@ -167,14 +167,11 @@ def require_memory(n_bytes, what, advice):
     Raises
     ------
     MemoryError
-        When it is more than the physical memory.
+        When it is more than this process may have.
     """
-    try:
-        physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return  # a system that does not say how much it has
-    if n_bytes > physical:
+    limit = memory_limit()
+    if n_bytes > limit:
         raise MemoryError(
-            f"{what} needs {n_bytes / 2**30:,.1f} GiB of memory and this machine has "
-            f"{physical / 2**30:,.1f} GiB; {advice}"
+            f"{what} needs {n_bytes / 2**30:,.1f} GiB of memory and this process may "
+            f"have {limit / 2**30:,.1f} GiB; {advice}"
         )

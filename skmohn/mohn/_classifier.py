@@ -104,8 +104,8 @@ class MOHNClassifier(
         nanoseconds but from counts; what was not searched is in `search_coverage_`.
 
     memory_budget : float, default=1e9
-        Bytes that the columns of "logistic" on all folds, the candidates of "pursuit"
-        or all weights of "dense" may take.
+        Bytes that the columns of "logistic", "full" and "given" on all folds, the
+        candidates of "pursuit" or all weights of "dense" may take.
 
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"

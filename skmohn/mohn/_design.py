@@ -16,6 +16,8 @@ from skmohn.mohn import _kernels
 _BLOCK = 8 * 64
 # Means below this change the score of a candidate by less than a tenth.
 _BALANCED = 0.3
+# Of the inner products of all pairs of inputs.
+_INPUTS_AT_ONCE = 64
 
 
 def make_design(inputs, sample_weight=None):
@@ -201,10 +203,15 @@ class PackedDesign(_Design):
         A screening then ranks its candidates without counting means, which matters for
         speed alone: the best ones are scored exactly later.
         """
-        inputs = np.vstack([np.zeros_like(self.bits[:1]), self.bits])
-        means = self.gram(inputs, inputs) / self.n_samples
-        np.fill_diagonal(means, 0.0)
-        return bool(np.abs(means).max() < _BALANCED)
+        constant = np.zeros_like(self.bits[:1])
+        inputs = np.vstack([constant, self.bits])
+        for start in range(0, len(inputs), _INPUTS_AT_ONCE):
+            some = inputs[start : start + _INPUTS_AT_ONCE]
+            # Each pair once, and none of an input with itself.
+            means = np.tril(self.gram(some, inputs[: start + len(some)]), start - 1)
+            if np.abs(means).max() >= _BALANCED * self.n_samples:
+                return False
+        return True
 
     def _padded(self, vector):
         padded = np.zeros(self.bits.shape[1] * 64)

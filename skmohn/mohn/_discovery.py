@@ -12,7 +12,7 @@ from skmohn._core._fitting import warn_caller
 from skmohn._core._validation import require_memory
 from skmohn.mohn._design import make_design
 from skmohn.mohn._logistic import LogisticControl
-from skmohn.mohn._logistic_selection import choose_products, learn_on_folds
+from skmohn.mohn._logistic_selection import choose_products, deal_folds, learn_on_folds
 from skmohn.mohn._members import Members
 from skmohn.mohn._regressor import MOHNRegressor
 from skmohn.mohn._selection import FEWEST_ROWS
@@ -249,6 +249,14 @@ def _ask_for(params, problem, terms, report):
         )
     choice = None
     if problem.classes is not None:
+        n_models = 1 + len(deal_folds(problem, params.selection, params.cv))
+        n_bytes = 8.0 * len(terms) * len(problem.inputs) * n_models
+        if n_bytes > params.memory_budget:
+            raise MemoryError(
+                f"the columns of {len(terms):,} terms on all folds need {n_bytes:.3g} "
+                f"bytes, more than memory_budget={params.memory_budget:.3g}: raise it, "
+                'lower max_order or set selection="ebic", which needs no folds'
+            )
         choice = learn_on_folds(problem, terms, params.selection, params.cv)
     report({"n_terms": len(terms)}, terms)
     return Found(terms, "the terms that were asked for", [], choice)

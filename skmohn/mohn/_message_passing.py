@@ -27,6 +27,9 @@ _EM_STEPS = 2
 # Undamped, the learnt prior and the iterate chase each other near the threshold.
 _DAMPING = 0.7
 _TOLERANCE = 1e-3
+_ENTRIES_AT_ONCE = 2**18
+# Of a candidate beside its column: the set, its place, and what is known of its weight.
+_BYTES_BESIDE = 400
 
 
 class MixturePrior:
@@ -162,7 +165,7 @@ def infer_structure(design, y, terms, *, base, max_order, memory_budget, heredit
     max_order : int
 
     memory_budget : float
-        Bytes that the columns of the candidates may take.
+        Bytes that the candidates and their columns may take.
 
     heredity : bool
         Whether candidates of the base orders, too, have priors of their own by order
@@ -174,7 +177,7 @@ def infer_structure(design, y, terms, *, base, max_order, memory_budget, heredit
         The likely weights, the strongest first; none when the candidates do not fit in
         the memory budget.
     """
-    room = memory_budget / (4 * design.n_samples)
+    room = memory_budget / (4 * design.n_samples + _BYTES_BESIDE)
     n_base = sum(math.comb(design.n_features, order) for order in range(1, base + 1))
     if n_base > room:
         return []
@@ -198,12 +201,18 @@ def infer_structure(design, y, terms, *, base, max_order, memory_budget, heredit
 
 def _unit_columns(design, terms):
     """Centred columns of unit length, shape (n_terms, n_samples), float32."""
-    columns = design.unpack(design.columns(terms), np.float32)
-    columns -= np.average(columns, axis=1, weights=design.weights)[:, None]
-    if design.weights is not None:
-        columns *= np.sqrt(design.weights).astype(np.float32)
-    norms = np.linalg.norm(columns, axis=1)
-    return columns / np.where(norms > 1e-3, norms, np.inf)[:, None]
+    columns = np.empty((len(terms), design.n_samples), dtype=np.float32)
+    # Some at a time: what is computed on the way is several times as large.
+    n_columns = 1 + _ENTRIES_AT_ONCE // design.n_samples
+    for start in range(0, len(terms), n_columns):
+        some = slice(start, start + n_columns)
+        part = design.unpack(design.columns(terms[some]), np.float32)
+        part -= np.average(part, axis=1, weights=design.weights)[:, None]
+        if design.weights is not None:
+            part *= np.sqrt(design.weights).astype(np.float32)
+        norms = np.linalg.norm(part, axis=1)
+        columns[some] = part / np.where(norms > 1e-3, norms, np.inf)[:, None]
+    return columns
 
 
 def _extensions(terms, n_features, base, max_order):

@@ -21,7 +21,6 @@ from skmohn._core._fitting import (
     one_blas_thread,
     warn_caller,
 )
-from skmohn._core._validation import require_memory
 from skmohn.datasets import make_sparse_walsh
 
 RNG = np.random.default_rng(0)
@@ -211,27 +210,6 @@ def test_interrupted_refit_leaves_the_old_model(estimator):
     assert vars(estimator).keys() == old.keys()
     assert all(vars(estimator)[name] is old[name] for name in old)
     assert_array_equal(estimator.predict(X), expected)
-
-
-# ------------------------------------------------------------------------- memory
-
-
-def test_memory_that_is_there_is_granted():
-    require_memory(1e3, "a thimble", "drink it")
-
-
-def test_memory_that_is_not_there_is_refused_with_the_figure():
-    with pytest.raises(MemoryError) as caught:
-        require_memory(2.0**60, "The model", "use fewer weights")
-    message = str(caught.value)
-    assert "The model needs 1,073,741,824.0 GiB of memory" in message
-    assert "this machine has" in message
-    assert message.endswith("use fewer weights")
-
-
-def test_system_that_does_not_tell_its_memory_refuses_nothing(monkeypatch):
-    monkeypatch.delattr("os.sysconf", raising=False)
-    require_memory(2.0**60, "The model", "use fewer weights")
 
 
 # ---------------------------------------------------------------------- callbacks

@@ -175,3 +175,15 @@ def test_callbacks_see_a_classifier_that_predicts():
     assert watch.scores[1] > watch.scores[0]
     assert model.stopping_reason_ == "a callback stopped the search"
     assert len(model.terms_) == 2
+
+
+def test_columns_that_are_asked_for_keep_to_the_budget():
+    X = np.random.default_rng(0).choice([-1.0, 1.0], (200, 12))
+    labels = X[:, 0] * X[:, 1] > 0
+    # 78 columns of 200 rows, on all samples and without each of five folds.
+    model = MOHNClassifier("full", max_order=2, memory_budget=8 * 78 * 200 * 6)
+    assert model.fit(X, labels).score(X, labels) > 0.9
+    model.set_params(memory_budget=8 * 78 * 200 * 6 - 1)
+    with pytest.raises(MemoryError, match="memory_budget"):
+        model.fit(X, labels)
+    assert len(model.set_params(selection="ebic").fit(X, labels).terms_) == 78

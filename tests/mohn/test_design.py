@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -163,6 +164,26 @@ def test_balance_is_that_of_inputs_and_pairs():
     alike = inputs.copy()
     alike[:, 5] = np.where(rng.uniform(size=500) < 0.3, -1, 1) * inputs[:, 0]
     assert not PackedDesign(alike).is_balanced
+
+
+@pytest.mark.parametrize(("i", "j"), [(0, 1), (3, 170), (63, 64), (198, 199)])
+def test_balance_of_each_pair_counts(i, j):
+    inputs = np.random.default_rng(0).choice([-1.0, 1.0], (300, 200))
+    assert PackedDesign(inputs).is_balanced
+    inputs[:, j] = np.where(np.arange(300) % 3 == 0, -1, 1) * inputs[:, i]
+    assert not PackedDesign(inputs).is_balanced
+
+
+def test_balance_needs_little_memory():
+    """Two matrices of all pairs would take 36 megabytes."""
+    design = PackedDesign(np.random.default_rng(0).choice([-1, 1], (1000, 1500)))
+    tracemalloc.start()
+    try:
+        assert design.is_balanced
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 10e6
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,6 +1,7 @@
 """Message passing: the posterior by quadrature, and structures it has to find."""
 
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from scipy.stats import norm
 
 from skmohn.datasets import make_ising, make_sparse_walsh
 from skmohn.mohn import _message_passing
-from skmohn.mohn._design import DenseDesign, PackedDesign
+from skmohn.mohn._design import DenseDesign, PackedDesign, make_design
 from skmohn.mohn._message_passing import MixturePrior, infer_structure
 
 
@@ -154,10 +155,27 @@ def test_strongest_come_first():
 
 def test_budget_that_is_too_small_gives_nothing():
     problem = make_ising((5, 5), n_samples=250, random_state=0)
-    needed = 4 * 250 * (25 + 300)
+    needed = (4 * 250 + 400) * (25 + 300)
     design = PackedDesign(problem.X)
     assert infer(design, problem.y, memory_budget=needed - 1) == []
     assert infer(design, problem.y, memory_budget=needed)
+
+
+@pytest.mark.parametrize("weights", [None, np.linspace(0.5, 1.5, 3000)])
+def test_memory_is_within_the_budget(weights):
+    inputs = np.random.default_rng(0).choice([-1.0, 1.0], (3000, 60))
+    budget = (4 * 3000 + 400) * (60 + 60 * 59 // 2)
+    design = make_design(inputs, weights)
+    y = inputs[:, 0] + inputs[:, 1] * inputs[:, 2]
+    tracemalloc.start()
+    try:
+        found = infer(design, y, memory_budget=budget)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert set(found) == {(0,), (1, 2)}
+    # Beside it there are some columns on their way, of a few megabytes in all.
+    assert peak < budget + 10e6
 
 
 def test_higher_orders_extend_two_known_weights():

@@ -1,0 +1,51 @@
+"""How much memory a process may have."""
+
+import os
+from pathlib import Path
+
+# No library that is at hand reads them: psutil and joblib know the machine's memory
+# and the processors of a group.
+_GROUPS = Path("/sys/fs/cgroup")
+_OWN_GROUPS = Path("/proc/self/cgroup")
+
+
+def memory_limit():
+    """Bytes of memory that this process may have.
+
+    Returns
+    -------
+    limit : float
+        The least of the machine's memory and of the limits of the control groups that
+        the process is in, those of containers and of batch systems; inf on a system
+        that says neither.
+    """
+    try:
+        physical = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        physical = float("inf")
+    return min([physical, *_group_limits()])
+
+
+def _group_limits():
+    """Limits of the groups of the process and of all above, of version 1 and 2."""
+    try:
+        lines = _OWN_GROUPS.read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":
+            top, name = _GROUPS, "memory.max"
+        elif "memory" in controllers.split(","):
+            top, name = _GROUPS / "memory", "memory.limit_in_bytes"
+        else:
+            continue
+        # Inside of a container the group may be called by what it is outside.
+        group = top / path.lstrip("/")
+        for place in [group, *group.parents]:
+            if place == top.parent:
+                break
+            try:
+                yield float((place / name).read_text())
+            except (OSError, ValueError):  # no file, or no limit: "max"
+                continue
