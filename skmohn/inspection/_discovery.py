@@ -1,8 +1,9 @@
 """How a structure was found: errors and numbers of weights by round."""
 
+from numbers import Integral
 from typing import Any, Self
 
-from skmohn.inspection._fitted import BLUE, RED, axes_of
+from skmohn.inspection._fitted import BLUE, RED, axes_of, style_of
 from skmohn.mohn._given import require_regressor
 
 # Of orders 1 to 5, and of all above.
@@ -176,15 +177,17 @@ class DiscoveryErrorDisplay:
         # A mark for each of few rounds.
         style = {"marker": "o", "ms": 3} if len(self.rounds) <= 60 else {}
         style["lw"] = 1.2
-        (self.training_line_,) = ax.plot(
-            rounds, training, **{"color": BLUE, "label": "training"} | style | line_kw
-        )
+        own = style | {"color": BLUE, "label": "training"}
+        own = style_of("line", own, line_kw)
+        (self.training_line_,) = ax.plot(rounds, training, **own)
         self.validation_line_ = None
         if self.validation is not None:
             (self.validation_line_,) = ax.plot(
                 self.rounds,
                 self.validation,
-                **{"color": RED, "label": "validation"} | style | line_kw,
+                **style_of(
+                    "line", {"color": RED, "label": "validation"} | style, line_kw
+                ),
             )
             ax.legend()
         ax.set(xlabel="round", ylabel="root mean squared error")
@@ -347,14 +350,17 @@ class DiscoveryOrdersDisplay:
         DiscoveryOrdersDisplay
             The display itself.
         """
+        if not isinstance(self.max_order, Integral) or self.max_order < 1:
+            raise ValueError(
+                f"max_order={self.max_order!r} must be a whole number from 1 on"
+            )
         ax = axes_of(self, ax)
         counts = self.weights_per_order
         style = {"marker": "o", "ms": 3} if len(self.rounds) <= 60 else {}
-        (self.total_line_,) = ax.plot(
-            self.rounds,
-            [sum(orders) for orders in counts],
-            **{"color": "#333333", "lw": 2.2, "label": "all"} | style | line_kw,
-        )
+        own = style | {"color": "#333333", "lw": 2.2, "label": "all"}
+        own = style_of("line", own, line_kw)
+        totals = [sum(orders) for orders in counts]
+        (self.total_line_,) = ax.plot(self.rounds, totals, **own)
         self.lines_ = []
         last = self.max_order
         for order in range(1, last + 2):
@@ -364,7 +370,8 @@ class DiscoveryOrdersDisplay:
                 above = "" if order <= last else " and above"
                 color = _COLORS[min(order, len(_COLORS)) - 1]
                 label = f"order {order}{above}"
-                own = {"color": color, "lw": 1.2, "label": label} | style | line_kw
+                own = {"color": color, "lw": 1.2, "label": label} | style
+                own = style_of("line", own, line_kw)
                 self.lines_ += ax.plot(self.rounds, numbers, **own)
         ax.set(xlabel="round", ylabel="weights in the model")
         ax.set_ylim(bottom=0)

@@ -94,11 +94,45 @@ def axes_of(display, ax, figsize=None):
     """
     check_matplotlib_support(f"{type(display).__name__}.plot")
     import matplotlib.pyplot as plt
+    from matplotlib.axes import Axes
 
+    if not isinstance(ax, Axes | None):
+        raise TypeError(
+            f"ax must be matplotlib Axes, such as plt.subplots()[1], got {ax!r}"
+        )
     if ax is None:
         _, ax = plt.subplots(figsize=figsize, layout="constrained")
     display.ax_, display.figure_ = ax, ax.figure
     return ax
+
+
+def style_of(artist, defaults, given):
+    """Join keyword arguments for matplotlib.
+
+    Parameters
+    ----------
+    artist : {"line", "text", "image"}
+        What they are for.
+
+    defaults, given : dict
+        Ours, and those of the user, which may have short names such as ``c``.
+
+    Returns
+    -------
+    dict
+        Ours where the user has given none. A user's ``norm`` takes the place of both
+        limits of colors.
+    """
+    from matplotlib.cbook import normalize_kwargs
+    from matplotlib.image import AxesImage
+    from matplotlib.lines import Line2D
+    from matplotlib.text import Text
+
+    kind = {"line": Line2D, "text": Text, "image": AxesImage}[artist]
+    defaults, given = (normalize_kwargs(kw, kind) for kw in (defaults, given))
+    if given.get("norm") is not None:
+        defaults = {k: v for k, v in defaults.items() if k not in ("vmin", "vmax")}
+    return defaults | given
 
 
 def name_layers(ax, starts, layers):

@@ -5,12 +5,14 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_consistent_length
 
-from skmohn.inspection._fitted import BLUE, GRAY, RED, axes_of, structure_of
+from skmohn.inspection._fitted import BLUE, GRAY, RED, axes_of, structure_of, style_of
 from skmohn.inspection._layout import place_components
 from skmohn.mohn import Linkage
 
-# More names than this cannot be read.
+# More names than this cannot be read, nor smaller ones (in points), nor shorter ones.
 _MOST_NAMES = 130
+_SMALLEST_FONT = 4.0
+_SHORTEST = 3
 
 
 class HypergraphDisplay:
@@ -178,6 +180,7 @@ class HypergraphDisplay:
         ax.margins(0.06)
         ax.axis("off")
         _add_legend(ax, has_squares=len(more) > 0)
+        _keep_apart(self.texts_)
         return self
 
     def _draw_variables(self, ax, terms, strength, color, size, text_kw):
@@ -196,10 +199,44 @@ class HypergraphDisplay:
         )  # fmt: skip
         self.texts_ = []
         if len(self.variables_) <= _MOST_NAMES:
-            style = {"ha": "center", "va": "center", "zorder": 5}
+            style = {"ha": "center", "va": "center", "zorder": 5, "parse_math": False}
             style["fontsize"] = max(8.0 * size**0.5, 5.0)
+            style = style_of("text", style, text_kw)
             for i, place in zip(self.variables_, self.positions_, strict=True):
-                self.texts_.append(ax.text(*place, self.names[i], **style | text_kw))
+                self.texts_.append(ax.text(*place, self.names[i], **style))
+
+
+def _keep_apart(texts):
+    """Write names so small that all can be read; cut those too long for that."""
+    if len(texts) < 2:
+        return
+    for text in texts:
+        text.set_in_layout(False)  # long ones would leave no room for the network
+    texts[0].figure.draw_without_rendering()  # places are final after it
+    # Step by step, as widths of small letters are whole pixels.
+    size = texts[0].get_fontsize()
+    while (room := _room(texts)) < 1.0 and size > _SMALLEST_FONT:
+        size = max(size * min(room, 0.95), _SMALLEST_FONT)
+        for text in texts:
+            text.set_fontsize(size)
+    length = max(len(text.get_text()) for text in texts)
+    while (room := _room(texts)) < 1.0 and length > _SHORTEST:
+        length = max(int(length * room), _SHORTEST)
+        for text in texts:
+            if len(text.get_text()) > length:
+                text.set_text(text.get_text()[: length - 1] + "…")
+
+
+def _room(texts):
+    """Share of their size that texts may have to be apart and inside of the figure."""
+    boxes = np.array([text.get_window_extent().bounds for text in texts])
+    places, sizes = boxes[:, :2] + boxes[:, 2:] / 2.0, boxes[:, 2:]
+    i, j = np.triu_indices(len(texts), 1)
+    # Two boxes are apart if they are in one of the directions.
+    apart = 2.0 * np.abs(places[i] - places[j]) / (sizes[i] + sizes[j])
+    left, width = places[:, 0], texts[0].figure.bbox.width
+    inside = 2.0 * np.minimum(left, width - left) / sizes[:, 0]
+    return min(apart.max(axis=1).min(), inside.min())
 
 
 def _add_legend(ax, has_squares):

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_array
 
-from skmohn.inspection._fitted import axes_of, stack_of
+from skmohn.inspection._fitted import axes_of, stack_of, style_of
 
 # Of the weights, the share that the scale of colours covers: a few large ones would
 # leave the others pale.
@@ -138,7 +138,7 @@ class FiltersDisplay:
         filters = _checked_images(self.filters, "filters")
         reach = np.quantile(np.abs(filters), _SHOWN_SHARE) or 1.0
         style = {"cmap": "RdBu_r", "vmin": -reach, "vmax": reach}
-        return _draw(self, filters, ax, style | imshow_kw)
+        return _draw(self, filters, ax, style_of("image", style, imshow_kw))
 
 
 class SamplesDisplay:
@@ -266,7 +266,9 @@ class SamplesDisplay:
             The display itself.
         """
         samples = _checked_images(self.samples, "samples")
-        return _draw(self, samples, ax, {"cmap": "gray_r"} | imshow_kw)
+        return _draw(
+            self, samples, ax, style_of("image", {"cmap": "gray_r"}, imshow_kw)
+        )
 
 
 def _image_shape(shape, n_columns):

@@ -5,7 +5,14 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_consistent_length
 
-from skmohn.inspection._fitted import BLUE, RED, axes_of, name_layers, stack_of
+from skmohn.inspection._fitted import (
+    BLUE,
+    RED,
+    axes_of,
+    name_layers,
+    stack_of,
+    style_of,
+)
 
 
 class LikelihoodDisplay:
@@ -144,11 +151,13 @@ class LikelihoodDisplay:
             raise ValueError("epoch is empty: there is no likelihood to draw")
         check_consistent_length(epoch, self.log_likelihood, self.validation, layer)
         ax = axes_of(self, ax)
-        style = {"color": BLUE, "label": "training samples"} | line_kw
+        style = {"color": BLUE, "label": "training samples"}
+        style = style_of("line", style, line_kw)
         (self.line_,) = ax.plot(epoch, self.log_likelihood, **style)
         self.validation_line_ = None
         if self.validation is not None:
-            style = {"color": RED, "label": "validation samples"} | line_kw
+            style = {"color": RED, "label": "validation samples"}
+            style = style_of("line", style, line_kw)
             (self.validation_line_,) = ax.plot(epoch, self.validation, **style)
         starts = np.flatnonzero(np.diff(layer, prepend=-1))
         name_layers(ax, [0, *epoch[starts[1:]]], layer[starts])

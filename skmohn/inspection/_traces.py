@@ -5,7 +5,14 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_consistent_length
 
-from skmohn.inspection._fitted import BLUE, RED, axes_of, name_layers, stack_of
+from skmohn.inspection._fitted import (
+    BLUE,
+    RED,
+    axes_of,
+    name_layers,
+    stack_of,
+    style_of,
+)
 
 
 class GrowthDisplay:
@@ -135,12 +142,13 @@ class GrowthDisplay:
             raise ValueError("records must have at least one record of a fit")
         layers = _one_after_another(self.records)
         ax = axes_of(self, ax)
-        style = {"color": BLUE, "label": "units"} | line_kw
+        # A record tells how many units were trained until its step.
+        style = {"color": BLUE, "label": "units", "drawstyle": "steps-pre"}
+        style = style_of("line", style, line_kw)
         self.lines_ = []
         for steps, records in layers:
             units = [record["units"] for record in records]
-            # A record tells how many units were trained until its step.
-            self.lines_ += ax.plot(steps, units, drawstyle="steps-pre", **style)
+            self.lines_ += ax.plot(steps, units, **style)
             style["label"] = None
         _separate(ax, layers)
         self._plot_paying(ax, layers)
@@ -322,13 +330,12 @@ class DescriptionLengthDisplay:
         ax = axes_of(self, ax)
         layers, data = np.arange(len(total)), total - complexity
         ax.vlines(layers, data, total, color=RED, lw=6, alpha=0.3, label="complexity")
-        style = {"marker": "o"} | line_kw
-        (self.total_line_,) = ax.plot(
-            layers, total, **{"color": RED, "label": "description length"} | style
-        )
-        (self.data_line_,) = ax.plot(
-            layers, data, **{"color": BLUE, "label": "minus log-likelihood"} | style
-        )
+        style = {"marker": "o", "color": RED, "label": "description length"}
+        style = style_of("line", style, line_kw)
+        (self.total_line_,) = ax.plot(layers, total, **style)
+        style = {"marker": "o", "color": BLUE, "label": "minus log-likelihood"}
+        style = style_of("line", style, line_kw)
+        (self.data_line_,) = ax.plot(layers, data, **style)
         n_layers = len(total) if self.n_layers is None else self.n_layers
         (self.gone_line_,) = ax.plot(
             layers[n_layers:], total[n_layers:], "o", mfc="white", color=RED

@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_consistent_length
 
-from skmohn.inspection._fitted import GRAY, axes_of, structure_of
+from skmohn.inspection._fitted import GRAY, axes_of, structure_of, style_of
 from skmohn.mohn import Linkage
 
 # More names than this in a row, or weights in a line, cannot be read.
@@ -159,7 +159,7 @@ class WeightsDisplay:
         style = {"cmap": "RdBu_r", "vmin": -largest, "vmax": largest, "aspect": "auto"}
         if len(terms) <= _MOST_COLUMNS:
             style["interpolation"] = "nearest"
-        self.image_ = ax.imshow(values, **style | im_kw)
+        self.image_ = ax.imshow(values, **style_of("image", style, im_kw))
         ax.set_facecolor("#efede6")
         self.colorbar_ = self.figure_.colorbar(self.image_, ax=ax, label="weight")
         self._separate(ax, [len(component) for component in components], terms, part)
@@ -171,7 +171,10 @@ class WeightsDisplay:
         if not 1 < len(heights) <= _MOST_LINES:
             return
         widths = np.bincount([part[term[0]] for term in terms])
-        style = {"color": GRAY, "lw": 0.8}
+        # Thin beside a cell, however many there are: a line must not hide a weight.
+        box = ax.get_window_extent().transformed(ax.figure.dpi_scale_trans.inverted())
+        cell = 72.0 * min(box.width / len(terms), box.height / len(self.rows_))
+        style = {"color": GRAY, "lw": min(0.8, cell / 8.0)}
         for x, y in zip(np.cumsum(widths)[:-1], np.cumsum(heights)[:-1], strict=True):
             ax.axvline(x - 0.5, **style)
             ax.axhline(y - 0.5, **style)
@@ -180,7 +183,8 @@ class WeightsDisplay:
         """Names of rows, and orders of columns, as far as there is room."""
         step = -(-len(self.rows_) // _MOST_NAMES)
         shown = range(0, len(self.rows_), step)
-        ax.set_yticks(shown, [self.names[self.rows_[r]] for r in shown], fontsize=8)
+        names = [self.names[self.rows_[r]] for r in shown]
+        ax.set_yticks(shown, names, fontsize=8, parse_math=False)
         unused = len(self.names) - len(self.rows_)
         without = f"\n({unused} more have no weight)" if unused else ""
         ax.set_ylabel(f"variable{without}")

@@ -1,11 +1,14 @@
 """Displays of MOHNRegressor: what is drawn is the model and its history."""
 
+import io
+import itertools
 import re
 import sys
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import SymLogNorm
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
@@ -17,6 +20,7 @@ from skmohn.datasets import make_ising, make_mk_trap
 from skmohn.inspection import (
     DiscoveryErrorDisplay,
     DiscoveryOrdersDisplay,
+    FiltersDisplay,
     HypergraphDisplay,
     WeightsDisplay,
 )
@@ -83,6 +87,39 @@ def test_nothing_to_draw_is_refused(display):
         display.from_estimator(model)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         display([(0,)], [1.0, 2.0], ["a"]).plot()
+
+
+@pytest.mark.parametrize("display", STRUCTURE)
+def test_names_are_no_formulas(display):
+    drawn = display([(0, 1), (2,)], [1.0, -2.0], ["US$ and $", "$x^$", "a_b"]).plot()
+    drawn.figure_.savefig(io.BytesIO())
+
+
+@pytest.mark.parametrize("display", STRUCTURE + DISCOVERY)
+def test_what_is_no_axes_is_refused(display, searched):
+    with pytest.raises(TypeError, match=r"ax must be matplotlib Axes.*got 3"):
+        display.from_estimator(searched, ax=3)
+
+
+def test_short_names_of_arguments_are_known(searched):
+    drawn = HypergraphDisplay.from_estimator(searched, c="green", size=3)
+    assert {text.get_color() for text in drawn.texts_} == {"green"}
+    for display in DISCOVERY:
+        line, *_ = display.from_estimator(searched, c="green", lw=4).ax_.lines
+        assert (line.get_color(), line.get_linewidth()) == ("green", 4)
+
+
+def test_norm_takes_the_place_of_limits():
+    norm = SymLogNorm(0.1, vmin=-9, vmax=9)
+    assert WeightsDisplay.from_estimator(known(), norm=norm).image_.norm is norm
+    filters = FiltersDisplay(np.ones((2, 3, 3))).plot(norm=norm)
+    assert filters.image_.norm is norm
+
+
+@pytest.mark.parametrize("max_order", [-1, 0, 2.5, "all"])
+def test_largest_order_is_a_number(searched, max_order):
+    with pytest.raises(ValueError, match=r"max_order=.* must be a whole number"):
+        DiscoveryOrdersDisplay.from_estimator(searched, max_order=max_order)
 
 
 # ------------------------------------------------------------------------- weights
@@ -182,6 +219,28 @@ def test_network_has_a_mark_for_each_weight():
     white = (display.nodes_.get_facecolors() == 1.0).all(axis=1)
     filled = [i for i, w in zip(display.variables_, white, strict=True) if not w]
     assert filled == [1, 8]
+
+
+@pytest.mark.parametrize("length", [3, 25, 120])
+def test_long_names_do_not_overlap(length):
+    terms = [(i, (i + 1) % 30) for i in range(30)]
+    names = [f"{i:02}{'n' * length}" for i in range(30)]
+    texts = HypergraphDisplay(terms, np.ones(30), names).plot().texts_
+    texts[0].figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in texts]
+    for first, second in itertools.combinations(boxes, 2):
+        assert not first.overlaps(second)
+    assert [text.get_text()[:2] for text in texts] == [name[:2] for name in names]
+    assert min(text.get_fontsize() for text in texts) >= 4.0
+
+
+def test_lines_between_components_hide_no_weight():
+    # Eighty components of five weights each.
+    terms = [(2 * i, 2 * i + 1) for i in range(80)] + [(i,) for i in range(160)] * 2
+    display = WeightsDisplay(terms, np.ones(400), [f"x{i}" for i in range(160)]).plot()
+    display.figure_.draw_without_rendering()
+    cell = display.ax_.get_window_extent().width / 400 * 72.0 / display.figure_.dpi
+    assert {line.get_linewidth() < 0.25 * cell for line in display.ax_.lines} == {True}
 
 
 def test_places_are_apart_and_near_their_neighbors():
