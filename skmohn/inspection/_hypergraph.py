@@ -12,7 +12,7 @@ from skmohn.mohn import Linkage
 # More names than this cannot be read, nor smaller ones (in points), nor shorter ones.
 _MOST_NAMES = 130
 _SMALLEST_FONT = 4.0
-_SHORTEST = 3
+_SHORTEST = 5
 
 
 class HypergraphDisplay:
@@ -219,12 +219,15 @@ def _keep_apart(texts):
         size = max(size * min(room, 0.95), _SMALLEST_FONT)
         for text in texts:
             text.set_fontsize(size)
-    length = max(len(text.get_text()) for text in texts)
+    names = [text.get_text() for text in texts]
+    length = max(map(len, names))
     while (room := _room(texts)) < 1.0 and length > _SHORTEST:
         length = max(int(length * room), _SHORTEST)
-        for text in texts:
-            if len(text.get_text()) > length:
-                text.set_text(text.get_text()[: length - 1] + "…")
+        # Names that begin alike often end in a number.
+        end = length // 2
+        for text, name in zip(texts, names, strict=True):
+            if len(name) > length:
+                text.set_text(f"{name[: length - 1 - end]}…{name[-end:]}")
 
 
 def _room(texts):
