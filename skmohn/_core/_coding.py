@@ -1,5 +1,6 @@
 """How columns of a table become inputs in [-1, 1], or letters of a site."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -24,6 +25,31 @@ class Levels(int):
     def n_steps(self):
         """How many steps there are from the lowest to the highest."""
         return self - 1
+
+
+@dataclass(frozen=True)
+class LetterCounts(Sequence):
+    """How many letters each site has, those with an order behind the others.
+
+    Read as a sequence of int and :class:`Levels`. It holds plain numbers only, because
+    what stores a fitted model may make a plain int of any kind of int.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+    n_ordered : int
+        How many of the last sites have letters with an order.
+    """
+
+    sizes: tuple
+    n_ordered: int
+
+    def __len__(self):
+        return len(self.sizes)
+
+    def __getitem__(self, index):
+        first = len(self.sizes) - self.n_ordered
+        return (*self.sizes[:first], *map(Levels, self.sizes[first:]))[index]
 
 
 @dataclass(frozen=True)
@@ -96,7 +122,7 @@ class InputCoding:
         The columns of each site: one that holds numbers of letters, several of 0
         and 1 in which one is 1, or a numeric one, whose letters are its levels.
 
-    n_letters : tuple of int, default=()
+    n_letters : LetterCounts, default=()
         Number of letters of each site; `Levels` where they have an order.
 
     thresholds : dict of int to ndarray, default={}
@@ -107,7 +133,7 @@ class InputCoding:
     low: np.ndarray
     high: np.ndarray
     sites: tuple = ()
-    n_letters: tuple = ()
+    n_letters: Sequence = ()
     thresholds: dict = field(default_factory=dict)
 
     @classmethod
@@ -156,8 +182,9 @@ class InputCoding:
                 # Of distinct values, so that repeated rows count as weights do.
                 values = np.unique(X[known[:, j], j])
                 thresholds[j] = quantile_thresholds(values, most_levels)
-                sites[(j,)] = Levels(len(thresholds[j]) + 1)
-        return cls(kind, low, high, tuple(sites), tuple(sites.values()), thresholds)
+                sites[(j,)] = len(thresholds[j]) + 1
+        counts = LetterCounts(tuple(sites.values()), len(thresholds))
+        return cls(kind, low, high, tuple(sites), counts, thresholds)
 
     @property
     def usable(self):

@@ -94,7 +94,7 @@ def test_levels_of_numeric_columns():
     X[3, 0] = np.nan
     coding = InputCoding.learn(X, most_levels=4)
     assert coding.sites == ((0,), (2,))
-    assert coding.n_letters == (4, 3)
+    assert tuple(coding.n_letters) == (4, 3)
     assert [size.n_steps for size in coding.n_letters] == [3, 2]
     assert_array_equal(coding.usable, [0, 1, 2])
     letters = coding.encode(X).letters

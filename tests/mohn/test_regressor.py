@@ -731,6 +731,18 @@ def test_stored_model_predicts_the_same(round_trip, name):
     back.set_params(random_state=1).fit(frame, function(signs()))
 
 
+def test_stored_levels_keep_their_order(round_trip):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.choice([0.0, 1.0], (30, 2)), rng.random(30)])
+    y = np.sin(9 * X[:, 2]) + X[:, 0] + 0.1 * rng.standard_normal(30)
+    model = MOHNRegressor("dense", numeric="thermometer", random_state=0).fit(X, y)
+    back = round_trip(model)
+    for stored, known in zip(
+        back.predict(X, return_std=True), model.predict(X, return_std=True), strict=True
+    ):
+        assert_array_equal(stored, known)
+
+
 def test_parameters_and_clone():
     control = MSDAControl(exploitation=0.25)
     model = MOHNRegressor("msda", msda_control=control, max_order=3, terms=[(0,)])
