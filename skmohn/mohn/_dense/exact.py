@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, lapack, solve_triangular
@@ -23,31 +24,39 @@ class ExactPosterior:
 
     sample : Sample
 
-    factor : ndarray of shape (n_rows, n_rows)
-        Lower triangle: Cholesky factor of the covariance of the targets.
-
     alpha : ndarray of shape (n_rows,)
-        That covariance's inverse times the targets.
+        Inverse covariance of the targets times the targets.
     """
 
     covariance: Covariance
     sample: Sample
-    factor: np.ndarray
     alpha: np.ndarray
 
     @classmethod
     def condition(cls, covariance, sample):
         """Condition the prior on a sample. O(n_rows^3)."""
-        K = covariance.between(sample.rows, sample.rows)
-        K.ravel()[:: len(K) + 1] += sample.noise(covariance.prior)
-        # The transpose of a symmetric matrix, in LAPACK's order, is factored in place.
-        factor = cholesky(K.T, lower=True, overwrite_a=True, check_finite=False)
-        return cls._solve(covariance, sample, factor)
+        return cls._solve(covariance, sample, _factorise(covariance, sample))
 
     @classmethod
     def _solve(cls, covariance, sample, factor):
         alpha = cho_solve((factor, True), sample.target, check_finite=False)
-        return cls(covariance, sample, factor, alpha)
+        posterior = cls(covariance, sample, alpha)
+        vars(posterior)["factor"] = factor
+        return posterior
+
+    @cached_property
+    def factor(self):
+        """Lower triangle: Cholesky factor of the covariance of the targets.
+
+        Returns
+        -------
+        factor : ndarray of shape (n_rows, n_rows)
+        """
+        return _factorise(self.covariance, self.sample)
+
+    def __getstate__(self):
+        """Leave the factor, the only part that grows as n_rows^2, to be made again."""
+        return {name: part for name, part in vars(self).items() if name != "factor"}
 
     def update(self, more):
         """Condition on a further sample by extending the factor. O(n_rows^2) a row."""
@@ -145,6 +154,13 @@ class ExactPosterior:
 
     def _whiten(self, columns):
         return solve_triangular(self.factor, columns, lower=True, check_finite=False)
+
+
+def _factorise(covariance, sample):
+    K = covariance.between(sample.rows, sample.rows)
+    K.ravel()[:: len(K) + 1] += sample.noise(covariance.prior)
+    # The transpose of a symmetric matrix, in LAPACK's order, is factored in place.
+    return cholesky(K.T, lower=True, overwrite_a=True, check_finite=False)
 
 
 def row_blocks(n_rows):
