@@ -34,7 +34,8 @@ class Incremental:
             Target values.
 
         sample_weight : array-like of shape (n_samples,), default=None
-            Multiplies the learning rate; with ``strategy="dense"`` as in `fit`.
+            Multiplies the learning rate; with ``strategy="dense"`` precisions in the
+            unit of the first call, whose mean is 1, so that batches make no difference.
 
         Returns
         -------
@@ -44,9 +45,8 @@ class Incremental:
         if not hasattr(self, "terms_"):
             return self.fit(X, y, sample_weight)
         X, y = read_table(self, X, y)
-        sample_weight, rows = positive_weights(
-            sample_weight, X, relative=self._dense is not None
-        )
+        scale = 1.0 if self._dense is None else self._weight_scale
+        sample_weight, rows = positive_weights(sample_weight, X, scale=scale)
         if self._dense is not None:
             self._update_dense(X[rows], y[rows], sample_weight)
             return self

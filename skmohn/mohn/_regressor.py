@@ -53,8 +53,9 @@ class MOHNRegressor(
         How the structure is found.
 
         - ``"auto"``: by pursuit and, where that is not exact, also by ``"dense"``. The
-          shorter description wins, unless the sparse model predicts left-out rows
-          better. Sparse when `max_order` or another `learning_rule` asks for it.
+          shortest description wins, unless the sparse model predicts left-out rows
+          better; neither where nothing stands out. Sparse when `max_order` or another
+          `learning_rule` asks for it.
         - ``"pursuit"``: propose, solve and prune, with exhaustive screening of higher
           orders and message passing over all candidates when nothing stands out.
         - ``"dense"``: all :math:`2^n` weights, independent a priori with variances that
@@ -117,7 +118,8 @@ class MOHNRegressor(
     early_stopping : bool, default=False
         Whether to hold out a part of the data that takes the place of the folds
         (pursuit), ends the search (msda) or the epochs (delta rule). Passing `X_val`
-        and `y_val` to `fit` has the same effect.
+        and `y_val` to `fit` has the same effect. ``"dense"`` needs none and learns
+        from all rows.
 
     validation_fraction : float, default=0.1
         Share of the samples held out by `early_stopping`.
@@ -215,7 +217,8 @@ class MOHNRegressor(
         ``seconds``. ``history_.to_frame()`` needs pandas.
         Of ``"dense"``: ``log_posterior`` and ``noise`` of each step; at the end the log
         evidence, ``validation_rmse``, ``n_weights`` and the ``way`` taken. ``"auto"``
-        adds ``description_length_sparse``, ``_dense`` and which was ``chosen``.
+        adds ``description_length_sparse``, ``_dense`` and ``_nothing``, and which was
+        ``chosen``.
 
     n_iter_ : int
         Rounds or epochs run.
@@ -440,6 +443,7 @@ class MOHNRegressor(
         loop.finish(solution.graph, solution.dense)
         self._expose(solution, coding, loop.history)
         self._learn_completions(task)
+        self._weight_scale = task.weight_scale
         if solution.warning:
             warn_caller(solution.warning, ConvergenceWarning)
         return self

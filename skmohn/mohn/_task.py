@@ -51,6 +51,9 @@ class Task(NamedTuple):
     held_rows : Rows or None
         Those of the validation samples.
 
+    weight_scale : float
+        What the weights were divided by.
+
     unit : float, default=1.0
         What the targets were divided by.
     """
@@ -63,6 +66,7 @@ class Task(NamedTuple):
     start: list
     seed: int
     held_rows: Rows | None
+    weight_scale: float = 1.0
     unit: float = 1.0
 
     @property
@@ -154,18 +158,25 @@ def make_task(
         one_hot = find_one_hot(params, X, column_names(params))
         if params.numeric != "multilinear":
             most_levels = _MOST_LEVELS
+    scale = 1.0
+    if sample_weight is not None:
+        scale = weight_scale(np.asarray(to_numpy(sample_weight), dtype=float))
     sample_weight, rows = positive_weights(sample_weight, X)
     folds = wanted_folds(params.cv, X, y, rows, split_params=split_params)
     if len(rows) < len(y):
         X, y = X[rows], y[rows]
     held_weight = None
-    if params.early_stopping and validation is None:
+    n_letters = {j: len(part) for j, part in params._categories.letters().items()}
+    # All weights at once have no use for held-out rows.
+    is_searched = params.strategy != "dense"
+    if params.strategy == "auto":
+        is_searched = not one_hot and max(n_letters.values(), default=2) <= 2
+    if params.early_stopping and is_searched and validation is None:
         train, held = _hold_out(params.validation_fraction, len(y), seed)
         validation = X[held], y[held]
         X, y = X[train], y[train]
         if sample_weight is not None:
             held_weight, sample_weight = sample_weight[held], sample_weight[train]
-    n_letters = {j: len(part) for j, part in params._categories.letters().items()}
     coding = InputCoding.learn(X, n_letters, one_hot, most_levels)
     if params.numeric == "auto" and coding.thresholds:
         sizes, n_levels = coding.n_letters, len(coding.thresholds)
@@ -185,7 +196,9 @@ def make_task(
     is_cube = np.all(coding.kind != NUMERIC) and rows.unknown is None
     if sample_weight is None and is_cube:
         rows = replace(rows, inputs=rows.inputs.astype(np.int8))
-    task = Task(rows, y, sample_weight, validation, folds, start, seed, held_rows)
+    task = Task(
+        rows, y, sample_weight, validation, folds, start, seed, held_rows, scale
+    )
     return task, coding
 
 
@@ -198,7 +211,23 @@ def _refuse_letters(params, coding):
     )
 
 
-def positive_weights(sample_weight, X, *, relative=True):
+def weight_scale(sample_weight):
+    """What weights are divided by: 1 if they are whole, else the mean of positive ones.
+
+    Parameters
+    ----------
+    sample_weight : ndarray of shape (n_samples,) or None
+
+    Returns
+    -------
+    scale : float
+    """
+    if sample_weight is None or np.all(sample_weight == np.rint(sample_weight)):
+        return 1.0
+    return float(np.mean(sample_weight, where=sample_weight > 0))
+
+
+def positive_weights(sample_weight, X, *, scale=None):
     """Weights of the rows that have any, and those rows; None if all are equal to 1.
 
     Parameters
@@ -207,8 +236,8 @@ def positive_weights(sample_weight, X, *, relative=True):
 
     X : ndarray of shape (n_samples, n_features)
 
-    relative : bool, default=True
-        Whether weights that are not whole are scaled to a mean of 1.
+    scale : float, default=None
+        What they are divided by; None for :func:`weight_scale`.
 
     Returns
     -------
@@ -224,8 +253,7 @@ def positive_weights(sample_weight, X, *, relative=True):
     if not rows.size:
         raise ValueError("sample_weight is zero for every sample")
     sample_weight = sample_weight[rows]
-    if relative and np.any(sample_weight != np.rint(sample_weight)):
-        sample_weight = sample_weight / sample_weight.mean()
+    sample_weight = sample_weight / (scale or weight_scale(sample_weight))
     return (None if np.all(sample_weight == 1) else sample_weight), rows
 
 
