@@ -42,11 +42,15 @@ MOST_GRADIENT_ENTRIES = 15e6
 SPREAD_90 = 1.6449
 
 
+def folder():
+    """Return the folder of the tables."""
+    return Path(os.environ.get("SKMOHN_DATA", DEFAULT_FOLDER))
+
+
 @cache
 def read_measured(name):
     """Return inputs and target; None, with a printed line, without the table."""
-    folder = Path(os.environ.get("SKMOHN_DATA", DEFAULT_FOLDER))
-    path = folder / FILES[name]
+    path = folder() / FILES[name]
     if not path.exists():
         print(f"{name}: left out, no {path.name}; set SKMOHN_DATA to its folder")
         return None
