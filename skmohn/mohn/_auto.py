@@ -1,4 +1,6 @@
-"""``strategy="auto"``: the sparse model or all weights, whichever says it shorter."""
+"""``strategy="auto"``: few weights, all or none, whichever says it shorter."""
+
+import math
 
 import numpy as np
 from scipy.stats import sem
@@ -8,12 +10,16 @@ from skmohn.mohn._dense.evidence import MAX_ITER
 from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._dense.strategy import solve_dense
 from skmohn.mohn._design import make_design
+from skmohn.mohn._hypergraph import Hypergraph
 from skmohn.mohn._sparse_posterior import SparsePosterior
-from skmohn.mohn._strategies import solve
+from skmohn.mohn._strategies import Solution, solve
 
 # Standard errors over folds by which a sparse model must predict better to be chosen
 # although its description is longer.
 _CLEARLY = 1.0
+# Nats by which a model must be shorter than that nothing matters. Where nothing does, a
+# likelihood ratio of exp(3) = 20 has a chance of one in twenty at most (Markov).
+_LEAST_GAIN = 3.0
 
 
 def most_steps(params):
@@ -26,10 +32,11 @@ def most_steps(params):
 
 
 def solve_auto(params, task, members, loop):
-    """Fit the sparse model and, unless it is exact, all weights; keep the better.
+    """Fit the sparse model and, unless it is exact, all weights; keep the best or none.
 
-    Better is the shorter description: minus the log evidence plus the logarithm of the
-    number of ways to choose as many terms of each order.
+    Best is the shortest description: minus the log evidence over all hyper-parameters,
+    plus the logarithm of the number of ways to choose as many terms of each order. That
+    nothing matters, but for the mean, is described as well.
 
     Parameters
     ----------
@@ -45,11 +52,13 @@ def solve_auto(params, task, members, loop):
     Returns
     -------
     solution : Solution
-        Of either strategy; its reason says both lengths, or why there is one alone.
+        Of either strategy, or without terms; its reason says all lengths, or why there
+        is one alone.
     """
     if members.has_letters:
         dense = solve_dense(params, task, members, loop)
-        return _say(dense, "the dense model, as it alone takes columns with letters")
+        found = {"dense": dense, "nothing": _find_nothing(task, dense)}
+        return _choose(found, params, task, loop)
     sparse = solve(params, task, None, loop)
     if sparse.is_exact:
         return sparse._replace(sparse=SparsePosterior.certain(sparse.graph))
@@ -68,27 +77,77 @@ def solve_auto(params, task, members, loop):
         dense = solve_dense(params, task, members, loop)
     except MemoryError as error:
         return _stay(sparse, f"all weights cannot be afforded: {error}")
+    found = {"sparse": sparse, "dense": dense, "nothing": _find_nothing(task, dense)}
+    if not sparse.graph.terms:
+        del found["sparse"]
+    return _choose(found, params, task, loop)
+
+
+def _find_nothing(task, other):
+    """The model that no input matters; what was searched is as of another solution."""
+    mean = float(np.average(task.y, weights=task.sample_weight))
+    graph = Hypergraph((), np.empty(0), mean)
+    design = make_design(task.inputs, task.sample_weight)
+    posterior = SparsePosterior.condition(graph, design, task.y)
+    return Solution(
+        graph,
+        np.empty(0),
+        posterior.scale * math.sqrt(posterior.noise),
+        "the model is the mean of y",
+        [{**row, "kept": 0} for row in other.coverage],
+        sparse=posterior,
+    )
+
+
+def _choose(found, params, task, loop):
+    """The solution with the shortest description, or a sparse one that predicts better.
+
+    Parameters
+    ----------
+    found : dict of str to Solution
+
+    params : MOHNRegressor
+
+    task : Task
+
+    loop : FitLoop
+
+    Returns
+    -------
+    solution : Solution
+    """
+    n_inputs = task.inputs.shape[1]
     lengths = {
-        "sparse": posterior.description_length(n_inputs),
-        "dense": dense.dense.description_length(),
+        name: solution.dense.description_length()
+        if solution.dense is not None
+        else solution.sparse.description_length(n_inputs)
+        for name, solution in found.items()
     }
-    chosen, how = min(lengths, key=lengths.get), "has the shorter description"
-    if chosen == "dense" and _predicts_better(sparse.choice, dense.dense, params, task):
-        chosen, how = "sparse", "predicts left-out rows better"
-    solution = sparse if chosen == "sparse" else dense
+    least = lengths["nothing"] - _LEAST_GAIN
+    shorter = [name for name in lengths if lengths[name] < least]
+    chosen = min(shorter, key=lengths.get, default="nothing")
+    how = f"the {chosen} model has the shortest description"
+    if chosen == "nothing":
+        how = "nothing stands out"
+    elif chosen == "dense" and _predicts_better(
+        found.get("sparse"), found["dense"].dense, params, task
+    ):
+        chosen, how = "sparse", "the sparse model predicts left-out rows better"
+    solution = found[chosen]
     record = {f"description_length_{name}": value for name, value in lengths.items()}
     loop.step({**record, "chosen": chosen}, solution.graph, solution.dense)
     said = ", ".join(f"{name} {value:.1f}" for name, value in lengths.items())
-    return _say(solution, f"the {chosen} model {how} (description lengths: {said})")
+    return _say(solution, f"{how} (description lengths: {said})")
 
 
-def _predicts_better(choice, model, params, task):
+def _predicts_better(sparse, model, params, task):
     """Whether the sparse model clearly predicts the left-out rows of its folds better.
 
     A structure that chance would hardly make, such as that of blocks of inputs, has a
     long description and may yet be the true one. The dense model keeps the
     hyper-parameters of all rows.
     """
+    choice = None if sparse is None else sparse.choice
     if choice is None or choice.folds is None or len(choice.folds) < 2:
         return False
     # The unit of the errors that are known.

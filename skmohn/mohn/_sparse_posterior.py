@@ -16,7 +16,13 @@ from scipy.optimize import minimize
 
 from skmohn._core._units import binary_unit
 from skmohn.mohn._chance import rounding_variance
-from skmohn.mohn._dense.evidence import LEAST_NOISE, standardise
+from skmohn.mohn._dense.evidence import (
+    LEAST_NOISE,
+    LOG_NOISE,
+    LOG_SCALE,
+    occam_factor,
+    standardise,
+)
 from skmohn.mohn._dense.exact import row_blocks
 from skmohn.mohn._dense.kernel import CONSTANT_VARIANCE
 from skmohn.mohn._design import DenseDesign
@@ -48,6 +54,13 @@ class SparsePosterior:
 
     scale : float
         What the target was divided by to standardise it.
+
+    occam : float, default=0.0
+        What having fitted both variances takes from the evidence.
+
+    doubt : float, default=1.0
+        Factor of variances, as that of the noise is known from few observations only:
+        the variance of Student's t distribution.
     """
 
     graph: Hypergraph
@@ -55,6 +68,8 @@ class SparsePosterior:
     noise: float
     evidence: float
     scale: float
+    occam: float = 0.0
+    doubt: float = 1.0
 
     @classmethod
     def certain(cls, graph):
@@ -92,15 +107,17 @@ class SparsePosterior:
         evidence -= design.weight_sum * math.log(scale)
         if design.weights is not None and not _are_whole(design.weights):
             evidence += 0.5 * float(np.sum(np.log(design.weights)))
-        return cls(graph, factor, noise, evidence, scale)
+        occam = _charge(spread, noise, len(graph.terms), design.weight_sum)
+        doubt = _student_variance(design.weight_sum - len(graph.terms) - 1)
+        return cls(graph, factor, noise, evidence, scale, occam, doubt)
 
     def log_evidence(self):
         """Log density of the targets, in their own units."""
         return self.evidence
 
     def description_length(self, n_inputs):
-        """Nats that the data and the choice of the terms cost."""
-        return choice_length(self.graph.terms, n_inputs) - self.evidence
+        """Nats that the data and the choices of terms and variances cost."""
+        return choice_length(self.graph.terms, n_inputs) - self.evidence - self.occam
 
     def std(self, rows, noise=True):
         """Posterior standard deviation.
@@ -121,7 +138,7 @@ class SparsePosterior:
             for part in row_blocks(len(rows)):
                 columns = self._columns(rows.inputs[part])
                 half = solve_triangular(self.factor, columns, lower=True)
-                variance[part] += np.einsum("ij,ij->j", half, half)
+                variance[part] += self.doubt * np.einsum("ij,ij->j", half, half)
         return self.scale * np.sqrt(variance)
 
     def noise_variance(self, rows):
@@ -131,7 +148,7 @@ class SparsePosterior:
         -------
         variance : ndarray of shape (n_rows,)
         """
-        return np.full(len(rows), self.noise)
+        return np.full(len(rows), self.doubt * self.noise)
 
     def draw(self, rows, n_draws, rng, noise=True):
         """Joint draws of observations, or of the function alone.
@@ -144,9 +161,10 @@ class SparsePosterior:
         if self.factor is not None:
             normal = rng.standard_normal((len(self.factor), n_draws))
             weights = solve_triangular(self.factor, normal, lower=True, trans=1)
-            draws += self.scale * (self._columns(rows.inputs).T @ weights)
+            weights *= self.scale * math.sqrt(self.doubt)
+            draws += self._columns(rows.inputs).T @ weights
         if noise:
-            noise = self.scale * math.sqrt(self.noise)
+            noise = self.scale * math.sqrt(self.doubt * self.noise)
             draws += noise * rng.standard_normal(draws.shape)
         return draws
 
@@ -166,6 +184,27 @@ class SparsePosterior:
 
     def _columns(self, inputs):
         return DenseDesign(inputs).columns([(), *self.graph.terms])
+
+
+def _charge(spread, noise, n_terms, n_observed):
+    """Occam factor of the variances; that of all terms as the dense model's scale."""
+    parts = [(noise, LOG_NOISE, n_observed)]
+    if n_terms:
+        parts.append((spread * n_terms, LOG_SCALE, n_terms))
+    variances, densities, known_from = zip(*parts, strict=True)
+    centres, deviations = np.transpose(densities)
+    gaps = (np.log(variances) - centres) / deviations
+    return occam_factor(
+        -0.5 * float(gaps @ gaps),
+        np.diag(deviations**-2.0),
+        0.5 * np.diag(known_from),
+    )
+
+
+def _student_variance(spare):
+    """Variance of Student's t; that of three degrees where there are fewer."""
+    spare = max(spare, 3.0)
+    return spare / (spare - 2.0)
 
 
 def _are_whole(weights):

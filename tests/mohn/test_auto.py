@@ -3,20 +3,27 @@
 import itertools
 import math
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
-from scipy.stats import multivariate_normal
+from scipy.stats import multivariate_normal, sem
+from scipy.stats import t as student_t
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import KFold
 
 from skmohn import MOHNRegressor
 from skmohn._core._coding import Rows
+from skmohn._core._units import binary_unit
 from skmohn.datasets import make_ising, make_mk_trap, make_sparse_walsh
+from skmohn.mohn._auto import _predicts_better as predicts_better
+from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._design import make_design
 from skmohn.mohn._hypergraph import Hypergraph, choice_length
 from skmohn.mohn._sparse_posterior import SparsePosterior
+from skmohn.mohn._task import Task
 
 TERMS = ((0,), (2,), (1, 3), (0, 2, 4))
 
@@ -107,6 +114,8 @@ def test_evidence_is_the_largest_density_of_the_targets(kind):
     new = np.random.default_rng(1).choice([-1.0, 0.0, 1.0], (20, 6))
     u = explicit(new, TERMS)
     std = np.sqrt(np.einsum("ij,jk,ik->i", u, covariance, u) + scale**2 * noise)
+    # The noise is known from so many observations only.
+    std *= student_t(len(targets) - len(TERMS) - 1).std()
     new_rows = Rows(new, np.empty((20, 0), dtype=int))
     assert_allclose(found.std(new_rows), std, rtol=2e-3)
     for j, term in enumerate(((), *TERMS)):
@@ -117,6 +126,16 @@ def test_evidence_is_the_largest_density_of_the_targets(kind):
     assert_allclose(draws.mean(axis=1), graph.predict(new), atol=0.1)
 
 
+@pytest.mark.parametrize("n_rows", [4, 5, 30])
+def test_intervals_of_a_mean_are_no_narrower_than_those_of_student(n_rows):
+    y = np.random.default_rng(0).standard_normal(n_rows)
+    graph = Hypergraph((), np.empty(0), float(y.mean()))
+    found = SparsePosterior.condition(graph, make_design(np.zeros((n_rows, 1))), y)
+    std = found.std(Rows(np.zeros((1, 1)), np.empty((1, 0), dtype=int)))[0]
+    own = student_t(n_rows - 1).std() * np.std(y, ddof=1)
+    assert std == pytest.approx(own * np.sqrt(1 + 1 / n_rows), rel=0.1)
+
+
 def test_description_length_counts_the_choices():
     graph = Hypergraph(TERMS, np.ones(4), 0.0)
     inputs, y, _ = problem("plain")
@@ -124,8 +143,9 @@ def test_description_length_counts_the_choices():
     choices = math.comb(6, 2) * math.comb(15, 1) * math.comb(20, 1)
     assert choice_length(TERMS, 6) == pytest.approx(math.log(choices))
     assert found.description_length(6) + found.log_evidence() == pytest.approx(
-        math.log(choices)
+        math.log(choices) - found.occam
     )
+    assert found.occam < 0
 
 
 def test_a_model_without_terms_has_a_posterior():
@@ -198,7 +218,7 @@ def test_dense_functions_are_predicted_as_by_all_weights():
     X, y = make_dense()
     model = MOHNRegressor(random_state=0).fit(X, y)
     dense = MOHNRegressor("dense", random_state=0).fit(X, y)
-    assert model.stopping_reason_.startswith("the dense model has the shorter")
+    assert model.stopping_reason_.startswith("the dense model has the shortest")
     assert model.history_[-1]["chosen"] == "dense"
     assert model.history_[-1]["description_length_dense"] == pytest.approx(
         dense._dense.description_length()
@@ -259,8 +279,70 @@ def test_columns_with_letters_are_for_the_dense_model():
     y = (X[:, 0] == 1) + X[:, 1] + 0.1 * rng.standard_normal(80)
     model = MOHNRegressor(categorical_features=[0]).fit(X, y)
     dense = MOHNRegressor("dense", categorical_features=[0]).fit(X, y)
-    assert model.stopping_reason_.startswith("the dense model, as it alone takes")
+    assert model.stopping_reason_.startswith("the dense model has the shortest")
     assert_array_equal(model.predict(X), dense.predict(X))
+
+
+def make_noise(kind, n_rows, n_columns, seed):
+    rng = np.random.default_rng(seed)
+    if kind == "numbers":
+        return rng.standard_normal((n_rows, n_columns)), rng
+    values = {"signs": [-1.0, 1.0], "counts": [0.0, 1.0, 2.0]}.get(kind, list("ACGT"))
+    return rng.choice(values, (n_rows, n_columns)), rng
+
+
+@pytest.mark.parametrize("kind", ["signs", "counts", "numbers", "letters"])
+@pytest.mark.parametrize("n_rows", [10, 40])
+def test_nothing_stands_out_of_noise(kind, n_rows):
+    X, rng = make_noise(kind, n_rows, 20, 0)
+    y = 5.0 + rng.standard_normal(n_rows)
+    model = MOHNRegressor(random_state=0).fit(X, y)
+    assert model.stopping_reason_.startswith("nothing stands out")
+    assert model.history_[-1]["chosen"] == "nothing"
+    assert model.terms_ == []
+    mean, std = model.predict(X, return_std=True)
+    assert_allclose(mean, y.mean())
+    own = np.std(y, ddof=1)
+    assert model.noise_ == pytest.approx(own, rel=0.1)
+    assert_allclose(std, student_t(n_rows - 1).std() * own, rtol=0.15)
+    assert {row["kept"] for row in model.search_coverage_} == {0}
+
+
+def test_a_little_shorter_than_nothing_is_chance():
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (20, 5))
+    y = 0.5 * X[:, 0] + rng.standard_normal(20)
+    model = MOHNRegressor(random_state=0).fit(X, y)
+    last = model.history_[-1]
+    gain = last["description_length_nothing"] - last["description_length_sparse"]
+    assert 0 < gain < math.log(20)
+    assert last["chosen"] == "nothing"
+
+
+@pytest.mark.parametrize(("errors", "is_better"), [(0.5, False), (1.5, True)])
+def test_left_out_rows_must_be_predicted_better_by_a_standard_error(errors, is_better):
+    X, y = make_dense(60)
+    rows = Rows(X, np.empty((60, 0), dtype=int))
+    model = fit_dense(rows, y, strong_terms=False, noise="constant")
+    folds = list(KFold(5).split(X))
+    left_out = []
+    for train, test in folds:
+        part = fit_dense(
+            rows.take(train),
+            y[train],
+            covariance=model.covariance,
+            strong_terms=False,
+            noise="constant",
+        )
+        residual = (y[test] - part.mean(rows.take(test))) / binary_unit(y)
+        left_out.append(np.mean(residual**2))
+    gains = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+    gains += errors * sem(gains) - gains.mean()
+    choice = SimpleNamespace(folds=folds, errors=np.array(left_out) - gains)
+    task = Task(rows, y, None, None, None, [], 0, None)
+    sparse = SimpleNamespace(choice=choice)
+    params = SimpleNamespace(memory_budget=1e9)
+    assert predicts_better(sparse, model, params, task) == is_better
 
 
 # -------------------------------------------------------- what else a fit can be asked

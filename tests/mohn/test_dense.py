@@ -2,6 +2,7 @@
 
 import itertools
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -98,8 +99,16 @@ def test_evidence_is_no_worse_than_that_of_a_gaussian_process():
         warnings.simplefilter("ignore", ConvergenceWarning)
         peer = GaussianProcessRegressor(kernel, alpha=0.0).fit(inputs, y)
     ours = fit_dense(plain(inputs), y, noise="constant", strong_terms=False)
+    # Its hyper-parameters are no better than ours by the density that is climbed.
+    scaled, noise = peer.kernel_.k1, peer.kernel_.k2
+    rates = 1.0 / scaled.k2.length_scale**2
+    prior = Prior(rates, np.empty(0), scaled.k1.constant_value, 1e-8, noise.noise_level)
+    evidence = Evidence(join_equal_rows(plain(inputs), y))
+    theirs = evidence.value(prior)
     # The constant, which the peer holds to be as good as known, costs up to a nat.
-    assert ours.log_evidence() > peer.log_marginal_likelihood_value_ - 1.5
+    assert theirs == pytest.approx(peer.log_marginal_likelihood_value_, abs=1.5)
+    theirs += log_density(prior.to_logs(), 8)[0]
+    assert ours.log_evidence() + log_density(ours.prior.to_logs(), 8)[0] >= theirs
 
 
 # ------------------------------------------------------------------------- routes
@@ -188,12 +197,28 @@ def test_noise_of_one_level_stays_so():
 
 def test_noise_map_tells_left_out_rows():
     inputs, y, _ = make_data(6, 60, 0.3)
-    y = np.where(inputs[:, 0] > 0, y + 2 * np.random.default_rng(1).normal(size=60), y)
+    y = np.where(inputs[:, 0] > 0, y + 2 * np.random.default_rng(2).normal(size=60), y)
     model = fit_dense(plain(inputs), (y - y.mean()) / y.std(), noise="constant")
     noise_map, share, excess = map_noise(model.posterior)
     assert noise_map is not None
     assert excess.shape == (len(model.posterior.sample),)
     assert share in (0.0, 0.5, 1.0)
+
+
+def test_rows_are_weighed_by_the_share_of_noise_that_predicts_best():
+    rng = np.random.default_rng(5)
+    inputs, y, _ = make_data(6, 120, 0.3)
+    y += np.where(inputs[:, 0] > 0, 2.0, 0.0) * rng.normal(size=120)
+    model = fit_dense(plain(inputs), (y - y.mean()) / y.std(), noise="constant")
+    posterior = model.posterior
+    _, share, excess = map_noise(posterior)
+    assert share > 0
+    errors = {}
+    for other in (0.0, 0.5, 1.0):
+        sample = replace(posterior.sample, excess=excess ** (other / share))
+        again = ExactPosterior.condition(posterior.covariance, sample)
+        errors[other] = np.mean(again.leave_one_out()[0] ** 2)
+    assert share == min(errors, key=errors.get)
 
 
 def test_screening_finds_the_largest_products():

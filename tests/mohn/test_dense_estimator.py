@@ -1,5 +1,6 @@
 """``MOHNRegressor(strategy="dense")``: what a user sees."""
 
+import itertools
 import pickle
 
 import numpy as np
@@ -224,3 +225,68 @@ def test_memory_is_refused_before_anything_is_learnt():
     X, y = make_data()
     with pytest.raises(MemoryError, match="memory_budget is 0 MiB"):
         MOHNRegressor("dense", memory_budget=1000).fit(X, y)
+
+
+def test_pickles_grow_with_the_rows_only():
+    X, y = make_data(400)
+    sizes = []
+    for n_rows in (100, 400):
+        model = MOHNRegressor("dense").fit(X[:n_rows], y[:n_rows])
+        stored = pickle.dumps(model)
+        sizes.append(len(stored))
+        again = pickle.loads(stored)
+        for one, other in zip(
+            again.predict(X[:20], return_std=True),
+            model.predict(X[:20], return_std=True),
+            strict=True,
+        ):
+            assert_array_equal(one, other)
+        # Also what was learnt later.
+        model.partial_fit(X[:7], y[:7])
+        again.partial_fit(X[:7], y[:7])
+        assert_allclose(again.predict(X), model.predict(X))
+        assert_allclose(*(m.sample_y(X[:3]) for m in (again, model)), rtol=1e-6)
+    # A factor of 400 rows alone would take 1.3 MB.
+    assert sizes[1] < 4e5
+
+
+@pytest.mark.parametrize("columns", ["signs", "letters"])
+def test_all_weights_hold_nothing_out(columns):
+    X, y = make_data(60)
+    options = {"strategy": "dense"}
+    if columns == "letters":
+        X = np.hstack([X, np.resize([0.0, 1.0, 2.0], (60, 1))])
+        options = {"categorical_features": [X.shape[1] - 1]}
+    plain = MOHNRegressor(**options, random_state=0).fit(X, y)
+    early = MOHNRegressor(**options, random_state=0, early_stopping=True).fit(X, y)
+    assert_array_equal(early.predict(X), plain.predict(X))
+
+
+def test_batches_of_weighted_rows_make_no_difference():
+    X, y = make_data(90)
+    weights = np.random.default_rng(0).uniform(0.1, 5.0, 90)
+    models = []
+    for batches in ([30, 90], [30, 40, 41, 90]):
+        model = MOHNRegressor("dense", noise="constant").fit(
+            X[:30], y[:30], weights[:30]
+        )
+        for first, last in itertools.pairwise(batches):
+            part = slice(first, last)
+            model.partial_fit(X[part], y[part], weights[part])
+        models.append(model)
+    one, other = (np.array(m.predict(X, return_std=True)) for m in models)
+    assert_allclose(one, other, rtol=1e-8)
+    # In the unit of the first call, as if all had been fitted at these precisions.
+    assert models[0]._dense.posterior.sample.weight.sum() == pytest.approx(
+        weights.sum() / weights[:30].mean()
+    )
+
+
+def test_further_rows_widen_the_range_of_predictions():
+    X, y = make_data(60)
+    model = MOHNRegressor("dense").fit(X, y)
+    above, below = np.max(y) + 100.0, np.min(y) - 100.0
+    rows = np.repeat(X[:2], 200, axis=0)
+    model.partial_fit(rows, np.repeat([above, below], 200))
+    assert model.predict(X[:1])[0] > np.max(y) + 10.0
+    assert model.predict(X[1:2])[0] < np.min(y) - 10.0

@@ -5,15 +5,18 @@ import itertools
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.stats import multivariate_normal, norm
 
 from skmohn._core._coding import Levels, Rows
 from skmohn.mohn._dense.covariance import Covariance, parity
 from skmohn.mohn._dense.evidence import (
     Evidence,
     climb,
+    density_curvature,
     join_equal_rows,
     learn_prior,
     log_density,
+    occam_factor,
     start_prior,
 )
 from skmohn.mohn._dense.kernel import Pairs, Prior
@@ -269,12 +272,41 @@ def test_gradient_of_the_density_equals_finite_differences(sizes):
 @pytest.mark.parametrize(("size", "centre"), [(4, 0.0), (Levels(4), -np.log(3))])
 def test_density_of_letters_is_that_of_their_site(size, centre):
     """Letters are normal around a mean that is normal itself, shared by all steps."""
-    spread = 0.3**2 * np.eye(4) + (2.0**2 - 0.3**2 / 4) * np.ones((4, 4))
+    spread = 0.3**2 * np.eye(4) + (1.0**2 - 0.3**2 / 4) * np.ones((4, 4))
     x = np.random.default_rng(0).normal(size=(2, 4))
-    ends = [0.0, 0.0, -3.0]
+    ends = [0.0, 0.0, -1.0]
     found = [log_density(np.append(row + centre, ends), 0, (size,))[0] for row in x]
     expected = [-0.5 * row @ np.linalg.solve(spread, row) for row in x]
     assert_allclose(found, expected)
+
+
+@pytest.mark.parametrize("sizes", [(), (3, Levels(4))])
+def test_curvature_of_the_density_is_that_of_its_values(sizes):
+    curvature = density_curvature(2, sizes)
+    logs = np.random.default_rng(0).normal(size=(2, 2 + sum(sizes) + 3))
+    # The density of `linear` is flat; its curvature stands for its height.
+    logs[:, -2] = 0.0
+    (one, slope), (other, _) = (log_density(row, 2, sizes) for row in logs)
+    step = logs[1] - logs[0]
+    assert other - one == pytest.approx(slope @ step - 0.5 * step @ curvature @ step)
+    height = norm(0.0, curvature[-2, -2] ** -0.5).pdf(0.0)
+    assert height == pytest.approx(1 / np.log(1e4 / 1e-8))
+
+
+def test_occam_factor_is_exact_where_all_is_normal():
+    rng = np.random.default_rng(0)
+    prior, data = (part @ part.T for part in rng.standard_normal((2, 3, 3)))
+    best = rng.standard_normal(3)
+    # The likelihood is exp(-(x - peak)' data (x - peak) / 2), the mode is `best`.
+    peak = best + np.linalg.solve(data, prior @ best)
+    whole = multivariate_normal(np.zeros(3), np.linalg.inv(prior) + np.linalg.inv(data))
+    alone = multivariate_normal(np.zeros(3), np.linalg.inv(data))
+    integral = whole.logpdf(peak) - alone.logpdf(np.zeros(3))
+    likelihood = -0.5 * (best - peak) @ data @ (best - peak)
+    factor = occam_factor(-0.5 * best @ prior @ best, prior, data)
+    assert likelihood + factor == pytest.approx(integral)
+    # Where the data curve the other way, they say nothing.
+    assert occam_factor(0.0, prior, -data) == 0.0
 
 
 def test_single_precision_is_close():

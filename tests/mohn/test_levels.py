@@ -10,6 +10,14 @@ from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from skmohn import MOHNRegressor
+from skmohn._core._coding import InputCoding, Rows
+from skmohn.mohn._dense.evidence import (
+    Evidence,
+    join_equal_rows,
+    learn_prior,
+    standardise,
+)
+from skmohn.mohn._dense.levels import levels_pay
 
 
 def make_step(n_rows=150, seed=0):
@@ -168,3 +176,24 @@ def test_bad_numeric():
     X, y = make_step()
     with pytest.raises(ValueError, match="The 'numeric' parameter"):
         MOHNRegressor(numeric="spline").fit(X, y)
+
+
+@pytest.mark.parametrize(("curve", "pay"), [(0.8, False), (1.2, True)])
+def test_levels_must_gain_five_nats(curve, pay):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (60, 1))
+    y = X[:, 0] + curve * X[:, 0] ** 2 + 0.4 * rng.standard_normal(60)
+    coding = InputCoding.learn(X, most_levels=8)
+    rows = coding.encode(X)
+    standard, _, _ = standardise(y)
+    evidences = []
+    for sizes in ((), coding.n_letters):
+        part = Rows(rows.inputs, rows.letters[:, : len(sizes)])
+        sample = join_equal_rows(part, standard)
+        prior = learn_prior(sample, sizes).prior
+        evidences.append(Evidence(sample, sizes).value(prior))
+    lines, levels = evidences
+    # Both are better with levels; one of them not enough.
+    assert levels > lines
+    assert (levels > lines + 5.0) == pay
+    assert levels_pay(rows, coding.n_letters, 1, y, None, 0) == pay

@@ -13,7 +13,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skmohn._core._coding import Levels
-from skmohn.mohn._dense.evidence import LOG_BOUNDS, Evidence, log_density
+from skmohn.mohn._dense.evidence import (
+    LOG_BOUNDS,
+    Evidence,
+    density_curvature,
+    log_density,
+    occam_factor,
+)
 from skmohn.mohn._dense.exact import ExactPosterior, row_blocks
 from skmohn.mohn._dense.kernel import Prior
 
@@ -22,8 +28,8 @@ MOST_ROWS = 200
 # Each axis takes two Cholesky factors.
 _MOST_AXES = 20
 _STEP = 1e-3
-# Curvature of the weakest density that a hyper-parameter has: spread 2.
-_LEAST_CURVATURE = 0.25
+# Curvature of the weakest density that a hyper-parameter has but for the flat one.
+_LEAST_CURVATURE = 1.0
 
 
 @dataclass(frozen=True)
@@ -72,25 +78,36 @@ class PriorDoubt:
         )
 
 
-def doubt_prior(posterior):
-    """How uncertain the hyper-parameters of a posterior are.
+def doubt_prior(posterior, n_rows):
+    """How uncertain the hyper-parameters of a posterior are, and what that is worth.
 
     Parameters
     ----------
     posterior : ExactPosterior
+        Of up to `MOST_ROWS` rows.
+
+    n_rows : int
+        From how many the hyper-parameters were learnt.
 
     Returns
     -------
     doubt : PriorDoubt or None
-        None when rows are more than `MOST_ROWS`.
+        None when they are more than `MOST_ROWS`.
+
+    occam : float
+        Log evidence over all hyper-parameters less that at the best ones.
     """
     covariance, sample = posterior.covariance, posterior.sample
-    if len(sample) > MOST_ROWS:
-        return None
     best = covariance.prior.to_logs()
-    n_inputs = len(covariance.prior.rates)
-    basis = _directions(n_inputs, covariance.n_letters)
-    spread, axes = np.linalg.eigh(_curvature(posterior, best, basis))
+    n_inputs, n_letters = len(covariance.prior.rates), covariance.n_letters
+    basis = _directions(n_inputs, n_letters)
+    by_data = _curvature(posterior, best, basis) * n_rows / len(sample)
+    by_density = basis @ density_curvature(n_inputs, n_letters) @ basis.T
+    density = log_density(best, n_inputs, n_letters)[0]
+    occam = occam_factor(density, by_density, by_data)
+    if n_rows > MOST_ROWS:
+        return None, occam
+    spread, axes = np.linalg.eigh(by_data + by_density)
     spread = 1.0 / np.sqrt(np.maximum(spread, _LEAST_CURVATURE))
 
     def moved(shift):
@@ -104,7 +121,7 @@ def doubt_prior(posterior):
     ]
     change = PriorDoubt(tuple(pairs)).variance_by_axis(sample.rows)
     kept = np.argsort(-change)[:_MOST_AXES]
-    return PriorDoubt(tuple(pairs[j] for j in kept))
+    return PriorDoubt(tuple(pairs[j] for j in kept)), occam
 
 
 def _directions(n_inputs, n_letters):
@@ -124,15 +141,14 @@ def _directions(n_inputs, n_letters):
 
 
 def _curvature(posterior, best, basis):
-    """Negative Hessian of the log posterior along directions of the logarithms."""
+    """Negative Hessian of the log evidence along directions of the logarithms."""
     covariance = posterior.covariance
     evidence = Evidence(posterior.sample, covariance.n_letters)
     n_inputs = len(covariance.prior.rates)
 
     def slope(logs):
-        _, by_data = evidence.value_and_slope(Prior.from_logs(logs, n_inputs))
-        by_density = log_density(logs, n_inputs, covariance.n_letters)[1]
-        return by_density if by_data is None else by_data + by_density
+        found = evidence.value_and_slope(Prior.from_logs(logs, n_inputs))[1]
+        return np.zeros_like(logs) if found is None else found
 
     steps = _STEP * basis
     change = np.array([slope(best + step) - slope(best - step) for step in steps])

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import eigvalsh, lapack
 from scipy.optimize import minimize
 
 from skmohn._core._coding import Levels, Rows
@@ -29,14 +29,16 @@ _BOUNDS = {
 # Bounds within which every hyper-parameter can be computed with, as logarithms.
 LOG_BOUNDS = (math.log(LEAST_NOISE) - 5.0, math.log(1e4))
 # Log-normal densities, as mean and standard deviation of the logarithm, in units of the
-# target's variance. They matter when rows are few. The rates are around one over their
-# number; that of `linear` is flat, because many functions have no use for it.
-_LOG_RATE_SPREAD = 2.0
+# target's variance. They matter when rows are few: wider ones let inputs matter by
+# chance. The rates are around one over their number; that of `linear` is flat within
+# its bounds, because many functions have no use for it.
+_LOG_RATE_SPREAD = 1.0
 # Of the letters of a site around their mean, which has the spread of a rate. With many
 # letters a wider one lets the evidence explain each row by letters of its own.
 _LOG_LETTER_SPREAD = 0.3
-_LOG_ENDS_CENTRE = np.array([0.0, 0.0, -3.0])
-_LOG_ENDS_SPREAD = np.array([1.0, np.inf, 1.5])
+LOG_SCALE = 0.0, 1.0
+LOG_NOISE = -1.0, 1.0
+_LOG_ENDS_CENTRE, _LOG_ENDS_SPREAD = np.transpose([LOG_SCALE, (0.0, np.inf), LOG_NOISE])
 _START_NOISE = 0.1
 
 # A climb begins on a part of the rows when they are more than twice as many, and ends
@@ -372,6 +374,51 @@ def log_density(logs, n_inputs, n_letters=()):
         slope[site] += mean / (size * _LOG_RATE_SPREAD**2)
         first += size
     return -0.5 * float(gap @ slope), -slope
+
+
+def density_curvature(n_inputs, n_letters=()):
+    """Negative Hessian of :func:`log_density`, which is the same everywhere.
+
+    The flat density of `linear` has the curvature of the normal one that is as high.
+
+    Returns
+    -------
+    curvature : ndarray of shape (n_logs, n_logs)
+    """
+    size = n_inputs + sum(n_letters) + 3
+    start = np.zeros(size)
+    here = log_density(start, n_inputs, n_letters)[1]
+    curvature = np.array(
+        [here - log_density(unit, n_inputs, n_letters)[1] for unit in np.eye(size)]
+    )
+    width = np.subtract(*np.log(_BOUNDS["linear"]))
+    curvature[-2, -2] = 2.0 * math.pi / width**2
+    return curvature
+
+
+def occam_factor(density, curvature, by_data):
+    """Log share of the density of hyper-parameters that the data leave (Laplace).
+
+    The integral of the likelihood over normal hyper-parameters is its value at the best
+    ones times this. What the data say nothing of costs nothing.
+
+    Source: MacKay, Bayesian interpolation, Neural Computation 4, 1992, Eq 2.10.
+
+    Parameters
+    ----------
+    density : float
+        Log density at the best ones, less that at its highest.
+
+    curvature, by_data : ndarrays of shape (n_directions, n_directions)
+        Negative Hessians of the log density and of the log likelihood.
+
+    Returns
+    -------
+    factor : float
+        A logarithm, 0 at most.
+    """
+    ratios = eigvalsh(by_data, curvature)
+    return density - 0.5 * float(np.sum(np.log1p(np.maximum(ratios, 0.0))))
 
 
 def learn_prior(

@@ -6,7 +6,7 @@ import numpy as np
 
 from skmohn._core._validation import require_memory
 from skmohn.mohn._dense.covariance import Covariance
-from skmohn.mohn._dense.doubt import PriorDoubt, doubt_prior
+from skmohn.mohn._dense.doubt import MOST_ROWS, PriorDoubt, doubt_prior
 from skmohn.mohn._dense.evidence import (
     MAX_ITER,
     join_equal_rows,
@@ -64,6 +64,9 @@ class DenseModel:
 
     doubt : PriorDoubt or None
         What not knowing the hyper-parameters adds; None where that is little.
+
+    occam : float
+        What having fitted them takes from the log evidence; 0 where they were given.
     """
 
     posterior: object
@@ -77,6 +80,7 @@ class DenseModel:
     share: float
     n_evaluations: int
     doubt: PriorDoubt | None
+    occam: float
 
     @property
     def covariance(self):
@@ -94,9 +98,10 @@ class DenseModel:
         return own - self.n_observed * float(np.log(self.scale))
 
     def description_length(self):
-        """Nats that the data and the choice of strong terms cost."""
+        """Nats that the data and the choices of strong terms and prior cost."""
         n_inputs = len(self.prior.rates)
-        return description_length(self.covariance, n_inputs, self.log_evidence())
+        evidence = self.log_evidence() + self.occam
+        return description_length(self.covariance, n_inputs, evidence)
 
     def mean(self, rows, clip=True):
         """Posterior mean of the function.
@@ -321,17 +326,17 @@ def fit_dense(
     standard, centre, scale = standardise(y, sample_weight)
     sample = join_equal_rows(rows, standard, sample_weight)
     route, n_inducing = choose_route(sample, n_letters, memory_budget)
-    n_evaluations = 0
-    if covariance is None:
+    n_evaluations, is_fitted = 0, covariance is None
+    if is_fitted:
         prior, n_evaluations = learn_prior(
             sample, n_letters, start, max_iter, seed, report
         )
         covariance = Covariance(prior, n_letters)
     noise_map, share, posterior = None, 0.0, None
-    if len(sample) <= _RESIDUAL_ROWS:
-        drawn = np.arange(len(sample))
-    else:
-        drawn = np.random.default_rng(seed).permutation(len(sample))[:_RESIDUAL_ROWS]
+    shuffled = np.random.default_rng(seed).permutation(len(sample))
+    drawn = np.arange(len(sample))
+    if len(sample) > _RESIDUAL_ROWS:
+        drawn = shuffled[:_RESIDUAL_ROWS]
     if strong_terms or noise == "auto":
         posterior = ExactPosterior.condition(covariance, sample.take(drawn))
     if strong_terms:
@@ -346,6 +351,13 @@ def fit_dense(
             posterior = None
     if posterior is None or len(drawn) < len(sample) or route != "cholesky":
         posterior = _condition(route, covariance, sample, n_inducing, seed)
+    doubt, occam = None, 0.0
+    if is_fitted:
+        some = posterior
+        if len(sample) > MOST_ROWS or route != "cholesky":
+            few = sample.take(shuffled[:MOST_ROWS])
+            some = ExactPosterior.condition(covariance, few)
+        doubt, occam = doubt_prior(some, len(sample))
     return DenseModel(
         posterior,
         centre,
@@ -357,7 +369,8 @@ def fit_dense(
         noise_map,
         share,
         n_evaluations,
-        doubt_prior(posterior) if route == "cholesky" else None,
+        doubt,
+        occam,
     )
 
 
