@@ -84,9 +84,11 @@ class _Cache(FunctionCache):
     def __init__(self, function):
         super().__init__(function)
         package = Path(function.__code__.co_filename).parent
-        # Beside the package may be what somebody else has compiled: who made the image
-        # of a service, for instance. It need not be writable.
-        folders = [Path(self.cache_path), package / "__pycache__"]
+        folders = [Path(self.cache_path)]
+        if not numba.config.CACHE_DIR:
+            # Beside the package may be what somebody else has compiled: who made the
+            # image of a service, for instance. It need not be writable.
+            folders.append(package / "__pycache__")
         source = self._impl.locator.get_source_stamp(), _stamps(package)
         self._cache_file = _CacheFiles(folders, self._impl.filename_base, source)
 
@@ -116,9 +118,9 @@ def jit(function=None, **options):
 
     Compiled code is stored next to the package or in numba's user-wide folder, and any
     number of processes may do so at once; next to the package it is found where nobody
-    may write, too. It is compiled anew when a kernel in the same
-    folder has changed, and in each process when no folder is writable, or when the
-    environment variable ``SKMOHN_JIT_CACHE`` is ``0``.
+    may write, too, unless ``NUMBA_CACHE_DIR`` names another folder. It is compiled anew
+    when a kernel in the same folder has changed, and in each process when no folder is
+    writable, or when the environment variable ``SKMOHN_JIT_CACHE`` is ``0``.
 
     Parameters
     ----------
