@@ -64,14 +64,16 @@ def main():
             drawn = random.Random(arguments.seed).sample(mutants, arguments.sample)
             mutants = sorted(drawn, key=lambda mutant: mutant.place)
         tests = [ROOT / "tests" / test for test in MODULES[name].split()]
-        survivors = Runs(path, tests).survivors(mutants)
-        killed += len(mutants) - len(survivors)
-        total += len(mutants)
-        share = 1 - len(survivors) / max(len(mutants), 1)
-        print(f"{name}: {share:.0%} of {len(mutants)} killed", flush=True)
-        for mutant, why in survivors:
+        n_survivors = 0
+        for mutant, why in Runs(path, tests).survivors(mutants):
+            n_survivors += 1
             place = f"skmohn/{name}.py:{mutant.place[0]}"
             print(f"  {place}: {mutant.change}{why}", flush=True)
+        n_killed = len(mutants) - n_survivors
+        share = n_killed / max(len(mutants), 1)
+        print(f"{name}: {share:.0%} of {len(mutants)} killed", flush=True)
+        killed += n_killed
+        total += len(mutants)
     print(f"all: {killed / max(total, 1):.0%} of {total} killed")
     return killed < WANTED * total
 

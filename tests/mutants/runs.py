@@ -127,8 +127,7 @@ class Runs:
         forget(self.is_kernel)
 
     def survivors(self, mutants):
-        """Those that no test fails on, and why, if none comes by."""
-        found = []
+        """Yield those that no test fails on, and why, if none comes by."""
         for mutant in mutants:
             seconds = {
                 test: self.watch.seconds[test]
@@ -137,10 +136,9 @@ class Runs:
                 if mutant.on_import or self.is_kernel or seen & mutant.lines
             }
             if not seconds:
-                found.append((mutant, "  (no test comes by)"))
+                yield mutant, "  (no test comes by)"
             elif self._survives(mutant, seconds):
-                found.append((mutant, ""))
-        return found
+                yield mutant, ""
 
     def _survives(self, mutant, seconds):
         child = os.fork()
