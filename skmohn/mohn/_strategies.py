@@ -174,7 +174,10 @@ def _run_pursuit(params, task, loop):
         terms = [term for term in model.terms if term]
         solution = _learn(params, task, terms, loop)
         reason = f"{_REASONS[reason]}; {solution.reason}"
-        return solution._replace(reason=reason, coverage=coverage)
+        warnings = filter(None, [warning, solution.warning])
+        return solution._replace(
+            reason=reason, coverage=coverage, warning="; ".join(warnings) or None
+        )
     solution = _from_least_squares(model, reason, coverage, warning)
     return solution._replace(choice=chosen)
 
