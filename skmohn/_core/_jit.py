@@ -85,7 +85,7 @@ class _Cache(FunctionCache):
         super().__init__(function)
         package = Path(function.__code__.co_filename).parent
         folders = [Path(self.cache_path)]
-        if not numba.config.CACHE_DIR:
+        if not numba.core.config.CACHE_DIR:
             # Beside the package may be what somebody else has compiled: who made the
             # image of a service, for instance. It need not be writable.
             folders.append(package / "__pycache__")

@@ -68,7 +68,6 @@ def mistakes_are_reported(model: MOHNRegressor, X: np.ndarray) -> None:
     print(model.nonsense)  # pyright: ignore[reportAttributeAccessIssue]
     print(model.coef_)  # pyright: ignore[reportAttributeAccessIssue]
     model.fit(X)  # pyright: ignore[reportCallIssue]
-    model.fit(X, X, weights=X)  # pyright: ignore[reportCallIssue]
     model.linkage_.neighbours(0)  # pyright: ignore[reportAttributeAccessIssue]
     MOHNTransformer().predict(X)  # pyright: ignore[reportAttributeAccessIssue]
     print(BLMRegressor().classes_)  # pyright: ignore[reportAttributeAccessIssue]
