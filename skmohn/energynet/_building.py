@@ -68,12 +68,16 @@ class Builder:
 
     n_samples : int
         Number of samples in all, those of earlier calls included.
+
+    thermometers : ndarray of int
+        Number of visible units of each column.
     """
 
-    def __init__(self, estimator, seed, n_samples):
+    def __init__(self, estimator, seed, n_samples, thermometers):
         self.parameters = estimator
         self.seed = seed
         self.n_samples = n_samples
+        self.thermometers = thermometers
 
     def build(self, X):
         """Grow or train layers from nothing.
@@ -97,7 +101,7 @@ class Builder:
         if widths_of(self.parameters) is not None:
             return (yield from self._train(X, self._new_machines()))
         stack = yield from grow_stack(
-            X, self._growing_layer, self._stack_control(), self.seed
+            X, self._growing_layer, self._stack_control(), self.seed, self.thermometers
         )
         return Built(
             [layer.rbm for layer in stack.layers],
@@ -148,7 +152,7 @@ class Builder:
         """For each width that is given a function from inputs to a machine."""
         return [
             lambda inputs, width=width, depth=depth: new_machine(
-                inputs, width, self.seed + depth
+                inputs, width, self.seed + depth, None if depth else self.thermometers
             )
             for depth, width in enumerate(widths_of(self.parameters))
         ]
@@ -168,12 +172,12 @@ class Builder:
             inputs = rbms[-1].hidden_probabilities(inputs)
         return Built(rbms, GIVEN_DEPTH, reasons, [None] * len(rbms))
 
-    def _growing_layer(self, inputs, seed):
+    def _growing_layer(self, inputs, seed, thermometers):
         """The generator of a layer, as :func:`grow_stack` wants it."""
-        parameters, plan = self.parameters, self._plan(inputs)
+        parameters, plan = self.parameters, self._plan(inputs, thermometers)
         if parameters.growth == "paper":
             n_epochs = self._n_epochs(plan, len(inputs))
-            ordered = self._ordered_plan(plan.resample)
+            ordered = self._ordered_plan(plan.resample, thermometers)
             return width_by_gamma(inputs, ordered, plan, n_epochs, seed)
         polish = _POLISH_CLOCK
         if parameters.polish != "auto":
@@ -187,16 +191,17 @@ class Builder:
         )
         return width_by_nats(inputs, plan, control, seed)
 
-    def _plan(self, inputs):
+    def _plan(self, inputs, thermometers=None):
         parameters = self.parameters
         return Plan(
             learning_rate=_unless_auto(parameters.learning_rate, _RATE),
             batch_size=_unless_auto(parameters.batch_size, _BATCH_SIZE),
             l2=_unless_auto(parameters.l2, _PRIOR_PRECISION / self.n_samples),
             resample=not are_bits(inputs),
+            thermometers=thermometers,
         )
 
-    def _ordered_plan(self, resample):
+    def _ordered_plan(self, resample, thermometers):
         parameters = self.parameters
         return OrderedPlan(
             beta=parameters.beta,
@@ -205,6 +210,7 @@ class Builder:
             batch_size=_unless_auto(parameters.batch_size, _PAPER_BATCH_SIZE),
             n_gibbs=parameters.n_gibbs,
             resample=resample,
+            thermometers=thermometers,
             max_units=parameters.max_units,
             max_steps=parameters.max_steps,
         )

@@ -10,6 +10,8 @@ from skmohn._core._validation import require_memory
 PROBABILITY = "probability"
 MINMAX = "minmax"
 THERMOMETER = "thermometer"
+# Share of the variance of a bit that its probability must tell.
+_LEAST_KNOWN = 0.4
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,10 @@ class UnitCoding:
         Means of the values between thresholds, one more than there are thresholds;
         empty but for thermometers.
 
+    tails : ndarray of shape (n_features, 2)
+        Mean distance of the values below the first and above the last threshold from
+        it, 1 but for thermometers.
+
     strict : bool
         Whether numbers outside [0, 1] are refused rather than clipped.
     """
@@ -42,6 +48,7 @@ class UnitCoding:
     high: np.ndarray
     thresholds: list
     levels: list
+    tails: np.ndarray
     strict: bool
 
     @classmethod
@@ -78,18 +85,22 @@ class UnitCoding:
         if strict:
             _require_probabilities(X, names)
         if coding == "auto":
-            inside = (low >= 0.0) & (high <= 1.0)
-            kind = np.where(inside, PROBABILITY, THERMOMETER)
+            kind = np.where(_are_bits_or_likely(X, low, high), PROBABILITY, THERMOMETER)
         else:
             kind = np.full(X.shape[1], coding)
         low = np.where(kind == PROBABILITY, 0.0, low)
         high = np.where(kind == PROBABILITY, 1.0, high)
-        nothing = [np.zeros(0)] * len(kind)
-        found = cls(kind, low, high, list(nothing), list(nothing), strict)
+        nothing, tails = [np.zeros(0)] * len(kind), np.ones((len(kind), 2))
+        found = cls(kind, low, high, list(nothing), list(nothing), tails, strict)
         for j in np.flatnonzero(kind == THERMOMETER):
             found.thresholds[j] = quantile_thresholds(X[:, j], n_bins)
             level = np.searchsorted(found.thresholds[j], X[:, j], side="right")
             found.levels[j] = np.bincount(level, X[:, j]) / np.bincount(level)
+            if len(found.thresholds[j]):
+                ends = found.levels[j][[0, -1]]
+                distance = np.abs(ends - found.thresholds[j][[0, -1]])
+                # It is 0 where all values there are at the threshold.
+                tails[j] = np.maximum(distance, np.spacing(np.abs(ends)))
         return found
 
     @property
@@ -97,6 +108,11 @@ class UnitCoding:
         """Visible units of each column, ndarray of shape (n_features,)."""
         n_thresholds = [len(thresholds) for thresholds in self.thresholds]
         return np.where(self.kind == THERMOMETER, n_thresholds, 1)
+
+    @property
+    def thermometers(self):
+        """Those numbers of columns that have units, as a machine wants them."""
+        return self.n_units[self.n_units > 0]
 
     def states(self, j):
         """List the states that the visible units of column j can be in.
@@ -134,11 +150,44 @@ class UnitCoding:
         )
         units = np.empty((len(X), ends[-1]), np.float32)
         single = np.flatnonzero(self.kind != THERMOMETER)
-        units[:, ends[single] - 1] = np.clip(self._on_line(X, single), 0.0, 1.0)
+        units[:, ends[single] - 1] = np.clip(
+            self._on_line(X[:, single], single), 0.0, 1.0
+        )
         for j in np.flatnonzero(self.kind == THERMOMETER):
             reached = X[:, [j]] >= self.thresholds[j]
             units[:, ends[j] - self.n_units[j] : ends[j]] = reached
         return units
+
+    def log_density(self, X):
+        """Log-density of values, given the states of their visible units.
+
+        Between two thresholds it is uniform. Below the first and above the last it
+        falls exponentially, from the mean distance of the values seen there. Beyond
+        [0, 1] a value on the line of a single unit loses its distance in nats.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            With NaN for unknown values, which add nothing.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), float64
+            In nats, of thermometers in the units of X.
+        """
+        single = np.flatnonzero(self.kind != THERMOMETER)
+        place = self._on_line(X[:, single].astype(np.float64), single)
+        total = -np.nansum(np.abs(place - np.clip(place, 0.0, 1.0)), axis=1)
+        for j in np.flatnonzero((self.kind == THERMOMETER) & (self.n_units > 0)):
+            x, edges = X[:, j].astype(np.float64), self.thresholds[j]
+            below, above = edges[0] - x, x - edges[-1]
+            level = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, None)
+            found = -np.log(np.append(np.diff(edges), 1.0))[level]
+            for k, excess in enumerate((below, above)):
+                tail = -np.log(self.tails[j, k]) - excess / self.tails[j, k]
+                found = np.where(excess > 0 if k == 0 else excess >= 0, tail, found)
+            total += np.where(np.isnan(x), 0.0, found)
+        return total
 
     def decode(self, units):
         """Turn states or probabilities of visible units into values.
@@ -167,7 +216,23 @@ class UnitCoding:
         """Values of columns on the lines through their ends; 0 of constant ones."""
         low, high = self.low[columns], self.high[columns]
         span = np.where(low < high, high - low, 1.0)
-        return (X[:, columns] - low) / span
+        return (X - low) / span
+
+
+def _are_bits_or_likely(X, low, high):
+    """Which columns are bits, or numbers within [0, 1] that are as good as bits.
+
+    A bit drawn with a probability x has the variance m (1 - m), m the mean of x, of
+    which that of x is known. It is known by .8 of the grey levels of MNIST, .5 of the
+    digits, and 1/3 of numbers that are uniform: where it is less than .4, units
+    would learn the chance of the draw. Columns within [0, 1] are of one kind and are
+    judged together.
+    """
+    inside = (low >= 0.0) & (high <= 1.0)
+    graded = inside & ((X != 0.0) & (X != 1.0)).any(axis=0)
+    mean, variance = X[:, graded].mean(axis=0), X[:, graded].var(axis=0)
+    known = variance.sum() >= _LEAST_KNOWN * (mean * (1.0 - mean)).sum()
+    return inside if known else inside & ~graded
 
 
 def _require_probabilities(X, names):

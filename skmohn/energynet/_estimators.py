@@ -1,5 +1,6 @@
 """EnergyNetClassifier and EnergyNetRegressor: scikit-learn's MLP on what was found."""
 
+from itertools import takewhile
 from typing import Self
 
 import numpy as np
@@ -21,7 +22,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skmohn._core._fitting import all_or_nothing
 from skmohn._core._validation import densify
+from skmohn.energynet._building import widths_of
 from skmohn.energynet._networks import Stages
+from skmohn.energynet._samples import read_weights
 from skmohn.energynet._transformer import EnergyNetTransformer
 
 # Of the default parts: cheap units, since those that are not worth their price in
@@ -33,6 +36,8 @@ _ARCHITECTURE_ONLY = {"polish": 0, "n_temperatures": 1000}
 _MLP = {"solver": "lbfgs", "tol": 3e-3, "max_iter": 2000}
 # More would drive a stack's large weights to zero before the outputs make use of them.
 _ALPHA = {"random": 10.0, "generative": 1.0}
+# With fewer samples it would drive all weights to zero, as it is shared by the samples.
+_FULL_ALPHA = 500
 
 
 class _BaseEnergyNet(CallbackSupportMixin, BaseEstimator):
@@ -53,7 +58,7 @@ class _BaseEnergyNet(CallbackSupportMixin, BaseEstimator):
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=False)
     @with_callbacks
-    def fit(self, X, y) -> Self:
+    def fit(self, X, y, sample_weight=None) -> Self:
         """Find the architecture, then train the network.
 
         Parameters
@@ -63,6 +68,12 @@ class _BaseEnergyNet(CallbackSupportMixin, BaseEstimator):
 
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Class labels or indicators of labels; for the regressor numbers.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Whole numbers say how often a sample is there, others how samples compare.
+            The layers are the same, to the bit, as those of repeated rows; the network
+            is too, but for rounding, where it takes all samples at each step, as that
+            of "lbfgs" does.
 
         Returns
         -------
@@ -87,16 +98,18 @@ class _BaseEnergyNet(CallbackSupportMixin, BaseEstimator):
         given = X, y
         X, y = self._read_table(X, y, reset=True)
         self._check_targets(y)
-        transformer, mlp = self._parts()
+        X, y, weights = _weighted(X, y, sample_weight)
+        transformer, mlp = self._parts(len(X) if weights is None else weights.sum())
         stages = Stages(self, *given)
-        self.transformer_ = stages.fit_layers(transformer, X)
+        self.transformer_ = stages.fit_layers(transformer, X, weights)
         is_generative = self.init == "generative"
-        self.scaler_ = None if is_generative else _plain_scaler().fit(X)
-        sizes = tuple(self.transformer_.n_components_per_layer_)
+        self.scaler_ = None if is_generative else _plain_scaler().fit(X, None, weights)
+        sizes = self._sizes(y)
         mlp.set_params(hidden_layer_sizes=sizes)
-        start = self.transformer_.layers_ if is_generative else ()
-        targets = self._learn_targets(y)
-        self.mlp_ = stages.fit_network(mlp, self._inputs(X), targets, start)
+        start = self.transformer_.layers_[: len(sizes)] if is_generative else ()
+        targets = self._learn_targets(y, weights)
+        inputs = self._inputs(X)
+        self.mlp_ = stages.fit_network(mlp, inputs, targets, weights, start)
         return self
 
     def predict(self, X):
@@ -119,14 +132,31 @@ class _BaseEnergyNet(CallbackSupportMixin, BaseEstimator):
     def _check_targets(self, y):
         """Refuse targets of the wrong kind before the layers take their time."""
 
-    def _learn_targets(self, y):
+    def _learn_targets(self, y, weights):
         """What the network is to learn."""
         return y
 
     def _from_network(self, predicted):
         return predicted
 
-    def _parts(self):
+    def _sizes(self, y):
+        """Widths of the hidden layers, from those of the transformer.
+
+        What is given is taken. Of what has grown, a layer of one unit says that no
+        structure was found, and nothing of a width: there are as many units as columns
+        then. Nor may the targets pass through fewer units than there are outputs.
+        """
+        found = self.transformer_
+        first, *upper = found.n_components_per_layer_
+        if widths_of(found) is not None:
+            return (first, *upper)
+        n_outputs = self._count_outputs(y)
+        if first == 1:
+            first = self.n_features_in_
+        wide_enough = takewhile(lambda width: width >= n_outputs, upper)
+        return (max(first, n_outputs), *wide_enough)
+
+    def _parts(self, n_samples):
         """The transformer and the network, not fitted."""
         transformer = self.transformer
         if transformer is None:
@@ -135,7 +165,8 @@ class _BaseEnergyNet(CallbackSupportMixin, BaseEstimator):
         activation = "relu" if self.init == "random" else "logistic"
         mlp = self.mlp
         if mlp is None:
-            mlp = self._kind(activation=activation, alpha=_ALPHA[self.init], **_MLP)
+            alpha = _ALPHA[self.init] * min(float(n_samples) / _FULL_ALPHA, 1.0)
+            mlp = self._kind(activation=activation, alpha=alpha, **_MLP)
         elif self.init == "generative" and mlp.activation != activation:
             raise ValueError(
                 'init="generative" needs an mlp with activation="logistic", got '
@@ -171,6 +202,15 @@ class _BaseEnergyNet(CallbackSupportMixin, BaseEstimator):
         return tags
 
 
+def _weighted(X, y, sample_weight):
+    """Samples with a weight, and their weights as numbers of samples."""
+    weights = read_weights(sample_weight, X)
+    if weights is None:
+        return X, y, None
+    kept = weights > 0.0
+    return X[kept], y[kept], weights[kept]
+
+
 def _plain_scaler():
     """Scaler that gives the network arrays, whatever container is set globally."""
     return StandardScaler().set_output(transform="default")
@@ -195,7 +235,8 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
         The network, whose `hidden_layer_sizes` are replaced by what was found. None is
         an :class:`~sklearn.neural_network.MLPClassifier` with
         ``solver="lbfgs", alpha=10.0, tol=3e-3, max_iter=2000``, with
-        ``init="generative"`` ``alpha=1.0``.
+        ``init="generative"`` ``alpha=1.0``, and less in proportion where there are
+        fewer than 500 samples.
 
     init : {"random", "generative"}, default="random"
         The weights that training starts from. "random" are those of scikit-learn, for
@@ -234,13 +275,11 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
 
     Notes
     -----
-    The widths follow from how the columns depend on one another, not on targets:
-    columns that are independent need a single unit, however hard the targets are to
-    predict. Give the widths then, by ``EnergyNetTransformer(None, n_components)``.
-
-    Columns within [0, 1] are taken for probabilities of bits. Of measurements that were
-    scaled to this range nearly no structure is found: leave them as they are, or use
-    ``EnergyNetTransformer(kappa=0.3, coding="thermometer")``.
+    The widths follow from how the columns depend on one another, not on targets.
+    Columns that are independent, or too few samples to tell, say nothing of a width:
+    the layer then has as many units as there are columns. No layer has fewer units
+    than there are outputs: the first one has more units then, and others are left out.
+    Give other widths by ``EnergyNetTransformer(n_components=...)``.
 
     Callbacks that follow sub-estimators, such as
     :class:`~sklearn.callback.ProgressBar`, follow the layers too. All see each epoch of
@@ -276,6 +315,9 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
 
     def _check_targets(self, y):
         check_classification_targets(y)
+
+    def _count_outputs(self, y):
+        return y.shape[1] if y.ndim > 1 else len(np.unique(y))
 
     @property
     def classes_(self):
@@ -324,7 +366,8 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
         The network, whose `hidden_layer_sizes` are replaced by what was found. None is
         an :class:`~sklearn.neural_network.MLPRegressor` with
         ``solver="lbfgs", alpha=10.0, tol=3e-3, max_iter=2000``, with
-        ``init="generative"`` ``alpha=1.0``.
+        ``init="generative"`` ``alpha=1.0``, and less in proportion where there are
+        fewer than 500 samples.
 
     init : {"random", "generative"}, default="random"
         The weights that training starts from. "random" are those of scikit-learn, for
@@ -364,13 +407,11 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
 
     Notes
     -----
-    The widths follow from how the columns depend on one another, not on targets:
-    columns that are independent need a single unit, however hard the targets are to
-    predict. Give the widths then, by ``EnergyNetTransformer(None, n_components)``.
-
-    Columns within [0, 1] are taken for probabilities of bits. Of measurements that were
-    scaled to this range nearly no structure is found: leave them as they are, or use
-    ``EnergyNetTransformer(kappa=0.3, coding="thermometer")``.
+    The widths follow from how the columns depend on one another, not on targets.
+    Columns that are independent, or too few samples to tell, say nothing of a width:
+    the layer then has as many units as there are columns. No layer has fewer units
+    than there are outputs: the first one has more units then, and others are left out.
+    Give other widths by ``EnergyNetTransformer(n_components=...)``.
 
     Callbacks that follow sub-estimators, such as
     :class:`~sklearn.callback.ProgressBar`, follow the layers too. All see each epoch of
@@ -405,14 +446,17 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
     }
     _kind = MLPRegressor
 
-    def _learn_targets(self, y):
+    def _count_outputs(self, y):
+        return y.shape[1] if y.ndim > 1 else 1
+
+    def _learn_targets(self, y, weights):
         self.target_scaler_ = None
         # Checked here, since it is not y that the network sees.
         y = column_or_1d(y, warn=True) if y.shape[1:] in ((), (1,)) else y
         if self.mlp is not None and self.mlp.loss == "poisson":
             return y
         columns = y.reshape(len(y), -1)
-        self.target_scaler_ = _plain_scaler().fit(columns)
+        self.target_scaler_ = _plain_scaler().fit(columns, None, weights)
         return self.target_scaler_.transform(columns).reshape(y.shape)
 
     def _from_network(self, predicted):

@@ -21,8 +21,9 @@ from skmohn._core._validation import densify
 from skmohn.energynet._building import widths_of
 from skmohn.energynet._coding import MINMAX, UnitCoding
 from skmohn.energynet._missing import completions, filled
-from skmohn.energynet._partition import log_partition
-from skmohn.energynet._rbm import RBM
+from skmohn.energynet._partition import require_settled, settled_log_partition
+from skmohn.energynet._rbm import RBM, draw_visible, random_stream
+from skmohn.energynet._samples import order_of, read_weights, rows_of
 from skmohn.energynet._scoring import log_likelihoods, marginal_log_likelihood
 
 # Attributes that say how well layers describe the samples of a fit.
@@ -179,10 +180,11 @@ class FittedStackMixin(TransformerMixin):
         random_state = check_random_state(random_state)
         *lower, top = self.layers_
         states = top.sample(n_samples, n_steps, random_state=random_state)
+        stream = random_stream(random_state.randint(2**31 - 1))
         for rbm in reversed(lower):
-            probabilities = rbm.visible_probabilities(states)
-            uniform = random_state.random_sample(probabilities.shape)
-            states = (uniform < probabilities).astype(np.float32)
+            logits = states @ rbm.weights
+            states = np.empty_like(logits)
+            draw_visible(logits, rbm.visible_bias, rbm.thermometers, stream, states)
         return self.coding_.decode(states)
 
     def score_samples(self, X):
@@ -196,10 +198,15 @@ class FittedStackMixin(TransformerMixin):
         Returns
         -------
         ndarray of shape (n_samples,)
-            In nats, of the visible units that code a sample; where these are no bits,
-            the mean over bits drawn with such probabilities. Of incomplete samples it
-            is that of what is known of them. The same samples give the same numbers,
-            whatever samples are beside them.
+            In nats. Of columns that are thermometers it is a density in the units of X,
+            whatever `n_bins`: that of a level is spread evenly over it, and falls
+            exponentially beyond the outermost thresholds. Of others it is that of a
+            bit, or where they are no bits the mean over bits drawn with such
+            probabilities; values beyond [0, 1], or beyond the range of
+            ``coding="minmax"``, lose a nat for each such range they are away. Columns
+            that were constant say nothing. Of incomplete samples it is that of what is
+            known of them. The same samples give the same numbers, whatever samples are
+            beside them.
 
         Raises
         ------
@@ -215,7 +222,7 @@ class FittedStackMixin(TransformerMixin):
         found[complete] = log_likelihoods(rbms, units[complete], *options)
         for row, states in completions(self.coding_, X, units):
             found[row] = marginal_log_likelihood(rbms, states, *options)
-        return found
+        return found + self.coding_.log_density(X)
 
     def score(self, X, y=None):
         """Estimate the mean log-likelihood.
@@ -240,7 +247,11 @@ class FittedStackMixin(TransformerMixin):
         """Weights and biases of each layer as a list of RBM, from the bottom up."""
         check_is_fitted(self)
         parts = self.weights_, self.hidden_bias_, self.visible_bias_
-        return [RBM(*layer) for layer in zip(*parts, strict=True)]
+        first, *others = zip(*parts, strict=True)
+        return [
+            RBM(*first, self.coding_.thermometers),
+            *(RBM(*layer) for layer in others),
+        ]
 
     @property
     def log_partition_(self):
@@ -248,13 +259,17 @@ class FittedStackMixin(TransformerMixin):
 
         Each has a ``value``, its ``standard_error`` and ``effective_sample_size``. What
         the fit has not needed is estimated when asked for, by annealed importance
-        sampling with `n_temperatures`.
+        sampling with `n_temperatures`, and four times as many where the effective
+        sample size is less than 10; a warning says if it still is.
         """
         check_is_fitted(self)
         return [self._log_partition_of(k) for k in range(len(self.weights_))]
 
-    def _read_samples(self, X, learn):
-        """Check samples and parameters; return samples and visible units."""
+    def _read_samples(self, X, sample_weight, learn):
+        """Check samples and parameters; return samples and visible units.
+
+        Rows are repeated as their weights say, and put in an order of their own.
+        """
         widths = widths_of(self)
         if widths is not None:
             check_layer(self.layer, len(widths))
@@ -266,10 +281,15 @@ class FittedStackMixin(TransformerMixin):
         # A single sample leaves nothing to learn from.
         n_needed = 2 if learn else 1
         X = self._read_table(X, reset=learn, ensure_min_samples=n_needed)
+        weights = read_weights(sample_weight, X)
+        if weights is not None:
+            X = X[rows_of(weights)]
         X = _complete_samples(X, n_needed)
         if learn:
             self.coding_ = UnitCoding.learn(X, self.coding, self.n_bins, self._names())
-        return X, self.coding_.encode(X, self._names())
+        units = self.coding_.encode(X, self._names())
+        order = order_of(units)
+        return X[order], units[order]
 
     def _new_seed(self):
         return int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -311,21 +331,27 @@ class FittedStackMixin(TransformerMixin):
         self.width_reasons_ = built.width_reasons
         if built.descriptions is not None:
             self._log_partitions = built.log_partitions
-            totals = [found.log_likelihood for found in built.descriptions]
-            self.log_likelihood_ = [total / len(X) for total in totals]
+            for k, found in enumerate(built.log_partitions):
+                require_settled(found, k)
+            within = self.coding_.log_density(X).sum()
+            totals = [found.log_likelihood + within for found in built.descriptions]
+            self.log_likelihood_ = [float(total / len(X)) for total in totals]
             self.complexity_ = [found.complexity for found in built.descriptions]
-            self.description_length_ = [found.total for found in built.descriptions]
+            self.description_length_ = [
+                float(found.total - within) for found in built.descriptions
+            ]
 
     @one_blas_thread
     def _log_partition_of(self, k):
         if self._log_partitions[k] is None:
             mean = self._input_means[k]
-            self._log_partitions[k] = log_partition(
+            self._log_partitions[k] = settled_log_partition(
                 self.layers_[k],
                 np.broadcast_to(mean, (_ROWS_OF_MEANS, len(mean))),
                 n_temperatures=self.n_temperatures,
                 random_state=self._seed,
             )
+            require_settled(self._log_partitions[k], k)
         return self._log_partitions[k]
 
     def _shown(self):

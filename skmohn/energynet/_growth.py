@@ -12,8 +12,17 @@ from scipy.special import logsumexp
 
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._likelihood import unit_price
-from skmohn.energynet._partition import log_partition
-from skmohn.energynet._rbm import gibbs, random_stream
+from skmohn.energynet._partition import (
+    annealed_importance_sampling,
+    exact_log_partition,
+)
+from skmohn.energynet._rbm import (
+    MOST_LISTED,
+    draw_hidden,
+    draw_visible,
+    gibbs,
+    random_stream,
+)
 from skmohn.energynet._training import (
     Run,
     narrowed,
@@ -21,6 +30,12 @@ from skmohn.energynet._training import (
     prolonged,
     widened,
 )
+
+# Machines are compared exactly up to so many states times visible units, beyond that
+# by so many temperatures, enough where they differ by some units.
+_MOST_LISTED_AT_ONCE, _TEMPERATURES = 5e6, 300
+# Times that fewer units may be no better before no fewer are tried.
+_MISSES = 2
 
 GAMMA_REASON = "gamma fell to its threshold"
 PAYING_REASON = "every unit is worth its price"
@@ -263,7 +278,7 @@ def width_by_nats(X, plan, control, seed):
     -------
     grown : Grown
     """
-    price = unit_price(X, control.kappa)
+    price = unit_price(X, control.kappa, plan.thermometers)
     ladder = _Ladder(X, plan, control, seed)
     run = yield from ladder.start(price)
     limit, decided = None, False
@@ -279,9 +294,11 @@ def width_by_nats(X, plan, control, seed):
             limit, decided = "max_steps", True
         elif not decided:
             n_new = min(n_units, control.max_units - n_units)
-            further = new_machine(X, n_new, seed + n_units)
-            run = widened(run, further)
-            run = yield from ladder.train(run, "grow", control.clock)
+            further = new_machine(X, n_new, seed + n_units, plan.thermometers)
+            wide = yield from ladder.train(widened(run, further), "grow", control.clock)
+            decided = not ladder.is_likelier(wide.rbm, run.rbm)
+            if not decided:
+                run = wide
     while len(values) > 1 and not paying.all():
         if ladder.is_spent(control.clock / 3):
             limit = limit or "max_steps"
@@ -291,6 +308,7 @@ def width_by_nats(X, plan, control, seed):
         values, activity = ladder.value(run.rbm)
         paying = values > price
         yield ladder.decision(run, "drop", price, paying)
+    run = yield from ladder.descend(run, price)
     if control.polish > 0:
         run = yield from ladder.train(run, "polish", control.polish)
     return Grown(run, limit or PAYING_REASON, limit)
@@ -317,7 +335,8 @@ class _Ladder:
         if plan.resample:
             self.data = np.empty_like(X)
             kernels.bernoulli(X, self.stream, self.data)
-        rows = np.random.default_rng(seed).choice(len(X), control.n_chains)
+        self.rng = np.random.default_rng(seed)
+        rows = self.rng.choice(len(X), control.n_chains)
         self.model = self.data[rows]
 
     def is_spent(self, clock):
@@ -331,7 +350,7 @@ class _Ladder:
         start_price = self.control.start_share * price
         n_units = min(self.control.n_initial, self.control.max_units)
         while n_units and not (runs and self.is_spent(self.control.clock)):
-            rbm = new_machine(self.X, n_units, self.seed)
+            rbm = new_machine(self.X, n_units, self.seed, self.plan.thermometers)
             run = self.plan.begin(self.X, rbm, 0, self.seed)
             run = yield from self.train(run, "start", self.control.clock)
             runs.append(run)
@@ -339,9 +358,42 @@ class _Ladder:
             n_units //= 2
         return runs[int(np.argmin(lengths))]
 
+    def is_likelier(self, rbm, other):
+        """Whether the data are more likely by a machine than by another.
+
+        With more units they should be, and are not where modes are far apart and chains
+        stay in theirs: units that look as if they paid describe modes without shares.
+        """
+        return self.description_length(rbm, 0.0) < self.description_length(other, 0.0)
+
+    def descend(self, run, price):
+        """Drop units that pay, while those that stay make up for them.
+
+        A unit is valued as if the others stayed as they are. Trained on without it they
+        often say as much, so that what counts is the description afterwards.
+        """
+        clock, missed = self.control.clock / 3, 0
+        best, least = run, self.description_length(run.rbm, price)
+        while run.rbm.n_hidden > 1 and missed < _MISSES and not self.is_spent(clock):
+            values, activity = self.value(run.rbm)
+            unpaid = np.zeros(len(values), bool)
+            share = self.control.drop_share
+            run = _without_worst(run, values, activity, unpaid, share)
+            run = yield from self.train(run, "drop", clock)
+            length = self.description_length(run.rbm, price)
+            missed += 1
+            if length < least:
+                best, least, missed = run, length, 0
+        return best
+
     def description_length(self, rbm, price):
         """Of the data, in nats per sample; exact for the few units of a start."""
-        log_z = log_partition(rbm, self.data, random_state=self.seed).value
+        if 2.0**rbm.n_hidden * rbm.n_visible <= _MOST_LISTED_AT_ONCE:
+            log_z = exact_log_partition(rbm).value
+        else:
+            log_z = annealed_importance_sampling(
+                rbm, self.data, n_temperatures=_TEMPERATURES, random_state=self.seed
+            ).value
         return float(rbm.free_energy(self.data).mean()) + log_z + price * rbm.n_hidden
 
     def train(self, run, stage, clock):
@@ -355,8 +407,16 @@ class _Ladder:
         return run
 
     def value(self, rbm):
-        """Value the units, on the data and on chains that go on from the last time."""
-        gibbs(rbm, self.model, self.control.n_gibbs, self.stream)
+        """Value the units, on the data and on samples of the model.
+
+        These are exact for few units, else of chains that go on from the last time.
+        """
+        if rbm.n_hidden <= MOST_LISTED:
+            logits = draw_hidden(rbm, len(self.model), self.rng) @ rbm.weights
+            bias, sizes = rbm.visible_bias, rbm.thermometers
+            draw_visible(logits, bias, sizes, self.stream, self.model)
+        else:
+            gibbs(rbm, self.model, self.control.n_gibbs, self.stream)
         return unit_values(rbm, self.data, self.model)
 
     def decision(self, run, stage, price, paying):

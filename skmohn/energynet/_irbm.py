@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._rbm import RBM, check_states, random_stream
-from skmohn.energynet._training import check_weights, data_logits
+from skmohn.energynet._rbm import RBM, check_states, draw_visible, random_stream
+from skmohn.energynet._training import check_weights, copy_of, data_logits
 
 
 @dataclass
@@ -29,18 +29,22 @@ class InfiniteRBM:
     visible_bias : ndarray of shape (n_visible,), float32
     beta : float, default=1.01
         More than 1; what a unit costs is beta softplus(b_i).
+    thermometers : ndarray of int, default=None
+        Number of visible units of each column; None where each is a column.
     """
 
     weights: np.ndarray
     hidden_bias: np.ndarray
     visible_bias: np.ndarray
     beta: float = 1.01
+    thermometers: np.ndarray | None = None
 
     @classmethod
-    def empty(cls, X, beta=1.01):
+    def empty(cls, X, beta=1.01, thermometers=None):
         """Start without units, with the log-odds of the data as visible biases."""
         nothing = np.zeros((0, X.shape[1]), np.float32)
-        return cls(nothing, np.zeros(0, np.float32), data_logits(X), beta)
+        logits = data_logits(X, thermometers)
+        return cls(nothing, np.zeros(0, np.float32), logits, beta, thermometers)
 
     @property
     def n_hidden(self):
@@ -92,8 +96,8 @@ class InfiniteRBM:
 
         It is another model of the data, and a bad one until it has been trained on.
         """
-        return RBM(
-            self.weights.copy(), self.hidden_bias.copy(), self.visible_bias.copy()
+        return copy_of(
+            RBM(self.weights, self.hidden_bias, self.visible_bias, self.thermometers)
         )
 
     def add_unit(self):
@@ -161,6 +165,8 @@ class OrderedPlan:
         Whether inputs are probabilities from which bits are drawn at every step.
     max_units : int, default=2000
     max_steps : int, default=100000
+    thermometers : ndarray of int, default=None
+        Number of visible units of each column; None where each is a column.
     """
 
     beta: float = 1.01
@@ -171,11 +177,12 @@ class OrderedPlan:
     resample: bool = False
     max_units: int = 2000
     max_steps: int = 100_000
+    thermometers: np.ndarray | None = None
 
     def begin(self, X, seed):
         """Start a run without units."""
-        order = np.random.default_rng(seed)
-        return OrderedRun(InfiniteRBM.empty(X, self.beta), order, random_stream(seed))
+        machine = InfiniteRBM.empty(X, self.beta, self.thermometers)
+        return OrderedRun(machine, np.random.default_rng(seed), random_stream(seed))
 
     def advance(self, run, X):
         """Go on for an epoch, or until growth ends; `run.reason` then says why."""
@@ -204,7 +211,9 @@ class OrderedPlan:
         for _ in range(self.n_gibbs):
             logits = hidden @ machine.weights
             fantasy = np.empty_like(logits)
-            kernels.sample(logits, machine.visible_bias, run.stream, fantasy)
+            draw_visible(
+                logits, machine.visible_bias, machine.thermometers, run.stream, fantasy
+            )
             hidden, model, _ = machine.visit(fantasy, share, run.stream)
         parameters = machine.weights, machine.hidden_bias, machine.visible_bias
         for parameter, up, down in zip(parameters, data, model, strict=True):

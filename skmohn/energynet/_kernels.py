@@ -131,6 +131,38 @@ def sample(logits, bias, state, out):
 
 
 @jit(fastmath=_FAST)
+def sample_levels(logits, bias, sizes, state, out):
+    """Draw thermometers from logits (R, n) plus a bias (n,), into (R, n). O(R n).
+
+    Each column of `sizes` units, (G,) int64 with the sum n, takes a level with the
+    probability in proportion to exp(sum of the logits of the units below it).
+    """
+    n_columns = len(sizes)
+    for r in range(logits.shape[0]):
+        start, first = state[0], 0
+        for g in range(n_columns):
+            last = first + sizes[g]
+            height, top = _0, _0
+            for j in range(first, last):
+                height += logits[r, j] + bias[j]
+                out[r, j] = height
+                top = max(top, height)
+            lowest = _decay(top)
+            total = lowest
+            for j in range(first, last):
+                out[r, j] = _decay(out[r, j] - top)
+                total += out[r, j]
+            # A unit is 1 where the number drawn lies beyond all levels below it.
+            left = _uniform(start + _STEP * np.uint64(g + 1)) * total - lowest
+            for j in range(first, last):
+                weight = out[r, j]
+                out[r, j] = _1 if left >= _0 else _0
+                left -= weight
+            first = last
+        state[0] = start + _STEP * np.uint64(n_columns)
+
+
+@jit(fastmath=_FAST)
 def softplus_sums(logits, bias, out):
     """Sums over rows of softplus(logits + bias), (R, n), into float64 (R,). O(R n)."""
     for r in range(logits.shape[0]):

@@ -1,7 +1,7 @@
 """Log-likelihoods and description lengths of stacks of machines."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from numbers import Integral, Real
 
@@ -11,18 +11,22 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from skmohn.energynet import _kernels as kernels
+from skmohn.energynet._levels import level_shares, lowest_shares
 from skmohn.energynet._partition import LogPartition
 from skmohn.energynet._rbm import RBM, ROWS_AT_ONCE, check_states, random_stream
 from skmohn.energynet._training import data_logits
 
 
-def independent_bits(X):
+def independent_bits(X, thermometers=None):
     """Return the machine without hidden units that has the means of the data.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_visible)
         Numbers in [0, 1].
+
+    thermometers : array-like of int, default=None
+        Number of units of each column, as those of :class:`RBM`.
 
     Returns
     -------
@@ -37,7 +41,10 @@ def independent_bits(X):
     array([0.    , 1.6094], dtype=float32)
     """
     X = check_states(X, None, "X")
-    return RBM(np.zeros((0, X.shape[1])), np.zeros(0), data_logits(X))
+    nothing = RBM(
+        np.zeros((0, X.shape[1])), np.zeros(0), np.zeros(X.shape[1]), thermometers
+    )
+    return replace(nothing, visible_bias=data_logits(X, nothing.thermometers))
 
 
 @validate_params(
@@ -169,7 +176,7 @@ def rademacher_complexity(layers, X, *, p=2.0):
     return float(bound * np.sqrt(2.0 * np.log(2.0 * X.shape[1]) / len(X)))
 
 
-def unit_price(X, kappa=1.0):
+def unit_price(X, kappa=1.0, thermometers=None):
     """Price of a hidden unit: half the logarithm of the samples for each parameter.
 
     A column counts as much as its entropy in bits: the weight of one that hardly varies
@@ -183,13 +190,18 @@ def unit_price(X, kappa=1.0):
     kappa : float, default=1.0
         Factor of the price.
 
+    thermometers : ndarray of int, default=None
+        Number of units of each column; a column has the entropy of its levels.
+
     Returns
     -------
     float
         In nats per sample.
     """
-    mean = np.clip(X.mean(axis=0, dtype=np.float64), 0.0, 1.0)
-    n_bits = float((entr(mean) + entr(1.0 - mean)).sum() / np.log(2.0))
+    sizes = np.ones(X.shape[1], int) if thermometers is None else thermometers
+    mean = X.mean(axis=0, dtype=np.float64)
+    shares = np.append(level_shares(mean, sizes)[0], lowest_shares(mean, sizes))
+    n_bits = float(entr(np.clip(shares, 0.0, 1.0)).sum() / np.log(2.0))
     return float(kappa * (n_bits + 1.0) / 2.0 * np.log(len(X)) / len(X))
 
 
@@ -222,7 +234,9 @@ def parameter_complexity(layers, X, *, kappa=1.0):
     layers = check_layers(layers)
     inputs, total = check_states(X, layers[0].n_visible, "X"), 0.0
     for layer in layers:
-        total += layer.n_hidden * unit_price(inputs, kappa) * len(inputs)
+        total += (
+            layer.n_hidden * unit_price(inputs, kappa, layer.thermometers) * len(inputs)
+        )
         inputs = layer.hidden_probabilities(inputs)
     return float(total)
 

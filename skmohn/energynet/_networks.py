@@ -5,7 +5,6 @@ handed on to the layers; what the network does is told by the estimator itself, 
 scikit-learn's MLP does not tell.
 """
 
-import numpy as np
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from skmohn._core._fitting import FitLoop
@@ -30,9 +29,10 @@ class _Told:
 
     def _initialize(self, y, layer_units, dtype):
         super()._initialize(y, layer_units, dtype)
+        # A layer may have further units, whose weights are random.
         for k, rbm in enumerate(self._start):
-            self.coefs_[k] = np.ascontiguousarray(rbm.weights.T, dtype=dtype)
-            self.intercepts_[k] = rbm.hidden_bias.astype(dtype)
+            self.coefs_[k][: rbm.n_visible, : rbm.n_hidden] = rbm.weights.T
+            self.intercepts_[k][: rbm.n_hidden] = rbm.hidden_bias
         self._best_coefs = [coef.copy() for coef in self.coefs_]
         self._best_intercepts = [intercept.copy() for intercept in self.intercepts_]
 
@@ -70,7 +70,7 @@ class Stages:
         self._fit = estimator._init_callback_context(max_subtasks=2)
         self._fit.call_on_fit_task_begin(**self._told)
 
-    def fit_layers(self, transformer, X):
+    def fit_layers(self, transformer, X, weights):
         """Fit the layers; callbacks that follow sub-estimators follow them.
 
         Parameters
@@ -78,6 +78,8 @@ class Stages:
         transformer : EnergyNetTransformer
 
         X : ndarray of shape (n_samples, n_features)
+
+        weights : ndarray of shape (n_samples,) or None
 
         Returns
         -------
@@ -87,11 +89,11 @@ class Stages:
         task = self._fit.subcontext(task_name="layers")
         with task.propagate_callback_context(transformer):
             task.call_on_fit_task_begin(**self._told)
-            transformer.fit(X)
+            transformer.fit(X, sample_weight=weights)
             task.call_on_fit_task_end(**self._told)
         return transformer
 
-    def fit_network(self, mlp, X, y, start):
+    def fit_network(self, mlp, X, y, weights, start):
         """Fit the network; a callback may stop it after any epoch.
 
         Parameters
@@ -101,6 +103,8 @@ class Stages:
 
         X, y : ndarrays
             What it sees and what it learns.
+
+        weights : ndarray of shape (n_samples,) or None
 
         start : sequence of RBM
             The layers it begins as; none for random weights.
@@ -128,7 +132,7 @@ class Stages:
 
         told._watch = watch
         try:
-            told.fit(X, y)
+            told.fit(X, y, sample_weight=weights)
         except _Stopped:
             told.n_iter_, told.loss_ = len(loop.history), loop.history[-1]["loss"]
             if told.early_stopping and told.solver != "lbfgs":

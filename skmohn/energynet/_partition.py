@@ -9,14 +9,25 @@ from scipy.special import logsumexp
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, validate_params
 
+from skmohn._core._fitting import warn_caller
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._rbm import RBM, ROWS_AT_ONCE, check_states, random_stream
+from skmohn.energynet._levels import list_levels, log_level_sums
+from skmohn.energynet._rbm import (
+    RBM,
+    ROWS_AT_ONCE,
+    check_states,
+    draw_visible,
+    random_stream,
+)
 from skmohn.energynet._training import data_logits
 
 # Beyond this many units on its smaller side a machine has too many states to list.
 MOST_ENUMERATED = 20
 # Up to this many states times units of the other side it takes no longer than sampling.
 _CHEAP = 1e8
+# Estimates by fewer effective chains say little; they are made again with so many times
+# the temperatures.
+LEAST_SIZE, _HARDER = 10.0, 4
 
 
 @dataclass(frozen=True)
@@ -73,22 +84,36 @@ def exact_log_partition(rbm):
     2.0794
     """
     weights = rbm.weights.astype(np.float64)
-    inner, outer = rbm.hidden_bias, rbm.visible_bias
-    if rbm.n_hidden < rbm.n_visible:
-        weights, inner, outer = weights.T, rbm.visible_bias, rbm.hidden_bias
-    n = len(outer)
-    if n > MOST_ENUMERATED:
+    n_states = _numbers_of_states(rbm)
+    if min(n_states) > 2.0**MOST_ENUMERATED:
         raise ValueError(
-            f"the smaller side has {n} units and at most {MOST_ENUMERATED} can be "
-            "enumerated: use annealed_importance_sampling"
+            f"the smaller side has {min(n_states):.3g} states and at most "
+            f"{2**MOST_ENUMERATED} can be enumerated: use annealed_importance_sampling"
         )
-    sums = []
-    for start in range(0, 2**n, ROWS_AT_ONCE):
-        states = np.arange(start, min(start + ROWS_AT_ONCE, 2**n))
-        states = ((states[:, None] >> np.arange(n)) & 1).astype(np.float64)
-        terms = np.logaddexp(0.0, states @ weights.T + inner).sum(axis=1)
-        sums.append(logsumexp(states @ outer.astype(np.float64) + terms))
+    outer, inner = _sizes_of(rbm)
+    outer_bias, inner_bias = rbm.visible_bias, rbm.hidden_bias
+    if n_states[1] < n_states[0]:
+        weights, outer, inner = weights.T, inner, outer
+        outer_bias, inner_bias = inner_bias, outer_bias
+    sums, n = [], int(min(n_states))
+    for start in range(0, n, ROWS_AT_ONCE):
+        states = list_levels(outer, start, min(start + ROWS_AT_ONCE, n))
+        terms = log_level_sums(states @ weights.T + inner_bias, inner)
+        sums.append(logsumexp(states @ outer_bias.astype(np.float64) + terms))
     return LogPartition(float(logsumexp(sums)))
+
+
+def _sizes_of(rbm):
+    """Units of each column of the visible and of the hidden side."""
+    visible = rbm.thermometers
+    if visible is None:
+        visible = np.ones(rbm.n_visible, int)
+    return visible, np.ones(rbm.n_hidden, int)
+
+
+def _numbers_of_states(rbm):
+    """How many states the visible and the hidden side have."""
+    return [float(np.prod(sizes + 1.0)) for sizes in _sizes_of(rbm)]
 
 
 @validate_params(
@@ -119,8 +144,8 @@ def annealed_importance_sampling(
         trained on.
 
     n_temperatures : int, default=10000
-        Intermediate machines, dense near the end. Too few of them flatter a model, by
-        several nats for hundreds of units.
+        Intermediate machines. Too few of them flatter a model, by several nats for
+        hundreds of units.
 
     n_chains : int, default=100
         Independent chains; their spread gives the standard error.
@@ -153,18 +178,17 @@ def annealed_importance_sampling(
     """
     X = check_states(X, rbm.n_visible, "X")
     stream = random_stream(check_random_state(random_state).randint(2**31 - 1))
-    base_visible = data_logits(X)
+    base_visible = data_logits(X, rbm.thermometers)
     # The activations at the mean of the data: with them, and not with zeros, the first
     # machines are close to the last ones.
     mean = X.mean(axis=0, dtype=np.float64)
     base_hidden = (rbm.weights @ mean + rbm.hidden_bias).astype(np.float32)
     slope = rbm.visible_bias - base_visible
-    steps = np.linspace(0.0, 1.0, n_temperatures + 1)
-    temperatures = (1.0 - (1.0 - steps) ** 3).astype(np.float32)
+    temperatures = np.linspace(0.0, 1.0, n_temperatures + 1, dtype=np.float32)
 
     visible, visible_logits = np.zeros((2, n_chains, rbm.n_visible), np.float32)
     hidden, hidden_logits = np.empty((2, n_chains, rbm.n_hidden), np.float32)
-    kernels.sample(visible_logits, base_visible, stream, visible)
+    draw_visible(visible_logits, base_visible, rbm.thermometers, stream, visible)
     log_weight = np.zeros(n_chains)
     for before, after in pairwise(temperatures):
         log_weight += float(after - before) * (visible @ slope)
@@ -176,8 +200,8 @@ def annealed_importance_sampling(
         np.dot(hidden, rbm.weights, out=visible_logits)
         visible_logits *= after
         bias = base_visible + after * slope
-        kernels.sample(visible_logits, bias, stream, visible)
-    start = np.logaddexp(0.0, base_visible, dtype=np.float64).sum()
+        draw_visible(visible_logits, bias, rbm.thermometers, stream, visible)
+    start = log_level_sums(base_visible[None], _sizes_of(rbm)[0])[0]
     start += np.logaddexp(0.0, base_hidden, dtype=np.float64).sum()
     weight = np.exp(log_weight - log_weight.max())
     return LogPartition(
@@ -224,8 +248,9 @@ def log_partition(rbm, X, *, n_temperatures=10000, n_chains=100, random_state=No
     >>> log_partition(RBM([[0.0, 0.0]], [0.0], [0.0, 0.0]), [[0, 1]]).value
     2.0794
     """
-    small, large = sorted((rbm.n_hidden, rbm.n_visible))
-    if small <= MOST_ENUMERATED and 2.0**small * large <= _CHEAP:
+    n_visible, n_hidden = _numbers_of_states(rbm)
+    least = min(n_visible * rbm.n_hidden, n_hidden * rbm.n_visible)
+    if min(n_visible, n_hidden) <= 2.0**MOST_ENUMERATED and least <= _CHEAP:
         check_states(X, rbm.n_visible, "X")
         return exact_log_partition(rbm)
     return annealed_importance_sampling(
@@ -235,3 +260,44 @@ def log_partition(rbm, X, *, n_temperatures=10000, n_chains=100, random_state=No
         n_chains=n_chains,
         random_state=random_state,
     )
+
+
+def settled_log_partition(rbm, X, n_temperatures, n_chains=100, random_state=None):
+    """As :func:`log_partition`, with more temperatures where these are too few.
+
+    Parameters
+    ----------
+    rbm, X, n_temperatures, n_chains, random_state
+        Those of :func:`log_partition`.
+
+    Returns
+    -------
+    LogPartition
+        The effective sample size may still be less than `LEAST_SIZE`.
+    """
+    options = {"n_chains": n_chains, "random_state": random_state}
+    found = log_partition(rbm, X, n_temperatures=n_temperatures, **options)
+    if found.effective_sample_size >= LEAST_SIZE:
+        return found
+    harder = _HARDER * n_temperatures
+    again = log_partition(rbm, X, n_temperatures=harder, **options)
+    return max(found, again, key=lambda z: z.effective_sample_size)
+
+
+def require_settled(log_partition, layer):
+    """Warn where a log partition function is not known well.
+
+    Parameters
+    ----------
+    log_partition : LogPartition
+
+    layer : int
+        Its number.
+    """
+    size = log_partition.effective_sample_size
+    if size < LEAST_SIZE:
+        warn_caller(
+            f"the log-likelihood of layer {layer} may be wrong by nats: the effective "
+            f"sample size of its log partition function is {size:.1f}, and should be "
+            f"{LEAST_SIZE:g} or more; raise n_temperatures, or have fewer units"
+        )

@@ -4,12 +4,20 @@ from dataclasses import dataclass
 from numbers import Integral
 
 import numpy as np
+from scipy.special import softmax
 from sklearn.utils import check_array, check_random_state, check_scalar
 
 from skmohn.energynet import _kernels as kernels
+from skmohn.energynet._levels import (
+    level_probabilities,
+    list_levels,
+    log_level_sums,
+)
 
 # Rows whose activations are in memory at once.
 ROWS_AT_ONCE = 4096
+# Most hidden units whose states are listed at every few steps.
+MOST_LISTED = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +39,11 @@ class RBM:
     visible_bias : array-like of shape (n_visible,)
         The biases c.
 
+    thermometers : array-like of int of shape (n_columns,), default=None
+        Number of visible units of each column, side by side, of which only the first so
+        many can be 1: states that no value has are impossible. None where each unit is
+        a column of its own.
+
     Raises
     ------
     ValueError
@@ -51,6 +64,7 @@ class RBM:
     weights: np.ndarray
     hidden_bias: np.ndarray
     visible_bias: np.ndarray
+    thermometers: np.ndarray | None = None
 
     def __post_init__(self):
         for name, ndim in (("weights", 2), ("hidden_bias", 1), ("visible_bias", 1)):
@@ -74,6 +88,15 @@ class RBM:
                 f"weights has the shape {self.weights.shape}, the biases ask for "
                 f"{expected}"
             )
+        if self.thermometers is not None:
+            sizes = np.asarray(self.thermometers)
+            if sizes.ndim != 1 or not np.all(sizes >= 1) or sizes.sum() != expected[1]:
+                raise ValueError(
+                    "thermometers must be numbers of visible units, at least 1 each, "
+                    f"that sum to {expected[1]}, got {self.thermometers!r}"
+                )
+            sizes = sizes.astype(np.int64) if sizes.max() > 1 else None
+            object.__setattr__(self, "thermometers", sizes)
 
     @property
     def n_hidden(self):
@@ -116,7 +139,14 @@ class RBM:
             The log-probability of the states, plus the log partition function.
         """
         H = check_states(H, self.n_hidden, "H")
-        return _log_marginal(H, self.weights, self.visible_bias, self.hidden_bias)
+        if self.thermometers is None:
+            return _log_marginal(H, self.weights, self.visible_bias, self.hidden_bias)
+        total = H @ self.hidden_bias.astype(np.float64)
+        for start in range(0, len(H), ROWS_AT_ONCE):
+            rows = slice(start, start + ROWS_AT_ONCE)
+            active = H[rows] @ self.weights + self.visible_bias
+            total[rows] += log_level_sums(active, self.thermometers)
+        return total
 
     def hidden_probabilities(self, V):
         """Probability that each hidden unit is 1, given the visible ones.
@@ -145,10 +175,13 @@ class RBM:
         Returns
         -------
         ndarray of shape (n_samples, n_visible), float32
-            They are independent of one another given H.
+            Columns are independent of one another given H.
         """
         H = check_states(H, self.n_hidden, "H")
-        return _probabilities(H, self.weights, self.visible_bias)
+        if self.thermometers is None:
+            return _probabilities(H, self.weights, self.visible_bias)
+        active = H @ self.weights + self.visible_bias
+        return level_probabilities(active, self.thermometers)
 
     def sample(self, n_samples=1, n_steps=1000, V=None, random_state=None):
         """Draw visible units by Gibbs sampling, one chain for each sample.
@@ -189,7 +222,16 @@ class RBM:
         RBM
             A layer above this one that starts as the transposed machine leaves the
             model of the data as it is.
+
+        Raises
+        ------
+        ValueError
+            If the machine has thermometers: hidden units are bits.
         """
+        if self.thermometers is not None:
+            raise ValueError(
+                "a machine with thermometers has no transpose: hidden units are bits"
+            )
         return RBM(self.weights.T, self.visible_bias, self.hidden_bias)
 
 
@@ -231,7 +273,39 @@ def gibbs(rbm, V, n_steps, stream):
         np.dot(V, rbm.weights.T, out=hidden_logits)
         kernels.sample(hidden_logits, rbm.hidden_bias, stream, H)
         np.dot(H, rbm.weights, out=visible_logits)
-        kernels.sample(visible_logits, rbm.visible_bias, stream, V)
+        draw_visible(visible_logits, rbm.visible_bias, rbm.thermometers, stream, V)
+
+
+def draw_hidden(rbm, n, rng):
+    """Draw hidden units of a machine that has few of them, independently of chains.
+
+    Parameters
+    ----------
+    rbm : RBM
+        At most 12 hidden units: their states are listed.
+
+    n : int
+
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of shape (n, n_hidden), float32
+        Spread evenly: each state as often as its probability says, to one.
+    """
+    sizes = np.ones(rbm.n_hidden, int)
+    states = list_levels(sizes, 0, 2**rbm.n_hidden).astype(np.float32)
+    share = np.cumsum(softmax(rbm.log_hidden_marginal(states)))
+    place = (np.arange(n) + rng.random()) / n * share[-1]
+    return states[np.minimum(np.searchsorted(share, place), len(states) - 1)]
+
+
+def draw_visible(logits, bias, thermometers, stream, out):
+    """Draw visible units from logits (n_rows, n_visible) plus a bias, into `out`."""
+    if thermometers is None:
+        kernels.sample(logits, bias, stream, out)
+    else:
+        kernels.sample_levels(logits, bias, thermometers, stream, out)
 
 
 def _log_marginal(states, weights, other_bias, bias):

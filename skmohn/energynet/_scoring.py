@@ -194,6 +194,41 @@ class Monitor:
         }
 
 
+def shifted(building, within):
+    """Pass on what a building yields, in the units of the columns.
+
+    Parameters
+    ----------
+    building : generator
+        Of :class:`~skmohn.energynet._building.Builder`.
+
+    within : dict of str to float
+        What is to be added to the entries of records with these names.
+
+    Yields
+    ------
+    record : dict
+
+    rbms : list of RBM
+
+    Returns
+    -------
+    built : Built
+        Unchanged.
+    """
+    while True:
+        try:
+            record, rbms = next(building)
+        except StopIteration as end:
+            return end.value
+        further = {
+            name: float(record[name] + within[name])
+            for name in within
+            if name in record
+        }
+        yield record | further, rbms
+
+
 def _some_bits(X, seed):
     rows = np.random.default_rng(seed).permutation(len(X))[:_N_MONITORED]
     probabilities = X[np.sort(rows)]

@@ -13,7 +13,11 @@ from skmohn.energynet._likelihood import (
     dbn_log_likelihood,
     independent_bits,
 )
-from skmohn.energynet._partition import LogPartition, log_partition
+from skmohn.energynet._partition import (
+    LogPartition,
+    log_partition,
+    settled_log_partition,
+)
 from skmohn.energynet._rbm import random_stream
 
 # A further layer is first looked at with a fraction of all samples and temperatures.
@@ -98,7 +102,7 @@ class Stack:
     reason: str
 
 
-def grow_stack(X, grow_layer, control, seed):
+def grow_stack(X, grow_layer, control, seed, thermometers=None):
     """Grow layers on layers: BuildNetwork of EnergyNet.
 
     The first layer always stays, since a stack without layers has no features: compare
@@ -111,13 +115,16 @@ def grow_stack(X, grow_layer, control, seed):
         In [0, 1]. Numbers that are not bits are taken for probabilities.
 
     grow_layer : callable
-        ``grow_layer(inputs, seed)`` returns the generator of a layer, as those of
-        :mod:`skmohn.energynet._growth`. The inputs of the first are X, those of the
-        others the hidden probabilities of the layer below.
+        ``grow_layer(inputs, seed, thermometers)`` returns the generator of a layer, as
+        those of :mod:`skmohn.energynet._growth`. The inputs of the first are X, those
+        of the others the hidden probabilities of the layer below, all of them bits.
 
     control : StackControl
 
     seed : int
+
+    thermometers : ndarray of int, default=None
+        Number of units of each column of X; None where each is a column.
 
     Yields
     ------
@@ -134,11 +141,12 @@ def grow_stack(X, grow_layer, control, seed):
     stack : Stack
     """
     judge = _Judge(X, control, seed)
-    best = nothing = judge.measure([independent_bits(X)], X)
+    best = nothing = judge.measure([independent_bits(X, thermometers)], X)
     layers, reason, inputs = [], ALL_LAYERS, X
     for depth in range(control.max_layers):
         below = [layer.rbm for layer in layers]
-        grown = yield from watched(grow_layer(inputs, seed + depth), depth, below)
+        growing = grow_layer(inputs, seed + depth, None if layers else thermometers)
+        grown = yield from watched(growing, depth, below)
         rbms = [*below, grown.run.rbm]
         found = judge.look(rbms, inputs, best) if layers else None
         if found is None:
@@ -232,7 +240,8 @@ class _Judge:
     def _estimate(self, rbms, inputs, n_rows, share):
         """The log partition function of the top, the log-likelihoods of some rows."""
         control = self.control
-        z = log_partition(
+        estimate = settled_log_partition if share == 1 else log_partition
+        z = estimate(
             rbms[-1], inputs,
             n_temperatures=max(control.n_temperatures // share, 1),
             n_chains=control.n_chains, random_state=self.seed,

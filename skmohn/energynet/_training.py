@@ -15,12 +15,21 @@ from scipy.linalg.blas import sgemm
 from scipy.special import logit
 
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._rbm import RBM, random_stream
+from skmohn.energynet._levels import level_shares
+from skmohn.energynet._rbm import (
+    MOST_LISTED,
+    RBM,
+    draw_hidden,
+    draw_visible,
+    random_stream,
+)
 
 # Weights beyond this say nothing that smaller ones would not: training has diverged.
 LARGEST_WEIGHT = 100.0
 # How fast the mean activities of hidden units follow, per step.
 _FOLLOW = 0.01
+# Fewest steps from one exact draw of the chains to the next.
+_OFTEN = 10
 # How many new hidden units are 1 at the mean of the data, and the most of their share.
 _FIRST_ACTIVE, _LARGEST_SHARE = 10.0, 0.2
 
@@ -84,6 +93,8 @@ class Plan:
     resample : bool, default=False
         Whether inputs are probabilities from which bits are drawn at every step, rather
         than taken as they are.
+    thermometers : ndarray of int, default=None
+        Number of visible units of each column, for new machines.
     """
 
     learning_rate: float = 0.2
@@ -91,6 +102,7 @@ class Plan:
     n_chains: int | None = None
     l2: float = 1e-4
     resample: bool = False
+    thermometers: np.ndarray | None = None
 
     def steps_of_epochs(self, n_epochs, n_samples):
         """Steps that visit all samples a number of times."""
@@ -156,11 +168,14 @@ class Plan:
         """
         buffers = _Buffers(run, min(self.batch_size, len(X)))
         indices = run.order.permutation(len(X))
+        interval = _steps_between_draws(run, len(buffers.share))
         # What diverges is told at the end, not by a warning on the way.
         with np.errstate(over="ignore", invalid="ignore"):
             for start in range(0, len(X), self.batch_size):
                 if run.is_over:
                     break
+                if interval and run.step % interval == 0:
+                    run.chains[:] = draw_hidden(run.rbm, len(run.chains), run.order)
                 batch = indices[start : start + self.batch_size]
                 self._step(run, X, batch, buffers)
         check_weights(run.rbm.weights, run.step, self.learning_rate)
@@ -177,7 +192,10 @@ class Plan:
             np.take(X, batch, axis=0, out=data, mode="clip")
         fantasy = visible[1 : 1 + n_chains]
         np.dot(run.chains, rbm.weights, out=buffers.fantasy_logits)
-        kernels.sample(buffers.fantasy_logits, rbm.visible_bias, run.stream, fantasy)
+        draw_visible(
+            buffers.fantasy_logits, rbm.visible_bias, rbm.thermometers, run.stream,
+            fantasy,
+        )  # fmt: skip
         logits = np.dot(
             visible[1:], rbm.weights.T, out=buffers.logits[: len(share) - 1]
         )
@@ -199,6 +217,19 @@ class Plan:
         run.hidden_mean += _FOLLOW * buffers.lead
         run.step += 1
         run.clock += rate
+
+
+def _steps_between_draws(run, n_rows):
+    """Steps from one exact draw of the chains to the next; 0 for none.
+
+    Where modes are far apart chains stay in theirs, and the shares of the modes drift,
+    by nats. A machine of a few hidden units has no more states than can be listed; as
+    often as this takes a fraction of the time of the steps, the chains start anew from
+    it.
+    """
+    if run.rbm.n_hidden > MOST_LISTED:
+        return 0
+    return max(_OFTEN, 4 * 2**run.rbm.n_hidden // n_rows)
 
 
 class _Buffers:
@@ -240,10 +271,11 @@ def check_weights(weights, step, learning_rate):
 
 def copy_of(rbm):
     """Return a machine whose arrays can be changed without changing another's."""
-    return RBM(rbm.weights.copy(), rbm.hidden_bias.copy(), rbm.visible_bias.copy())
+    names = "weights", "hidden_bias", "visible_bias"
+    return replace(rbm, **{name: getattr(rbm, name).copy() for name in names})
 
 
-def new_machine(X, n_hidden, seed):
+def new_machine(X, n_hidden, seed, thermometers=None):
     """Draw weights; set the biases so that about ten of the hidden units are 1.
 
     Units that are rarely 1 stay so: each comes to stand for something that few samples
@@ -259,6 +291,9 @@ def new_machine(X, n_hidden, seed):
 
     seed : int
 
+    thermometers : ndarray of int, default=None
+        Number of visible units of each column; None where each is a column.
+
     Returns
     -------
     rbm : RBM
@@ -269,13 +304,18 @@ def new_machine(X, n_hidden, seed):
     weights /= np.sqrt(max(X.var(axis=0).sum(), 1.0))
     activity = min(_FIRST_ACTIVE / n_hidden, _LARGEST_SHARE)
     hidden_bias = logit(activity) - weights @ X.mean(axis=0)
-    return RBM(weights, hidden_bias, data_logits(X))
+    return RBM(weights, hidden_bias, data_logits(X, thermometers), thermometers)
 
 
-def data_logits(X):
-    """Log-odds of the columns, as if each value had been seen half a time more."""
-    mean, total = X.mean(axis=0), len(X)
-    return logit((mean * total + 0.5) / (total + 1.0)).astype(np.float32)
+def data_logits(X, thermometers=None):
+    """Log-odds of the columns, as if each value had been seen half a time more.
+
+    Those of a thermometer are of each level against the one below.
+    """
+    sizes = np.ones(X.shape[1], int) if thermometers is None else thermometers
+    at, before = level_shares(X.mean(axis=0, dtype=np.float64), sizes)
+    odds = (at * len(X) + 0.5) / (before * len(X) + 0.5)
+    return np.log(odds).astype(np.float32)
 
 
 def trained(plan, X, rbm, n_steps, seed):
@@ -318,10 +358,11 @@ def widened(run, further):
     kernels.bernoulli(even, run.stream, bits)
     return replace(
         run,
-        rbm=RBM(
-            np.vstack([rbm.weights, further.weights]),
-            np.append(rbm.hidden_bias, further.hidden_bias),
-            rbm.visible_bias,
+        rbm=replace(
+            rbm,
+            weights=np.vstack([rbm.weights, further.weights]),
+            hidden_bias=np.append(rbm.hidden_bias, further.hidden_bias),
+            visible_bias=rbm.visible_bias.copy(),
         ),
         hidden_mean=np.append(run.hidden_mean, even[0]),
         chains=np.hstack([run.chains, bits]),
@@ -347,7 +388,12 @@ def narrowed(run, kept, visible_bias):
     rbm = run.rbm
     return replace(
         run,
-        rbm=RBM(rbm.weights[kept], rbm.hidden_bias[kept], visible_bias),
+        rbm=replace(
+            rbm,
+            weights=rbm.weights[kept],
+            hidden_bias=rbm.hidden_bias[kept],
+            visible_bias=visible_bias,
+        ),
         hidden_mean=run.hidden_mean[kept],
         chains=np.ascontiguousarray(run.chains[:, kept]),
     )

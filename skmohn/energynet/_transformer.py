@@ -20,7 +20,7 @@ from skmohn.energynet._building import (
 from skmohn.energynet._coding import MINMAX, UnitCoding
 from skmohn.energynet._fitted import FittedStackMixin
 from skmohn.energynet._growth import GIVEN_REASON
-from skmohn.energynet._scoring import Monitor
+from skmohn.energynet._scoring import Monitor, shifted
 
 
 class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator):
@@ -69,12 +69,15 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
           value reaches it.
         - ``"minmax"``: the range seen in `fit` becomes [0, 1].
         - ``"probability"``: numbers from 0 to 1, as they are; others are refused.
-        - ``"auto"``: as they are in columns within [0, 1], thermometers in others.
+        - ``"auto"``: bits as they are; other columns within [0, 1] too, if most of
+          their values are near the ends, as the grey levels of drawings are; all else,
+          such as measurements that were scaled to [0, 1], as thermometers.
 
         All but "probability" take later values beyond the range for its end.
 
     n_bins : int, default=8
         Most levels of a thermometer. A column of fewer values has a level for each.
+        :meth:`score` compares them: it is a density in the units of X.
 
     layer : int or "all", default=-1
         The layer whose hidden probabilities :meth:`transform` returns: 0 is the lowest
@@ -161,9 +164,10 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
         Biases of their inputs.
 
     log_likelihood_ : list of float
-        Of the samples of `fit`, in nats per sample, by the stack up to each layer; an
-        estimate from 2000 samples at most. This and the next two are there after a fit
-        that grew and was not stopped by a callback; :meth:`score` is always there.
+        Of the samples of `fit`, in nats per sample, by the stack up to each layer, as
+        that of :meth:`score`; an estimate from 2000 samples at most. This and the next
+        two are there after a fit that grew and was not stopped by a callback;
+        :meth:`score` is always there.
 
     complexity_ : list of float
         Price of the stack up to each layer, in nats.
@@ -198,7 +202,8 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
         Number of these records, and of calls of `partial_fit` since.
 
     n_samples_seen_ : int
-        Number of samples of `fit` and of the calls of `partial_fit` since.
+        Number of samples, repeated as their weights say, of `fit` and of the calls of
+        `partial_fit` since.
 
     n_features_in_ : int
         Number of columns seen in `fit`.
@@ -338,7 +343,7 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X, y=None, X_val=None) -> Self:
+    def fit(self, X, y=None, X_val=None, sample_weight=None) -> Self:
         """Find the layers and train them.
 
         Parameters
@@ -353,6 +358,11 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
         X_val : {array-like, sparse matrix} of shape (n_validation, n_features), \
                 default=None
             Further samples whose log-likelihood is recorded too. Needs `monitor`.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Whole numbers say how often a sample is there: the fit is the same, to the
+            bit, as that of repeated rows. Others are relative, with a mean of 1: a
+            sample is there as often as its weight, rounded up or down.
 
         Returns
         -------
@@ -373,15 +383,16 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
             When a layer was still growing at `max_units` or `max_steps`.
         """
         go_on, given = self.warm_start and hasattr(self, "weights_"), X
-        X, units = self._read_samples(X, learn=not go_on)
+        X, units = self._read_samples(X, sample_weight, learn=not go_on)
         rbms = self.layers_ if go_on else None
         self._seed = self._new_seed()
-        builder = Builder(self, self._seed, len(units))
+        builder = Builder(self, self._seed, len(units), self.coding_.thermometers)
         building = builder.train_on(units, rbms) if go_on else builder.build(units)
-        tables = self._monitored(units, X_val)
+        tables, within = self._monitored(X, units, X_val)
         if tables is not None:
             options = self.n_temperatures, self.n_draws, self._seed
             building = Monitor(self.monitor, tables, *options).watch(building)
+        building = shifted(building, within)
         loop = FitLoop(
             self, given, y, None, None, lambda rbms: self._fitted(rbms, X, units)
         )
@@ -402,7 +413,7 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
 
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y=None) -> Self:
+    def partial_fit(self, X, y=None, sample_weight=None) -> Self:
         """Train each layer for one epoch on these samples; its width stays.
 
         The first call finds the layers as `fit` does; those of given widths begin with
@@ -417,6 +428,9 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
         y : None
             Not used.
 
+        sample_weight : array-like of shape (n_samples,), default=None
+            As those of `fit`.
+
         Returns
         -------
         EnergyNetTransformer
@@ -425,15 +439,17 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
         """
         is_first = not hasattr(self, "weights_")
         if is_first and widths_of(self) is None:
-            return self.fit(X)
-        X, units = self._read_samples(X, learn=is_first)
+            return self.fit(X, sample_weight=sample_weight)
+        X, units = self._read_samples(X, sample_weight, learn=is_first)
         if is_first:
             self._seed, self.n_iter_, self.n_samples_seen_ = self._new_seed(), 0, 0
         self.n_samples_seen_ += len(units)
         rbms = None if is_first else self.layers_
         # Other random numbers for each call.
         seed = np.random.SeedSequence([self._seed, self.n_iter_]).generate_state(1)
-        builder = Builder(self, self._seed, self.n_samples_seen_)
+        builder = Builder(
+            self, self._seed, self.n_samples_seen_, self.coding_.thermometers
+        )
         rbms = builder.train_epoch(units, rbms, int(seed[0]))
         self._set_fitted(rbms, X, units, earlier=None if is_first else self.scalers_)
         if is_first:
@@ -443,21 +459,31 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
         self.n_iter_ += 1
         return self
 
-    def _monitored(self, units, X_val):
-        """Visible units whose log-likelihood is asked for; None if it is not."""
+    def _monitored(self, X, units, X_val):
+        """Visible units whose log-likelihood is asked for; None if it is not.
+
+        The second one returned is what a record changes by in the units of X.
+        """
+        density = self.coding_.log_density(X)
+        within = {
+            "log_likelihood": density.mean(),
+            "description_length": -density.sum(),
+        }
         if self.monitor is None:
             if X_val is not None:
                 raise ValueError(
                     "X_val is there to be recorded, and monitor=None records nothing: "
                     "set monitor to the epochs from one record to the next"
                 )
-            return None
+            return None, within
         tables = {"log_likelihood": units}
         if X_val is not None:
             X_val = self._read_table(X_val, ensure_all_finite=True)
             validation = self.coding_.encode(X_val, self._names())
             tables["validation_log_likelihood"] = validation
-        return tables
+            density = self.coding_.log_density(X_val)
+            within["validation_log_likelihood"] = density.mean()
+        return tables, within
 
     def __sklearn_tags__(self):
         """Say what the estimator can take."""

@@ -20,6 +20,12 @@ class Listed:
         self.b = rbm.hidden_bias.astype(np.float64)
         self.c = rbm.visible_bias.astype(np.float64)
         self.V, self.H = all_states(rbm.n_visible), all_states(rbm.n_hidden)
+        if rbm.thermometers is not None:
+            # Possible are those that fall nowhere but between two columns.
+            ends = np.cumsum(rbm.thermometers)
+            columns = np.split(self.V, ends[:-1], axis=1)
+            falls = [(np.diff(column, axis=1) > 0).any(axis=1) for column in columns]
+            self.V = self.V[~np.any(falls, axis=0)]
         exponent = (
             (self.V @ self.c)[:, None]
             + self.H @ self.b
@@ -36,12 +42,13 @@ class Listed:
         return np.log(self.joint.sum(axis=1))
 
 
-def random_machine(n_visible, n_hidden, seed, scale=1.0):
+def random_machine(n_visible, n_hidden, seed, scale=1.0, thermometers=None):
     rng = np.random.default_rng(seed)
     return RBM(
         rng.normal(0, scale, (n_hidden, n_visible)),
         rng.normal(size=n_hidden),
         rng.normal(size=n_visible),
+        thermometers,
     )
 
 

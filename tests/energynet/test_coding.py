@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.preprocessing import KBinsDiscretizer, MinMaxScaler
 
 from skmohn.energynet._coding import UnitCoding
@@ -18,7 +19,8 @@ def learn(X, coding="auto", n_bins=8, names=None):
 
 
 def test_bits_and_probabilities_stay_as_they_are():
-    X = np.column_stack([RNG.integers(2, size=50), RNG.random(50), np.zeros(50)])
+    likely = RNG.beta(0.4, 0.4, 50)
+    X = np.column_stack([RNG.integers(2, size=50), likely, np.zeros(50)])
     for coding in ("auto", "probability"):
         found = learn(X, coding)
         assert_array_equal(found.encode(X), X.astype(np.float32))
@@ -26,7 +28,8 @@ def test_bits_and_probabilities_stay_as_they_are():
 
 
 def test_auto_asks_each_column():
-    X = np.column_stack([RNG.random(50), RNG.normal(size=50), RNG.integers(3, size=50)])
+    likely = RNG.beta(0.4, 0.4, 50)
+    X = np.column_stack([likely, RNG.normal(size=50), RNG.integers(3, size=50)])
     found = learn(X)
     assert found.kind.tolist() == ["probability", "thermometer", "thermometer"]
     assert found.n_units.tolist() == [1, 7, 2]
@@ -75,7 +78,7 @@ def test_minmax_is_scikit_learns():
 
 
 def test_values_beyond_those_seen_are_taken_for_the_ends():
-    X = np.column_stack([RNG.random(50), RNG.normal(size=50)])
+    X = np.column_stack([RNG.beta(0.4, 0.4, 50), RNG.normal(size=50)])
     found = learn(X)
     far = found.encode([[9.0, 9.0], [-9.0, -9.0]] * np.ones((2, 2)))
     assert_array_equal(far, np.repeat([[1.0], [0.0]], 8, axis=1))
@@ -116,3 +119,86 @@ def test_codes_are_monotone_and_decoding_too(values, n_bins):
     assert np.all(np.diff(decoded[:, 0]) >= -1e-9 * scale)
     assert X[0] - 1e-9 * scale <= decoded[0]
     assert decoded[-1] <= X[-1] + 1e-9 * scale
+
+
+# -------------------------------------------------------------------------- densities
+
+
+@pytest.mark.parametrize("n_bins", [2, 3, 8])
+@pytest.mark.parametrize(
+    "values", [NORMAL[:, 0], RNG.exponential(size=200), RNG.integers(5, size=200) / 7]
+)
+def test_density_of_each_level_has_a_mass_of_one(values, n_bins):
+    X = 100 + 30 * values[:, None]
+    found = learn(X, "thermometer", n_bins)
+    span = np.ptp(X)
+    grid = np.linspace(X.min() - 6 * span, X.max() + 6 * span, 400_001)[:, None]
+    level = found.encode(grid).sum(axis=1).astype(int)
+    mass = np.bincount(level, np.exp(found.log_density(grid)))
+    assert len(mass) == found.n_units[0] + 1
+    assert_allclose(mass * (grid[1] - grid[0]), 1, rtol=5e-3)
+
+
+def test_density_beyond_the_ends_has_the_mean_of_what_is_there():
+    found = learn(NORMAL, "thermometer")
+    edges = found.thresholds[0]
+    for k, (edge, beyond) in enumerate(
+        ((edges[0], NORMAL[:, 0] < edges[0]), (edges[-1], NORMAL[:, 0] >= edges[-1]))
+    ):
+        scale = np.abs(NORMAL[beyond, 0].mean() - edge)
+        assert found.tails[0, k] == pytest.approx(scale)
+        far = edge + (5 if k else -5) * scale
+        row = np.array([[far, NORMAL[0, 1], NORMAL[0, 2]]])
+        near = row.copy()
+        near[0, 0] = edge + (1e-9 if k else -1e-9)
+        fallen = found.log_density(near) - found.log_density(row)
+        assert fallen == pytest.approx(5, abs=1e-6)
+
+
+def test_values_far_outside_of_bits_and_ranges_are_unlikely():
+    X = np.column_stack([RNG.integers(2, size=50), np.full(50, 3.0)]).astype(float)
+    found = learn(X)
+    rows = np.array([[0, 3], [1, 3], [9, 3], [-4, 3], [np.nan, 3], [1, 77]])
+    assert_allclose(found.log_density(rows), [0, 0, -8, -4, 0, 0])
+    scaled = learn(NORMAL, "minmax")
+    assert_allclose(scaled.log_density(NORMAL), 0)
+    low, high = NORMAL.min(axis=0), NORMAL.max(axis=0)
+    assert scaled.log_density((high + 2 * (high - low))[None]) == pytest.approx(-6)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+def test_density_of_numbers_of_any_size(scale):
+    found, plain = learn(NORMAL * scale), learn(NORMAL)
+    shift = 3 * np.log(scale)
+    assert_allclose(
+        found.log_density(NORMAL * scale), plain.log_density(NORMAL) - shift, rtol=1e-9
+    )
+
+
+# ------------------------------------------------------------------- what "auto" takes
+
+
+@pytest.mark.parametrize("load", [load_wine, load_breast_cancer, load_iris])
+def test_scaled_measurements_are_no_bits(load):
+    X = load().data
+    scaled = MinMaxScaler().fit_transform(X)
+    found, plain = learn(scaled), learn(X, "thermometer")
+    assert set(found.kind) == {"thermometer"}
+    assert_array_equal(found.encode(scaled), plain.encode(X))
+    for rows in (scaled[::2], scaled[1::2]):
+        assert set(learn(rows).kind) == {"thermometer"}
+
+
+def test_uniform_numbers_are_no_bits_but_those_near_the_ends_are():
+    uniform = RNG.random((300, 4))
+    assert set(learn(uniform).kind) == {"thermometer"}
+    assert set(learn(RNG.beta(0.4, 0.4, (300, 4))).kind) == {"probability"}
+    bits = RNG.integers(2, size=(300, 2))
+    mixed = learn(np.column_stack([uniform, bits]))
+    assert mixed.kind.tolist() == ["thermometer"] * 4 + ["probability"] * 2
+
+
+def test_grey_levels_of_drawings_are_taken_for_bits():
+    X = load_digits().data / 16
+    for rows in (X, X[::2], X[:200]):
+        assert set(learn(rows).kind) == {"probability"}

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_digits, load_iris, load_wine
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
@@ -99,7 +100,7 @@ def test_architecture_is_the_one_found(digits):
     X, y = digits
     net = EnergyNetClassifier(random_state=0).fit(X, y)
     found = net.transformer_.n_components_per_layer_
-    assert list(net.mlp_.hidden_layer_sizes) == found
+    assert net.mlp_.hidden_layer_sizes[0] == found[0]
     assert net.transformer_.width_reasons_ == [PAYING_REASON] * len(found)
     assert net.transformer_.kappa == 0.3
     again = EnergyNetClassifier(random_state=0).fit(X, y)
@@ -119,6 +120,57 @@ def test_layers_get_their_last_training_where_their_weights_are_used(digits):
     }
     assert "polish" not in stages["random"]
     assert "polish" in stages["generative"]
+
+
+def few_of_each(load, n, seed):
+    """Some samples of each class, and the others."""
+    X, y = load(return_X_y=True)
+    rng = np.random.default_rng(seed)
+    chosen = [
+        rng.choice(np.flatnonzero(y == c), n, replace=False) for c in np.unique(y)
+    ]
+    train = np.isin(np.arange(len(y)), chosen)
+    return X[train], y[train], X[~train], y[~train]
+
+
+@pytest.mark.parametrize(
+    ("load", "n"), [(load_wine, 5), (load_wine, 2), (load_iris, 5)]
+)
+def test_few_samples_are_classified_about_as_well_as_without_layers(load, n):
+    ours, theirs = [], []
+    linear = make_pipeline(StandardScaler(), LogisticRegression())
+    for seed in range(3):
+        X, y, X_test, y_test = few_of_each(load, n, seed)
+        ours.append(EnergyNetClassifier(random_state=0).fit(X, y).score(X_test, y_test))
+        theirs.append(linear.fit(X, y).score(X_test, y_test))
+    assert np.mean(ours) > np.mean(theirs) - 0.05
+
+
+@pytest.mark.parametrize("init", ["random", "generative"])
+def test_columns_without_structure_have_as_many_units(init):
+    X = np.random.default_rng(0).random((200, 6)) * 10
+    y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2] / 10
+    net = EnergyNetRegressor(init=init, random_state=0).fit(X, y)
+    assert net.transformer_.n_components_per_layer_ == [1]
+    assert net.mlp_.hidden_layer_sizes == (6,)
+    # What is given is taken.
+    one = EnergyNetTransformer(n_components=1, polish=5)
+    assert EnergyNetRegressor(one).fit(X, y).mlp_.hidden_layer_sizes == (1,)
+
+
+@pytest.mark.parametrize(
+    ("widths", "sizes"),
+    [
+        ([5], (5,)), ([2], (4,)), ([5, 4], (5, 4)), ([5, 3, 9], (5,)), ([2, 1], (4,)),
+        ([1], (30,)),
+    ],
+)  # fmt: skip
+def test_layers_are_no_narrower_than_the_outputs(widths, sizes):
+    net = EnergyNetClassifier()
+    net.transformer_ = EnergyNetTransformer()
+    net.transformer_.n_components_per_layer_ = widths
+    net.n_features_in_ = 30
+    assert net._sizes(np.array([0, 1, 2, 3, 3])) == sizes
 
 
 @pytest.mark.parametrize("init", ["random", "generative"])
@@ -225,3 +277,29 @@ def test_container_of_features_does_not_matter_inside(container, estimator):
         for table in (X, frame):
             found = clone(net).fit(table, y).predict(table)
             assert_allclose(found, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("estimator", [EnergyNetClassifier, EnergyNetRegressor])
+@pytest.mark.parametrize("init", ["random", "generative"])
+def test_whole_weights_are_repeated_rows(estimator, init):
+    X, y = load_iris(return_X_y=True)
+    weights = np.random.default_rng(0).integers(0, 3, len(y))
+    net = estimator(STACK, init=init, random_state=0)
+    weighted = clone(net).fit(X, y, weights)
+    repeated = clone(net).fit(X.repeat(weights, axis=0), y.repeat(weights))
+    assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-4)
+    for one, two in zip(
+        weighted.transformer_.weights_, repeated.transformer_.weights_, strict=True
+    ):
+        assert_array_equal(one, two)
+
+
+def test_other_weights_have_no_scale():
+    X, y = load_iris(return_X_y=True)
+    weights = np.random.default_rng(0).random(len(y))
+    net = EnergyNetClassifier(STACK, random_state=0)
+    one, two = (clone(net).fit(X, y, weights * scale) for scale in (1.0, 1e-3))
+    assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=1e-6)
+    plain = clone(net).fit(X, y)
+    even = clone(net).fit(X, y, np.full(len(y), 1 / len(y)))
+    assert_allclose(even.predict_proba(X), plain.predict_proba(X), atol=1e-6)

@@ -142,3 +142,17 @@ def test_anneal_weighs_and_draws():
     same, zero = np.empty_like(bits), np.zeros(30, np.float32)
     kernels.sample(new.astype(np.float32), zero, random_stream(0), same)
     assert_array_equal(bits, same)
+
+
+def test_each_row_of_ordered_units_has_random_numbers_of_its_own():
+    n_rows, n = 5, 7
+    logits, zeros = np.zeros((n_rows, n), np.float32), np.zeros(n, np.float32)
+    state = random_stream(0)
+    start = state[0]
+    kernels.ordered_pass(
+        logits, zeros, np.full(n, np.log(2)), 0.0, np.float32(1), state,
+        np.zeros_like(logits), np.zeros_like(logits), np.zeros(n, np.float32),
+    )  # fmt: skip
+    # One for the order, and one for each unit.
+    with np.errstate(over="ignore"):
+        assert state[0] == start + kernels._STEP * np.uint64(n_rows * (n + 1))

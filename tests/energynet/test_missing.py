@@ -45,7 +45,7 @@ def mixed():
             10 + common,
             np.round(3 * common + RNG.normal(size=300)),
             np.full(300, 7.0),
-            1 / (1 + np.exp(-common)),
+            1 / (1 + np.exp(-4 * common)),
         ]
     )
 
