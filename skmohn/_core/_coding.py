@@ -1,7 +1,7 @@
 """How columns of a table become inputs in [-1, 1], or letters of a site."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,38 +18,30 @@ ONE_HOT = "one-hot"
 _ROWS_AT_ONCE = 4096
 
 
-class Levels(int):
-    """Number of letters of a site where they have an order, at least two."""
-
-    @property
-    def n_steps(self):
-        """How many steps there are from the lowest to the highest."""
-        return self - 1
-
-
-@dataclass(frozen=True)
-class LetterCounts(Sequence):
-    """How many letters each site has, those with an order behind the others.
-
-    Read as a sequence of int and :class:`Levels`. It holds plain numbers only, because
-    what stores a fitted model may make a plain int of any kind of int.
+class Alphabet(NamedTuple):
+    """The letters of a site.
 
     Attributes
     ----------
-    sizes : tuple of int
-    n_ordered : int
-        How many of the last sites have letters with an order.
+    size : int
+        How many there are.
+
+    is_ordered : bool, default=False
+        Whether they are levels, from the lowest to the highest.
     """
 
-    sizes: tuple
-    n_ordered: int
+    size: int
+    is_ordered: bool = False
 
-    def __len__(self):
-        return len(self.sizes)
+    @property
+    def n_steps(self):
+        """Over how many steps they share the rate of the site."""
+        return self.size - 1 if self.is_ordered else 1
 
-    def __getitem__(self, index):
-        first = len(self.sizes) - self.n_ordered
-        return (*self.sizes[:first], *map(Levels, self.sizes[first:]))[index]
+
+def sizes_of(alphabets):
+    """Number of letters of each site, as a list of int."""
+    return [alphabet.size for alphabet in alphabets]
 
 
 @dataclass(frozen=True)
@@ -122,8 +114,8 @@ class InputCoding:
         The columns of each site: one that holds numbers of letters, several of 0
         and 1 in which one is 1, or a numeric one, whose letters are its levels.
 
-    n_letters : LetterCounts, default=()
-        Number of letters of each site; `Levels` where they have an order.
+    alphabets : tuple of Alphabet, default=()
+        The letters of each site.
 
     thresholds : dict of int to ndarray, default={}
         By numeric column, what divides its values into levels.
@@ -133,7 +125,7 @@ class InputCoding:
     low: np.ndarray
     high: np.ndarray
     sites: tuple = ()
-    n_letters: Sequence = ()
+    alphabets: tuple = ()
     thresholds: dict = field(default_factory=dict)
 
     @classmethod
@@ -167,7 +159,7 @@ class InputCoding:
         unknown = ~known.any(axis=0)
         low, high = (np.where(unknown, np.nan, ends) for ends in (low, high))
         sites = {
-            (column,): size
+            (column,): Alphabet(size)
             for column, size in (n_letters or {}).items()
             if size > 2 and kind[column] != CONSTANT
         }
@@ -175,16 +167,15 @@ class InputCoding:
             kind[column] = LETTERS
         for group in one_hot:
             kind[list(group)] = ONE_HOT
-            sites[tuple(group)] = len(group)
+            sites[tuple(group)] = Alphabet(len(group))
         thresholds = {}
         if most_levels > 1:
             for j in np.flatnonzero(kind == NUMERIC).tolist():
                 # Of distinct values, so that repeated rows count as weights do.
                 values = np.unique(X[known[:, j], j])
                 thresholds[j] = quantile_thresholds(values, most_levels)
-                sites[(j,)] = len(thresholds[j]) + 1
-        counts = LetterCounts(tuple(sites.values()), len(thresholds))
-        return cls(kind, low, high, tuple(sites), counts, thresholds)
+                sites[(j,)] = Alphabet(len(thresholds[j]) + 1, is_ordered=True)
+        return cls(kind, low, high, tuple(sites), tuple(sites.values()), thresholds)
 
     @property
     def usable(self):
@@ -194,8 +185,8 @@ class InputCoding:
     def _encode_letters(self, X):
         """Read the letter of each site; the site's number of letters means unknown."""
         letters = np.empty((len(X), len(self.sites)), dtype=int)
-        for i, (columns, size) in enumerate(
-            zip(self.sites, self.n_letters, strict=True)
+        for i, (columns, (size, _)) in enumerate(
+            zip(self.sites, self.alphabets, strict=True)
         ):
             values = X[:, list(columns)]
             if len(columns) == 1:

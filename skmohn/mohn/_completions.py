@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skmohn._core._coding import NUMERIC, Rows
+from skmohn._core._coding import NUMERIC, Rows, sizes_of
 
 # A row is completed in all ways where there are no more, else so many times by chance.
 _MOST_WAYS = 64
@@ -45,7 +45,7 @@ class Completions:
 
     Attributes
     ----------
-    n_letters : tuple of int, default=()
+    alphabets : tuple of Alphabet, default=()
         Of each site.
 
     numbers : dict of int to Values, default={}
@@ -56,7 +56,7 @@ class Completions:
         explain.
     """
 
-    n_letters: tuple = ()
+    alphabets: tuple = ()
     numbers: dict = field(default_factory=dict)
     share: float = 0.0
 
@@ -83,7 +83,7 @@ class Completions:
         -------
         completions : Completions
         """
-        found = cls(coding.n_letters, _numbers(rows, coding, sample_weight))
+        found = cls(coding.alphabets, _numbers(rows, coding, sample_weight))
         if len(rows) > _ROWS_ASKED:
             rng = np.random.default_rng(0)
             rows = rows.take(rng.permutation(len(rows))[:_ROWS_ASKED])
@@ -144,7 +144,7 @@ class Completions:
 
     def _deviations(self, mean, rows):
         """Yield each incomplete row's number, and its completions less its own mean."""
-        unknown = np.hstack([rows.mask(), rows.letters == self.n_letters])
+        unknown = np.hstack([rows.mask(), rows.letters == sizes_of(self.alphabets)])
         n_inputs = rows.inputs.shape[1]
         # Levels are completed with the number that they are levels of.
         levels = [
@@ -194,7 +194,7 @@ class Completions:
     def _n_values(self, place, n_inputs):
         """Number of values of an input, or of letters of a site."""
         if place >= n_inputs:
-            return self.n_letters[place - n_inputs]
+            return self.alphabets[place - n_inputs].size
         return len(self.numbers[place].inputs) if place in self.numbers else 2
 
 

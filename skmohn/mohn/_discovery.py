@@ -176,7 +176,7 @@ def code_inputs(coding, X, names=None):
     """
     rows = coding.encode(X, names)
     blocks = [rows.inputs]
-    for site, size in enumerate(coding.n_letters):
+    for site, (size, _) in enumerate(coding.alphabets):
         known = np.vstack([2.0 * np.eye(size) - 1.0, np.full(size, 2.0 / size - 1.0)])
         blocks.append(known[rows.letters[:, site]])
     inputs = np.hstack(blocks)

@@ -5,7 +5,7 @@ from numbers import Integral
 
 import numpy as np
 
-from skmohn._core._coding import LETTERS, NUMERIC, Levels
+from skmohn._core._coding import LETTERS, NUMERIC, sizes_of
 from skmohn.mohn._dense.variance import make_input, make_levels, make_site
 
 
@@ -35,7 +35,7 @@ class Members:
     groups : ndarray of shape (n_members,), int
         Letters of one site share a number.
 
-    n_letters : tuple of int
+    alphabets : tuple of Alphabet
         Of each site.
 
     has_letters : bool
@@ -51,7 +51,7 @@ class Members:
     def __init__(self, coding, categories, names):
         letters = categories.letters()
         inputs = coding.usable.tolist()
-        self.n_letters = coding.n_letters
+        self.alphabets = coding.alphabets
         self.has_letters = len(coding.sites) > len(coding.thresholds)
         self.n_sites = len(inputs) + len(coding.sites)
         self.labels = list(inputs)
@@ -64,7 +64,7 @@ class Members:
                 self.two_letters[j] = letters[j][ends].tolist()
                 self.names[place] += f"={self.two_letters[j][1]}"
         variances = np.where(coding.kind[inputs] == NUMERIC, 1 / 3, 1.0).tolist()
-        for columns, size in zip(coding.sites, coding.n_letters, strict=True):
+        for columns, (size, _) in zip(coding.sites, self.alphabets, strict=True):
             variances += [1.0 / size] * size
             j = columns[0]
             if j in coding.thresholds:
@@ -78,14 +78,14 @@ class Members:
                 self.names += [names[j] for j in columns]
         self.variances = np.array(variances)
         self._coding = coding
-        groups = [1] * len(inputs) + list(coding.n_letters)
+        groups = [1] * len(inputs) + sizes_of(self.alphabets)
         self.groups = np.repeat(np.arange(len(groups)), groups)
 
     def describe(self):
         """Count the inputs and sites, in words."""
-        n_ordered = sum(isinstance(size, Levels) for size in self.n_letters)
-        n_unordered = len(self.n_letters) - n_ordered
-        n_inputs = self.n_sites - len(self.n_letters)
+        n_ordered = sum(alphabet.is_ordered for alphabet in self.alphabets)
+        n_unordered = len(self.alphabets) - n_ordered
+        n_inputs = self.n_sites - len(self.alphabets)
         kinds = [f"{n_inputs} inputs"] if n_inputs else []
         if n_ordered:
             kinds[0] += f", {n_ordered} of them with levels,"
@@ -99,10 +99,12 @@ class Members:
 
     def variables(self):
         """Inputs and sites as variables, each by itself, as the weights take them."""
-        n_inputs = self.n_sites - len(self.n_letters)
+        n_inputs = self.n_sites - len(self.alphabets)
         spreads = self.variances[:n_inputs].tolist()
         inputs = [make_input(i, spread) for i, spread in enumerate(spreads)]
-        return inputs + [make_site(k, n) for k, n in enumerate(self.n_letters)]
+        return inputs + [
+            make_site(k, alphabet.size) for k, alphabet in enumerate(self.alphabets)
+        ]
 
     def columns(self):
         """Variables as they are in a table, where levels belong to an input.

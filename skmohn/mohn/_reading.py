@@ -124,7 +124,7 @@ class Reading(HTMLSummary, FittedStructure):
         rows = self._to_rows(read_table(self, _one_row(x)))
         members = self._members()
         terms = members.places(self.terms_)
-        codes = _codes(rows, members.n_letters)
+        codes = _codes(rows, members.alphabets)
         values = np.array([np.prod(codes[list(term)]) for term in terms])
         values += 0.0  # no zero has a sign
         parts = self.weights_ * values + 0.0
@@ -165,10 +165,10 @@ def _one_row(x):
     return x
 
 
-def _codes(rows, n_letters):
+def _codes(rows, alphabets):
     """What one row multiplies the weight of each member by."""
     hot = [
         np.arange(size) == letter
-        for size, letter in zip(n_letters, rows.letters[0].tolist(), strict=True)
+        for (size, _), letter in zip(alphabets, rows.letters[0].tolist(), strict=True)
     ]
     return np.concatenate([rows.inputs[0], *hot]).astype(float)

@@ -107,9 +107,9 @@ def _letters_of_sites(terms, members):
     All other letters of a site are alike, and are one more, the last.
     """
     used = sorted(set(chain.from_iterable(terms)))
-    n_inputs = members.n_sites - len(members.n_letters)
+    n_inputs = members.n_sites - len(members.alphabets)
     values, chances = {}, {}
-    for site, size in enumerate(members.n_letters, start=n_inputs):
+    for site, (size, _) in enumerate(members.alphabets, start=n_inputs):
         letters = [m for m in used if members.groups[m] == site]
         columns = 2.0 * np.eye(len(letters) + 1)[:-1] - 1.0
         values.update(zip(letters, columns, strict=True))

@@ -179,9 +179,9 @@ def make_task(
             held_weight, sample_weight = sample_weight[held], sample_weight[train]
     coding = InputCoding.learn(X, n_letters, one_hot, most_levels)
     if params.numeric == "auto" and coding.thresholds:
-        sizes, n_levels = coding.n_letters, len(coding.thresholds)
+        alphabets, n_levels = coding.alphabets, len(coding.thresholds)
         coded = coding.encode(X)
-        if not levels_pay(coded, sizes, n_levels, y, sample_weight, seed):
+        if not levels_pay(coded, alphabets, n_levels, y, sample_weight, seed):
             coding = InputCoding.learn(X, n_letters, one_hot)
     if coding.sites and params.strategy not in _WITH_LETTERS:
         _refuse_letters(params, coding)
@@ -203,7 +203,7 @@ def make_task(
 
 
 def _refuse_letters(params, coding):
-    (column,), size = coding.sites[0], coding.n_letters[0]
+    (column,), (size, _) = coding.sites[0], coding.alphabets[0]
     raise ValueError(
         f"column {column_names(params)[column]} is categorical with {size} values, and "
         f"strategy={params.strategy!r} takes two: use "

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skmohn._core._coding import CONSTANT, NUMERIC, TWO_VALUED, InputCoding
+from skmohn._core._coding import (
+    CONSTANT,
+    NUMERIC,
+    TWO_VALUED,
+    Alphabet,
+    InputCoding,
+)
 
 TABLE = np.array(
     [
@@ -94,8 +100,8 @@ def test_levels_of_numeric_columns():
     X[3, 0] = np.nan
     coding = InputCoding.learn(X, most_levels=4)
     assert coding.sites == ((0,), (2,))
-    assert tuple(coding.n_letters) == (4, 3)
-    assert [size.n_steps for size in coding.n_letters] == [3, 2]
+    assert coding.alphabets == (Alphabet(4, True), Alphabet(3, True))
+    assert [alphabet.n_steps for alphabet in coding.alphabets] == [3, 2]
     assert_array_equal(coding.usable, [0, 1, 2])
     letters = coding.encode(X).letters
     # The unknown one has the number after the last.

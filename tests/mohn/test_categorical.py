@@ -14,7 +14,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 from skmohn import MOHNRegressor
-from skmohn._core._coding import Rows
+from skmohn._core._coding import Alphabet, Rows
 from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._dense.terms import screen
 from skmohn.mohn._members import Members
@@ -134,7 +134,7 @@ def test_equals_the_core_on_letters_numbered_by_hand(fitted):
         signs = np.stack([2 * frame["flag"] - 1, 2 * (frame["sex"] == "male") - 1])
         return Rows(signs.T.astype(float), letters)
 
-    model = fit_dense(to_rows(X), y, n_letters=(4, 3), seed=0)
+    model = fit_dense(to_rows(X), y, alphabets=(Alphabet(4), Alphabet(3)), seed=0)
     assert_allclose(fitted.predict(T), model.mean(to_rows(T), clip=False), rtol=1e-12)
 
 

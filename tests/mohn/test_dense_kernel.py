@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal, norm
 
-from skmohn._core._coding import Levels, Rows
+from skmohn._core._coding import Alphabet, Rows, sizes_of
 from skmohn.mohn._dense.covariance import Covariance, parity
 from skmohn.mohn._dense.evidence import (
     Evidence,
@@ -22,6 +22,7 @@ from skmohn.mohn._dense.evidence import (
 from skmohn.mohn._dense.kernel import Pairs, Prior
 
 N_INPUTS = 5
+LETTERS = (Alphabet(3), Alphabet(4))
 KINDS = ["signs", "unknown", "fractional", "letters", "levels"]
 
 
@@ -37,22 +38,22 @@ def make_rows(kind, n_rows=30, seed=0):
     """Rows of a kind and the numbers of letters of their sites."""
     rng = np.random.default_rng([seed, n_rows])
     inputs = rng.choice([-1.0, 1.0], (n_rows, N_INPUTS))
-    letters, n_letters = np.empty((n_rows, 0), dtype=int), ()
+    letters, alphabets = np.empty((n_rows, 0), dtype=int), ()
     if kind != "signs":
         inputs[rng.uniform(size=inputs.shape) < 0.2] = 0.0
     if kind in ("fractional", "letters", "levels"):
         inputs[:, 1] = rng.uniform(-1, 1, n_rows)
     if kind in ("letters", "levels"):
-        n_letters = (3, 4) if kind == "letters" else (3, Levels(4))
+        alphabets = LETTERS if kind == "letters" else (Alphabet(3), Alphabet(4, True))
         letters = np.stack([rng.integers(0, 4, n_rows), rng.integers(0, 5, n_rows)], 1)
-    return Rows(inputs, letters), n_letters
+    return Rows(inputs, letters), alphabets
 
 
-def make_prior(n_letters=(), n_inputs=N_INPUTS, seed=0):
+def make_prior(alphabets=(), n_inputs=N_INPUTS, seed=0):
     rng = np.random.default_rng(seed)
     return Prior(
         rng.uniform(0.1, 1.0, n_inputs),
-        rng.uniform(0.1, 1.0, sum(n_letters)),
+        rng.uniform(0.1, 1.0, sum(sizes_of(alphabets))),
         1.3,
         0.7,
         0.2,
@@ -60,11 +61,11 @@ def make_prior(n_letters=(), n_inputs=N_INPUTS, seed=0):
 
 
 def make_sample(kind, seed=0, weighted=False):
-    rows, n_letters = make_rows(kind, seed=seed)
+    rows, alphabets = make_rows(kind, seed=seed)
     rng = np.random.default_rng(seed)
     y = rng.standard_normal(len(rows))
     weight = rng.uniform(0.5, 2.0, 2 * len(rows)) if weighted else None
-    return join_equal_rows(rows.join(rows), np.append(y, y + 0.3), weight), n_letters
+    return join_equal_rows(rows.join(rows), np.append(y, y + 0.3), weight), alphabets
 
 
 # ----------------------------------------------------------------------- covariance
@@ -114,8 +115,8 @@ def test_two_valued_inputs_make_an_exponential():
 
 def test_unknown_letters_are_averages_over_all_letters():
     """Every unknown site, and every weight, is a mean or a contrast of full rows."""
-    prior, n_letters = make_prior((3, 4), n_inputs=1), (3, 4)
-    covariance = Covariance(prior, n_letters)
+    prior, alphabets = make_prior(LETTERS, n_inputs=1), LETTERS
+    covariance = Covariance(prior, alphabets)
     cells = np.array(list(itertools.product([-1, 1], range(3), range(4))))
     full = Rows(cells[:, :1].astype(float), cells[:, 1:])
     K = covariance.between(full, full)
@@ -130,7 +131,7 @@ def test_unknown_letters_are_averages_over_all_letters():
     factor = factor * np.where(
         cells[:, 2][:, None] == cells[:, 2], 1.0, np.exp(-other[:, None] - other)
     )
-    plain = Covariance(prior._replace(linear=0.0), n_letters)
+    plain = Covariance(prior._replace(linear=0.0), alphabets)
     assert_allclose(plain.between(full, full), factor + 1.0, rtol=1e-12)
     patterns = list(itertools.product([-1, 0, 1], range(4), range(5)))
     schemas = Rows(
@@ -188,7 +189,7 @@ def test_two_letters_are_a_two_valued_input():
         rates=prior.rates[:3], letter_rates=np.repeat(prior.rates[3:], 2)
     )
     assert_allclose(
-        Covariance(other, (2, 2)).between(as_letters, as_letters),
+        Covariance(other, (Alphabet(2), Alphabet(2))).between(as_letters, as_letters),
         Covariance(prior).between(rows, rows),
         atol=1e-12,
     )
@@ -204,7 +205,7 @@ def test_levels_are_a_thermometer_code_of_inputs():
     as_levels = Rows(np.empty((20, 0)), levels)
     as_steps = Rows(steps, np.empty((20, 0), dtype=int))
     assert_allclose(
-        Pairs(as_levels, as_levels, (Levels(5),)).product(
+        Pairs(as_levels, as_levels, (Alphabet(5, True),)).product(
             prior._replace(rates=np.empty(0), letter_rates=b)
         ),
         Pairs(as_steps, as_steps).product(prior),
@@ -215,7 +216,7 @@ def test_levels_are_a_thermometer_code_of_inputs():
 def test_an_unknown_level_is_the_mean_of_all():
     rng = np.random.default_rng(0)
     prior = Prior(np.array([0.3]), rng.uniform(0.1, 1.0, 5), 1.3, 0.7, 0.2)
-    covariance = Covariance(prior, (Levels(5),))
+    covariance = Covariance(prior, (Alphabet(5, True),))
     rows = Rows(rng.choice([-1.0, 1.0], (9, 1)), rng.integers(0, 5, (9, 1)))
     unknown = Rows(np.array([[1.0]]), np.array([[5]]))
     each = Rows(np.ones((5, 1)), np.arange(5)[:, None])
@@ -241,10 +242,10 @@ def test_values_outside_the_range_are_multilinear():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_gradient_equals_finite_differences(kind, weighted):
-    sample, n_letters = make_sample(kind, weighted=weighted)
+    sample, alphabets = make_sample(kind, weighted=weighted)
     assert len(sample) < 60
-    evidence = Evidence(sample, n_letters)
-    prior = make_prior(n_letters)
+    evidence = Evidence(sample, alphabets)
+    prior = make_prior(alphabets)
     value, slope = evidence.value_and_slope(prior)
     assert value == pytest.approx(evidence.value(prior), rel=1e-12)
     logs, step = prior.to_logs(), 1e-5
@@ -257,36 +258,38 @@ def test_gradient_equals_finite_differences(kind, weighted):
         assert slope[j] == pytest.approx((up - down) / (2 * step), abs=1e-6)
 
 
-@pytest.mark.parametrize("sizes", [(3, 4), (3, Levels(4))])
-def test_gradient_of_the_density_equals_finite_differences(sizes):
+@pytest.mark.parametrize("alphabets", [LETTERS, (Alphabet(3), Alphabet(4, True))])
+def test_gradient_of_the_density_equals_finite_differences(alphabets):
     logs = np.random.default_rng(0).normal(size=2 + 7 + 3)
-    density, slope = log_density(logs, 2, sizes)
+    density, slope = log_density(logs, 2, alphabets)
     assert density < 0
     for j in range(len(logs)):
         shift = np.where(np.arange(len(logs)) == j, 1e-5, 0.0)
-        up = log_density(logs + shift, 2, sizes)[0]
-        down = log_density(logs - shift, 2, sizes)[0]
+        up = log_density(logs + shift, 2, alphabets)[0]
+        down = log_density(logs - shift, 2, alphabets)[0]
         assert slope[j] == pytest.approx((up - down) / 2e-5, abs=1e-8)
 
 
-@pytest.mark.parametrize(("size", "centre"), [(4, 0.0), (Levels(4), -np.log(3))])
-def test_density_of_letters_is_that_of_their_site(size, centre):
+@pytest.mark.parametrize(
+    ("alphabet", "centre"), [(Alphabet(4), 0.0), (Alphabet(4, True), -np.log(3))]
+)
+def test_density_of_letters_is_that_of_their_site(alphabet, centre):
     """Letters are normal around a mean that is normal itself, shared by all steps."""
     spread = 0.3**2 * np.eye(4) + (1.0**2 - 0.3**2 / 4) * np.ones((4, 4))
     x = np.random.default_rng(0).normal(size=(2, 4))
     ends = [0.0, 0.0, -1.0]
-    found = [log_density(np.append(row + centre, ends), 0, (size,))[0] for row in x]
+    found = [log_density(np.append(row + centre, ends), 0, (alphabet,))[0] for row in x]
     expected = [-0.5 * row @ np.linalg.solve(spread, row) for row in x]
     assert_allclose(found, expected)
 
 
-@pytest.mark.parametrize("sizes", [(), (3, Levels(4))])
-def test_curvature_of_the_density_is_that_of_its_values(sizes):
-    curvature = density_curvature(2, sizes)
-    logs = np.random.default_rng(0).normal(size=(2, 2 + sum(sizes) + 3))
+@pytest.mark.parametrize("alphabets", [(), (Alphabet(3), Alphabet(4, True))])
+def test_curvature_of_the_density_is_that_of_its_values(alphabets):
+    curvature = density_curvature(2, alphabets)
+    logs = np.random.default_rng(0).normal(size=(2, 2 + sum(sizes_of(alphabets)) + 3))
     # The density of `linear` is flat; its curvature stands for its height.
     logs[:, -2] = 0.0
-    (one, slope), (other, _) = (log_density(row, 2, sizes) for row in logs)
+    (one, slope), (other, _) = (log_density(row, 2, alphabets) for row in logs)
     step = logs[1] - logs[0]
     assert other - one == pytest.approx(slope @ step - 0.5 * step @ curvature @ step)
     height = norm(0.0, curvature[-2, -2] ** -0.5).pdf(0.0)
@@ -310,10 +313,10 @@ def test_occam_factor_is_exact_where_all_is_normal():
 
 
 def test_single_precision_is_close():
-    sample, n_letters = make_sample("letters")
-    prior = make_prior(n_letters)
-    value, slope = Evidence(sample, n_letters).value_and_slope(prior)
-    single = Evidence(sample, n_letters, np.float32)
+    sample, alphabets = make_sample("letters")
+    prior = make_prior(alphabets)
+    value, slope = Evidence(sample, alphabets).value_and_slope(prior)
+    single = Evidence(sample, alphabets, np.float32)
     found = single.value_and_slope(prior)
     assert single.pairs.product(prior).dtype == np.float32
     assert found[0] == pytest.approx(value, abs=1e-3)
@@ -321,11 +324,11 @@ def test_single_precision_is_close():
 
 
 def test_climb_ends_at_a_maximum_and_says_how_it_goes():
-    sample, n_letters = make_sample("letters")
-    evidence, heights = Evidence(sample, n_letters), []
+    sample, alphabets = make_sample("letters")
+    evidence, heights = Evidence(sample, alphabets), []
     found = climb(
         evidence,
-        start_prior(N_INPUTS, n_letters),
+        start_prior(N_INPUTS, alphabets),
         max_iter=300,
         tol=1e-12,
         report=lambda height, prior: heights.append(height),
@@ -335,7 +338,7 @@ def test_climb_ends_at_a_maximum_and_says_how_it_goes():
     again = climb(evidence, found.prior, max_iter=300, tol=1e-12)
     assert_allclose(again.prior.to_logs(), found.prior.to_logs(), atol=0.02)
     stopped = climb(
-        evidence, start_prior(N_INPUTS, n_letters), report=lambda height, prior: True
+        evidence, start_prior(N_INPUTS, alphabets), report=lambda height, prior: True
     )
     assert stopped.n_evaluations < found.n_evaluations
 

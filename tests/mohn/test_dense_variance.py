@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from skmohn._core._coding import Levels, Rows
+from skmohn._core._coding import Alphabet, Rows, sizes_of
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import join_equal_rows
 from skmohn.mohn._dense.exact import ExactPosterior
@@ -30,48 +30,50 @@ def by_definition(values):
     return values.var(), first, total
 
 
-def grid(ends, n_letters):
+def grid(ends, alphabets):
     """All combinations of two values of each input and all letters of each site."""
-    places = [(-end, end) for end in ends] + [range(size) for size in n_letters]
+    places = [(-end, end) for end in ends] + [range(n) for n, _ in alphabets]
     rows = np.array(list(itertools.product(*places)))
     return Rows(rows[:, : len(ends)], rows[:, len(ends) :].astype(int))
 
 
-def draw(n_rows, n_inputs, n_letters, n_real, rng):
+def draw(n_rows, n_inputs, alphabets, n_real, rng):
     """Rows of signs, then of fractions, with unknown values, and letters."""
     inputs = rng.choice([-1.0, 1.0], (n_rows, n_inputs))
     # The ends of a range are among its values.
     inputs[5:, :n_real] = rng.uniform(-1.0, 1.0, (n_rows - 5, n_real))
     inputs[rng.random(inputs.shape) < 0.1] = 0.0
-    letters = [rng.integers(0, size + 1, n_rows) for size in n_letters]
-    letters = np.array(letters, dtype=int).reshape(len(n_letters), n_rows)
+    letters = [rng.integers(0, n + 1, n_rows) for n, _ in alphabets]
+    letters = np.array(letters, dtype=int).reshape(len(alphabets), n_rows)
     return Rows(inputs, letters.T)
 
 
-def make_covariance(n_inputs, n_letters, rng):
+def make_covariance(n_inputs, alphabets, rng):
     prior = Prior(
-        rng.gamma(1.0, 0.5, n_inputs), rng.gamma(1.0, 0.5, sum(n_letters)),
+        rng.gamma(1.0, 0.5, n_inputs), rng.gamma(1.0, 0.5, sum(sizes_of(alphabets))),
         1.3, 0.7, 0.1,
     )  # fmt: skip
     terms = ((0,), (1, 2), (0, 1, 3))
-    return Covariance(prior, n_letters, terms, (0.4, 1.5, 0.8))
+    return Covariance(prior, alphabets, terms, (0.4, 1.5, 0.8))
 
 
-@pytest.mark.parametrize("n_letters", [(), (3,), (3, 5)])
+@pytest.mark.parametrize("alphabets", [(), (Alphabet(3),), (Alphabet(3), Alphabet(5))])
 @pytest.mark.parametrize("n_real", [0, 2])
-def test_pair_sums_equal_enumeration(n_letters, n_real):
+def test_pair_sums_equal_enumeration(alphabets, n_real):
     rng = np.random.default_rng(0)
-    rows = draw(30, 5, n_letters, n_real, rng)
-    covariance = make_covariance(5, n_letters, rng)
+    rows = draw(30, 5, alphabets, n_real, rng)
+    covariance = make_covariance(5, alphabets, rng)
     alpha = rng.standard_normal(30)
     # A range has the variance 1/3, and two values at the root of it give the same mean
     # of every polynomial up to the second degree.
     spread = np.where(np.arange(5) < n_real, 1 / 3, 1.0)
-    everywhere = grid(np.sqrt(spread), n_letters)
+    everywhere = grid(np.sqrt(spread), alphabets)
     values = covariance.between(everywhere, rows) @ alpha
-    variance, first, total = by_definition(values.reshape([2] * 5 + list(n_letters)))
+    variance, first, total = by_definition(
+        values.reshape([2] * 5 + sizes_of(alphabets))
+    )
     variables = [make_input(i, size) for i, size in enumerate(spread)]
-    variables += [make_site(k, size) for k, size in enumerate(n_letters)]
+    variables += [make_site(k, n) for k, (n, _) in enumerate(alphabets)]
     found = PairVariance(covariance, rows, alpha, variables)
     assert found.variance() == pytest.approx(variance)
     assert_allclose(found.first_order(), first)
@@ -105,14 +107,14 @@ def by_weighted_definition(values, weights):
 def test_levels_vary_with_their_input():
     # Inputs 1 and 2 have levels (sites 0 and 2), input 0 has none, nor has site 1.
     rng = np.random.default_rng(0)
-    n_letters = (Levels(4), 3, Levels(2))
+    alphabets = (Alphabet(4, True), Alphabet(3), Alphabet(2, True))
     thresholds = [np.array([-0.8, 0.1, 0.5]), np.array([-0.3])]
     inputs = rng.uniform(-1, 1, (40, 4))
     inputs[:, 3] = rng.choice([-1.0, 1.0], 40)
     inputs[:3, 1] = -1.0, 0.0, 1.0
-    letters = rng.integers(0, np.array(n_letters) + 1, (40, 3))
+    letters = rng.integers(0, np.array(sizes_of(alphabets)) + 1, (40, 3))
     rows, alpha = Rows(inputs, letters), rng.standard_normal(40)
-    covariance = make_covariance(4, n_letters, rng)
+    covariance = make_covariance(4, alphabets, rng)
     variables = [
         make_input(0, 1 / 3),
         make_levels(1, 0, thresholds[0]),
@@ -150,7 +152,11 @@ def test_levels_vary_with_their_input():
 
 def test_pair_sums_over_several_blocks(monkeypatch):
     rng = np.random.default_rng(0)
-    rows, covariance = draw(30, 5, (3,), 1, rng), make_covariance(5, (3,), rng)
+    alphabets = (Alphabet(3),)
+    rows, covariance = (
+        draw(30, 5, alphabets, 1, rng),
+        make_covariance(5, alphabets, rng),
+    )
     whole = PairVariance(covariance, rows, rng.standard_normal(30))
     variance, total = whole.variance(), whole.total()
     monkeypatch.setattr("skmohn.mohn._dense.variance._ROWS_AT_ONCE", 7)

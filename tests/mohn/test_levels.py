@@ -187,13 +187,13 @@ def test_levels_must_gain_five_nats(curve, pay):
     rows = coding.encode(X)
     standard, _, _ = standardise(y)
     evidences = []
-    for sizes in ((), coding.n_letters):
-        part = Rows(rows.inputs, rows.letters[:, : len(sizes)])
+    for alphabets in ((), coding.alphabets):
+        part = Rows(rows.inputs, rows.letters[:, : len(alphabets)])
         sample = join_equal_rows(part, standard)
-        prior = learn_prior(sample, sizes).prior
-        evidences.append(Evidence(sample, sizes).value(prior))
+        prior = learn_prior(sample, alphabets).prior
+        evidences.append(Evidence(sample, alphabets).value(prior))
     lines, levels = evidences
     # Both are better with levels; one of them not enough.
     assert levels > lines
     assert (levels > lines + 5.0) == pay
-    assert levels_pay(rows, coding.n_letters, 1, y, None, 0) == pay
+    assert levels_pay(rows, coding.alphabets, 1, y, None, 0) == pay

@@ -731,16 +731,27 @@ def test_stored_model_predicts_the_same(round_trip, name):
     back.set_params(random_state=1).fit(frame, function(signs()))
 
 
-def test_stored_levels_keep_their_order(round_trip):
+def test_stored_model_of_levels_and_letters_predicts_the_same(round_trip):
     rng = np.random.default_rng(0)
-    X = np.column_stack([rng.choice([0.0, 1.0], (30, 2)), rng.random(30)])
-    y = np.sin(9 * X[:, 2]) + X[:, 0] + 0.1 * rng.standard_normal(30)
-    model = MOHNRegressor("dense", numeric="thermometer", random_state=0).fit(X, y)
+    X = np.column_stack(
+        [rng.random(60), rng.integers(0, 3, 60), rng.integers(0, 2, 60)]
+    )
+    y = np.sin(6 * X[:, 0]) + (X[:, 1] == 1) * X[:, 2] + 0.1 * rng.normal(size=60)
+    X[:4] = np.where(rng.random((4, 3)) < 0.5, np.nan, X[:4])
+    model = MOHNRegressor(
+        "dense", categorical_features=[1], numeric="thermometer", random_state=0
+    ).fit(X, y)
     back = round_trip(model)
-    for stored, known in zip(
-        back.predict(X, return_std=True), model.predict(X, return_std=True), strict=True
+    for one, other in zip(
+        back.predict(X, return_std=True),
+        model.predict(X, return_std=True),
+        strict=True,
     ):
-        assert_array_equal(stored, known)
+        assert_array_equal(one, other)
+    assert_array_equal(back.sobol_indices()["total"], model.sobol_indices()["total"])
+    for part in (model, back):
+        part.partial_fit(X[:20], y[:20])
+    assert_allclose(back.predict(X), model.predict(X))
 
 
 def test_parameters_and_clone():

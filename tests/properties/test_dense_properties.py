@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from skmohn._core._coding import Rows
+from skmohn._core._coding import Alphabet, Rows
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import Evidence, join_equal_rows
 from skmohn.mohn._dense.kernel import Prior
@@ -14,7 +14,7 @@ from skmohn.mohn._dense.model import fit_dense
 FEW = settings(max_examples=8)
 MANY = settings(max_examples=30)
 N_INPUTS = 6
-N_LETTERS = (3,)
+ALPHABETS = (Alphabet(3),)
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -32,7 +32,7 @@ def problem(seed, n_rows=50):
 
 
 def fitted(rows, y, sample_weight=None, noise="constant"):
-    return fit_dense(rows, y, sample_weight, n_letters=N_LETTERS, noise=noise)
+    return fit_dense(rows, y, sample_weight, alphabets=ALPHABETS, noise=noise)
 
 
 def assert_same(one, other, rows, others, scale=1.0, shift=0.0):
@@ -117,18 +117,18 @@ def test_order_of_updates_is_irrelevant(seed):
 
 
 @MANY
-@given(seed=seeds, n_letters=st.lists(st.integers(1, 5), max_size=3))
-def test_covariances_are_positive(seed, n_letters):
+@given(seed=seeds, sizes=st.lists(st.integers(1, 5), max_size=3))
+def test_covariances_are_positive(seed, sizes):
     rng = np.random.default_rng(seed)
     inputs = rng.choice([-1.0, 0.0, 0.3, 1.0], (25, 4))
-    letters = [rng.integers(0, size + 1, 25) for size in n_letters]
-    rows = Rows(inputs, np.array(letters, dtype=int).T.reshape(25, len(n_letters)))
+    letters = [rng.integers(0, size + 1, 25) for size in sizes]
+    rows = Rows(inputs, np.array(letters, dtype=int).T.reshape(25, len(sizes)))
     prior = Prior(
         10.0 ** rng.uniform(-4, 1, 4),
-        10.0 ** rng.uniform(-4, 1, sum(n_letters)),
+        10.0 ** rng.uniform(-4, 1, sum(sizes)),
         *10.0 ** rng.uniform(-3, 2, 3),
     )
-    K = Covariance(prior, tuple(n_letters)).between(rows, rows)
+    K = Covariance(prior, tuple(map(Alphabet, sizes))).between(rows, rows)
     assert_allclose(K, K.T, rtol=1e-12, atol=1e-13 * np.trace(K))
     assert np.linalg.eigvalsh(K).min() > -1e-10 * np.trace(K)
 

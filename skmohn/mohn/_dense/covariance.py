@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skmohn._core._coding import sizes_of
 from skmohn.mohn._dense.kernel import (
     CONSTANT_VARIANCE,
     LetterTables,
@@ -20,8 +21,8 @@ class Covariance:
     ----------
     prior : Prior
 
-    n_letters : tuple of int, default=()
-        Number of letters of each site.
+    alphabets : tuple of Alphabet, default=()
+        The letters of each site.
 
     terms : tuple of tuples of int, default=()
         Sets of inputs whose weights have a variance of their own, beside that of the
@@ -32,7 +33,7 @@ class Covariance:
     """
 
     prior: Prior
-    n_letters: tuple = ()
+    alphabets: tuple = ()
     terms: tuple = ()
     variances: tuple = ()
 
@@ -49,7 +50,7 @@ class Covariance:
         -------
         covariance : ndarray of shape (n_left, n_right)
         """
-        covariance = Pairs(left, right, self.n_letters, dtype).covariance(self.prior)
+        covariance = Pairs(left, right, self.alphabets, dtype).covariance(self.prior)
         for term, variance in zip(self.terms, self.variances, strict=True):
             covariance += np.multiply.outer(
                 (variance * parity(left.inputs, term)).astype(dtype),
@@ -122,7 +123,7 @@ class Covariance:
         letters : tuple of (site, letter)
         """
         n_inputs = len(self.prior.rates)
-        first = n_inputs + np.cumsum([0, *self.n_letters])
+        first = n_inputs + np.cumsum([0, *sizes_of(self.alphabets)])
         sites = (np.searchsorted(first, m, side="right") - 1 for m in members)
         return tuple(m for m in members if m < n_inputs), tuple(
             (int(site), int(m - first[site]))
@@ -154,14 +155,16 @@ class Covariance:
             base = base * seen[-1]
             columns.append((seen[:-1] / seen[-1] - 1.0).T)
         n_inputs = len(self.prior.rates)
-        sites = n_inputs + np.arange(len(self.n_letters))
-        groups = np.append(np.arange(n_inputs), np.repeat(sites, self.n_letters))
+        sites = n_inputs + np.arange(len(self.alphabets))
+        groups = np.append(
+            np.arange(n_inputs), np.repeat(sites, sizes_of(self.alphabets))
+        )
         return base, np.hstack(columns), groups.astype(int)
 
     def site_tau(self):
         """``tau`` of inputs whose values are as alike as two letters on average."""
         taus = []
-        for (factors, _), size in zip(self.tables(), self.n_letters, strict=True):
+        for (factors, _), (size, _) in zip(self.tables(), self.alphabets, strict=True):
             plain = factors[:-1, :-1]
             alike = (plain.sum() - size) / (size * (size - 1))
             taus.append(float((1.0 - alike) / (1.0 + alike)))
@@ -217,9 +220,9 @@ class Covariance:
 
     def tables(self):
         """Factors between the letters of each site, and their centred parts."""
-        if not self.n_letters:
+        if not self.alphabets:
             return []
-        return LetterTables(self.prior.letter_rates, self.n_letters).sites()
+        return LetterTables(self.prior.letter_rates, self.alphabets).sites()
 
 
 def parity(inputs, term):

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skmohn._core._coding import Levels
 from skmohn.mohn._dense.evidence import (
     LOG_BOUNDS,
     Evidence,
@@ -99,11 +98,11 @@ def doubt_prior(posterior, n_rows):
     """
     covariance, sample = posterior.covariance, posterior.sample
     best = covariance.prior.to_logs()
-    n_inputs, n_letters = len(covariance.prior.rates), covariance.n_letters
-    basis = _directions(n_inputs, n_letters)
+    n_inputs, alphabets = len(covariance.prior.rates), covariance.alphabets
+    basis = _directions(n_inputs, alphabets)
     by_data = _curvature(posterior, best, basis) * n_rows / len(sample)
-    by_density = basis @ density_curvature(n_inputs, n_letters) @ basis.T
-    density = log_density(best, n_inputs, n_letters)[0]
+    by_density = basis @ density_curvature(n_inputs, alphabets) @ basis.T
+    density = log_density(best, n_inputs, alphabets)[0]
     occam = occam_factor(density, by_density, by_data)
     if n_rows > MOST_ROWS:
         return None, occam
@@ -124,17 +123,15 @@ def doubt_prior(posterior, n_rows):
     return PriorDoubt(tuple(pairs[j] for j in kept)), occam
 
 
-def _directions(n_inputs, n_letters):
+def _directions(n_inputs, alphabets):
     """Directions of the logarithms: one for each, but one for all levels of a site.
 
     Levels differ little among each other, and there are many of them.
     """
     groups = [*range(n_inputs)]
-    for size in n_letters:
+    for size, is_ordered in alphabets:
         first = groups[-1] + 1 if groups else 0
-        groups += (
-            [first] * size if isinstance(size, Levels) else range(first, first + size)
-        )
+        groups += [first] * size if is_ordered else range(first, first + size)
     first = groups[-1] + 1 if groups else 0
     groups += range(first, first + 3)
     return np.eye(first + 3)[:, groups]
@@ -143,7 +140,7 @@ def _directions(n_inputs, n_letters):
 def _curvature(posterior, best, basis):
     """Negative Hessian of the log evidence along directions of the logarithms."""
     covariance = posterior.covariance
-    evidence = Evidence(posterior.sample, covariance.n_letters)
+    evidence = Evidence(posterior.sample, covariance.alphabets)
     n_inputs = len(covariance.prior.rates)
 
     def slope(logs):

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import eigvalsh, lapack
 from scipy.optimize import minimize
 
-from skmohn._core._coding import Levels, Rows
+from skmohn._core._coding import Rows, sizes_of
 from skmohn._core._units import binary_unit
 from skmohn.mohn._dense.kernel import Pairs, Prior
 
@@ -201,16 +201,16 @@ class Evidence:
     ----------
     sample : Sample
 
-    n_letters : tuple of int, default=()
+    alphabets : tuple of Alphabet, default=()
 
     dtype : dtype, default=float64
         float32 halves the time where the noise is not small.
     """
 
-    def __init__(self, sample, n_letters=(), dtype=np.float64):
+    def __init__(self, sample, alphabets=(), dtype=np.float64):
         self.sample = sample
-        self.pairs = Pairs(sample.rows, sample.rows, n_letters, dtype)
-        self.n_sites = sample.rows.inputs.shape[1] + len(n_letters)
+        self.pairs = Pairs(sample.rows, sample.rows, alphabets, dtype)
+        self.n_sites = sample.rows.inputs.shape[1] + len(alphabets)
         self.dtype = np.dtype(dtype)
         self._potrf, self._potrs, self._potri = lapack.get_lapack_funcs(
             ("potrf", "potrs", "potri"), dtype=self.dtype
@@ -263,24 +263,19 @@ class Evidence:
         return float(value + self.sample.log_density_of_rest(prior))
 
 
-def start_prior(n_inputs, n_letters=()):
+def start_prior(n_inputs, alphabets=()):
     """Where the search for hyper-parameters begins."""
-    n_sites = max(n_inputs + len(n_letters), 1)
+    n_sites = max(n_inputs + len(alphabets), 1)
     return Prior(
         np.full(n_inputs, 1.0 / n_sites),
         np.repeat(
-            np.array([1.0 / (n_sites * _n_steps(size)) for size in n_letters]),
-            np.array(n_letters, dtype=int),
+            np.array([1.0 / (n_sites * alphabet.n_steps) for alphabet in alphabets]),
+            np.array(sizes_of(alphabets), dtype=int),
         ),
         1.0,
         1.0,
         _START_NOISE,
     )
-
-
-def _n_steps(size):
-    """Over how many steps the letters of a site share its rate."""
-    return size.n_steps if isinstance(size, Levels) else 1
 
 
 class Climb(NamedTuple):
@@ -315,13 +310,13 @@ def climb(evidence, start, max_iter=MAX_ITER, tol=1e-6, report=None):
     n_inputs, n_rates = len(start.rates), len(start.to_logs()) - 3
     bounds = [tuple(np.log(_BOUNDS["rate"]))] * n_rates
     bounds += [tuple(np.log(_BOUNDS[name])) for name in ("scale", "linear", "noise")]
-    n_letters = evidence.pairs.n_letters
+    alphabets = evidence.pairs.alphabets
 
     def loss(logs):
         value, slope = evidence.value_and_slope(Prior.from_logs(logs, n_inputs))
         if not np.isfinite(value):
             return _NOT_POSITIVE, np.zeros_like(logs)
-        density, pull = log_density(logs, n_inputs, n_letters)
+        density, pull = log_density(logs, n_inputs, alphabets)
         return -density - value, -pull - slope
 
     def callback(intermediate_result):
@@ -341,7 +336,7 @@ def climb(evidence, start, max_iter=MAX_ITER, tol=1e-6, report=None):
     return Climb(Prior.from_logs(found.x, n_inputs), found.nfev)
 
 
-def log_density(logs, n_inputs, n_letters=()):
+def log_density(logs, n_inputs, alphabets=()):
     """Log density of the hyper-parameters, but for a constant, and its gradient.
 
     Parameters
@@ -351,7 +346,7 @@ def log_density(logs, n_inputs, n_letters=()):
 
     n_inputs : int
 
-    n_letters : tuple of int, default=()
+    alphabets : tuple of Alphabet, default=()
 
     Returns
     -------
@@ -359,16 +354,17 @@ def log_density(logs, n_inputs, n_letters=()):
 
     slope : ndarray like `logs`
     """
-    centre = -math.log(max(n_inputs + len(n_letters), 1))
+    centre = -math.log(max(n_inputs + len(alphabets), 1))
     gap, slope = logs.copy(), np.empty_like(logs)
     gap[:-3] -= centre
     gap[-3:] -= _LOG_ENDS_CENTRE
     slope[:n_inputs] = gap[:n_inputs] / _LOG_RATE_SPREAD**2
     slope[-3:] = gap[-3:] / _LOG_ENDS_SPREAD**2
     first = n_inputs
-    for size in n_letters:
+    for alphabet in alphabets:
+        size = alphabet.size
         site = slice(first, first + size)
-        gap[site] += math.log(_n_steps(size))
+        gap[site] += math.log(alphabet.n_steps)
         mean = gap[site].mean()
         slope[site] = (gap[site] - mean) / _LOG_LETTER_SPREAD**2
         slope[site] += mean / (size * _LOG_RATE_SPREAD**2)
@@ -376,7 +372,7 @@ def log_density(logs, n_inputs, n_letters=()):
     return -0.5 * float(gap @ slope), -slope
 
 
-def density_curvature(n_inputs, n_letters=()):
+def density_curvature(n_inputs, alphabets=()):
     """Negative Hessian of :func:`log_density`, which is the same everywhere.
 
     The flat density of `linear` has the curvature of the normal one that is as high.
@@ -385,11 +381,11 @@ def density_curvature(n_inputs, n_letters=()):
     -------
     curvature : ndarray of shape (n_logs, n_logs)
     """
-    size = n_inputs + sum(n_letters) + 3
+    size = n_inputs + sum(sizes_of(alphabets)) + 3
     start = np.zeros(size)
-    here = log_density(start, n_inputs, n_letters)[1]
+    here = log_density(start, n_inputs, alphabets)[1]
     curvature = np.array(
-        [here - log_density(unit, n_inputs, n_letters)[1] for unit in np.eye(size)]
+        [here - log_density(unit, n_inputs, alphabets)[1] for unit in np.eye(size)]
     )
     width = np.subtract(*np.log(_BOUNDS["linear"]))
     curvature[-2, -2] = 2.0 * math.pi / width**2
@@ -422,7 +418,7 @@ def occam_factor(density, curvature, by_data):
 
 
 def learn_prior(
-    sample, n_letters=(), start=None, max_iter=MAX_ITER, seed=0, report=None
+    sample, alphabets=(), start=None, max_iter=MAX_ITER, seed=0, report=None
 ):
     """Hyper-parameters of maximum evidence.
 
@@ -430,7 +426,7 @@ def learn_prior(
     ----------
     sample : Sample
 
-    n_letters : tuple of int, default=()
+    alphabets : tuple of Alphabet, default=()
 
     start : Prior, default=None
         None for :func:`start_prior`.
@@ -448,20 +444,20 @@ def learn_prior(
     -------
     climb : Climb
     """
-    prior = start or start_prior(sample.rows.inputs.shape[1], n_letters)
+    prior = start or start_prior(sample.rows.inputs.shape[1], alphabets)
     n_rows = len(sample)
     if n_rows <= 2 * _FIRST_STAGE:
-        return climb(Evidence(sample, n_letters), prior, max_iter, report=report)
+        return climb(Evidence(sample, alphabets), prior, max_iter, report=report)
     drawn = np.random.default_rng(seed).permutation(n_rows)
     # Reports of a part would not compare with those of more rows.
     first = climb(
-        Evidence(sample.take(drawn[:_FIRST_STAGE]), n_letters), prior, max_iter
+        Evidence(sample.take(drawn[:_FIRST_STAGE]), alphabets), prior, max_iter
     )
     part = sample
     if n_rows > _ALL_ROWS:
         part = sample.take(drawn[:_SECOND_STAGE])
         max_iter = min(max_iter, _SECOND_MAX_ITER)
     small = first.prior.noise < _SINGLE_PRECISION_NOISE
-    evidence = Evidence(part, n_letters, np.float64 if small else np.float32)
+    evidence = Evidence(part, alphabets, np.float64 if small else np.float32)
     second = climb(evidence, first.prior, max_iter, report=report)
     return Climb(second.prior, first.n_evaluations + second.n_evaluations)

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skmohn._core._coding import Levels
+from skmohn._core._coding import sizes_of
 
 # A priori variance of the constant; the target is standardised.
 CONSTANT_VARIANCE = 1.0
@@ -38,7 +38,7 @@ class Prior(NamedTuple):
     rates : ndarray of shape (n_inputs,)
         ``a_i``, how much input i matters.
 
-    letter_rates : ndarray of shape (sum of n_letters,)
+    letter_rates : ndarray of shape (sum of their sizes,)
         ``b_l`` of the letters of all sites, one site after the other.
 
     scale : float
@@ -83,23 +83,23 @@ class Pairs:
     left, right : Rows
         The same object for the covariance of rows with themselves.
 
-    n_letters : tuple of int, default=()
-        Number of letters of each site.
+    alphabets : tuple of Alphabet, default=()
+        The letters of each site.
 
     dtype : dtype, default=float64
         Of all that is computed.
     """
 
-    def __init__(self, left, right, n_letters=(), dtype=np.float64):
+    def __init__(self, left, right, alphabets=(), dtype=np.float64):
         real = has_fractions(left.inputs)
         if right is not left:
             real |= has_fractions(right.inputs)
         self.signs, self.reals = np.flatnonzero(~real), np.flatnonzero(real)
-        self.n_letters = n_letters
-        self.left = _Side(left, self.signs, self.reals, n_letters, dtype)
+        self.alphabets = alphabets
+        self.left = _Side(left, self.signs, self.reals, alphabets, dtype)
         self.right = self.left
         if right is not left:
-            self.right = _Side(right, self.signs, self.reals, n_letters, dtype)
+            self.right = _Side(right, self.signs, self.reals, alphabets, dtype)
         self.any_unknown = self.left.any_unknown or self.right.any_unknown
 
     def product(self, prior):
@@ -119,8 +119,8 @@ class Pairs:
             exponent -= np.sum(rates - damping)
         else:
             exponent -= np.sum(rates)
-        if self.n_letters:
-            tables = LetterTables(prior.letter_rates, self.n_letters)
+        if self.alphabets:
+            tables = LetterTables(prior.letter_rates, self.alphabets)
             exponent += left.spread(np.log(tables.factors)) @ right.hot.T
         product = np.exp(exponent, out=exponent)
         for j, tau in enumerate(prior.tau[self.reals].tolist()):
@@ -139,8 +139,8 @@ class Pairs:
         linear = (left.signs * tau[self.signs]) @ right.signs.T
         if len(self.reals):
             linear += (left.reals * tau[self.reals]) @ right.reals.T
-        if self.n_letters:
-            tables = LetterTables(prior.letter_rates, self.n_letters)
+        if self.alphabets:
+            tables = LetterTables(prior.letter_rates, self.alphabets)
             linear += left.spread(tables.centred) @ right.hot.T
         return linear
 
@@ -200,8 +200,8 @@ class Pairs:
             by_linear[self.reals] = _diagonal(side.reals, outer)
         explained = float(tau @ by_linear)
         by_letter = np.empty(0)
-        if self.n_letters:
-            tables = LetterTables(prior.letter_rates, self.n_letters)
+        if self.alphabets:
+            tables = LetterTables(prior.letter_rates, self.alphabets)
             on_factors = side.hot.T @ (weighted @ side.hot)
             on_centred = prior.linear * (side.hot.T @ (outer @ side.hot))
             by_letter = tables.slope(on_factors / tables.factors, on_centred)
@@ -228,12 +228,12 @@ class Pairs:
 class _Side:
     """Rows of one side, taken apart by kind of column."""
 
-    def __init__(self, rows, signs, reals, n_letters, dtype):
+    def __init__(self, rows, signs, reals, alphabets, dtype):
         self.signs = np.ascontiguousarray(rows.inputs[:, signs], dtype=dtype)
         self.reals = np.ascontiguousarray(rows.inputs[:, reals], dtype=dtype)
         self.any_unknown = not self.signs.all()
         self.known = np.abs(self.signs)
-        self.hot = _one_hot(rows.letters, n_letters, dtype)
+        self.hot = _one_hot(rows.letters, alphabets, dtype)
 
     def spread(self, table):
         """Rows of a block diagonal table, summed over the letters of each row."""
@@ -247,9 +247,9 @@ class LetterTables:
     Outside the blocks, `factors` is 1 and `centred` is 0.
     """
 
-    def __init__(self, rates, n_letters):
-        self.n_letters = n_letters
-        size = sum(n_letters) + len(n_letters)
+    def __init__(self, rates, alphabets):
+        self.alphabets = alphabets
+        size = sum(sizes_of(alphabets)) + len(alphabets)
         self.factors = np.ones((size, size))
         self.centred = np.zeros((size, size))
         self.parts = []
@@ -287,9 +287,9 @@ class LetterTables:
 
     def _blocks(self):
         place = start = 0
-        for size in self.n_letters:
+        for size, is_ordered in self.alphabets:
             own = slice(start, start + size)
-            yield slice(place, place + size + 1), own, isinstance(size, Levels)
+            yield slice(place, place + size + 1), own, is_ordered
             place, start = place + size + 1, start + size
 
 
@@ -318,10 +318,12 @@ def _averaging(n_letters):
     return np.vstack([np.eye(n_letters), np.full(n_letters, 1.0 / n_letters)])
 
 
-def _one_hot(letters, n_letters, dtype):
-    hot = np.zeros((len(letters), sum(n_letters) + len(n_letters)), dtype=dtype)
+def _one_hot(letters, alphabets, dtype):
+    hot = np.zeros(
+        (len(letters), sum(sizes_of(alphabets)) + len(alphabets)), dtype=dtype
+    )
     place = 0
-    for i, size in enumerate(n_letters):
+    for i, size in enumerate(sizes_of(alphabets)):
         hot[np.arange(len(letters)), place + letters[:, i]] = 1.0
         place += size + 1
     return hot

@@ -18,7 +18,7 @@ _ROWS_ASKED = 400
 _LEAST_GAIN = 5.0
 
 
-def levels_pay(rows, n_letters, n_levels, y, sample_weight, seed):
+def levels_pay(rows, alphabets, n_levels, y, sample_weight, seed):
     """Whether all weights explain a part of the rows better with levels than without.
 
     Parameters
@@ -26,7 +26,7 @@ def levels_pay(rows, n_letters, n_levels, y, sample_weight, seed):
     rows : Rows
         With the letters of levels behind those of other sites.
 
-    n_letters : tuple of int
+    alphabets : tuple of Alphabet
         Of all sites.
 
     n_levels : int
@@ -47,13 +47,13 @@ def levels_pay(rows, n_letters, n_levels, y, sample_weight, seed):
     sample = join_equal_rows(rows, y, sample_weight)
     drawn = np.random.default_rng(seed).permutation(len(sample))[:_ROWS_ASKED]
     sample = sample.take(drawn)
-    n_others = len(n_letters) - n_levels
+    n_others = len(alphabets) - n_levels
     plain = Rows(sample.rows.inputs, sample.rows.letters[:, :n_others])
-    lines = _evidence(replace(sample, rows=plain), n_letters[:n_others])
-    return _evidence(sample, n_letters) > lines + _LEAST_GAIN
+    lines = _evidence(replace(sample, rows=plain), alphabets[:n_others])
+    return _evidence(sample, alphabets) > lines + _LEAST_GAIN
 
 
-def _evidence(sample, n_letters):
+def _evidence(sample, alphabets):
     """Log evidence at the best hyper-parameters."""
-    prior = learn_prior(sample, n_letters).prior
-    return Evidence(sample, n_letters).value(prior)
+    prior = learn_prior(sample, alphabets).prior
+    return Evidence(sample, alphabets).value(prior)

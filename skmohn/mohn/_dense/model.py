@@ -262,7 +262,7 @@ def fit_dense(
     y,
     sample_weight=None,
     *,
-    n_letters=(),
+    alphabets=(),
     noise="auto",
     strong_terms=True,
     max_order=None,
@@ -285,7 +285,7 @@ def fit_dense(
         Positive: whole numbers are repeats, others inverse variances relative to a mean
         of 1.
 
-    n_letters : tuple of int, default=()
+    alphabets : tuple of Alphabet, default=()
 
     noise : {"auto", "constant"}, default="auto"
         Whether the noise may differ from row to row.
@@ -325,13 +325,13 @@ def fit_dense(
     """
     standard, centre, scale = standardise(y, sample_weight)
     sample = join_equal_rows(rows, standard, sample_weight)
-    route, n_inducing = choose_route(sample, n_letters, memory_budget)
+    route, n_inducing = choose_route(sample, alphabets, memory_budget)
     n_evaluations, is_fitted = 0, covariance is None
     if is_fitted:
         prior, n_evaluations = learn_prior(
-            sample, n_letters, start, max_iter, seed, report
+            sample, alphabets, start, max_iter, seed, report
         )
-        covariance = Covariance(prior, n_letters)
+        covariance = Covariance(prior, alphabets)
     noise_map, share, posterior = None, 0.0, None
     shuffled = np.random.default_rng(seed).permutation(len(sample))
     drawn = np.arange(len(sample))
@@ -382,14 +382,14 @@ def _condition(route, covariance, sample, n_inducing, seed):
     return ExactPosterior.condition(covariance, sample)
 
 
-def choose_route(sample, n_letters, memory_budget):
+def choose_route(sample, alphabets, memory_budget):
     """How to condition on a sample.
 
     Parameters
     ----------
     sample : Sample
 
-    n_letters : tuple of int
+    alphabets : tuple of Alphabet
 
     memory_budget : float
 
@@ -403,7 +403,7 @@ def choose_route(sample, n_letters, memory_budget):
     n_rows, n_inputs = len(sample), sample.rows.inputs.shape[1]
     is_exact = n_rows <= _MOST_EXACT and _exact_bytes(n_rows) <= memory_budget
     can_walsh = (
-        not n_letters
+        not alphabets
         and n_rows > _MANY_ROWS
         and n_inputs <= _MOST_WALSH_INPUTS
         and _walsh_bytes(n_inputs) <= memory_budget

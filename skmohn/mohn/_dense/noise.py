@@ -59,9 +59,9 @@ class NoiseMap:
     def at(self, rows):
         """Relative noise variance at rows, ndarray of shape (n_rows,)."""
         log_noise = np.empty(len(rows))
-        prior, n_letters = self.covariance.prior, self.covariance.n_letters
+        prior, alphabets = self.covariance.prior, self.covariance.alphabets
         for part in row_blocks(len(rows)):
-            alike = Pairs(rows.take(part), self.rows, n_letters).product(prior)
+            alike = Pairs(rows.take(part), self.rows, alphabets).product(prior)
             log_noise[part] = alike @ self.alpha
         return self.scale * _bounded(log_noise)
 
@@ -90,9 +90,9 @@ def map_noise(posterior):
     squares = np.maximum(residual**2 / variance, _SMALLEST_SQUARE)
     logarithms = np.log(squares) - _LOG_SQUARE_MEAN
     best, alpha = _density_of_one_level(logarithms) + _LEAST_GAIN, None
-    pairs = Pairs(sample.rows, sample.rows, covariance.n_letters)
+    pairs = Pairs(sample.rows, sample.rows, covariance.alphabets)
     n_inputs = len(covariance.prior.rates)
-    for prior in (covariance.prior, start_prior(n_inputs, covariance.n_letters)):
+    for prior in (covariance.prior, start_prior(n_inputs, covariance.alphabets)):
         trial = _smooth(pairs.product(prior), logarithms)
         if trial[0] > best:
             best, alpha, log_noise = trial

@@ -53,7 +53,7 @@ def solve_dense(params, task, members, loop):
         task.rows.as_float(),
         task.y,
         task.sample_weight,
-        n_letters=members.n_letters,
+        alphabets=members.alphabets,
         max_order=params.max_order,
         memory_budget=params.memory_budget,
         seed=task.seed,
@@ -63,12 +63,12 @@ def solve_dense(params, task, members, loop):
         record = {"log_posterior": height, "noise": math.sqrt(prior.noise)}
         # Only a callback that wants to predict has the posterior computed.
         return loop.step(
-            record, _NOTHING, partial(_settle, fit, members.n_letters, prior)
+            record, _NOTHING, partial(_settle, fit, members.alphabets, prior)
         )
 
     model = fit(
         noise=params.noise,
-        start=_earlier_prior(params, task.inputs.shape[1], members.n_letters),
+        start=_earlier_prior(params, task.inputs.shape[1], members.alphabets),
         max_iter=min(params.max_iter, MAX_ITER),
         report=report,
     )
@@ -112,20 +112,20 @@ def solve_dense(params, task, members, loop):
     )
 
 
-def _earlier_prior(params, n_inputs, n_letters):
+def _earlier_prior(params, n_inputs, alphabets):
     """Hyper-parameters of the fit before, when a warm start is wanted and they fit."""
     earlier = getattr(params, "_dense", None) if params.warm_start else None
     if earlier is None or len(earlier.prior.rates) != n_inputs:
         return None
-    if earlier.covariance.n_letters != n_letters:
+    if earlier.covariance.alphabets != alphabets:
         return None
     return earlier.prior
 
 
-def _settle(fit, n_letters, prior):
+def _settle(fit, alphabets, prior):
     """The model with hyper-parameters as they are."""
     return fit(
-        covariance=Covariance(prior, n_letters), noise="constant", strong_terms=False
+        covariance=Covariance(prior, alphabets), noise="constant", strong_terms=False
     )
 
 

@@ -63,10 +63,12 @@ def make_levels(i, k, thresholds):
     return Variable(i, k, (high - low) / 2.0, (low + high) / 2.0, square)
 
 
-def make_variables(n_inputs, n_letters=()):
+def make_variables(n_inputs, alphabets=()):
     """Inputs of -1 and +1 and sites, each by itself."""
     inputs = [make_input(i) for i in range(n_inputs)]
-    return inputs + [make_site(k, size) for k, size in enumerate(n_letters)]
+    return inputs + [
+        make_site(k, alphabet.size) for k, alphabet in enumerate(alphabets)
+    ]
 
 
 class PairVariance:
@@ -87,7 +89,7 @@ class PairVariance:
     def __init__(self, covariance, rows, alpha, variables=None):
         prior = covariance.prior
         if variables is None:
-            variables = make_variables(len(prior.rates), covariance.n_letters)
+            variables = make_variables(len(prior.rates), covariance.alphabets)
         self.covariance, self.rows, self.alpha = covariance, rows, alpha
         self.factors = [_Factor(v, covariance, rows) for v in variables]
         self.by_input = {f.variable.input: f for f in self.factors}
