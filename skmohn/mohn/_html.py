@@ -1,4 +1,4 @@
-"""What a notebook shows of a fitted model, below scikit-learn's diagram."""
+"""What a notebook shows of a fitted model, inside scikit-learn's diagram."""
 
 from collections import Counter
 from html import escape
@@ -19,19 +19,22 @@ _KINDS = {
 
 
 class HTMLSummary:
-    """Adds a summary to the HTML of a fitted estimator with a `structure_table`."""
+    """Adds a summary to the HTML of a fitted estimator with a `structure_table`.
 
-    def _html_repr(self):
-        html = super()._html_repr()
+    It stands above the fitted attributes, so that it is there inside of a Pipeline or a
+    search as well.
+    """
+
+    def _get_fitted_attr_html(self, doc_link=""):
+        attributes = super()._get_fitted_attr_html(doc_link)
         try:
             check_is_fitted(self)
         except NotFittedError:
-            return html
-        # Inside of the diagram's body, if it has one.
-        before, end, after = html.rpartition("</body>")
-        if not end:
-            before, after = html, ""
-        return f"{before}{_summarise(self)}{end}{after}"
+            return attributes
+        # What scikit-learn asks for the table of these attributes.
+        table = attributes._html_repr
+        attributes._html_repr = lambda: _summarise(self) + table()
+        return attributes
 
 
 def _summarise(model):

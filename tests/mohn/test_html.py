@@ -4,8 +4,11 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
+import pytest
 import sklearn
 from sklearn.base import clone
+from sklearn.ensemble import BaggingRegressor
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_html_repr
@@ -70,13 +73,28 @@ def test_names_weights_and_orders_are_shown():
 def test_standard_diagram_is_kept():
     model = model_of(3, ["a", "b", "c"])
     html = model._repr_html_()
-    assert "sk-top-container" in html
-    assert html.index('class="sk-top-container') < html.index("skmohn-summary")
+    assert html.index("sk-top-container") < html.index("skmohn-summary")
+    assert html.index("skmohn-summary") < html.index("Fitted attributes")
     assert html.rstrip().endswith("</body>")
     assert model._repr_mimebundle_()["text/html"].count("skmohn-summary") == 1
     assert model._repr_mimebundle_()["text/plain"] == repr(model)
-    pipeline = make_pipeline(StandardScaler(), model)
-    assert "MOHNRegressor" in estimator_html_repr(pipeline)
+
+
+@pytest.mark.parametrize("kind", ["pipeline", "search", "ensemble"])
+def test_summary_is_shown_inside_of_other_estimators(kind):
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (200, 4))
+    y = X[:, 0] * X[:, 1] + 0.5 * X[:, 2]
+    outer = {
+        "pipeline": make_pipeline(StandardScaler(), MOHNRegressor("pursuit")),
+        "search": GridSearchCV(MOHNRegressor("pursuit"), {"max_order": [2]}, cv=2),
+        "ensemble": BaggingRegressor(MOHNRegressor("pursuit"), n_estimators=2),
+    }[kind]
+    assert "skmohn-summary" not in estimator_html_repr(outer)
+    reader = read(estimator_html_repr(outer.fit(X, y)))
+    # An ensemble shows the model that it has copied, which is not fitted.
+    assert reader.n_parts == (kind != "ensemble")
+    assert ("x0 x x1" in reader.texts) == (kind != "ensemble")
 
 
 def test_only_the_strongest_of_many_terms_are_shown():
@@ -127,15 +145,6 @@ def test_model_without_terms_is_shown():
     X = np.random.default_rng(0).integers(0, 2, (30, 3))
     cells = read(MOHNRegressor().fit(X, np.ones(30))._repr_html_()).texts
     assert "weights: none; constant 1" in cells
-
-
-def test_without_a_body_the_summary_follows(monkeypatch):
-    monkeypatch.setattr(
-        "sklearn.base.BaseEstimator._html_repr", lambda self: "<p>it</p>"
-    )
-    html = model_of(3, ["a", "b", "c"])._repr_html_()
-    assert html.startswith("<p>it</p><details")
-    assert read(html).n_parts == 1
 
 
 def test_it_needs_no_pandas(monkeypatch):
