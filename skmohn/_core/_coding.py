@@ -16,6 +16,8 @@ LETTERS = "letters"
 ONE_HOT = "one-hot"
 
 _ROWS_AT_ONCE = 4096
+# Of a code beyond it, no digit tells values of the column's own range apart.
+_LARGEST_CODE = 1e15
 
 
 class Alphabet(NamedTuple):
@@ -229,7 +231,7 @@ class InputCoding:
             NaN stands for an unknown value.
 
         names : sequence of str, default=None
-            Column names for the warning; None for their numbers.
+            Column names for messages; None for their numbers.
 
         Returns
         -------
@@ -239,7 +241,8 @@ class InputCoding:
         Raises
         ------
         ValueError
-            When the known columns of a one-hot group are not 0 but for one 1.
+            When the known columns of a one-hot group are not 0 but for one 1, or a
+            value is 1e15 times as far out as the range of its column.
 
         Warns
         -----
@@ -256,6 +259,7 @@ class InputCoding:
             values = X[rows, columns]
             unknown[rows] = np.isnan(values)
             inputs[rows] = self._encode_rows(values, columns, new_values)
+            self._refuse_far(values, inputs[rows], names)
         if new_values:
             _warn_of_new_values(new_values, names)
         letters = self._encode_letters(X)
@@ -267,13 +271,26 @@ class InputCoding:
         known = ~np.isnan(values)
         # So that no difference is out of range.
         units = binary_units([low, high])
-        scaled, low, high = (numbers / units for numbers in (values, low, high))
+        low, high = low / units, high / units
         # Written so that the two ends become -1 and +1 without rounding error.
-        inputs = ((scaled - low) - (high - scaled)) / (high - low)
+        with np.errstate(over="ignore"):
+            scaled = values / units
+            inputs = ((scaled - low) - (high - scaled)) / (high - low)
         new = known & (np.abs(inputs) != 1) & (self.kind[columns] == TWO_VALUED)
         for j in np.flatnonzero(new.any(axis=0)):
             new_values.setdefault(int(columns[j]), values[new[:, j], j][0])
         return np.where(known, inputs, 0.0)
+
+    def _refuse_far(self, values, inputs, names):
+        """Refuse values next to which the range of their column is nothing."""
+        far = np.abs(inputs) > _LARGEST_CODE
+        if far.any():
+            row, place = np.argwhere(far)[0]
+            column = self.usable[place]
+            raise ValueError(
+                f"column {_called(column, names)} has {values[row, place]:g}, too far "
+                f"from its range in fit, {self.low[column]:g} to {self.high[column]:g}"
+            )
 
     def decode(self, column, sign):
         """The value of a column that is coded as -1 or +1."""
@@ -288,9 +305,14 @@ def one_hot_rows(values):
     return binary & ((ones == 1) | ((ones == 0) & unknown.any(axis=1)))
 
 
+def _called(column, names):
+    """A column in messages."""
+    return column if names is None else repr(str(names[column]))
+
+
 def _warn_of_new_values(new_values, names):
     found = (
-        f"column {column if names is None else repr(str(names[column]))} has {value:g}"
+        f"column {_called(column, names)} has {value:g}"
         for column, value in new_values.items()
     )
     warn_caller(

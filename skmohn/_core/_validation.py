@@ -1,5 +1,7 @@
 """Reading what a user passes, and refusing what cannot work."""
 
+from numbers import Integral, Real
+
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import (
@@ -71,6 +73,94 @@ def to_numpy(values):
     return np.asarray(values) if hasattr(values, "__array_namespace__") else values
 
 
+def read_vector(values, name, ensure_all_finite=True):
+    """Read a list of numbers.
+
+    Parameters
+    ----------
+    values : array-like of shape (n,)
+
+    name : str
+        The parameter, for the message.
+
+    ensure_all_finite : bool or "allow-nan", default=True
+        As of :func:`~sklearn.utils.check_array`.
+
+    Returns
+    -------
+    vector : ndarray of shape (n,), float64
+    """
+    # What is ragged and what is no list at all is an array of objects too.
+    vector = np.asarray(to_numpy(values), dtype=object)
+    if vector.ndim != 1 or not all(isinstance(v, Real | np.bool_) for v in vector):
+        raise ValueError(f"{name} must be a list of numbers, got {values!r}")
+    return check_array(
+        vector,
+        dtype=np.float64,
+        ensure_all_finite=ensure_all_finite,
+        ensure_2d=False,
+        ensure_min_samples=0,
+        input_name=name,
+    )
+
+
+def read_sets(sets, name):
+    """Read a list of sets of features; a feature stands for the set of itself.
+
+    Parameters
+    ----------
+    sets : sequence of int, str or sequences of them
+
+    name : str
+        The parameter, for the message.
+
+    Returns
+    -------
+    sets : list of tuples of int or str
+    """
+    if isinstance(sets, str) or not np.iterable(sets):
+        raise TypeError(f"{name} must be a list of sets of features, got {sets!r}")
+    found = []
+    for given in sets:
+        is_single = isinstance(given, str | Integral)
+        if not is_single and not np.iterable(given):
+            raise TypeError(f"{name} holds {given!r}, which is no set of features")
+        members = (given,) if is_single else tuple(given)
+        for member in members:
+            if not isinstance(member, str | Integral):
+                raise ValueError(
+                    f"{name} holds {given!r}, and {member!r} is not a feature: give "
+                    "indices or column names"
+                )
+        found.append(members)
+    return found
+
+
+def read_names(names, name):
+    """Read a list of strings.
+
+    Parameters
+    ----------
+    names : sequence of str
+
+    name : str
+        The parameter, for the message.
+
+    Returns
+    -------
+    names : list of str
+    """
+    if isinstance(names, str):
+        raise ValueError(f"{name}={names!r} is one string: give a list of them")
+    if not np.iterable(names):
+        raise TypeError(f"{name} must be a list of strings, got {names!r}")
+    names = list(names)
+    for each in names:
+        if not isinstance(each, str):
+            raise ValueError(f"{name} must be strings, got {each!r}")
+    return names
+
+
 def name_dtype(X):
     """Name of the dtype that all values of a table have.
 
@@ -102,12 +192,32 @@ def densify(X):
     return X.toarray()
 
 
-def as_counts(weights):
-    """Weights of samples as numbers of samples.
+def weight_unit(weights):
+    """What weights of samples are divided by to be numbers of samples.
 
     Whole numbers are taken at their word: a weight of 2 is a sample that is there
-    twice. Others say how samples compare and nothing of how many there are: they get a
-    mean of one, so that their scale does not matter.
+    twice. Others, and those too large for an exact sum, say how samples compare and
+    nothing of how many there are: their unit is the mean of the positive ones.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_samples,), float64
+        Not negative.
+
+    Returns
+    -------
+    unit : float
+    """
+    largest = weights.max()
+    is_whole = np.array_equal(weights, np.rint(weights))
+    if largest == 0 or (is_whole and largest < 2.0**53 / np.count_nonzero(weights)):
+        return 1.0
+    # First to at most one: the sum of large weights may be infinite.
+    return float(largest * np.mean(weights / largest, where=weights > 0))
+
+
+def as_counts(weights):
+    """Weights of samples as numbers of samples.
 
     Parameters
     ----------
@@ -118,14 +228,7 @@ def as_counts(weights):
     -------
     counts : ndarray of shape (n_samples,), float64
     """
-    if not weights.any():
-        return weights
-    largest = weights.max()
-    if np.array_equal(weights, np.rint(weights)) and largest < 2.0**53 / len(weights):
-        return weights
-    # First to at most one: the sum of large weights may be infinite.
-    shares = weights / largest
-    return shares * (np.count_nonzero(shares) / shares.sum())
+    return weights / weight_unit(weights)
 
 
 def is_pair_given(X_val, y_val):

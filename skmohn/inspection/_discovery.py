@@ -3,7 +3,11 @@
 from numbers import Integral
 from typing import Any, Self
 
-from skmohn.inspection._fitted import BLUE, RED, axes_of, style_of
+import numpy as np
+from sklearn.utils import check_consistent_length
+
+from skmohn._core._validation import read_vector
+from skmohn.inspection._fitted import BLUE, RED, axes_of, numbers_of, style_of
 from skmohn.mohn._given import require_regressor
 
 # Of orders 1 to 5, and of all above.
@@ -168,23 +172,25 @@ class DiscoveryErrorDisplay:
         DiscoveryErrorDisplay
             The display itself.
         """
+        rounds, training, validation, learned = numbers_of(
+            self, "rounds", "training", optional=("validation", "learned")
+        )
         ax = axes_of(self, ax)
-        rounds, training = self.rounds, self.training
-        if self.learned is not None:
-            rounds = [number for number in rounds for _ in range(2)]
-            pairs = zip(self.learned, training, strict=True)
-            training = [error for pair in pairs for error in pair]
         # A mark for each of few rounds.
-        style = {"marker": "o", "ms": 3} if len(self.rounds) <= 60 else {}
+        style = {"marker": "o", "ms": 3} if len(rounds) <= 60 else {}
         style["lw"] = 1.2
         own = style | {"color": BLUE, "label": "training"}
         own = style_of("line", own, line_kw)
-        (self.training_line_,) = ax.plot(rounds, training, **own)
+        twice, errors = rounds, training
+        if learned is not None:
+            twice = np.repeat(rounds, 2)
+            errors = np.column_stack([learned, training]).ravel()
+        (self.training_line_,) = ax.plot(twice, errors, **own)
         self.validation_line_ = None
-        if self.validation is not None:
+        if validation is not None:
             (self.validation_line_,) = ax.plot(
-                self.rounds,
-                self.validation,
+                rounds,
+                validation,
                 **style_of(
                     "line", {"color": RED, "label": "validation"} | style, line_kw
                 ),
@@ -354,25 +360,33 @@ class DiscoveryOrdersDisplay:
             raise ValueError(
                 f"max_order={self.max_order!r} must be a whole number from 1 on"
             )
-        ax = axes_of(self, ax)
+        (rounds,) = numbers_of(self, "rounds")
         counts = self.weights_per_order
-        style = {"marker": "o", "ms": 3} if len(self.rounds) <= 60 else {}
+        if not np.iterable(counts):
+            raise TypeError(
+                "weights_per_order must be a list of lists of numbers, one for each "
+                f"round, got {counts!r}"
+            )
+        counts = [read_vector(orders, "weights_per_order") for orders in counts]
+        check_consistent_length(rounds, counts)
+        ax = axes_of(self, ax)
+        style = {"marker": "o", "ms": 3} if len(rounds) <= 60 else {}
         own = style | {"color": "#333333", "lw": 2.2, "label": "all"}
         own = style_of("line", own, line_kw)
-        totals = [sum(orders) for orders in counts]
-        (self.total_line_,) = ax.plot(self.rounds, totals, **own)
+        totals = [orders.sum() for orders in counts]
+        (self.total_line_,) = ax.plot(rounds, totals, **own)
         self.lines_ = []
         last = self.max_order
         for order in range(1, last + 2):
             stop = order if order <= last else None
-            numbers = [sum(orders[order - 1 : stop]) for orders in counts]
+            numbers = [orders[order - 1 : stop].sum() for orders in counts]
             if any(numbers):
                 above = "" if order <= last else " and above"
                 color = _COLORS[min(order, len(_COLORS)) - 1]
                 label = f"order {order}{above}"
                 own = {"color": color, "lw": 1.2, "label": label} | style
                 own = style_of("line", own, line_kw)
-                self.lines_ += ax.plot(self.rounds, numbers, **own)
+                self.lines_ += ax.plot(rounds, numbers, **own)
         ax.set(xlabel="round", ylabel="weights in the model")
         ax.set_ylim(bottom=0)
         ax.xaxis.get_major_locator().set_params(integer=True)

@@ -1,8 +1,10 @@
 """What displays ask of an estimator and of matplotlib."""
 
+from sklearn.utils import check_consistent_length
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_is_fitted
 
+from skmohn._core._validation import read_names, read_sets, read_vector
 from skmohn.energynet import (
     EnergyNetClassifier,
     EnergyNetRegressor,
@@ -73,6 +75,59 @@ def structure_of(estimator):
     require_regressor(estimator, "estimator")
     members = estimator._members()
     return members.places(estimator.terms_), estimator.weights_, members.names
+
+
+def weights_of(display):
+    """Read what a display of weights is made of.
+
+    Parameters
+    ----------
+    display : object
+        Has ``terms``, ``weights`` and ``names``.
+
+    Returns
+    -------
+    terms : list of tuples of int
+
+    weights : ndarray of shape (n_terms,)
+
+    names : list of str
+    """
+    terms = read_sets(display.terms, "terms")
+    weights = read_vector(display.weights, "weights")
+    names = read_names(display.names, "names")
+    check_consistent_length(terms, weights)
+    if not terms:
+        raise ValueError("terms must have at least one weight to draw")
+    return terms, weights, names
+
+
+def numbers_of(display, *names, optional=()):
+    """Read lists of numbers that a display is made of, all of one length.
+
+    Parameters
+    ----------
+    display : object
+
+    *names : str
+        Attributes.
+
+    optional : sequence of str, default=()
+        Further ones, which may be None.
+
+    Returns
+    -------
+    vectors : list of ndarray of shape (n,) or None
+        NaN is a gap.
+    """
+    vectors = [
+        None
+        if name in optional and getattr(display, name) is None
+        else read_vector(getattr(display, name), name, ensure_all_finite="allow-nan")
+        for name in (*names, *optional)
+    ]
+    check_consistent_length(*vectors)
+    return vectors
 
 
 def axes_of(display, ax, figsize=None):

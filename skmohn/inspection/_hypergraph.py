@@ -3,9 +3,16 @@
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import check_consistent_length
 
-from skmohn.inspection._fitted import BLUE, GRAY, RED, axes_of, structure_of, style_of
+from skmohn.inspection._fitted import (
+    BLUE,
+    GRAY,
+    RED,
+    axes_of,
+    structure_of,
+    style_of,
+    weights_of,
+)
 from skmohn.inspection._layout import place_components
 from skmohn.mohn import Linkage
 
@@ -141,11 +148,8 @@ class HypergraphDisplay:
         """
         from matplotlib.collections import LineCollection
 
-        check_consistent_length(self.terms, self.weights)
-        terms, weights = [tuple(t) for t in self.terms], np.asarray(self.weights, float)
-        if not terms:
-            raise ValueError("terms must have at least one weight to draw")
-        places = place_components(Linkage.of_terms(terms, len(self.names)))
+        terms, weights, names = weights_of(self)
+        places = place_components(Linkage.of_terms(terms, len(names)))
         self.variables_ = sorted(places)
         self.positions_ = np.array([places[i] for i in self.variables_])
         n_drawn = len(self.variables_)
@@ -175,7 +179,7 @@ class HypergraphDisplay:
             *centres.T, marker="s", c=color[more], zorder=3,
             s=size**2 * (15.0 + 60.0 * strength[more]),
         )  # fmt: skip
-        self._draw_variables(ax, terms, strength, color, size, text_kw)
+        self._draw_variables(ax, terms, names, strength, color, size, text_kw)
         ax.set_aspect("equal")
         ax.margins(0.06)
         ax.axis("off")
@@ -183,7 +187,7 @@ class HypergraphDisplay:
         _keep_apart(self.texts_)
         return self
 
-    def _draw_variables(self, ax, terms, strength, color, size, text_kw):
+    def _draw_variables(self, ax, terms, names, strength, color, size, text_kw):
         """Circles, filled where the variable has a weight of its own, and names."""
         from matplotlib.colors import to_rgb
 
@@ -203,7 +207,7 @@ class HypergraphDisplay:
             style["fontsize"] = max(8.0 * size**0.5, 5.0)
             style = style_of("text", style, text_kw)
             for i, place in zip(self.variables_, self.positions_, strict=True):
-                self.texts_.append(ax.text(*place, self.names[i], **style))
+                self.texts_.append(ax.text(*place, names[i], **style))
 
 
 def _keep_apart(texts):

@@ -3,13 +3,13 @@
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import check_consistent_length
 
 from skmohn.inspection._fitted import (
     BLUE,
     RED,
     axes_of,
     name_layers,
+    numbers_of,
     stack_of,
     style_of,
 )
@@ -145,22 +145,23 @@ class LikelihoodDisplay:
         LikelihoodDisplay
             The display itself.
         """
-        epoch, layer = np.asarray(self.epoch), self.layer
-        layer = np.zeros(len(epoch), int) if layer is None else np.asarray(layer)
+        epoch, training, validation, layer = numbers_of(
+            self, "epoch", "log_likelihood", optional=("validation", "layer")
+        )
+        layer = np.zeros(len(epoch)) if layer is None else layer
         if not len(epoch):
             raise ValueError("epoch is empty: there is no likelihood to draw")
-        check_consistent_length(epoch, self.log_likelihood, self.validation, layer)
         ax = axes_of(self, ax)
         style = {"color": BLUE, "label": "training samples"}
         style = style_of("line", style, line_kw)
-        (self.line_,) = ax.plot(epoch, self.log_likelihood, **style)
+        (self.line_,) = ax.plot(epoch, training, **style)
         self.validation_line_ = None
-        if self.validation is not None:
+        if validation is not None:
             style = {"color": RED, "label": "validation samples"}
             style = style_of("line", style, line_kw)
-            (self.validation_line_,) = ax.plot(epoch, self.validation, **style)
+            (self.validation_line_,) = ax.plot(epoch, validation, **style)
         starts = np.flatnonzero(np.diff(layer, prepend=-1))
-        name_layers(ax, [0, *epoch[starts[1:]]], layer[starts])
+        name_layers(ax, [0, *epoch[starts[1:]]], layer[starts].astype(int))
         ax.set(xlabel="epoch", ylabel="log-likelihood per sample, nats")
         ax.legend(loc="lower right")
         return self

@@ -1,18 +1,24 @@
 """How a stack of layers grew, and what its layers are worth."""
 
+from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import check_consistent_length
+from sklearn.utils import check_scalar
 
 from skmohn.inspection._fitted import (
     BLUE,
     RED,
     axes_of,
     name_layers,
+    numbers_of,
     stack_of,
     style_of,
 )
+
+# What each record of a growth has.
+_ENTRIES = {"layer", "units", "steps"}
 
 
 class GrowthDisplay:
@@ -138,8 +144,9 @@ class GrowthDisplay:
         GrowthDisplay
             The display itself.
         """
-        if not self.records:
-            raise ValueError("records must have at least one record of a fit")
+        _check_records(self.records)
+        if self.threshold is not None:
+            check_scalar(self.threshold, "threshold", Real)
         layers = _one_after_another(self.records)
         ax = axes_of(self, ax)
         # A record tells how many units were trained until its step.
@@ -323,10 +330,11 @@ class DescriptionLengthDisplay:
         DescriptionLengthDisplay
             The display itself.
         """
-        total = np.asarray(self.description_length, dtype=float)
-        complexity = np.asarray(self.complexity, dtype=float)
-        means = self.log_likelihood
-        check_consistent_length(total, complexity, means)
+        total, complexity, means = numbers_of(
+            self, "description_length", "complexity", "log_likelihood"
+        )
+        n_layers = len(total) if self.n_layers is None else self.n_layers
+        check_scalar(n_layers, "n_layers", Integral, min_val=0, max_val=len(total))
         ax = axes_of(self, ax)
         layers, data = np.arange(len(total)), total - complexity
         ax.vlines(layers, data, total, color=RED, lw=6, alpha=0.3, label="complexity")
@@ -336,7 +344,6 @@ class DescriptionLengthDisplay:
         style = {"marker": "o", "color": BLUE, "label": "minus log-likelihood"}
         style = style_of("line", style, line_kw)
         (self.data_line_,) = ax.plot(layers, data, **style)
-        n_layers = len(total) if self.n_layers is None else self.n_layers
         (self.gone_line_,) = ax.plot(
             layers[n_layers:], total[n_layers:], "o", mfc="white", color=RED
         )
@@ -350,6 +357,19 @@ class DescriptionLengthDisplay:
         ax.set_xlim(-0.5, len(layers) - 0.5)
         ax.legend()
         return self
+
+
+def _check_records(records):
+    if not isinstance(records, Sequence) or not len(records):
+        raise ValueError(
+            f"records must have at least one record of a fit, got {records!r}"
+        )
+    for record in records:
+        if not isinstance(record, Mapping) or not record.keys() >= _ENTRIES:
+            raise ValueError(
+                f"records must be dicts with {', '.join(sorted(_ENTRIES))}, got "
+                f"{record!r}"
+            )
 
 
 def _one_after_another(records):

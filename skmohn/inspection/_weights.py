@@ -3,9 +3,8 @@
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import check_consistent_length
 
-from skmohn.inspection._fitted import GRAY, axes_of, structure_of, style_of
+from skmohn.inspection._fitted import GRAY, axes_of, structure_of, style_of, weights_of
 from skmohn.mohn import Linkage
 
 # More names than this in a row, or weights in a line, cannot be read.
@@ -136,11 +135,8 @@ class WeightsDisplay:
         WeightsDisplay
             The display itself.
         """
-        check_consistent_length(self.terms, self.weights)
-        terms, weights = [tuple(t) for t in self.terms], np.asarray(self.weights, float)
-        if not terms:
-            raise ValueError("terms must have at least one weight to draw")
-        components = Linkage.of_terms(terms, len(self.names)).components
+        terms, weights, names = weights_of(self)
+        components = Linkage.of_terms(terms, len(names)).components
         part = {i: k for k, component in enumerate(components) for i in component}
         self.rows_ = [i for component in components for i in component]
         self.columns_ = sorted(
@@ -163,7 +159,7 @@ class WeightsDisplay:
         ax.set_facecolor("#efede6")
         self.colorbar_ = self.figure_.colorbar(self.image_, ax=ax, label="weight")
         self._separate(ax, [len(component) for component in components], terms, part)
-        self._name(ax, [len(terms[j]) for j in self.columns_])
+        self._name(ax, names, [len(terms[j]) for j in self.columns_])
         return self
 
     def _separate(self, ax, heights, terms, part):
@@ -179,13 +175,13 @@ class WeightsDisplay:
             ax.axvline(x - 0.5, **style)
             ax.axhline(y - 0.5, **style)
 
-    def _name(self, ax, orders):
+    def _name(self, ax, names, orders):
         """Names of rows, and orders of columns, as far as there is room."""
         step = -(-len(self.rows_) // _MOST_NAMES)
         shown = range(0, len(self.rows_), step)
-        names = [self.names[self.rows_[r]] for r in shown]
-        ax.set_yticks(shown, names, fontsize=8, parse_math=False)
-        unused = len(self.names) - len(self.rows_)
+        shown_names = [names[self.rows_[r]] for r in shown]
+        ax.set_yticks(shown, shown_names, fontsize=8, parse_math=False)
+        unused = len(names) - len(self.rows_)
         without = f"\n({unused} more have no weight)" if unused else ""
         ax.set_ylabel(f"variable{without}")
         if len(orders) <= _MOST_NAMES:

@@ -117,7 +117,7 @@ def pose_problem(params, X, y, sample_weight, names, *, split_params=None):
     """
     target, classes = y
     seed = check_random_state(params.random_state).randint(2**31)
-    sample_weight, rows = positive_weights(sample_weight, X)
+    sample_weight, rows, _ = positive_weights(sample_weight, X)
     folds = wanted_folds(
         params.cv,
         X,

@@ -9,6 +9,7 @@ from sklearn.utils._param_validation import Interval, validate_parameter_constra
 
 from skmohn._core._coding import TWO_VALUED, InputCoding
 from skmohn._core._fitting import History
+from skmohn._core._validation import read_names, read_sets, read_vector
 from skmohn.mohn._columns import Categories, repeated_name
 from skmohn.mohn._completions import Completions
 from skmohn.mohn._hypergraph import Hypergraph
@@ -72,18 +73,18 @@ class FromTerms:
             names repeat, if there is no feature, or if numbers do not fit together or
             are not finite.
         """
-        terms = list(terms)
+        terms = read_sets(terms, "terms")
         given = {"n_features": n_features, "intercept": intercept}
         validate_parameter_constraints(_CONSTRAINTS, given, "from_terms")
         feature_names = _read_names(feature_names)
         n_features = _count(terms, n_features, feature_names)
         model = cls(strategy="given", terms=terms)
         known = given_terms(model, n_features, feature_names)
-        weights = np.asarray(weights, dtype=float)
-        if weights.shape != (len(known),):
+        weights = read_vector(weights, "weights", ensure_all_finite=False)
+        if len(weights) != len(known):
             raise ValueError(
                 f"weights must have one weight for each of the {len(known)} terms, got "
-                f"shape {weights.shape}"
+                f"{len(weights)}"
             )
         with np.errstate(over="ignore"):
             largest = np.abs(weights).sum() + abs(intercept)
@@ -97,6 +98,7 @@ class FromTerms:
         model.intercept_ = graph.intercept
         model.coding_ = _coding(low, high, n_features)
         model._categories = Categories({}, model.handle_unknown)
+        model._weight_unit = 1.0
         model._dense, model._sparse = None, SparsePosterior.certain(graph)
         model._completions = Completions()
         model.standard_errors_ = np.zeros(len(weights))
@@ -115,14 +117,7 @@ def _read_names(feature_names):
     """Names of columns as an array, or None."""
     if feature_names is None:
         return None
-    if isinstance(feature_names, str):
-        raise ValueError(
-            f"feature_names={feature_names!r} is one string: give a list of them"
-        )
-    names = list(feature_names)
-    for name in names:
-        if not isinstance(name, str):
-            raise ValueError(f"feature_names must be strings, got {name!r}")
+    names = read_names(feature_names, "feature_names")
     repeated = repeated_name(names)
     if repeated is not None:
         raise ValueError(f"feature_names has {repeated!r} more than once")
@@ -139,8 +134,8 @@ def _count(terms, n_features, feature_names):
         return len(feature_names)
     if n_features is not None:
         return n_features
-    indices = (i for term in terms for i in np.atleast_1d(term).tolist())
-    n_features = max((i for i in indices if isinstance(i, int)), default=-1) + 1
+    indices = (int(i) for term in terms for i in term if isinstance(i, Integral))
+    n_features = max(indices, default=-1) + 1
     if not (n_features or terms):
         raise ValueError(
             "without terms, say by n_features or feature_names which features there are"
@@ -152,13 +147,15 @@ def _coding(low, high, n_features):
     """The coding with these two values in each column."""
     ends = []
     for name, values in (("low", low), ("high", high)):
-        values = np.asarray(values, dtype=float)
-        if values.shape not in ((), (n_features,)):
+        if not np.iterable(values):
+            values = [values] * n_features
+        values = read_vector(values, name, ensure_all_finite=False)
+        if len(values) != n_features:
             raise ValueError(
                 f"{name} must be a number or have shape ({n_features},), got "
                 f"{values.shape}"
             )
-        ends.append(np.array(np.broadcast_to(values, n_features)))
+        ends.append(values)
     low, high = ends
     if not (np.isfinite(low).all() and np.isfinite(high).all() and np.all(low < high)):
         raise ValueError("low must be finite and below high in every column")

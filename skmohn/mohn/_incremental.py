@@ -45,8 +45,8 @@ class Incremental:
         if not hasattr(self, "terms_"):
             return self.fit(X, y, sample_weight)
         X, y = read_table(self, X, y)
-        scale = 1.0 if self._dense is None else self._weight_scale
-        sample_weight, rows = positive_weights(sample_weight, X, scale=scale)
+        unit = 1.0 if self._dense is None else self._weight_unit
+        sample_weight, rows, _ = positive_weights(sample_weight, X, unit=unit)
         if self._dense is not None:
             self._update_dense(X[rows], y[rows], sample_weight)
             return self

@@ -6,6 +6,9 @@ from numbers import Integral
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
+from sklearn.utils import check_scalar
+
+from skmohn._core._validation import read_names, read_sets
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,8 @@ class Linkage:
         ValueError
             If a term is empty or holds something else than columns.
         """
+        check_scalar(n_features, "n_features", Integral, min_val=0)
+        terms = read_sets(terms, "terms")
         _check_columns(terms, n_features)
         sizes = [len(term) for term in terms]
         members = np.array([i for term in terms for i in term], dtype=np.int64)
@@ -96,7 +101,7 @@ class Linkage:
             parts.setdefault(labels[i], []).append(i)
         components = sorted(map(tuple, parts.values()), key=lambda p: (-len(p), p))
         unused = tuple(np.flatnonzero(~used).tolist())
-        names = None if names is None else tuple(map(str, names))
+        names = None if names is None else tuple(read_names(names, "names"))
         return cls(links, tuple(components), unused, names)
 
     @property
@@ -142,7 +147,7 @@ class Linkage:
 def _check_columns(terms, n_features):
     """Refuse what scipy would read or write outside of its arrays for."""
     for term in terms:
-        if not len(term):
+        if not term:
             raise ValueError(f"terms holds {term!r}, a set of no columns")
         for i in term:
             if not isinstance(i, Integral) or not 0 <= i < n_features:

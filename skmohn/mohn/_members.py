@@ -1,5 +1,6 @@
 """How inputs and letters are called: columns, letters and levels of the table."""
 
+from collections.abc import Hashable
 from itertools import pairwise
 from numbers import Integral
 
@@ -166,9 +167,18 @@ class Members:
         """
         index = {} if names is None else {name: j for j, name in enumerate(names)}
         sign, found = 1, []
+        if not np.iterable(term) and not isinstance(term, Integral):
+            raise TypeError(
+                f"term must be a feature or a list of features, got {term!r}"
+            )
         for given in (term,) if isinstance(term, str | Integral) else term:
             is_pair = isinstance(given, tuple | list) and len(given) == 2
             column, letter = given if is_pair else (given, None)
+            if not all(isinstance(part, Hashable) for part in (column, letter)):
+                raise TypeError(
+                    f"term holds {given!r}, which is neither a feature nor a feature "
+                    "and its letter"
+                )
             column = index.get(column, column)
             if not isinstance(column, Integral) or not 0 <= column < self.n_features:
                 raise ValueError(

@@ -1,6 +1,6 @@
 """What a fitted model tells: linkage, variance, reasons of a prediction."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -147,7 +147,7 @@ class Reading(HTMLSummary, FittedStructure):
 
 def _one_row(x):
     """A table of one row."""
-    if isinstance(x, Mapping) or np.ndim(x) == 0:
+    if isinstance(x, str | bytes | Mapping | Set) or not np.iterable(x):
         raise ValueError(
             "x must be one row, a list or array of one value for each column, got "
             f"{x!r}"
@@ -158,6 +158,8 @@ def _one_row(x):
         return x.to_frame().T.infer_objects()
     if not hasattr(x, "shape"):
         x = np.array(x, dtype=object)
+        if x.ndim == 1 and any(isinstance(value, list | tuple) for value in x):
+            raise ValueError(f"x must be one row, got parts of many lengths: {x!r}")
     if len(x.shape) == 1:
         x = x.reshape(1, -1)
     if x.shape[0] != 1:

@@ -443,7 +443,7 @@ class MOHNRegressor(
         loop.finish(solution.graph, solution.dense)
         self._expose(solution, coding, loop.history)
         self._learn_completions(task)
-        self._weight_scale = task.weight_scale
+        self._weight_unit = task.weight_unit
         if solution.warning:
             warn_caller(solution.warning, ConvergenceWarning)
         return self

@@ -12,7 +12,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
 from skmohn._core._coding import NUMERIC, InputCoding, Rows
-from skmohn._core._validation import require_memory, to_numpy
+from skmohn._core._validation import (
+    read_sets,
+    require_memory,
+    to_numpy,
+    weight_unit,
+)
 from skmohn.mohn._columns import column_names
 from skmohn.mohn._dense.levels import levels_pay
 from skmohn.mohn._one_hot import find_one_hot
@@ -51,7 +56,7 @@ class Task(NamedTuple):
     held_rows : Rows or None
         Those of the validation samples.
 
-    weight_scale : float
+    weight_unit : float
         What the weights were divided by.
 
     unit : float, default=1.0
@@ -66,7 +71,7 @@ class Task(NamedTuple):
     start: list
     seed: int
     held_rows: Rows | None
-    weight_scale: float = 1.0
+    weight_unit: float = 1.0
     unit: float = 1.0
 
     @property
@@ -158,10 +163,7 @@ def make_task(
         one_hot = find_one_hot(params, X, column_names(params))
         if params.numeric != "multilinear":
             most_levels = _MOST_LEVELS
-    scale = 1.0
-    if sample_weight is not None:
-        scale = weight_scale(np.asarray(to_numpy(sample_weight), dtype=float))
-    sample_weight, rows = positive_weights(sample_weight, X)
+    sample_weight, rows, unit = positive_weights(sample_weight, X)
     folds = wanted_folds(params.cv, X, y, rows, split_params=split_params)
     if len(rows) < len(y):
         X, y = X[rows], y[rows]
@@ -196,9 +198,7 @@ def make_task(
     is_cube = np.all(coding.kind != NUMERIC) and rows.unknown is None
     if sample_weight is None and is_cube:
         rows = replace(rows, inputs=rows.inputs.astype(np.int8))
-    task = Task(
-        rows, y, sample_weight, validation, folds, start, seed, held_rows, scale
-    )
+    task = Task(rows, y, sample_weight, validation, folds, start, seed, held_rows, unit)
     return task, coding
 
 
@@ -211,23 +211,7 @@ def _refuse_letters(params, coding):
     )
 
 
-def weight_scale(sample_weight):
-    """What weights are divided by: 1 if they are whole, else the mean of positive ones.
-
-    Parameters
-    ----------
-    sample_weight : ndarray of shape (n_samples,) or None
-
-    Returns
-    -------
-    scale : float
-    """
-    if sample_weight is None or np.all(sample_weight == np.rint(sample_weight)):
-        return 1.0
-    return float(np.mean(sample_weight, where=sample_weight > 0))
-
-
-def positive_weights(sample_weight, X, *, scale=None):
+def positive_weights(sample_weight, X, *, unit=None):
     """Weights of the rows that have any, and those rows; None if all are equal to 1.
 
     Parameters
@@ -236,25 +220,29 @@ def positive_weights(sample_weight, X, *, scale=None):
 
     X : ndarray of shape (n_samples, n_features)
 
-    scale : float, default=None
-        What they are divided by; None for :func:`weight_scale`.
+    unit : float, default=None
+        What they are divided by; None for their `weight_unit`.
 
     Returns
     -------
     sample_weight : ndarray of shape (n_positive,) or None
 
     rows : ndarray of shape (n_positive,), int
+
+    unit : float
+        What they were divided by.
     """
     if sample_weight is None:
-        return None, np.arange(len(X))
+        return None, np.arange(len(X)), 1.0
     sample_weight = to_numpy(sample_weight)
     sample_weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
     rows = np.flatnonzero(sample_weight)
     if not rows.size:
         raise ValueError("sample_weight is zero for every sample")
     sample_weight = sample_weight[rows]
-    sample_weight = sample_weight / (scale or weight_scale(sample_weight))
-    return (None if np.all(sample_weight == 1) else sample_weight), rows
+    unit = unit or weight_unit(sample_weight)
+    sample_weight = sample_weight / unit
+    return (None if np.all(sample_weight == 1) else sample_weight), rows, unit
 
 
 def wanted_folds(cv, X, y, rows, classifier=False, split_params=None):
@@ -381,9 +369,8 @@ def given_terms(params, n_features, names):
         raise ValueError('strategy="given" needs terms, a list of sets of features')
     index = {} if names is None else {name: i for i, name in enumerate(names)}
     terms = []
-    for given in params.terms:
-        members = (given,) if isinstance(given, str | Integral) else given
-        term = [index.get(member, member) for member in members]
+    for given in read_sets(params.terms, "terms"):
+        term = [index.get(member, member) for member in given]
         for i in term:
             if not isinstance(i, Integral) or not 0 <= i < n_features:
                 raise ValueError(

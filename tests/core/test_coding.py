@@ -95,6 +95,17 @@ def test_numeric_and_constant_columns_take_further_values_silently():
     assert coding.encode(new).inputs[0, 3] == 3.0
 
 
+@pytest.mark.parametrize("value", [1e17, -1e308, 1.7e308])
+def test_value_that_leaves_nothing_of_its_columns_range_is_refused(value):
+    coding = InputCoding.learn(np.array([[0.0, 1.0], [0.0, 2.0], [1.0, 4.0]]))
+    words = r"'b' has .*e\+.*too far from its range in fit, 1 to 4"
+    with pytest.raises(ValueError, match=words):
+        coding.encode(np.array([[0.0, 2.0], [1.0, value]]), names=["a", "b"])
+    # As far as that a value may be, and an unknown one is nowhere.
+    near = coding.encode(np.array([[0.0, 1e15], [1.0, np.nan]])).inputs
+    assert_array_equal(near[:, 1], [(1e15 - 2.5) / 1.5, 0.0])
+
+
 def test_levels_of_numeric_columns():
     X = np.column_stack([np.arange(12.0), np.tile([0.0, 1.0], 6), [2, 3, 7] * 4])
     X[3, 0] = np.nan

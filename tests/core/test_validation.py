@@ -1,12 +1,20 @@
-"""What is remembered of a table."""
+"""What is read of tables, weights and lists."""
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array
 
-from skmohn._core._validation import name_dtype
+from skmohn._core._validation import (
+    as_counts,
+    name_dtype,
+    read_names,
+    read_sets,
+    read_vector,
+    weight_unit,
+)
 
 BITS = np.array([[0, 1], [1, 0]])
 
@@ -45,3 +53,71 @@ def test_lists():
 )
 def test_others_are_float64(table):
     assert name_dtype(table) == "float64"
+
+
+# ------------------------------------------------------------------ weights of samples
+
+
+def test_whole_weights_are_counts():
+    weights = np.array([0.0, 1.0, 3.0])
+    assert weight_unit(weights) == 1.0
+    assert_array_equal(as_counts(weights), weights)
+    assert_array_equal(as_counts(np.zeros(2)), np.zeros(2))
+
+
+@pytest.mark.parametrize("scale", [2.0**-1060, 2.0**-20, 1.0, 2.0**900, 2.0**1021])
+def test_scale_of_other_weights_does_not_matter(scale):
+    weights = np.array([0.0, 0.25, 0.5, 2.25])
+    assert weight_unit(weights * scale) == scale
+    assert_array_equal(as_counts(weights * scale), weights)
+
+
+# ------------------------------------------------------------------------------- lists
+
+
+@pytest.mark.parametrize(
+    "values",
+    [None, 2.0, "12", b"12", {}, {0: 1.0}, [[1.0]], [[1], [1, 2]], ["a"], [1j]],
+)
+def test_what_is_no_list_of_numbers_is_refused(values):
+    with pytest.raises(ValueError, match="width must be a list of numbers, got"):
+        read_vector(values, "width")
+
+
+def test_lists_of_numbers():
+    for values in (
+        [1, 2.0],
+        (True, np.float32(2)),
+        np.array([1, 2]),
+        pl.Series([1, 2]),
+    ):
+        assert_array_equal(read_vector(values, "width"), [1.0, 2.0])
+    assert_array_equal(read_vector([], "width"), [])
+    with pytest.raises(ValueError, match="width contains NaN"):
+        read_vector([1.0, np.nan], "width")
+
+
+@pytest.mark.parametrize(
+    ("sets", "words"),
+    [
+        (None, "terms must be a list of sets"),
+        ("ab", "terms must be a list of sets"),
+        ([0, 0.5], r"terms holds 0\.5"),
+        ([(0, None)], "None is not a feature"),
+        ([([1],)], r"\[1\] is not a feature"),
+    ],
+)
+def test_what_is_no_list_of_sets_is_refused(sets, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        read_sets(sets, "terms")
+
+
+def test_lists_of_sets():
+    found = read_sets([0, "a", ("b", 1), [], np.array([1, 2])], "terms")
+    assert found == [(0,), ("a",), ("b", 1), (), (1, 2)]
+
+
+@pytest.mark.parametrize("names", [None, 3, "abc", [1], [None]])
+def test_what_is_no_list_of_strings_is_refused(names):
+    with pytest.raises((TypeError, ValueError), match="names"):
+        read_names(names, "names")

@@ -25,26 +25,6 @@ CAMPAIGN = settings(
 )
 
 
-# Parts of reports of what is found and not mended yet.
-KNOWN = {
-    "_core/_coding.py _encode_rows",
-    "mohn/_classifier.py decision_function",
-    # Displays made of what is no list of numbers: Python's own words.
-    "  inspection/",
-    "mohn/_dense/exact.py draw_normal",
-    "mohn/_dense/kernel.py _real_factor",
-    "mohn/_design.py spread",
-    "mohn/_from_terms.py _coding",
-    "mohn/_from_terms.py _count",
-    "mohn/_from_terms.py from_terms",
-    "mohn/_linkage.py _check_columns",
-    "mohn/_linkage.py of_terms",
-    "mohn/_members.py find",
-    "mohn/_reading.py _one_row",
-    "mohn/_task.py given_terms",
-}
-
-
 class Findings:
     """The shortest example of each kind of failure."""
 
@@ -58,8 +38,6 @@ class Findings:
         last = (ours or frames)[-1]
         place = f"{os.path.relpath(last.filename, OURS)} {last.name}"
         report = f"{example}\n  {error!r}\n  {place}, line {last.lineno}"
-        if any(known in report for known in KNOWN):
-            return
         # Figures differ from example to example.
         kind = place, re.sub(r"[\d.]+", "#", str(error))[:60]
         if len(report) < len(self._by_kind.get(kind, 2 * report)):

@@ -57,6 +57,14 @@ def test_numbers_that_do_not_go_together_are_refused():
         LikelihoodDisplay([1, 2], [-4.0, -3.0], validation=[-4.0]).plot()
 
 
+@pytest.mark.parametrize("name", ["epoch", "log_likelihood", "validation", "layer"])
+@pytest.mark.parametrize("odd", [2, "a", ["a", "b"]])
+def test_what_is_no_list_of_numbers_is_refused(name, odd):
+    lists = {"epoch": [1, 2], "log_likelihood": [-4.0, -3.0], name: odd}
+    with pytest.raises(ValueError, match=f"{name} must be a list of numbers"):
+        LikelihoodDisplay(**lists).plot()
+
+
 def test_nothing_to_draw():
     with pytest.raises(ValueError, match="epoch is empty"):
         LikelihoodDisplay([], []).plot()

@@ -90,6 +90,33 @@ def test_nothing_to_draw_is_refused(display):
 
 
 @pytest.mark.parametrize("display", STRUCTURE)
+@pytest.mark.parametrize("name", ["terms", "weights", "names"])
+@pytest.mark.parametrize("odd", [None, 2, 0.5, object])
+def test_weights_of_no_lists_are_refused(display, name, odd):
+    lists = {"terms": [(0,)], "weights": [1.0], "names": ["a"], name: odd}
+    with pytest.raises((TypeError, ValueError), match=name):
+        display(**lists).plot()
+
+
+@pytest.mark.parametrize(
+    ("display", "name"),
+    [
+        (DiscoveryErrorDisplay, "rounds"),
+        (DiscoveryErrorDisplay, "training"),
+        (DiscoveryErrorDisplay, "validation"),
+        (DiscoveryOrdersDisplay, "rounds"),
+        (DiscoveryOrdersDisplay, "weights_per_order"),
+    ],
+)
+@pytest.mark.parametrize("odd", [2, "a", [None], {0: 1.0}])
+def test_rounds_of_no_lists_are_refused(display, name, odd):
+    own = "training" if display is DiscoveryErrorDisplay else "weights_per_order"
+    lists = {"rounds": [1], own: [1.0] if own == "training" else [[1]], name: odd}
+    with pytest.raises((TypeError, ValueError), match=name):
+        display(**lists).plot()
+
+
+@pytest.mark.parametrize("display", STRUCTURE)
 def test_names_are_no_formulas(display):
     drawn = display([(0, 1), (2,)], [1.0, -2.0], ["US$ and $", "$x^$", "a_b"]).plot()
     drawn.figure_.savefig(io.BytesIO())

@@ -109,6 +109,25 @@ def test_numbers_that_do_not_go_together_are_refused():
         DescriptionLengthDisplay([9.0, 8.0], [1.0], [-4.0, -3.0]).plot()
 
 
+@pytest.mark.parametrize("n_layers", [0.5, "a", -1, 3])
+def test_number_of_layers_is_checked(n_layers):
+    lists = [9.0, 8.0], [1.0, 2.0], [-4.0, -3.0]
+    with pytest.raises((TypeError, ValueError), match="n_layers"):
+        DescriptionLengthDisplay(*lists, n_layers=n_layers).plot()
+
+
+@pytest.mark.parametrize("records", [None, 3, "abc", [1], [{"layer": 0}], {0: 1}])
+def test_what_are_no_records_is_refused(records):
+    with pytest.raises(ValueError, match="records must"):
+        GrowthDisplay(records).plot()
+
+
+def test_threshold_is_a_number(grown):
+    records = GrowthDisplay.from_estimator(grown).records
+    with pytest.raises(TypeError, match="threshold"):
+        GrowthDisplay(records, threshold="a").plot()
+
+
 def test_missing_description_lengths_are_named(given, grown, bits):
     with pytest.raises(ValueError, match=r"no description lengths.*growth=None"):
         DescriptionLengthDisplay.from_estimator(given)

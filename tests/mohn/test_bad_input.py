@@ -242,6 +242,16 @@ def test_parameter_out_of_range(parameter, value):
     refused(model, X, Y, match=f"The '{parameter}' parameter of MOHNRegressor must be")
 
 
+@pytest.mark.parametrize("strategy", ["pursuit", "dense"])
+def test_unit_of_weights_does_not_matter(strategy):
+    weights = np.random.default_rng(0).uniform(0.1, 1.0, len(Y))
+    one, other = (
+        MOHNRegressor(strategy, random_state=0).fit(X, Y, unit * weights).predict(X[:9])
+        for unit in (1.0, 2.0**900)
+    )
+    assert_allclose(one, other, rtol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("weights", "words"),
     [

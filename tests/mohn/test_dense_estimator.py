@@ -82,6 +82,18 @@ def test_draws_scatter_around_the_prediction(fitted):
     assert np.any(draws != fitted.sample_y(X, 500, random_state=1))
 
 
+@pytest.mark.parametrize("n_samples", [None, 0, 2.5])
+def test_number_of_draws_is_checked(fitted, n_samples):
+    with pytest.raises((TypeError, ValueError), match="n_samples"):
+        fitted.sample_y(make_data(seed=2, n_rows=5)[0], n_samples)
+
+
+@pytest.mark.parametrize("term", [None, 0.5, [[0]], [(0, [1])]])
+def test_what_is_no_term_is_refused(fitted, term):
+    with pytest.raises(TypeError, match="term"):
+        fitted.weight(term)
+
+
 def test_unknown_values_are_averaged_over():
     X, y = make_data()
     model = MOHNRegressor("dense", clip=False).fit(X, y)

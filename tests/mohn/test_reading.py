@@ -85,6 +85,7 @@ def test_linkage_knows_names():
         ((0.5,), r"0\.5 is not"),
         (("a",), "'a' is not"),
         ((), r"\(\), a set of no columns"),
+        (([1],), r"\[1\] is not a feature"),
     ],
 )
 def test_linkage_of_what_is_no_column_is_refused(term, words):
@@ -332,6 +333,8 @@ def test_what_is_no_row_is_refused(row):
     model = MOHNRegressor.from_terms([("a", "b")], [1.0], feature_names=["a", "b"])
     with pytest.raises(ValueError, match="x must be one row, a list or array"):
         model.explain(row)
+    with pytest.raises(ValueError, match="x must be one row, got parts"):
+        model.explain([row, [1.0, 2.0]])
 
 
 def test_what_clip_adds_is_listed():

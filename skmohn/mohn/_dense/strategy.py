@@ -2,9 +2,10 @@
 
 import math
 from functools import partial
+from numbers import Integral
 
 import numpy as np
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn.mohn._columns import read_table
@@ -201,6 +202,7 @@ class DenseMethods:
             After a strategy other than ``"auto"`` and ``"dense"``.
         """
         model = self._posterior("sample_y")
+        check_scalar(n_samples, "n_samples", Integral, min_val=1)
         seed = check_random_state(random_state).randint(2**31)
         rng = np.random.default_rng(seed)
         rows = self._to_rows(read_table(self, X))
