@@ -12,8 +12,9 @@ from sklearn.base import clone
 from skmohn import MOHNClassifier, MOHNRegressor, MOHNTransformer
 
 RNG = np.random.default_rng(0)
-X = RNG.choice([-1.0, 1.0], (60, 4))
+X = RNG.choice([-1.0, 1.0], (60, 6))
 Y = X[:, 0] + 2.0 * X[:, 1] * X[:, 2]
+WEIGHTS = RNG.integers(1, 3, 60)
 MODELS = [
     MOHNRegressor("pursuit"),
     MOHNClassifier("pursuit", C=1.0, class_weight="balanced"),
@@ -32,9 +33,8 @@ def answer(model, X):
 def test_arrays_of_another_library(model):
     xp = pytest.importorskip("array_api_strict")
     y = Y if not isinstance(model, MOHNClassifier) else (Y > 0).astype(int)
-    weights = RNG.integers(1, 3, 60)
-    expected = clone(model).fit(X, y, weights)
-    theirs, their_y, their_weights = map(xp.asarray, (X, y, weights))
+    expected = clone(model).fit(X, y, WEIGHTS)
+    theirs, their_y, their_weights = map(xp.asarray, (X, y, WEIGHTS))
     model = clone(model).fit(theirs, their_y, their_weights)
     assert model.terms_ == expected.terms_
     assert_array_equal(answer(model, theirs), answer(expected, X))
