@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
+from numbers import Integral
 
 import numpy as np
 from sklearn.utils import check_array
@@ -139,7 +140,8 @@ default="identity"
     Raises
     ------
     ValueError
-        When the number of weights is not that of the network.
+        When sizes are no numbers of units, or the number of weights is not that of the
+        network.
 
     Examples
     --------
@@ -152,6 +154,11 @@ default="identity"
     2.5
     """
     layout = PolicyLayout(tuple(sizes), recurrent)
+    are_counts = all(isinstance(size, Integral) and size > 0 for size in layout.sizes)
+    if len(layout.sizes) < 2 or not are_counts:
+        raise ValueError(
+            f"sizes must be positive whole numbers, two or more, got {sizes!r}"
+        )
     weights = _numbers(weights, "weights").copy()
     if weights.shape != (layout.n_weights,):
         raise ValueError(

@@ -141,6 +141,11 @@ class InvertedPendulum:
                 what = "whole number" if kind is Integral else "number"
                 sign = "a nonnegative" if may_be_zero else "a positive"
                 raise ValueError(f"{name} must be {sign} {what}, got {value!r}")
+        if not math.isfinite(max(self.duration, self.transient) / self.time_step):
+            raise ValueError(
+                f"duration={self.duration} and transient={self.transient} are too many "
+                f"steps of time_step={self.time_step}"
+            )
         # Whole forces make up a simulation, so that its end may be rounded off.
         if self._n_counted < 1:
             raise ValueError(

@@ -49,6 +49,7 @@ def independent_bits(X, thermometers=None):
 
 @validate_params(
     {
+        "log_partition": [LogPartition, Interval(Real, None, None, closed="neither")],
         "n_draws": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     },
@@ -205,6 +206,10 @@ def unit_price(X, kappa=1.0, thermometers=None):
     return float(kappa * (n_bits + 1.0) / 2.0 * np.log(len(X)) / len(X))
 
 
+@validate_params(
+    {"kappa": [Interval(Real, 0, None, closed="left")]},
+    prefer_skip_nested_validation=True,
+)
 def parameter_complexity(layers, X, *, kappa=1.0):
     """Price of the hidden units of all layers, in nats.
 

@@ -106,7 +106,7 @@ def selection_stability(
     >>> list(table["frequency"][:3])
     [1.0, 1.0, 1.0]
     """
-    seeds = check_random_state(random_state).randint(2**31, size=n_resamples)
+    seeds = check_random_state(random_state).randint(2**31, size=int(n_resamples))
     reader = clone(model)
     table, _ = read_table(reader, X, y, reset=True)
     ends = InputCoding.learn(table)

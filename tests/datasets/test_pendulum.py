@@ -200,6 +200,7 @@ def test_trace_begins_at_the_start_and_holds_forces():
         ({"length": 0.0}, "length must be a positive number, got 0.0"),
         ({"gravity": np.nan}, "gravity must be a positive number"),
         ({"transient": -1.0}, "transient must be a nonnegative number"),
+        ({"transient": 1e308}, r"transient=1e\+308 are too many steps"),
         ({"duration": 1.0}, "duration=1.0 must be longer than transient=1.0"),
         ({"duration": 1.04}, r"duration=1.04 must be longer.*whole forces of 0.1 s"),
         ({"duration": 0.04, "transient": 0.0}, "duration=0.04 must be longer"),

@@ -168,5 +168,9 @@ def test_bad_choices_are_refused(listed):
         ValueError, match="'complexity' parameter of description_length"
     ):
         description_length([listed.rbm], listed.V, 0.0, complexity="bits")
+    with pytest.raises(ValueError, match="'kappa' parameter of description_length"):
+        description_length([listed.rbm], listed.V, 0.0, kappa=())
+    with pytest.raises(ValueError, match="'log_partition' parameter of description"):
+        description_length([listed.rbm], listed.V, "auto")
     with pytest.raises(ValueError, match="'p' parameter of rademacher_complexity"):
         rademacher_complexity([listed.rbm], listed.V, p=0.5)

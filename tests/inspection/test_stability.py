@@ -174,6 +174,13 @@ def test_stability_without_pandas(monkeypatch):
     assert_allclose(table["mean"], expected["mean"])
 
 
+def test_one_resample_may_be_said_by_true():
+    given = {"X": np.tile(np.eye(2), (8, 1)), "y": np.arange(16.0), "random_state": 0}
+    model = MOHNRegressor("given", terms=[(0,)])
+    one, other = (selection_stability(model, **given, n_resamples=n) for n in (1, True))
+    assert one.equals(other)
+
+
 @pytest.mark.parametrize(
     ("wrong", "name"),
     [
