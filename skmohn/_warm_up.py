@@ -19,6 +19,8 @@ def warm_up():
     >>> skmohn.warm_up()
     """
     from skmohn.blm import BLMClassifier, BLMController, BLMRegressor
+    from skmohn.blm._kernels import LOSSES
+    from skmohn.blm._network import address_of_loss
     from skmohn.datasets import InvertedPendulum
     from skmohn.energynet import EnergyNetTransformer
     from skmohn.mohn import MOHNRegressor
@@ -39,6 +41,8 @@ def warm_up():
         for rule in ("ols", "lasso", "delta"):
             MOHNRegressor("full", rule, max_order=2, max_iter=2, tol=1.0).fit(signs, y)
             MOHNRegressor("msda", rule, max_iter=2, random_state=0).fit(signs, y)
+        for loss in LOSSES:
+            address_of_loss(loss)
         for network in (BLMRegressor, BLMClassifier):
             network((2,), max_flips=100).fit(signs, y > 0)
         pendulum = InvertedPendulum(n_simulations=2, duration=2.0)

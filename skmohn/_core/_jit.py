@@ -137,7 +137,7 @@ def jit(function=None, **options):
     """
     if function is None:
         return lambda function: jit(function, **options)
-    # No kernel is handed to C code, which is what the other wrapper would be for.
+    # The other wrapper is for kernels that are called by their address.
     defaults = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     options = {**defaults, **options}
     kernel = numba.njit(**options)(function)
@@ -185,11 +185,32 @@ def borrow(typing_context, arrays):
     return arrays(arrays), generate
 
 
-@intrinsic
-def call_on_rows(typing_context, address, y, t, weight):
-    """Call a compiled function by its address, inside a kernel.
+def address_of(kernel, signature):
+    """Compile a kernel as a C function, or load it; return its address.
 
-    A kernel that took the function itself would be compiled again for each one.
+    Parameters
+    ----------
+    kernel : numba dispatcher
+        Made by :func:`jit` with ``no_cfunc_wrapper=False``.
+
+    signature : numba signature
+        Of numbers and pointers.
+
+    Returns
+    -------
+    address : int
+        For :func:`call_address`, as long as the kernel lives.
+    """
+    kernel.compile(signature.args)
+    code = kernel.overloads[signature.args]
+    return code.library.get_pointer_to_function(code.fndesc.llvm_cfunc_wrapper_name)
+
+
+@intrinsic
+def call_address(typing_context, address, arguments):
+    """Call a C function by its address, inside a kernel.
+
+    A kernel that called the function itself would have to be compiled with it.
 
     Parameters
     ----------
@@ -197,10 +218,10 @@ def call_on_rows(typing_context, address, y, t, weight):
         Given by numba.
 
     address : int64
-        Of a C function ``double (float *y, float *t, float *weight, int64_t n)``.
+        Of a C function that returns a double.
 
-    y, t, weight : ndarrays of shape (n,), float32
-        C-contiguous.
+    arguments : tuple of numbers and C-contiguous arrays
+        The function takes the numbers, in the same types, and pointers to the arrays.
 
     Returns
     -------
@@ -209,14 +230,15 @@ def call_on_rows(typing_context, address, y, t, weight):
     """
 
     def generate(context, builder, signature, values):
-        place, *rows = values
-        rows = [
-            context.make_array(kind)(context, builder, row)
-            for kind, row in zip(signature.args[1:], rows, strict=True)
-        ]
-        count = cgutils.unpack_tuple(builder, rows[-1].shape)[0]
-        arguments = [*(row.data for row in rows), count]
-        kind = ir.FunctionType(ir.DoubleType(), [value.type for value in arguments])
-        return builder.call(builder.inttoptr(place, kind.as_pointer()), arguments)
+        place, packed = values
+        given = []
+        for kind, value in zip(
+            signature.args[1], cgutils.unpack_tuple(builder, packed), strict=True
+        ):
+            if isinstance(kind, types.Array):
+                value = context.make_array(kind)(context, builder, value).data
+            given.append(value)
+        kind = ir.FunctionType(ir.DoubleType(), [value.type for value in given])
+        return builder.call(builder.inttoptr(place, kind.as_pointer()), given)
 
-    return types.float64(types.int64, y, t, weight), generate
+    return types.float64(types.int64, arguments), generate

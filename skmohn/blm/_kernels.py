@@ -16,8 +16,9 @@ networks", IEEE TNNLS 28 (2017).
 from typing import NamedTuple
 
 import numpy as np
+from numba import types
 
-from skmohn._core._jit import borrow, call_on_rows, jit
+from skmohn._core._jit import borrow, call_address, jit
 from skmohn.blm._search_kernels import ask, tell
 
 # Activations of the hidden units, and losses with the activation they apply.
@@ -51,7 +52,7 @@ _Q1, _Q2, _Q3, _Q4 = (
     )
 )
 # Samples that share a logarithm.
-_BLOCK = np.uint64(64)
+_BLOCK = 64
 # Sums that are zero but for rounding are not above zero, and ties are misses: else a
 # search would find them, and rounding would decide in the end.
 _TIE = np.float32(1e-5)
@@ -77,8 +78,8 @@ class Network(NamedTuple):
     sample_weight: np.ndarray  # (D,) float32
     losses: np.ndarray  # (2, K) float64, of each output, now and on trial
     picked: np.ndarray  # (K,) int64, rows of the outputs
-    # int64: hidden activation, loss, whether samples weigh the same, address of the
-    # user's loss of a row or 0
+    # int64: hidden activation, address of the loss, whether it takes all outputs
+    # together, whether samples weigh the same
     kinds: np.ndarray
     numbers: np.ndarray  # float64: parameter of the loss, divisor, price of a square
     penalty: np.ndarray  # (1,) float64, the price of all squares
@@ -126,132 +127,168 @@ def _activate(kind, pre, row, out):
 # ------------------------------------------------------------------------- losses
 
 
-@jit(fastmath=_FAST)
-def _sum_of_row(kind, p, t, row, y, k, weight):
-    """Weighted sum of the losses of an output with pre-activations ``t``. O(D)."""
-    n, total = t.shape[1], 0.0
-    if kind == SQUARED:
-        for d in range(n):
-            gap = t[row, d] - y[k, d]
-            total += np.float64(weight[d] * _HALF * gap * gap)
-    elif kind == LOGISTIC_SQUARED:
-        for d in range(n):
-            gap = _logistic(t[row, d]) - y[k, d]
-            total += np.float64(weight[d] * _HALF * gap * gap)
-    elif kind == ABSOLUTE:
-        for d in range(n):
-            size = t[row, d] - y[k, d] if t[row, d] > y[k, d] else y[k, d] - t[row, d]
-            total += np.float64(weight[d] * size)
-    elif kind == HUBER:
-        for d in range(n):
-            size = t[row, d] - y[k, d] if t[row, d] > y[k, d] else y[k, d] - t[row, d]
-            loss = _HALF * size * size if size <= p else p * (size - _HALF * p)
-            total += np.float64(weight[d] * loss)
-    elif kind == PINBALL:
-        for d in range(n):
-            gap = y[k, d] - t[row, d]
-            total += np.float64(weight[d] * (p * gap if gap > _0 else (p - _1) * gap))
-    elif kind == HINGE:
-        for d in range(n):
-            slack = _1 - (_2 * y[k, d] - _1) * t[row, d]
-            total += np.float64(weight[d] * (slack if slack > _0 else _0))
-    else:
-        for d in range(n):
-            margin = (_2 * y[k, d] - _1) * t[row, d]
-            total += np.float64(weight[d] if margin <= _TIE else _0)
+# The network calls its loss by an address, so that only the loss in use is compiled,
+# and once: the compiler copies what a kernel calls by name into it. So the losses are C
+# functions of pre-activations (R, D), rows (K,) of the outputs among them, the output
+# to be judged, y (K, D), weights (D,), room of shape (R, D), D, K, a parameter, and
+# whether all weights are equal; they return a weighted sum over the samples. O(D).
+_numbers, _rows = types.CPointer(types.float32), types.CPointer(types.int64)
+LOSS = types.float64(
+    *(_numbers, _rows, types.int64, _numbers, _numbers, _numbers),
+    *(types.int64, types.int64, types.float32, types.int64),
+)
+_loss = jit(fastmath=_FAST, no_cfunc_wrapper=False)
+
+
+@_loss
+def _squared(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
+    now, own, total = rows[k] * n, k * n, 0.0
+    for d in range(n):
+        gap = t[now + d] - y[own + d]
+        total += np.float64(weight[d] * _HALF * gap * gap)
+    return total
+
+
+@_loss
+def _logistic_squared(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
+    now, own, total = rows[k] * n, k * n, 0.0
+    for d in range(n):
+        gap = _logistic(t[now + d]) - y[own + d]
+        total += np.float64(weight[d] * _HALF * gap * gap)
+    return total
+
+
+@_loss
+def _absolute(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
+    now, own, total = rows[k] * n, k * n, 0.0
+    for d in range(n):
+        gap = t[now + d] - y[own + d]
+        total += np.float64(weight[d] * (gap if gap > _0 else -gap))
+    return total
+
+
+@_loss
+def _huber(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
+    now, own, total = rows[k] * n, k * n, 0.0
+    for d in range(n):
+        gap = t[now + d] - y[own + d]
+        size = gap if gap > _0 else -gap
+        loss = _HALF * size * size if size <= p else p * (size - _HALF * p)
+        total += np.float64(weight[d] * loss)
+    return total
+
+
+@_loss
+def _pinball(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
+    now, own, total = rows[k] * n, k * n, 0.0
+    for d in range(n):
+        gap = y[own + d] - t[now + d]
+        total += np.float64(weight[d] * (p * gap if gap > _0 else (p - _1) * gap))
+    return total
+
+
+@_loss
+def _hinge(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
+    now, own, total = rows[k] * n, k * n, 0.0
+    for d in range(n):
+        slack = _1 - (_2 * y[own + d] - _1) * t[now + d]
+        total += np.float64(weight[d] * (slack if slack > _0 else _0))
+    return total
+
+
+@_loss
+def _zero_one(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
+    now, own, total = rows[k] * n, k * n, 0.0
+    for d in range(n):
+        margin = (_2 * y[own + d] - _1) * t[now + d]
+        total += np.float64(weight[d] if margin <= _TIE else _0)
     return total
 
 
 @jit(fastmath=_FAST)
-def _sum(rows, row, weight):
-    """Weighted sum of a row of float32 numbers, in float64. O(D)."""
-    total = 0.0
-    for d in range(rows.shape[1]):
-        total += np.float64(weight[d] * rows[row, d])
-    return total
-
-
-@jit(fastmath=_FAST)
-def _sum_of_logs(rows, row, weight, is_even):
-    """Weighted sum of logarithms of a row of numbers from 1 to 10,000. O(D).
+def _sum_of_logs(numbers, start, n, weight, is_even):
+    """Weighted sum of logarithms of ``n`` numbers from 1 to 10,000. O(D).
 
     Logarithms are slow: where all weights are equal one serves 64 samples.
     """
     total = 0.0
     if not is_even:
-        for d in range(rows.shape[1]):
-            total += weight[d] * np.log(rows[row, d])
+        for d in range(n):
+            total += weight[d] * np.log(numbers[start + d])
         return total
-    n = np.uint64(rows.shape[1])
-    for start in range(np.uint64(0), n, _BLOCK):
+    for block in range(0, n, _BLOCK):
         product = 1.0
-        for d in range(start, min(start + _BLOCK, n)):
-            product *= np.float64(rows[row, d])
+        for d in range(block, min(block + _BLOCK, n)):
+            product *= np.float64(numbers[start + d])
         total += np.log(product)
     return total * weight[0]
 
 
-@jit(fastmath=_FAST)
-def _cross_entropy(t, row, y, k, weight, is_even, work):
+@_loss
+def _cross_entropy(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
     """Cross-entropy of one logistic output: softplus(t) - y t. O(D)."""
-    n, total = t.shape[1], 0.0
+    now, own, total = rows[k] * n, k * n, 0.0
     for d in range(n):
-        positive = t[row, d] if t[row, d] > _0 else _0
-        total += np.float64(weight[d] * (positive - y[k, d] * t[row, d]))
+        positive = t[now + d] if t[now + d] > _0 else _0
+        total += np.float64(weight[d] * (positive - y[own + d] * t[now + d]))
     for d in range(n):
-        size = t[row, d] if t[row, d] > _0 else -t[row, d]
+        size = t[now + d] if t[now + d] > _0 else -t[now + d]
         # 1 + exp(-size), by the half-angle formula of the exponential.
-        work[row, d] = _2 / (_1 + _tanh(_HALF * size))
-    return total + _sum_of_logs(work, row, weight, is_even)
+        work[now + d] = _2 / (_1 + _tanh(_HALF * size))
+    return total + _sum_of_logs(work, now, n, weight, is_even)
 
 
-@jit(fastmath=_FAST)
-def _softmax(t, rows, y, weight, is_even, work, top, whole):
-    """Cross-entropy of softmax outputs: log sum exp(t) - sum y t. O(D K).
-
-    ``top`` and ``whole`` are rows of ``work``.
-    """
-    n, total = t.shape[1], 0.0
+@_loss
+def _softmax(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
+    """Cross-entropy of softmax outputs: log sum exp(t) - sum y t. O(D K)."""
+    top, whole, total = rows[0] * n, rows[1] * n, 0.0
     for d in range(n):
-        work[top, d] = t[rows[0], d]
-        work[whole, d] = _0
-    for k in range(1, y.shape[0]):
-        row = rows[k]
+        work[top + d] = t[top + d]
+        work[whole + d] = _0
+    for i in range(1, n_outputs):
+        now = rows[i] * n
         for d in range(n):
-            work[top, d] = t[row, d] if t[row, d] > work[top, d] else work[top, d]
-    for k in range(y.shape[0]):
-        row = rows[k]
+            work[top + d] = t[now + d] if t[now + d] > work[top + d] else work[top + d]
+    for i in range(n_outputs):
+        now, own = rows[i] * n, i * n
         for d in range(n):
-            half = _tanh(_HALF * (t[row, d] - work[top, d]))
-            work[whole, d] += (_1 + half) / (_1 - half)
-            total -= np.float64(weight[d] * y[k, d] * t[row, d])
-    total += _sum(work, top, weight)
-    return total + _sum_of_logs(work, whole, weight, is_even)
+            half = _tanh(_HALF * (t[now + d] - work[top + d]))
+            work[whole + d] += (_1 + half) / (_1 - half)
+            total -= np.float64(weight[d] * y[own + d] * t[now + d])
+    for d in range(n):
+        total += np.float64(weight[d] * work[top + d])
+    return total + _sum_of_logs(work, whole, n, weight, is_even)
 
 
-@jit
-def _misses(t, rows, y, weight):
+@jit(no_cfunc_wrapper=False)
+def _misses(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
     """Weight of the samples whose target is not above all others. O(D K)."""
     total = 0.0
-    for d in range(t.shape[1]):
+    for d in range(n):
         own, other = -np.inf, -np.inf
-        for k in range(y.shape[0]):
-            if y[k, d] > _HALF:
-                own = t[rows[k], d]
+        for i in range(n_outputs):
+            if y[i * n + d] > _HALF:
+                own = t[rows[i] * n + d]
             else:
-                other = max(other, t[rows[k], d])
+                other = max(other, t[rows[i] * n + d])
         total += weight[d] * (own - other <= _TIE)
     return total
 
 
-@jit
-def _loss_of_row(kinds, p, t, row, y, k, weight, work):
-    """Sum of the losses of output ``k``, whose pre-activations are ``t[row]``. O(D)."""
-    if kinds[1] == OWN:
-        return call_on_rows(kinds[3], y[k], t[row], weight)
-    if kinds[1] == CROSS_ENTROPY:
-        return _cross_entropy(t, row, y, k, weight, kinds[2] == 1, work)
-    return _sum_of_row(kinds[1], p, t, row, y, k, weight)
+LOSSES = {
+    SQUARED: _squared,
+    ABSOLUTE: _absolute,
+    HUBER: _huber,
+    PINBALL: _pinball,
+    LOGISTIC_SQUARED: _logistic_squared,
+    CROSS_ENTROPY: _cross_entropy,
+    HINGE: _hinge,
+    ZERO_ONE: _zero_one,
+    SOFTMAX: _softmax,
+    MISSES: _misses,
+}
+# Those that take all outputs together, two at least.
+TOGETHER = SOFTMAX, MISSES
 
 
 @jit(inline="always")
@@ -262,24 +299,21 @@ def _sum_losses(net, side, changed):
     the unit ``changed`` alone unless that is -1.
     """
     first, kinds, p = net.layers[-2], net.kinds, np.float32(net.numbers[0])
+    address, is_even = kinds[1], kinds[3]
     rows, pre, out, picked = net.rows, net.pre, net.out, net.picked
     y, weight, losses, total = net.y, net.sample_weight, net.losses, 0.0
-    for k in range(losses.shape[1]):
+    n_outputs, n = y.shape
+    for k in range(n_outputs):
         is_new = changed < 0 or changed == first + k
         picked[k] = rows[side if is_new else 0, first + k]
-    if kinds[1] == SOFTMAX:
-        top, whole = rows[0, first], rows[1, first]
-        total = _softmax(pre, picked, y, weight, kinds[2] == 1, out, top, whole)
-    elif kinds[1] == MISSES:
-        total = _misses(pre, picked, y, weight)
-    else:
-        for k in range(losses.shape[1]):
-            losses[side, k] = losses[0, k]
-            if changed < 0 or changed == first + k:
-                losses[side, k] = _loss_of_row(
-                    kinds, p, pre, picked[k], y, k, weight, out
-                )
-            total += losses[side, k]
+    together = kinds[2] == 1
+    for k in range(1 if together else n_outputs):
+        losses[side, k] = losses[0, k]
+        if together or changed < 0 or changed == first + k:
+            losses[side, k] = call_address(
+                address, (pre, picked, k, y, weight, out, n, n_outputs, p, is_even)
+            )
+        total += losses[side, k]
     return total / net.numbers[1]
 
 
@@ -380,16 +414,14 @@ def try_weight(net, j, value):
     change = np.float32(value - weights[j])
     kind = _activation(net, layer)
     _shift(kind, change, net.source[j], unit, rows, pre, out)
-    if layer == layers.shape[0] - 2:
-        return _sum_losses(net, 1, unit) + penalty
-    changed = unit, unit + 1
+    changed, is_output = (unit, unit + 1), layer == layers.shape[0] - 2
     while layer < layers.shape[0] - 2:
         begin, units = layers[layer], (layers[layer + 1], layers[layer + 2])
         layer += 1
         kind = _activation(net, layer)
         _pass_on(kind, changed, units, first, begin, weights, rows, pre, out)
         changed = units
-    return _sum_losses(net, 1, -1) + penalty
+    return _sum_losses(net, 1, unit if is_output else -1) + penalty
 
 
 @jit

@@ -8,10 +8,10 @@ from types import FunctionType
 
 import numba
 import numpy as np
-from numba import types
 from numba.core.dispatcher import Dispatcher
 from scipy.special import expit, softmax
 
+from skmohn._core._jit import address_of
 from skmohn._core._validation import require_memory
 from skmohn.blm import _kernels as kernels
 
@@ -128,8 +128,8 @@ def compile_loss(loss):
     Returns
     -------
     sum_of_row : numba CFunc
-        Takes targets, outputs, weights and their number; kernels call it by its
-        address, so it is never thrown away. NaN where `loss` raises.
+        As the kernels call it, by its address, so it is never thrown away. NaN where
+        `loss` raises.
     """
     element = loss
     if isinstance(loss, np.ufunc):
@@ -151,19 +151,24 @@ def compile_loss(loss):
         ) from error
     if np.isnan(value):
         raise ValueError("loss must return a number, not NaN")
-    numbers = types.CPointer(types.float32)
 
-    @numba.cfunc(types.float64(numbers, numbers, numbers, types.int64))
-    def sum_of_row(y, t, weight, n):
-        total = 0.0
+    @numba.cfunc(kernels.LOSS)
+    def sum_of_row(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
+        now, own, total = rows[k] * n, k * n, 0.0
         try:
             for d in range(n):
-                total += weight[d] * element(float(y[d]), float(t[d]))
+                total += weight[d] * element(float(y[own + d]), float(t[now + d]))
         except Exception:
             return np.nan
         return total
 
     return sum_of_row
+
+
+@cache
+def address_of_loss(loss):
+    """Address by which the kernels call one of their own losses; compiles it."""
+    return address_of(kernels.LOSSES[loss], kernels.LOSS)
 
 
 def activate(outputs, activation):
@@ -245,9 +250,9 @@ class Problem:
         total = float(self.sample_weight.sum(dtype=np.float64))
         n_outputs = self.y.shape[1]
         # Means over samples; cross-entropies and misses are sums over the outputs.
-        is_sum = self.loss in (kernels.CROSS_ENTROPY, kernels.SOFTMAX, kernels.MISSES)
+        together = self.loss in kernels.TOGETHER
+        is_sum = together or self.loss == kernels.CROSS_ENTROPY
         divisor = total if is_sum else total * n_outputs
-        own = 0 if self.own_loss is None else compile_loss(self.own_loss).address
         is_even = bool(np.all(self.sample_weight == self.sample_weight[0]))
         return kernels.Network(
             layers,
@@ -260,10 +265,17 @@ class Problem:
             self.sample_weight,
             np.zeros((2, n_outputs)),
             np.zeros(n_outputs, dtype=np.int64),
-            np.array([ACTIVATIONS[self.activation], self.loss, is_even, own]),
+            np.array(
+                [ACTIVATIONS[self.activation], self._loss_address(), together, is_even]
+            ),
             np.array([self.loss_number, divisor, 0.5 * self.alpha / total]),
             np.zeros(1),
         )
+
+    def _loss_address(self):
+        if self.own_loss is not None:
+            return compile_loss(self.own_loss).address
+        return address_of_loss(self.loss)
 
     def refresh(self, net):
         """Compute a network anew; return its loss."""

@@ -206,7 +206,7 @@ assert not any(kernel.signatures for kernel in kernels.values())
 skmohn.warm_up()
 print([name for name in ENTRIES if not kernels[name].signatures])
 """
-# Those that are called from Python; what they call comes with them.
+# Those that are called from Python or by their address; what they call comes with them.
 ENTRIES = [
     "packed_columns",
     "packed_gram",
@@ -223,6 +223,16 @@ ENTRIES = [
     "delta_epoch",
     "refresh",
     "run",
+    "_squared",
+    "_absolute",
+    "_huber",
+    "_pinball",
+    "_logistic_squared",
+    "_cross_entropy",
+    "_hinge",
+    "_zero_one",
+    "_softmax",
+    "_misses",
     "step",
     "initial_state",
     "simulate",
