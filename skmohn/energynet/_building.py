@@ -241,19 +241,13 @@ def widths_of(parameters):
     Raises
     ------
     ValueError
-        If there are none or they are no numbers of units, or if they are given and to
-        be found as well.
+        If there are none or they are no numbers of units.
     """
-    widths, growth = parameters.n_components, parameters.growth
+    widths = parameters.n_components
     if widths is None:
-        if growth is None:
+        if parameters.growth is None:
             raise ValueError("growth=None needs n_components, the width of each layer")
         return None
-    if growth not in (None, "auto"):
-        raise ValueError(
-            f"growth={growth!r} finds the widths that n_components={widths!r} gives: "
-            "leave one of the two away"
-        )
     widths = [widths] if isinstance(widths, Integral) else list(widths)
     if not widths or any(
         isinstance(width, bool) or not isinstance(width, Integral) or width < 1

@@ -33,11 +33,9 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
 
     Parameters
     ----------
-    growth : {"auto", "description_length", "paper", None}, default="auto"
-        How the widths of the layers are found.
+    growth : {"description_length", "paper", None}, default="description_length"
+        How the widths of the layers are found where `n_components` does not give them.
 
-        - ``"auto"``: they are given if `n_components` is, else as by
-          "description_length".
         - ``"description_length"``: units are added while most of them raise the
           log-likelihood by more than their price, half the logarithm of the number of
           samples for each parameter; units that do not are dropped. The width depends
@@ -46,12 +44,13 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
           divergence, lets units be born until there are no more than `threshold` for
           each step. Then it is made a plain machine. Layers pay the Rademacher bound.
           The width depends on learning rate and batch size as much as on the data.
-        - None: they are given, as `n_components`.
+        - None: they are not, and have to be given.
 
     n_components : int or array-like of int, default=None
-        Number of units of the layer, or of each layer from the bottom up; None where
-        they are to be found. Wide layers give better features than those whose units
-        are all worth their price, which give the better model for its size.
+        Number of units of the layer, or of each layer from the bottom up, which then do
+        not grow; None where they are to be found. Wide layers give better features than
+        those whose units are all worth their price, which give the better model for its
+        size.
 
     max_layers : int, default=10
         Most layers that grow (T in [1]_). The first one always stays; a further one
@@ -251,7 +250,7 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
     feature_names_in_: np.ndarray
 
     _parameter_constraints = {
-        "growth": [StrOptions({"auto", "description_length", "paper"}), None],
+        "growth": [StrOptions({"description_length", "paper"}), None],
         "n_components": [
             Interval(Integral, 1, None, closed="left"),
             "array-like",
@@ -289,7 +288,7 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
 
     def __init__(
         self,
-        growth: str | None = "auto",
+        growth: str | None = "description_length",
         n_components=None,
         *,
         max_layers=10,

@@ -192,12 +192,6 @@ def test_impossible_widths(widths):
     refused(BITS, match="n_components must be whole numbers", n_components=widths)
 
 
-@pytest.mark.parametrize("growth", ["description_length", "paper"])
-def test_widths_that_are_given_and_to_be_found(growth):
-    words = f"growth='{growth}' finds the widths that n_components=3 gives"
-    refused(BITS, match=words, growth=growth)
-
-
 def test_no_widths():
     refused(BITS, match="growth=None needs n_components", n_components=None)
 

@@ -149,12 +149,17 @@ def test_two_clusters_need_fewer_units_than_growth_begins_with(seed):
 
 def test_growth_begins_with_the_units_that_describe_the_data_shortest(digits):
     def started(X, control=WIDTH_ONLY, seed=0):
-        records, _ = run_through(width_by_nats(X, FAST, control, seed))
-        tried = dict.fromkeys(r["units"] for r in records if r["stage"] == "start")
-        return list(tried), next(r["units"] for r in records if "price" in r)
+        tried = {}
+        for record, rbm in width_by_nats(X, FAST, control, seed):
+            if record["stage"] == "start":
+                tried[record["units"]] = rbm
+            elif "price" in record:
+                break
+        lengths = [described(rbm, X, control.start_share) for rbm in tried.values()]
+        assert record["units"] == list(tried)[np.argmin(lengths)]
+        return list(tried), record["units"]
 
-    full_price = replace(WIDTH_ONLY, start_share=1.0)
-    assert started(clusters(2), full_price) == ([8, 4, 2, 1], 1)
+    assert started(clusters(2)) == ([8, 4, 2, 1], 2)
     assert started(digits) == ([8, 4, 2, 1], 8)
     assert started(digits, replace(WIDTH_ONLY, max_units=3)) == ([3, 1], 3)
     # No steps are left for others.

@@ -193,7 +193,9 @@ def test_widths_that_are_given_are_not_searched_for(bits):
     net = EnergyNetTransformer(n_components=[5, 3], polish=2, random_state=0).fit(bits)
     assert net.n_components_per_layer_ == [5, 3]
     same = EnergyNetTransformer(None, [5, 3], polish=2, random_state=0).fit(bits)
-    assert_array_equal(net.weights_[0], same.weights_[0])
+    paper = clone(net).set_params(growth="paper").fit(bits)
+    for other in (same, paper):
+        assert_array_equal(net.weights_[0], other.weights_[0])
     first = clone(net).partial_fit(bits)
     assert first.n_components_per_layer_ == [5, 3]
 

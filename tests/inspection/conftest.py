@@ -57,7 +57,7 @@ def mixed():
             rng.normal(size=(80, 2)),
             np.full(80, 3.0),
             rng.integers(0, 2, 80),
-            rng.random(80),
+            rng.beta(0.4, 0.4, 80),
             rng.integers(0, 4, 80),
         ]
     )
