@@ -91,7 +91,7 @@ def test_mask_is_not_changed():
 def test_order_of_adding_is_irrelevant(kind):
     design, _, _, y = problem(kind)
     known = ActiveSet.of(design, y, SETS)
-    expected = dict(zip(known.terms, known.weights, strict=True))
+    expected = dict(zip(known.terms, known.coef, strict=True))
     for order in itertools.islice(itertools.permutations(range(len(SETS))), 0, 720, 97):
         model = ActiveSet(design, y)
         for j in order:
