@@ -20,6 +20,7 @@ from sklearn.utils.validation import (
 )
 
 from skmohn._core._fitting import FitLoop, warn_caller
+from skmohn._core._scaling import fitted_scaler
 from skmohn._core._validation import as_counts, densify, is_pair_given
 from skmohn.blm._codec import auto_range
 from skmohn.blm._network import (
@@ -38,7 +39,6 @@ from skmohn.blm._sequences import (
     outputs_of,
 )
 from skmohn.blm._storage import (
-    make_scaler,
     network_attributes,
     read_network,
     write_network,
@@ -371,16 +371,9 @@ class BaseBLM(SequenceForm, CallbackSupportMixin, BaseEstimator):
         if self.standardize:
             # A step of a sequence is an input even where no output is judged.
             seen = None if self.recurrent else weights
-            self.input_scaler_ = make_scaler().fit(X, sample_weight=seen)
+            self.input_scaler_ = fitted_scaler(X, "X", seen)
             if self._scales_targets:
-                self.target_scaler_ = make_scaler().fit(targets, sample_weight=weights)
-            for scaler in (self.input_scaler_, self.target_scaler_):
-                if scaler is not None and not np.isfinite(scaler.var_).all():
-                    which = np.flatnonzero(~np.isfinite(scaler.var_)).tolist()
-                    raise ValueError(
-                        f"{'X' if scaler is self.input_scaler_ else 'y'} has values "
-                        f"too large to be standardised in columns {which}: divide them"
-                    )
+                self.target_scaler_ = fitted_scaler(targets, "y", weights)
 
     def _scale_inputs(self, X):
         return X if self.input_scaler_ is None else self.input_scaler_.transform(X)

@@ -3,8 +3,8 @@
 import json
 
 import numpy as np
-from sklearn.preprocessing import StandardScaler
 
+from skmohn._core._scaling import plain_scaler
 from skmohn.blm import _codec
 from skmohn.blm._sequences import layout_of
 
@@ -97,15 +97,10 @@ def read_network(cls, packed):
     return model
 
 
-def make_scaler():
-    """A scaler that answers with arrays, whatever scikit-learn is configured to."""
-    return StandardScaler().set_output(transform="default")
-
-
 def _scaler(stored):
     if stored is None:
         return None
-    scaler = make_scaler()
+    scaler = plain_scaler()
     scaler.mean_, scaler.scale_ = map(np.array, stored)
     scaler.var_, scaler.n_features_in_ = scaler.scale_**2, len(scaler.mean_)
     return scaler

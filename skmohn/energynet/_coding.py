@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skmohn._core._quantiles import quantile_thresholds
+from skmohn._core._units import binary_units
 from skmohn._core._validation import require_memory
 
 PROBABILITY = "probability"
@@ -12,6 +13,8 @@ MINMAX = "minmax"
 THERMOMETER = "thermometer"
 # Share of the variance of a bit that its probability must tell.
 _LEAST_KNOWN = 0.4
+# Nats that a value loses at most by its distance, so that sums are within range.
+_FARTHEST = 1e100
 
 
 @dataclass(frozen=True)
@@ -35,10 +38,6 @@ class UnitCoding:
         Means of the values between thresholds, one more than there are thresholds;
         empty but for thermometers.
 
-    tails : ndarray of shape (n_features, 2)
-        Mean distance of the values below the first and above the last threshold from
-        it, 1 but for thermometers.
-
     strict : bool
         Whether numbers outside [0, 1] are refused rather than clipped.
     """
@@ -48,7 +47,6 @@ class UnitCoding:
     high: np.ndarray
     thresholds: list
     levels: list
-    tails: np.ndarray
     strict: bool
 
     @classmethod
@@ -90,18 +88,20 @@ class UnitCoding:
             kind = np.full(X.shape[1], coding)
         low = np.where(kind == PROBABILITY, 0.0, low)
         high = np.where(kind == PROBABILITY, 1.0, high)
-        nothing, tails = [np.zeros(0)] * len(kind), np.ones((len(kind), 2))
-        found = cls(kind, low, high, list(nothing), list(nothing), tails, strict)
+        nothing = [np.zeros(0)] * len(kind)
+        found = cls(kind, low, high, list(nothing), list(nothing), strict)
         for j in np.flatnonzero(kind == THERMOMETER):
             found.thresholds[j] = quantile_thresholds(X[:, j], n_bins)
             level = np.searchsorted(found.thresholds[j], X[:, j], side="right")
-            found.levels[j] = np.bincount(level, X[:, j]) / np.bincount(level)
-            if len(found.thresholds[j]):
-                ends = found.levels[j][[0, -1]]
-                distance = np.abs(ends - found.thresholds[j][[0, -1]])
-                # It is 0 where all values there are at the threshold.
-                tails[j] = np.maximum(distance, np.spacing(np.abs(ends)))
+            sums = np.bincount(level, X[:, j] / found.scale[j])
+            found.levels[j] = sums / np.bincount(level) * found.scale[j]
         return found
+
+    @property
+    def scale(self):
+        """Power of two near the ends of each column: differences of values by it are
+        within range."""
+        return binary_units(np.stack([self.low, self.high]).astype(np.float64))
 
     @property
     def n_units(self):
@@ -176,18 +176,31 @@ class UnitCoding:
             In nats, of thermometers in the units of X.
         """
         single = np.flatnonzero(self.kind != THERMOMETER)
-        place = self._on_line(X[:, single].astype(np.float64), single)
-        total = -np.nansum(np.abs(place - np.clip(place, 0.0, 1.0)), axis=1)
-        for j in np.flatnonzero((self.kind == THERMOMETER) & (self.n_units > 0)):
-            x, edges = X[:, j].astype(np.float64), self.thresholds[j]
-            below, above = edges[0] - x, x - edges[-1]
-            level = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, None)
-            found = -np.log(np.append(np.diff(edges), 1.0))[level]
-            for k, excess in enumerate((below, above)):
-                tail = -np.log(self.tails[j, k]) - excess / self.tails[j, k]
-                found = np.where(excess > 0 if k == 0 else excess >= 0, tail, found)
-            total += np.where(np.isnan(x), 0.0, found)
+        place = self._on_line(X[:, single], single)
+        beyond = np.minimum(np.abs(place - np.clip(place, 0.0, 1.0)), _FARTHEST)
+        total = -np.nansum(beyond, axis=1)
+        for j in np.flatnonzero(self.n_units * (self.kind == THERMOMETER)):
+            total += self._log_density_of(j, X[:, j])
         return total
+
+    def _log_density_of(self, j, values):
+        """Log-density of values of a thermometer, given its level."""
+        scale = self.scale[j]
+        with np.errstate(over="ignore"):
+            x = values / scale
+        edges, levels = self.thresholds[j] / scale, self.levels[j] / scale
+        level = np.searchsorted(edges, x, side="right")
+        # Of the outermost levels the mean distance from the threshold, which is 0
+        # where all values are at it.
+        ends = levels[[0, -1]]
+        tails = np.maximum(np.abs(ends - edges[[0, -1]]), np.spacing(np.abs(ends)))
+        widths = np.maximum(np.diff(edges), np.finfo(np.float64).tiny)
+        found = -np.log(np.concatenate([tails[:1], widths, tails[1:]]))[level]
+        with np.errstate(over="ignore"):
+            below, above = (edges[0] - x) / tails[0], (x - edges[-1]) / tails[1]
+        beyond = np.where(level == 0, below, np.where(level == len(edges), above, 0.0))
+        found -= np.minimum(beyond, _FARTHEST) + np.log(scale)
+        return np.where(np.isnan(x), 0.0, found)
 
     def decode(self, units):
         """Turn states or probabilities of visible units into values.
@@ -205,18 +218,21 @@ class UnitCoding:
         ends = np.cumsum(self.n_units)
         X = np.empty((len(units), len(self.kind)))
         single = np.flatnonzero(self.kind != THERMOMETER)
-        low, high = self.low[single], self.high[single]
+        low, high = (end[single] / self.scale[single] for end in (self.low, self.high))
         X[:, single] = low + units[:, ends[single] - 1] * (high - low)
         for j in np.flatnonzero(self.kind == THERMOMETER):
             reached = units[:, ends[j] - self.n_units[j] : ends[j]]
-            X[:, j] = self.levels[j][0] + reached @ np.diff(self.levels[j])
-        return X
+            levels = self.levels[j] / self.scale[j]
+            X[:, j] = levels[0] + reached @ np.diff(levels)
+        return X * self.scale
 
     def _on_line(self, X, columns):
         """Values of columns on the lines through their ends; 0 of constant ones."""
-        low, high = self.low[columns], self.high[columns]
-        span = np.where(low < high, high - low, 1.0)
-        return (X - low) / span
+        scale = self.scale[columns]
+        low, high = self.low[columns] / scale, self.high[columns] / scale
+        with np.errstate(over="ignore"):
+            place = (X / scale - low) / np.where(low < high, high - low, 1.0)
+        return np.where((low < high) | np.isnan(X), place, 0.0)
 
 
 def _are_bits_or_likely(X, low, high):

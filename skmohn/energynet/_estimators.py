@@ -21,6 +21,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skmohn._core._fitting import all_or_nothing
+from skmohn._core._scaling import fitted_scaler
 from skmohn._core._validation import densify
 from skmohn.energynet._building import widths_of
 from skmohn.energynet._networks import Stages
@@ -83,11 +84,9 @@ class _BaseEnergyNet(CallbackSupportMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            For bad input, and for ``init="generative"`` with another activation than
-            "logistic".
-
-        FloatingPointError
-            When the layers diverge: lower the transformer's `learning_rate`.
+            For bad input, for ``init="generative"`` with another activation than
+            "logistic", and when the layers diverge: lower the transformer's
+            `learning_rate`.
 
         Warns
         -----
@@ -103,7 +102,7 @@ class _BaseEnergyNet(CallbackSupportMixin, BaseEstimator):
         stages = Stages(self, *given)
         self.transformer_ = stages.fit_layers(transformer, X, weights)
         is_generative = self.init == "generative"
-        self.scaler_ = None if is_generative else _plain_scaler().fit(X, None, weights)
+        self.scaler_ = None if is_generative else fitted_scaler(X, "X", weights)
         sizes = self._sizes(y)
         mlp.set_params(hidden_layer_sizes=sizes)
         start = self.transformer_.layers_[: len(sizes)] if is_generative else ()
@@ -209,11 +208,6 @@ def _weighted(X, y, sample_weight):
         return X, y, None
     kept = weights > 0.0
     return X[kept], y[kept], weights[kept]
-
-
-def _plain_scaler():
-    """Scaler that gives the network arrays, whatever container is set globally."""
-    return StandardScaler().set_output(transform="default")
 
 
 class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
@@ -456,7 +450,7 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
         if self.mlp is not None and self.mlp.loss == "poisson":
             return y
         columns = y.reshape(len(y), -1)
-        self.target_scaler_ = _plain_scaler().fit(columns, None, weights)
+        self.target_scaler_ = fitted_scaler(columns, "y", weights)
         return self.target_scaler_.transform(columns).reshape(y.shape)
 
     def _from_network(self, predicted):

@@ -6,7 +6,6 @@ from numbers import Integral
 import numpy as np
 from scipy.special import expit
 from sklearn.base import TransformerMixin
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils._set_output import _get_container_adapter
 from sklearn.utils.validation import (
@@ -17,6 +16,7 @@ from sklearn.utils.validation import (
 )
 
 from skmohn._core._fitting import one_blas_thread, warn_caller
+from skmohn._core._scaling import plain_scaler, require_finite
 from skmohn._core._validation import densify
 from skmohn.energynet._building import widths_of
 from skmohn.energynet._coding import MINMAX, UnitCoding
@@ -64,6 +64,8 @@ class FittedStackMixin(TransformerMixin):
         blocks = feature_blocks(self.layers_, units, X, incomplete)
         shown = self._shown()
         if self.standardize:
+            if self.append_input:
+                require_finite(self.scalers_[-1], "X")
             blocks = [self.scalers_[k].transform(blocks[k]) for k in shown]
         else:
             blocks = [blocks[k] for k in shown]
@@ -307,14 +309,13 @@ class FittedStackMixin(TransformerMixin):
         found["_input_means"] = [
             inputs.mean(axis=0) for inputs in (units, *blocks[:-2])
         ]
-        if earlier is None:
-            # Whatever container the user wants features in, these give arrays.
-            plain = StandardScaler().set_output(transform="default")
-            earlier = [plain] * len(blocks)
+        scalers = [plain_scaler() for _ in blocks] if earlier is None else earlier
         found["scalers_"] = [
             deepcopy(scaler).partial_fit(block)
-            for scaler, block in zip(earlier, blocks, strict=True)
+            for scaler, block in zip(scalers, blocks, strict=True)
         ]
+        if self.standardize and self.append_input:
+            require_finite(found["scalers_"][-1], "X")
         return found
 
     def _set_fitted(self, rbms, X, units, earlier=None):

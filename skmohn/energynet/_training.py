@@ -163,7 +163,7 @@ class Plan:
 
         Raises
         ------
-        FloatingPointError
+        ValueError
             When the weights have grown beyond all bounds.
         """
         buffers = _Buffers(run, min(self.batch_size, len(X)))
@@ -263,7 +263,7 @@ def check_weights(weights, step, learning_rate):
     """Refuse weights that have grown beyond all bounds, or are no numbers."""
     size = max(weights.max(initial=0.0), -weights.min(initial=0.0))
     if not size < LARGEST_WEIGHT:
-        raise FloatingPointError(
+        raise ValueError(
             f"training diverged after {step} steps: the largest weight is {size:.3g}; "
             f"lower learning_rate, now {learning_rate:g}"
         )

@@ -371,10 +371,8 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
         Raises
         ------
         ValueError
-            For bad input; the message names the parameter or column.
-
-        FloatingPointError
-            When the weights grow beyond all bounds: lower `learning_rate`.
+            For bad input; the message names the parameter or column. Also when the
+            weights grow beyond all bounds: lower `learning_rate`.
 
         Warns
         -----

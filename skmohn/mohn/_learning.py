@@ -338,8 +338,9 @@ def delta_rule(
         Where to start.
 
     learning_rate : float or "auto", default="auto"
-        "auto" is 1 / (number of weights + 1): the greatest step that goes no further
-        than the row asks for. From twice that on the rule diverges on -1/+1 inputs.
+        "auto" is 1 / (number of weights + 1), divided by the largest of `sample_weight`
+        if that is more than 1: the greatest step that goes no further than the rows ask
+        for. From twice that on the rule diverges on -1/+1 inputs.
 
     n_epochs : int, default=1
         Passes over the rows.
@@ -356,7 +357,7 @@ def delta_rule(
 
     Raises
     ------
-    FloatingPointError
+    ValueError
         When the weights grow without bound.
     """
     inputs = np.ascontiguousarray(inputs, dtype=np.float64)
@@ -366,7 +367,7 @@ def delta_rule(
     weights = np.ones(len(y)) if sample_weight is None else sample_weight
     weights = np.ascontiguousarray(weights, dtype=np.float64)
     if learning_rate == "auto":
-        learning_rate = 1.0 / (len(coef) + 1)
+        learning_rate = 1.0 / ((len(coef) + 1) * max(weights.max(), 1.0))
     indptr, members = flatten_sets(sets)
     rows = np.arange(len(y))
     rmse = np.empty(n_epochs)
@@ -377,7 +378,7 @@ def delta_rule(
             inputs, y, weights, rows, indptr, members, learning_rate, coef, constant
         )
         if not (np.isfinite(squares) and np.isfinite(coef).all()):
-            raise FloatingPointError(
+            raise ValueError(
                 f"the delta rule diverged in epoch {epoch + 1}: learning_rate is "
                 f"{learning_rate:.3g}, and with {len(coef)} weights it should stay "
                 f"well below {2.0 / ((len(coef) + 1) * weights.max()):.3g}"

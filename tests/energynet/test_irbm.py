@@ -185,5 +185,5 @@ def test_growth_can_be_repeated_and_pickled():
 
 
 def test_divergence_names_the_learning_rate():
-    with pytest.raises(FloatingPointError, match="lower learning_rate"):
+    with pytest.raises(ValueError, match="lower learning_rate"):
         grow(OrderedPlan(learning_rate=1e6), correlated())

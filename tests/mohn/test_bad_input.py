@@ -167,7 +167,7 @@ def test_iterations_that_run_out():
 
 def test_step_that_is_too_long():
     model = MOHNRegressor("full", "delta", max_order=2, learning_rate=5.0)
-    refused(model, X, Y, match="learning_rate is 5", error=FloatingPointError)
+    refused(model, X, Y, match="learning_rate is 5")
 
 
 # ------------------------------------------------------------------- the parameters
@@ -336,7 +336,7 @@ def test_infinite_input_at_predict():
 def test_failed_partial_fit_changes_nothing():
     model = MOHNRegressor(learning_rate=1e3).fit(X, Y)
     before = dict(vars(model))
-    with pytest.raises(FloatingPointError, match="learning_rate"):
+    with pytest.raises(ValueError, match="learning_rate"):
         model.partial_fit(np.tile(X, (20, 1)), np.tile(Y + 1, 20))
     assert all(vars(model)[name] is before[name] for name in before)
     with pytest.raises(ValueError, match="NaN"):

@@ -297,8 +297,21 @@ def test_delta_rule_converges_to_the_exact_weights():
     assert_array_equal(start, 0.0)
 
 
+def test_delta_rule_converges_whatever_the_weights_of_rows():
+    rng = np.random.default_rng(0)
+    inputs = signs(rng, 100)
+    coef = np.linspace(-1.0, 2.0, len(SETS))
+    y = parities(inputs, SETS) @ coef + 4.0
+    weights = np.where(np.arange(100) % 10 == 0, 9.0, 1.0)
+    start = np.zeros(len(SETS))
+    found = delta_rule(
+        inputs, y, SETS, start, 0.0, n_epochs=100, rng=rng, sample_weight=weights
+    )
+    assert_allclose(found.coef, coef, atol=1e-6)
+
+
 def test_delta_rule_says_that_it_diverged():
     rng = np.random.default_rng(0)
     inputs, y = signs(rng, 1000), rng.standard_normal(1000)
-    with pytest.raises(FloatingPointError, match=r"diverged in epoch 2.*0\.25"):
+    with pytest.raises(ValueError, match=r"diverged in epoch 2.*0\.25"):
         delta_rule(inputs, y, SETS, np.zeros(7), 0.0, learning_rate=0.5, n_epochs=5)

@@ -582,7 +582,7 @@ def test_structure_is_found(rule, control, options):
 
 def test_learning_rate_is_that_of_the_delta_rule():
     inputs, y = sparse_problem()
-    with pytest.raises(FloatingPointError, match="learning_rate is 5,"):
+    with pytest.raises(ValueError, match="learning_rate is 5,"):
         discover(PackedDesign(inputs), y, learning_rule="delta", learning_rate=5.0)
 
 

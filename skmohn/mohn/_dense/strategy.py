@@ -25,6 +25,14 @@ _WAYS = {
 _NOTHING = Hypergraph((), np.empty(0), 0.0)
 
 
+class NoPosteriorError(AttributeError, ValueError):
+    """What is asked for needs a posterior, and the fitted model has none.
+
+    It has both bases as scikit-learn's NotFittedError has: the one is for attributes
+    and methods that are not there, the other for parameters such as `return_std`.
+    """
+
+
 def solve_dense(params, task, members, loop):
     """Learn all weights under the product prior.
 
@@ -248,7 +256,7 @@ class DenseMethods:
         return sign * mean, std
 
     def _predict_std(self, rows):
-        model = self._posterior("return_std", ValueError)
+        model = self._posterior("return_std")
         parts = self._standard_mean, model.noise_variance, rows
         noise = np.sqrt(self._completions.noise(*parts))
         return np.hypot(model.std(rows, noise=False), model.scale * noise)
@@ -290,12 +298,16 @@ class DenseMethods:
     def _to_rows(self, X):
         return self.coding_.encode(X, self._names())
 
-    def _posterior(self, what, error=AttributeError):
+    def _posterior(self, what):
         check_is_fitted(self)
         posterior = self._dense or self._sparse
         if posterior is None:
-            raise error(
-                f'{what} needs a posterior: fit with strategy="dense" or "auto" on '
-                "columns that vary; the delta rule of partial_fit leaves none"
+            why = f'strategy="{self.strategy}" has none'
+            if self.strategy in ("auto", "dense"):
+                why = "columns that do not vary, and partial_fit after the sparse "
+                why += "model was chosen, leave none"
+            raise NoPosteriorError(
+                f"{what} needs a posterior, and {why}: fit with "
+                'strategy="dense" or "auto" on columns that vary'
             )
         return posterior
