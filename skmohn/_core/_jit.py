@@ -141,6 +141,8 @@ def jit(function=None, **options):
     defaults = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     options = {**defaults, **options}
     kernel = numba.njit(**options)(function)
+    if kernel is function:
+        return function  # nothing is compiled, as NUMBA_DISABLE_JIT asks for
     if os.environ.get(CACHE_VARIABLE, "1") != "0":
         # Numba found no writable folder; an uncached kernel still works.
         with contextlib.suppress(RuntimeError):

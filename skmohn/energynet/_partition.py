@@ -1,5 +1,6 @@
 """Partition functions of restricted Boltzmann machines: exact or estimated."""
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Integral
@@ -85,17 +86,17 @@ def exact_log_partition(rbm):
     """
     weights = rbm.weights.astype(np.float64)
     n_states = _numbers_of_states(rbm)
-    if min(n_states) > 2.0**MOST_ENUMERATED:
+    if min(n_states) > 2**MOST_ENUMERATED:
         raise ValueError(
-            f"the smaller side has {min(n_states):.3g} states and at most "
-            f"{2**MOST_ENUMERATED} can be enumerated: use annealed_importance_sampling"
+            f"both sides have more than {2**MOST_ENUMERATED} states, the most that can "
+            "be enumerated: use annealed_importance_sampling"
         )
     outer, inner = _sizes_of(rbm)
     outer_bias, inner_bias = rbm.visible_bias, rbm.hidden_bias
     if n_states[1] < n_states[0]:
         weights, outer, inner = weights.T, inner, outer
         outer_bias, inner_bias = inner_bias, outer_bias
-    sums, n = [], int(min(n_states))
+    sums, n = [], min(n_states)
     for start in range(0, n, ROWS_AT_ONCE):
         states = list_levels(outer, start, min(start + ROWS_AT_ONCE, n))
         terms = log_level_sums(states @ weights.T + inner_bias, inner)
@@ -113,7 +114,8 @@ def _sizes_of(rbm):
 
 def _numbers_of_states(rbm):
     """How many states the visible and the hidden side have."""
-    return [float(np.prod(sizes + 1.0)) for sizes in _sizes_of(rbm)]
+    # Python's whole numbers have no largest one.
+    return [math.prod((sizes + 1).tolist()) for sizes in _sizes_of(rbm)]
 
 
 @validate_params(
@@ -250,7 +252,7 @@ def log_partition(rbm, X, *, n_temperatures=10000, n_chains=100, random_state=No
     """
     n_visible, n_hidden = _numbers_of_states(rbm)
     least = min(n_visible * rbm.n_hidden, n_hidden * rbm.n_visible)
-    if min(n_visible, n_hidden) <= 2.0**MOST_ENUMERATED and least <= _CHEAP:
+    if min(n_visible, n_hidden) <= 2**MOST_ENUMERATED and least <= _CHEAP:
         check_states(X, rbm.n_visible, "X")
         return exact_log_partition(rbm)
     return annealed_importance_sampling(
@@ -262,13 +264,19 @@ def log_partition(rbm, X, *, n_temperatures=10000, n_chains=100, random_state=No
     )
 
 
-def settled_log_partition(rbm, X, n_temperatures, n_chains=100, random_state=None):
+def settled_log_partition(rbm, X, *, n_temperatures, n_chains=100, random_state=None):
     """As :func:`log_partition`, with more temperatures where these are too few.
 
     Parameters
     ----------
-    rbm, X, n_temperatures, n_chains, random_state
+    rbm, X, n_temperatures
         Those of :func:`log_partition`.
+
+    n_chains : int, default=100
+        The same.
+
+    random_state : int, RandomState instance or None, default=None
+        The same.
 
     Returns
     -------

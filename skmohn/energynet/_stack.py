@@ -43,7 +43,9 @@ class StackControl:
         Factor of the price of parameters.
     p : float, default=2.0
         Norm in the Rademacher bound.
-    n_temperatures, n_chains : int, default=10000 and 100
+    n_temperatures : int, default=10000
+        Of annealed importance sampling.
+    n_chains : int, default=100
         Of annealed importance sampling.
     n_draws : int, default=300
         Draws of the hidden units for the likelihood of a stack.

@@ -154,6 +154,12 @@ def test_a_cache_that_cannot_be_written_any_more_costs_nothing_else(
     assert not cache_files(tmp_path)
 
 
+def test_numba_may_be_switched_off_to_debug(monkeypatch):
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", True)
+    assert jit(cache_files) is cache_files
+    assert jit(fastmath=True)(cache_files) is cache_files
+
+
 def test_kernels_called_by_kernels_have_one_variant_for_all_integers(monkeypatch):
     monkeypatch.setenv(CACHE_VARIABLE, "0")
     inner = jit(add_one)

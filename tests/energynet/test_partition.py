@@ -13,12 +13,18 @@ from skmohn.energynet import (
     exact_log_partition,
     log_partition,
 )
+from skmohn.energynet._partition import require_settled, settled_log_partition
 
 
 def draws(exact, n, seed=0):
     """Independent samples of the exact distribution."""
     p = exact.joint.sum(axis=1)
     return exact.V[np.random.default_rng(seed).choice(len(p), n, p=p / p.sum())]
+
+
+def machine_of_zeros(n_visible, n_hidden):
+    """A machine all of whose states have the same probability."""
+    return RBM(np.zeros((n_hidden, n_visible)), np.zeros(n_hidden), np.zeros(n_visible))
 
 
 @given(st.integers(0, 1000), st.integers(1, 7), st.integers(0, 7))
@@ -30,14 +36,13 @@ def test_exact_log_partition_is_the_sum_over_states(
 
 
 def test_exact_log_partition_goes_through_many_states():
-    rbm = RBM(np.zeros((14, 20)), np.zeros(14), np.zeros(20))
-    exact = exact_log_partition(rbm)
-    assert exact.value == pytest.approx(34 * np.log(2), rel=1e-12)
+    exact = exact_log_partition(machine_of_zeros(21, 14))
+    assert exact.value == pytest.approx(35 * np.log(2), rel=1e-12)
     assert (exact.standard_error, exact.effective_sample_size) == (0.0, np.inf)
 
 
 def test_exact_log_partition_refuses_large_machines():
-    rbm = RBM(np.zeros((21, 30)), np.zeros(21), np.zeros(30))
+    rbm = machine_of_zeros(30, 21)
     with pytest.raises(ValueError, match="use annealed_importance_sampling"):
         exact_log_partition(rbm)
 
@@ -87,13 +92,61 @@ def test_estimates_can_be_repeated(listed):
 
 def test_log_partition_is_exact_where_that_is_fast(listed):
     assert log_partition(listed.rbm, listed.V) == exact_log_partition(listed.rbm)
-    large = RBM(np.zeros((25, 30)), np.zeros(25), np.zeros(30))
+    large = machine_of_zeros(30, 25)
     estimate = log_partition(
         large, np.full((2, 30), 0.5), n_temperatures=3, n_chains=5, random_state=0
     )
     assert isinstance(estimate, LogPartition)
     assert estimate.value == pytest.approx(55 * np.log(2), rel=1e-5)
     assert estimate.effective_sample_size == pytest.approx(5)
+
+
+@pytest.mark.parametrize(
+    ("n_visible", "n_hidden", "is_exact"),
+    [
+        (8, 22, True),
+        (22, 8, True),
+        (21, 21, False),  # too many states, though there are few units
+        (18, 400, False),  # states that could be listed, of too many units
+        (400, 18, False),
+        (1100, 1030, False),  # as many states as no float can count
+    ],
+)
+def test_states_are_listed_where_there_are_few(n_visible, n_hidden, is_exact):
+    X = np.full((2, n_visible), 0.5)
+    found = log_partition(
+        machine_of_zeros(n_visible, n_hidden),
+        X, n_temperatures=1, n_chains=2, random_state=0,
+    )  # fmt: skip
+    assert (found.effective_sample_size == np.inf) == is_exact
+    assert found.value == pytest.approx((n_visible + n_hidden) * np.log(2), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("seed", "scale", "taken"),
+    [
+        (8, 1.0, 0),  # the first one does, though more temperatures give a better one
+        (0, 1.0, 1),
+        (8, 3.0, 0),  # more temperatures give a worse one
+    ],
+)
+def test_an_estimate_that_does_not_do_is_made_again(seed, scale, taken):
+    rng = np.random.default_rng(seed)
+    shapes = (22, 22), 22, 22
+    rbm = RBM(*(rng.normal(0.0, scale, shape) for shape in shapes))
+    X = np.full((2, 22), 0.5)
+    options = {"n_chains": 30, "random_state": seed}
+    tried = [log_partition(rbm, X, n_temperatures=n, **options) for n in (10, 40)]
+    sizes = [found.effective_sample_size for found in tried]
+    assert (sizes[0] >= 10, np.argmax(sizes)) in [(True, 1), (False, taken)]
+    found = settled_log_partition(rbm, X, n_temperatures=10, **options)
+    assert found == tried[taken]
+
+
+def test_an_unsettled_estimate_is_said():
+    require_settled(LogPartition(0.0, 0.1, 10.0), 1)
+    with pytest.warns(UserWarning, match="layer 1 may be wrong"):
+        require_settled(LogPartition(0.0, 0.1, 9.9), 1)
 
 
 @pytest.mark.parametrize("options", [{"n_temperatures": 0}, {"n_chains": 1}])

@@ -11,6 +11,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 from skmohn import MOHNRegressor
 from skmohn._core._coding import InputCoding, Rows
+from skmohn.mohn._dense import levels
 from skmohn.mohn._dense.evidence import (
     Evidence,
     join_equal_rows,
@@ -192,8 +193,19 @@ def test_levels_must_gain_five_nats(curve, pay):
         sample = join_equal_rows(part, standard)
         prior = learn_prior(sample, alphabets).prior
         evidences.append(Evidence(sample, alphabets).value(prior))
-    lines, levels = evidences
+    lines, curves = evidences
     # Both are better with levels; one of them not enough.
-    assert levels > lines
-    assert (levels > lines + 5.0) == pay
+    assert curves > lines
+    assert (curves > lines + 5.0) == pay
     assert levels_pay(rows, coding.alphabets, 1, y, None, 0) == pay
+
+
+def test_some_rows_are_asked_for_all(monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        levels, "_evidence", lambda sample, _: float(asked.append(len(sample)) or 0)
+    )
+    X = np.linspace(-1.0, 1.0, 900)[:, None]
+    coding = InputCoding.learn(X, most_levels=8)
+    levels_pay(coding.encode(X), coding.alphabets, 1, X[:, 0], None, 0)
+    assert asked == [400, 400]

@@ -1,15 +1,16 @@
 """Deliberate errors in the decision rules, and which of them no test notices.
 
-Usage: python tests/mutants [--sample N] [--seed SEED] [MODULE ...]
+Usage: python tests/mutants [--sample N] [--seed SEED] [MODULE[:LINE] ...]
 
 One place of a module is changed at a time: a comparison turned round, a plus made a
 minus, a number another number. The tests of the module that come by that place are run
 until one of them fails; then the error is killed. Printed are the share that is killed
-and the survivors, each of which is a rule that is not needed or not tested.
+and the survivors, each of which is a rule that is not needed or not tested. Changes
+that cannot matter are left out: equivalent.py lists them, with the reasons.
 
 Errors are made in children of one warm process, so that nothing is imported twice. The
-compiled kernels, on which a source has no influence any more, stay in it: a module of
-kernels is slow, because each of its children compiles them anew.
+compiled kernels, on which a source has no influence any more, stay in it; where they
+are what is changed, nothing is compiled at all.
 """
 
 import argparse
@@ -21,6 +22,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(ROOT)]
 
+from equivalent import EQUIVALENT  # noqa: E402
 from places import find_mutants  # noqa: E402
 from runs import Runs  # noqa: E402
 
@@ -42,40 +44,68 @@ MODULES = {
     "blm/_control": "blm/test_control.py",
     "blm/_search_kernels": "blm/test_search.py",
 }
+# Every module is under these too.
+COMMON_TESTS = ["test_defaults.py"]
+# Of each module.
 WANTED = 0.85
 
 
 def main():
     """Break modules, print what nobody noticed; fail where that is too much."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("modules", nargs="*", metavar="MODULE", help="default: all")
+    parser.add_argument(
+        "modules",
+        nargs="*",
+        metavar="MODULE[:LINE]",
+        help="default: all modules, all of their lines",
+    )
     parser.add_argument(
         "--sample", type=int, metavar="N", help="errors in each module; default: all"
     )
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     arguments = parser.parse_args()
-    if unknown := set(arguments.modules) - set(MODULES):
-        parser.error(f"{', '.join(unknown)}: not one of {', '.join(MODULES)}")
-    killed = total = 0
-    for name in arguments.modules or MODULES:
-        path = ROOT / "skmohn" / f"{name}.py"
-        mutants = find_mutants(path.read_text(encoding="utf-8"))
-        if arguments.sample is not None and arguments.sample < len(mutants):
-            drawn = random.Random(arguments.seed).sample(mutants, arguments.sample)
-            mutants = sorted(drawn, key=lambda mutant: mutant.place)
-        tests = [ROOT / "tests" / test for test in MODULES[name].split()]
-        n_survivors = 0
-        for mutant, why in Runs(path, tests).survivors(mutants):
-            n_survivors += 1
-            place = f"skmohn/{name}.py:{mutant.place[0]}"
-            print(f"  {place}: {mutant.change}{why}", flush=True)
-        n_killed = len(mutants) - n_survivors
-        share = n_killed / max(len(mutants), 1)
-        print(f"{name}: {share:.0%} of {len(mutants)} killed", flush=True)
-        killed += n_killed
-        total += len(mutants)
-    print(f"all: {killed / max(total, 1):.0%} of {total} killed")
-    return killed < WANTED * total
+    lines = {}
+    for asked in arguments.modules or MODULES:
+        name, _, line = asked.partition(":")
+        if name not in MODULES or not (line.isdigit() or not line):
+            parser.error(f"{asked}: not one of {', '.join(MODULES)}, or no line of it")
+        lines.setdefault(name, []).extend([int(line)] if line else [])
+    shares = [
+        share_killed(name, lines[name], arguments.sample, arguments.seed)
+        for name in lines
+    ]
+    return min(shares) < WANTED
+
+
+def share_killed(name, lines, n_drawn, seed):
+    """Share of the errors in a module, or in some lines of it, that a test notices."""
+    path = ROOT / "skmohn" / f"{name}.py"
+    mutants = different(name, find_mutants(path.read_text(encoding="utf-8")))
+    if lines:
+        mutants = [mutant for mutant in mutants if mutant.place[0] in lines]
+    if n_drawn is not None and n_drawn < len(mutants):
+        drawn = random.Random(seed).sample(mutants, n_drawn)
+        mutants = sorted(drawn, key=lambda mutant: mutant.place)
+    tests = [ROOT / "tests" / test for test in [*COMMON_TESTS, *MODULES[name].split()]]
+    n_survivors = 0
+    for mutant, why in Runs(path, tests).survivors(mutants):
+        n_survivors += 1
+        place = f"skmohn/{name}.py:{mutant.place[0]}: {mutant.where}"
+        print(f"  {place}: {mutant.change}{why}", flush=True)
+    n_killed = len(mutants) - n_survivors
+    share = n_killed / max(len(mutants), 1)
+    print(f"{name}: {n_killed} of {len(mutants)} killed, {share:.0%}", flush=True)
+    return share
+
+
+def different(name, mutants):
+    """Leave out what makes no difference; refuse reasons that have lost their place."""
+    reasons = EQUIVALENT.get(name, {})
+    places = [(mutant.where, mutant.change) for mutant in mutants]
+    if lost := set(reasons).difference(places):
+        sys.exit(f"equivalent.py: {name} has no {lost}")
+    pairs = zip(mutants, places, strict=True)
+    return [mutant for mutant, place in pairs if place not in reasons]
 
 
 if __name__ == "__main__":

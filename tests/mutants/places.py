@@ -2,6 +2,7 @@
 
 import ast
 import copy
+import re
 from dataclasses import dataclass
 
 OTHER_OPERATOR = {
@@ -57,10 +58,13 @@ class Mutant:
     ----------
     place : tuple of int
         Line and column.
+    where : str
+        The function or class that it is in, or the constant whose value it is.
     lines : set of int
-        Where it is, without the body of a statement.
+        Where it is, without the body of a statement; for a private constant the
+        functions that use it.
     on_import : bool
-        Whether it is not in the body of a function.
+        Whether what it changes may be used anywhere.
     change : str
         What was there, and what is there now.
     tree : ast.Module
@@ -68,6 +72,7 @@ class Mutant:
     """
 
     place: tuple
+    where: str
     lines: frozenset
     on_import: bool
     change: str
@@ -79,20 +84,55 @@ def find_mutants(source):
     tree = ast.parse(source)
     mutants = []
     inside = {node for body in bodies(tree) for node in ast.walk(body)}
-    for node in decisive_nodes(tree):
-        for changed in errors_of(node):
-            if isinstance(changed, ast.AST):
-                ast.copy_location(changed, node)
-            mutants.append(
-                Mutant(
-                    (node.lineno, node.col_offset),
-                    frozenset(range(node.lineno, end_of_head(node) + 1)),
-                    node not in inside,
-                    f"{shown(node)}  ->  {shown(changed)}",
-                    exchanged(tree, node, changed),
+    for statement, where in statements(tree):
+        uses = lines_of_uses(tree, where)
+        for node in decisive_nodes(statement):
+            for changed in errors_of(node):
+                if isinstance(changed, ast.AST):
+                    ast.copy_location(changed, node)
+                lines = range(node.lineno, end_of_head(node) + 1)
+                mutants.append(
+                    Mutant(
+                        (node.lineno, node.col_offset),
+                        where,
+                        frozenset(lines if node in inside else uses),
+                        node not in inside and not uses,
+                        f"{shown(node)}  ->  {shown(changed)}",
+                        exchanged(tree, node, changed),
+                    )
                 )
-            )
     return sorted(mutants, key=lambda mutant: mutant.place)
+
+
+def statements(tree):
+    """Yield the statements of a module, methods one by one, each with its name."""
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            for part in node.body:
+                yield part, ".".join(filter(None, [node.name, name_of_statement(part)]))
+        else:
+            yield node, name_of_statement(node)
+
+
+def name_of_statement(node):
+    """The name that a function or an assignment gives, empty where it is none."""
+    if isinstance(node, ast.FunctionDef):
+        return node.name
+    targets = getattr(node, "targets", [getattr(node, "target", None)])
+    return ", ".join(ast.unparse(target) for target in targets if target)
+
+
+def lines_of_uses(tree, name):
+    """Lines in functions at which private constants are read, empty for other names."""
+    names = set(re.findall(r"\w+", name))
+    if not all(name.startswith("_") for name in names):
+        return set()
+    return {
+        node.lineno
+        for body in bodies(tree)
+        for node in ast.walk(body)
+        if isinstance(node, ast.Name) and node.id in names
+    }
 
 
 def decisive_nodes(node):

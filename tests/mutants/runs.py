@@ -7,11 +7,12 @@ import os
 import resource
 import signal
 import sys
-import tempfile
 import threading
 import time
 from collections import defaultdict
 
+import numba
+import numpy as np
 import pytest
 
 # A child is given several times what the tests take without an error.
@@ -119,12 +120,17 @@ class Runs:
         self.name = ".".join(path.relative_to(package).with_suffix("").parts)
         self.is_kernel = self.name.endswith("_kernels")
         os.environ["CI"] = "true"  # the same examples every time
+        forget(compiled=True)
+        # As plain functions kernels can be watched, and changed at no cost.
+        numba.config.DISABLE_JIT = self.is_kernel
+        # Compiled ones say nothing of infinities and of numbers that go round.
+        np.seterr(all="ignore" if self.is_kernel else "warn")
         self.watch = Watch(path)
         with quiet():
             pytest.main([*OPTIONS[:1], *OPTIONS[2:], *map(str, tests)], [self.watch])
         if self.watch.failed:
             sys.exit(f"fail without any error: {', '.join(self.watch.failed)}")
-        forget(self.is_kernel)
+        forget(compiled=self.is_kernel)
 
     def survivors(self, mutants):
         """Yield those that no test fails on, and why, if none comes by."""
@@ -132,8 +138,8 @@ class Runs:
             seconds = {
                 test: self.watch.seconds[test]
                 for test, seen in self.watch.lines.items()
-                # What is done on import, or by a kernel, is not seen.
-                if mutant.on_import or self.is_kernel or seen & mutant.lines
+                # What is done on import is not seen.
+                if mutant.on_import or seen & mutant.lines
             }
             if not seconds:
                 yield mutant, "  (no test comes by)"
@@ -160,10 +166,7 @@ class Runs:
         signal.alarm(10 * limit)
         sys.meta_path.insert(0, ModuleWithError(self.name, self.path, mutant.tree))
         files = sorted({test.partition("::")[0] for test in seconds})
-        with quiet(), contextlib.ExitStack() as stack:
-            if self.is_kernel:
-                folder = stack.enter_context(tempfile.TemporaryDirectory())
-                os.environ["NUMBA_CACHE_DIR"] = folder
+        with quiet():
             return int(pytest.main([*OPTIONS, *files], [Only(seconds)]))
 
 
@@ -174,12 +177,12 @@ def quiet():
         yield
 
 
-def forget(kernels):
+def forget(compiled):
     """Forget the package and its tests, so that they are imported again.
 
-    Kernels are kept, with all that is compiled of them, unless they are to be changed.
+    Unless `compiled`, kernels are kept, with all that is compiled of them.
     """
     for name in list(sys.modules):
         ours = name.partition(".")[0] in ("skmohn", "tests", "conftest")
-        if ours and (kernels or not name.endswith(("_kernels", "_jit"))):
+        if ours and (compiled or not name.endswith(("_kernels", "_jit"))):
             del sys.modules[name]
