@@ -11,6 +11,8 @@ PYTHON_MINIMUM ?= python3.11
 PYTEST := -m pytest --numprocesses auto --dist worksteal
 PYTEST_ARGS ?=
 FUZZ_SECONDS ?= 600
+# Of each test, instead of a time: the same ones on every machine.
+FUZZ_EXAMPLES ?= 0
 # Different examples every time; a failure names its own.
 FUZZ_SEED ?= $(shell date +%s)
 MUTANTS_ARGS ?=
@@ -41,7 +43,7 @@ test: $(VENV)/installed-test
 
 fuzz: $(VENV)/installed-test
 	$(BIN)/python $(PYTEST) tests/fuzz --fuzz-seconds=$(FUZZ_SECONDS) \
-		--fuzz-seed=$(FUZZ_SEED) $(PYTEST_ARGS)
+		--fuzz-examples=$(FUZZ_EXAMPLES) --fuzz-seed=$(FUZZ_SEED) $(PYTEST_ARGS)
 
 mutants: $(VENV)/installed-test
 	$(BIN)/python tests/mutants $(MUTANTS_ARGS)

@@ -31,14 +31,18 @@ def pytest_addoption(parser):
         "--fuzz-seconds", type=float, default=0.0, help="time for all of tests/fuzz"
     )
     group.addoption(
+        "--fuzz-examples", type=int, default=0, help="examples of each of its tests"
+    )
+    group.addoption(
         "--fuzz-seed", type=int, default=0, help="seed of the first examples"
     )
 
 
 def pytest_ignore_collect(collection_path, config):
-    """Leave tests/fuzz out, unless it is given time."""
+    """Leave tests/fuzz out, unless it is given time or a number of examples."""
     is_fuzz = collection_path == ROOT / "tests" / "fuzz"
-    return True if is_fuzz and not config.getoption("fuzz_seconds") else None
+    wanted = config.getoption("fuzz_seconds") or config.getoption("fuzz_examples")
+    return True if is_fuzz and not wanted else None
 
 
 @pytest.fixture(scope="session")

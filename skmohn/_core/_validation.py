@@ -231,6 +231,15 @@ def as_counts(weights):
     return weights / weight_unit(weights)
 
 
+def require_policy(policy):
+    """Refuse what cannot be asked step by step."""
+    if not (hasattr(policy, "initial_state") and hasattr(policy, "step")):
+        raise TypeError(
+            f"policy must have initial_state and step, got {policy!r}: "
+            "skmohn.blm.make_policy makes one"
+        )
+
+
 def is_pair_given(X_val, y_val):
     """Whether there are validation samples; refuse one half of them."""
     if X_val is None and y_val is None:

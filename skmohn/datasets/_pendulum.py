@@ -5,8 +5,9 @@ from dataclasses import KW_ONLY, dataclass, fields, replace
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils import Bunch, check_random_state, check_scalar
+from sklearn.utils import Bunch, check_array, check_random_state, check_scalar
 
+from skmohn._core._validation import require_policy
 from skmohn.datasets import _pendulum_kernels as kernels
 
 
@@ -221,6 +222,7 @@ class InvertedPendulum:
         falls : ndarray of shape (n_simulations,)
             Second at which the pendulum fell; infinite where it did not.
         """
+        require_policy(policy)
         test = replace(self, duration=duration, n_simulations=n_simulations)
         random = check_random_state(random_state)
         angles = random.uniform(-self.max_start, self.max_start, n_simulations)
@@ -246,9 +248,9 @@ class InvertedPendulum:
             ``angular_velocity`` and ``force``, at the start of each step. They end with
             a fall.
         """
+        require_policy(policy)
         made = self if duration is None else replace(self, duration=duration)
-        start = np.asarray(start, dtype=np.float64)
-        start = np.array([0.0, start, 0.0, 0.0]) if start.ndim == 0 else start
+        start = _read_state([0.0, start, 0.0, 0.0] if np.isscalar(start) else start)
         n_steps = made.n_actions * made.hold
         states, forces = np.empty((n_steps + 1, 4)), np.empty(n_steps)
         n_done = kernels.trace(policy, made._cart(), start, states, forces)
@@ -272,7 +274,8 @@ class InvertedPendulum:
         ndarray of shape (4,)
             Velocities and accelerations.
         """
-        _, angle, velocity, angular_velocity = state
+        _, angle, velocity, angular_velocity = _read_state(state)
+        check_scalar(force, "force", Real)
         return np.array(
             [
                 velocity,
@@ -294,7 +297,7 @@ class InvertedPendulum:
         float or ndarray
             In J; zero at rest with the pendulum horizontal.
         """
-        _, angle, velocity, angular_velocity = np.asarray(state, dtype=np.float64)
+        _, angle, velocity, angular_velocity = _read_state(state)
         arc = self.length * angular_velocity
         square = (velocity - arc * np.cos(angle)) ** 2 + (arc * np.sin(angle)) ** 2
         kinetic = 0.5 * (self.cart_mass * velocity**2 + self.mass * square)
@@ -309,11 +312,7 @@ class InvertedPendulum:
 
     def _simulate(self, policy, angles, incumbent):
         """Mean error, errors and steps of the falls."""
-        if not (hasattr(policy, "initial_state") and hasattr(policy, "step")):
-            raise TypeError(
-                f"policy must have initial_state and step, got {policy!r}: "
-                "skmohn.blm.make_policy makes one"
-            )
+        require_policy(policy)
         check_scalar(incumbent, "incumbent", Real)
         starts = np.zeros((len(angles), 4))
         starts[:, 1] = angles
@@ -346,3 +345,15 @@ class InvertedPendulum:
             fall_cost=float(self.fall_cost),
             sees_velocities=self.observe == "all",
         )
+
+
+def _read_state(state):
+    """Positions, angles and their velocities as rows of an array."""
+    state = check_array(
+        state, dtype=np.float64, ensure_2d=False, allow_nd=True, input_name="state"
+    )
+    if len(state) != 4:
+        raise ValueError(
+            f"a state is position, angle and their velocities, got {len(state)} numbers"
+        )
+    return state

@@ -7,7 +7,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.special import entr, logsumexp
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from skmohn.energynet import _kernels as kernels
@@ -277,6 +277,10 @@ class DescriptionLength:
 
     log_likelihood: float
     complexity: float
+
+    def __post_init__(self):
+        for name in ("log_likelihood", "complexity"):
+            check_scalar(getattr(self, name), name, Real)
 
     @property
     def total(self):

@@ -3,11 +3,11 @@
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 from scipy.special import logsumexp
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils._param_validation import Interval, validate_params
 
 from skmohn._core._fitting import warn_caller
@@ -57,6 +57,10 @@ class LogPartition:
     value: float
     standard_error: float = 0.0
     effective_sample_size: float = np.inf
+
+    def __post_init__(self):
+        for name in ("value", "standard_error", "effective_sample_size"):
+            check_scalar(getattr(self, name), name, Real)
 
 
 @validate_params({"rbm": [RBM]}, prefer_skip_nested_validation=True)

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.utils import check_array, check_random_state, check_scalar
 
+from skmohn._core._validation import read_vector
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._levels import (
     level_probabilities,
@@ -89,8 +90,8 @@ class RBM:
                 f"{expected}"
             )
         if self.thermometers is not None:
-            sizes = np.asarray(self.thermometers)
-            if sizes.ndim != 1 or not np.all(sizes >= 1) or sizes.sum() != expected[1]:
+            sizes = read_vector(self.thermometers, "thermometers")
+            if not np.all(sizes >= 1) or sizes.sum() != expected[1]:
                 raise ValueError(
                     "thermometers must be numbers of visible units, at least 1 each, "
                     f"that sum to {expected[1]}, got {self.thermometers!r}"
@@ -209,7 +210,7 @@ class RBM:
         check_scalar(n_steps, "n_steps", Integral, min_val=0)
         if V is None:
             check_scalar(n_samples, "n_samples", Integral, min_val=1)
-            V = random_state.randint(2, size=(n_samples, self.n_visible))
+            V = random_state.randint(2, size=(int(n_samples), self.n_visible))
         V = check_states(V, self.n_visible, "V").copy()
         gibbs(self, V, n_steps, random_stream(random_state.randint(2**31 - 1)))
         return V

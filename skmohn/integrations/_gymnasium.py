@@ -4,8 +4,9 @@ from numbers import Integral, Real
 from threading import get_ident
 
 import numpy as np
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, check_scalar
 
+from skmohn._core._validation import require_policy
 from skmohn.integrations._optional import require
 
 
@@ -78,6 +79,11 @@ class GymnasiumObjective:
             raise ValueError(
                 f"max_reward must be a finite number or None, got {max_reward!r}"
             )
+        if not (isinstance(environment, str) or callable(environment)):
+            raise TypeError(
+                "environment must be the name of one or a function that makes one, got "
+                f"{environment!r}"
+            )
         self.environment = environment
         self.n_episodes = n_episodes
         self.max_reward = max_reward
@@ -111,6 +117,8 @@ class GymnasiumObjective:
         float
             Minus the mean return, or a number from `incumbent` on.
         """
+        require_policy(policy)
+        check_scalar(incumbent, "incumbent", Real)
         seeds = rng.integers(2**31, size=self.n_episodes).tolist()
         # What the sum of returns must exceed, and what it can still gain.
         wanted = -incumbent * self.n_episodes
@@ -140,6 +148,8 @@ class GymnasiumObjective:
         ndarray of shape (n_episodes,)
             The return of each: the sum of its rewards.
         """
+        require_policy(policy)
+        check_scalar(n_episodes, "n_episodes", Integral, min_val=1)
         seeds = check_random_state(random_state).randint(2**31, size=n_episodes)
         return np.array([self._episode(policy, int(seed)) for seed in seeds])
 

@@ -19,15 +19,20 @@ _CLEARLY = math.log(1000.0)
 class Chance:
     """What a target holds, in the order of its rows.
 
-    Of all orders of the same values, a model with k weights for n rows reproduces a
-    share of about ``exp(-(n - k) / n * information)``: k of the values say what the
-    others must be. A search tries many models, and finds one of these orders by chance
-    unless naming the model takes clearly fewer nats than that.
+    Of all orders of the same n values, a model with k weights reproduces a share of
+    about ``exp(-(n - k) / n * information)``: k of the values say what the others must
+    be. A search tries many models, and finds one of these orders by chance unless
+    naming the model takes clearly fewer nats than that.
+
+    Equal rows with equal targets say that the target is a function of the inputs, but
+    not which, and a function of any kind could be found by chance where it is known in
+    part. So they count once, unless all rows that there could be are there: then
+    nothing but the noise of a target could make a model that reproduces them wrong, and
+    each sample is evidence against that.
 
     Parameters
     ----------
     inputs : ndarray of shape (n_samples, n_features)
-        Equal rows count once.
 
     y : ndarray of shape (n_samples,)
 
@@ -36,15 +41,20 @@ class Chance:
     n_rows : int
         Number of different rows.
 
+    n_values : int
+        Number of targets that count.
+
     information : float
-        Logarithm of the number of ways to order their targets, in nats.
+        Logarithm of the number of ways to order them, in nats.
     """
 
     def __init__(self, inputs, y):
         rows, first = np.unique(inputs, axis=0, return_index=True)
         self.n_rows, self.n_features = rows.shape
-        counts = np.unique(_equal_values(y[first])[1], return_counts=True)[1]
-        self.information = float(gammaln(self.n_rows + 1) - gammaln(counts + 1).sum())
+        counting = y if _are_all(rows) else y[first]
+        counts = np.unique(_equal_values(counting)[1], return_counts=True)[1]
+        self.n_values = len(counting)
+        self.information = float(gammaln(self.n_values + 1) - gammaln(counts + 1).sum())
 
     def is_excluded(self, terms):
         """Whether a model with these terms is beyond chance, if it is exact.
@@ -60,11 +70,19 @@ class Chance:
         """
         if not terms:  # nothing was chosen
             return True
-        left = self.n_rows - len(terms) - 1
+        left = self.n_values - len(terms) - 1
         # Name the inputs, then which of the products of these.
         n_used = len(set(chain.from_iterable(terms)))
         length = log_comb(self.n_features, n_used) + choice_length(terms, n_used)
-        return length + _CLEARLY < left / self.n_rows * self.information
+        return length + _CLEARLY < left / self.n_values * self.information
+
+
+def _are_all(rows):
+    """Whether different rows are all combinations of two values of each column."""
+    n_rows, n_features = rows.shape
+    return n_rows == 2.0**n_features and all(
+        len(np.unique(column)) == 2 for column in rows.T
+    )
 
 
 def exact_error(y, spread):

@@ -305,6 +305,25 @@ class DeltaFit(NamedTuple):
     rmse: np.ndarray
 
 
+def longest_step(n_weights, sample_weight=None):
+    """The longest step of the delta rule that goes no further than a row asks for.
+
+    Parameters
+    ----------
+    n_weights : int
+        Without the intercept.
+
+    sample_weight : ndarray of shape (n_samples,), default=None
+
+    Returns
+    -------
+    float
+        On inputs of -1 and +1.
+    """
+    largest = 1.0 if sample_weight is None else max(sample_weight.max(), 1.0)
+    return 1.0 / ((n_weights + 1) * largest)
+
+
 def delta_rule(
     inputs,
     y,
@@ -338,9 +357,8 @@ def delta_rule(
         Where to start.
 
     learning_rate : float or "auto", default="auto"
-        "auto" is 1 / (number of weights + 1), divided by the largest of `sample_weight`
-        if that is more than 1: the greatest step that goes no further than the rows ask
-        for. From twice that on the rule diverges on -1/+1 inputs.
+        "auto" is :func:`longest_step`. From twice that on the rule diverges on -1/+1
+        inputs.
 
     n_epochs : int, default=1
         Passes over the rows.
@@ -367,7 +385,7 @@ def delta_rule(
     weights = np.ones(len(y)) if sample_weight is None else sample_weight
     weights = np.ascontiguousarray(weights, dtype=np.float64)
     if learning_rate == "auto":
-        learning_rate = 1.0 / ((len(coef) + 1) * max(weights.max(), 1.0))
+        learning_rate = longest_step(len(coef), weights)
     indptr, members = flatten_sets(sets)
     rows = np.arange(len(y))
     rmse = np.empty(n_epochs)

@@ -22,7 +22,14 @@ from scipy import stats
 from scipy.special import betaln
 
 from skmohn.mohn._chance import Chance, exact_error, rounding_variance
-from skmohn.mohn._learning import delta_rule, first_estimate, lasso, moments, ols
+from skmohn.mohn._learning import (
+    delta_rule,
+    first_estimate,
+    lasso,
+    longest_step,
+    moments,
+    ols,
+)
 from skmohn.mohn._msda_control import MSDAControl
 from skmohn.mohn._proposals import Proposals, count_orders
 
@@ -103,7 +110,7 @@ def discover(
         standard error of a weight under the current error of the model.
 
     learning_rate : float or "auto", default="auto"
-        Step of the delta rule. "auto" is 0.2 / (number of weights + 1).
+        Step of the delta rule. "auto" is a fifth of :func:`longest_step`.
 
     validation : tuple of (design, y), default=None
         Samples held out: they choose the best model, and a model is called exact only
@@ -292,17 +299,19 @@ class _Search:
         """First estimate of the new weights on the error, then the rule on all."""
         left = self.moments.projection - self.moments.gram @ self.coef
         guess = first_estimate(self.moments._replace(projection=left))
-        rate = self.learning_rate
+        rate, weights = self.learning_rate, self.design.weights
+        if rate == "auto":
+            rate = 0.2 * longest_step(len(self.terms), weights)
         fit = delta_rule(
             self._inputs(),
             self.y,
             self.terms,
             np.where(self.coef == 0.0, guess, self.coef),
             self.intercept,
-            learning_rate=0.2 / (len(self.terms) + 1) if rate == "auto" else rate,
+            learning_rate=rate,
             n_epochs=self.control.n_epochs,
             rng=self.shuffle,
-            sample_weight=self.design.weights,
+            sample_weight=weights,
         )
         self.coef, self.intercept = fit.coef, fit.intercept
 

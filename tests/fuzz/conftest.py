@@ -1,5 +1,6 @@
-"""Campaigns: new examples, one after the other, until the time is up."""
+"""Campaigns: new examples, one after the other, so many or until the time is up."""
 
+import math
 import os
 import re
 import time
@@ -58,25 +59,30 @@ def compiled():
 
 @pytest.fixture
 def campaign(request, compiled):
-    """Run a property of tuples on new ones for this test's share of the time.
+    """Run a property of tuples on new ones, as many as asked for.
 
-    The examples follow from the seed alone; how many there are, from the time.
+    The examples follow from the seed alone. How many there are is given, the same on
+    every machine, or follows from this test's share of the time.
     """
     option = request.config.getoption
+    most = option("fuzz_examples") or math.inf
     n_tests = sum("campaign" in test.fixturenames for test in request.session.items)
     n_workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    share = option("fuzz_seconds") * n_workers / n_tests
+    share = option("fuzz_seconds") * n_workers / n_tests or math.inf
 
     def run(check, examples):
         end = time.monotonic() + share
         findings = Findings()
         n_examples = 0
 
+        def is_over():
+            return n_examples >= most or time.monotonic() > end
+
         @CAMPAIGN
         @hypothesis.given(examples)
-        def in_time(example):
+        def within(example):
             nonlocal n_examples
-            if time.monotonic() > end:
+            if is_over():
                 return
             n_examples += 1
             try:
@@ -85,8 +91,8 @@ def campaign(request, compiled):
                 findings.add(error, example)
 
         batch = option("fuzz_seed")
-        while time.monotonic() < end:
-            hypothesis.seed(batch)(in_time)()
+        while not is_over():
+            hypothesis.seed(batch)(within)()
             batch += 1
         print(f"{n_examples} examples")
         if findings:

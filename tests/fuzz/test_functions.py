@@ -28,7 +28,12 @@ from skmohn.inspection import (
     WeightsDisplay,
     selection_stability,
 )
-from skmohn.integrations import from_dimod, to_dimod, to_networkx
+from skmohn.integrations import (
+    GymnasiumObjective,
+    from_dimod,
+    to_dimod,
+    to_networkx,
+)
 from skmohn.mohn import Linkage
 from skmohn.optimize import maximize, minimize
 
@@ -92,6 +97,12 @@ def controller():
     return estimator.fit(small_answers)
 
 
+@functools.cache
+def cartpole():
+    """A pole on a cart."""
+    return GymnasiumObjective(**EPISODES)
+
+
 def small_answers(policy, rng, incumbent):
     """An objective."""
     action = np.zeros(1)
@@ -126,6 +137,14 @@ SPINS = {(0,): 1.0, (0, 1): -2.0, (1, 2): 0.5}
 SEARCH = {"model": SPINS, "n_restarts": 2, "random_state": 0}
 TERMS = {"terms": [(0,), (0, 1)], "weights": [1.0, -2.0], "names": ["a", "b"]}
 POLICY = make_policy([2, 3, 1], np.zeros(13))
+PENDULUM = datasets.InvertedPendulum("positions", n_simulations=1, duration=2.0)
+BALANCE = make_policy((4, 2), [0, 0, 0, -1, -1, 0, 0.1, 0.2, 1, 1])
+EPISODES = {
+    "environment": "CartPole-v1",
+    "n_episodes": 2,
+    "max_steps": 9,
+    "max_reward": 1.0,
+}
 
 # Arguments that are made when they are needed.
 LATER = (mohn, packed, records)
@@ -180,11 +199,33 @@ CALLS = {
             lambda loss: clone(controller()).fit(lambda policy, rng, best: loss),
             {"loss": 1.0},
         ),
+        (PENDULUM, {"policy": POLICY, "rng": None}),
         (
-            datasets.InvertedPendulum("positions", n_simulations=1, duration=2.0),
-            {"policy": POLICY, "rng": None},
+            lambda policy, n_simulations, duration: PENDULUM.test(
+                policy, n_simulations, duration, random_state=0
+            ),
+            {"policy": POLICY, "n_simulations": 1, "duration": 2.0},
         ),
+        (
+            lambda policy, start, duration: PENDULUM.trace(policy, start, duration),
+            {"policy": POLICY, "start": 0.4, "duration": 2.0},
+        ),
+        (PENDULUM.derivative, {"state": np.ones(4), "force": 0.0}),
+        (PENDULUM.energy, {"state": np.ones(4)}),
         (BLMRegressor.from_packed, {"packed": packed}),
+        (GymnasiumObjective, EPISODES),
+        (
+            lambda policy, incumbent: cartpole()(
+                policy, np.random.default_rng(0), incumbent
+            ),
+            {"policy": BALANCE, "incumbent": 0.0},
+        ),
+        (
+            lambda policy, n_episodes, random_state: cartpole().test(
+                policy, n_episodes, random_state
+            ),
+            {"policy": BALANCE, "n_episodes": 2, "random_state": 0},
+        ),
     ],
     "energynet": [
         (
@@ -204,6 +245,13 @@ CALLS = {
             {"layers": [LAYER], "X": BITS, "log_partition": 2.0, "n_draws": 5},
         ),
         (energynet.exact_log_partition, {"rbm": LAYER}),
+        (energynet.LogPartition, {"value": 2.0}),
+        (
+            lambda log_likelihood, complexity: (
+                energynet.DescriptionLength(log_likelihood, complexity).total
+            ),
+            {"log_likelihood": -2.0, "complexity": 1.0},
+        ),
         (energynet.independent_bits, {"X": BITS}),
         (
             energynet.log_partition,

@@ -226,16 +226,19 @@ def partial_fits(draw, names):
     return name, table, seed, odd, draw(st.sampled_from(kinds))
 
 
-def test_threads_equal_serial(campaign):
-    def check(name, table, seed):
+def test_jobs_equal_serial(campaign):
+    def check(problem, backend):
+        name, table, seed = problem
         estimator = ESTIMATORS[name]
         X, y = table.build(), target_for(estimator, table, seed)
         serial = fit(estimator, X, y)
-        with parallel_config(backend="threading"):
+        with parallel_config(backend=backend):
             parallel = fit(clone(estimator).set_params(n_jobs=2), X, y)
         for use, of_serial in outputs(serial).items():
             expected, found = attempt(of_serial, X), attempt(outputs(parallel)[use], X)
             assert isinstance(expected, Exception) or same(found, expected)
 
     with_jobs = [n for n, e in ESTIMATORS.items() if "n_jobs" in e.get_params()]
-    campaign(check, problems(with_jobs))
+    # Processes take their time.
+    backends = st.sampled_from(["threading"] * 19 + ["loky"])
+    campaign(check, st.tuples(problems(with_jobs), backends))

@@ -45,11 +45,42 @@ def test_information_bounds_what_chance_reproduces(n_ones, n_pairs):
     assert share <= len(models) * math.exp(-left * chance.information)
 
 
+@pytest.mark.parametrize("n_terms", [1, 2, 3])
+def test_replicates_of_all_rows_bound_what_chance_reproduces(n_terms):
+    """All orders of twelve coins at the four rows of two inputs, and all models."""
+    square = np.repeat(CUBE[:4, :2], 3, axis=0)
+    orders = np.zeros((math.comb(12, 6), 12))
+    for order, ones in zip(orders, combinations(range(12), 6), strict=True):
+        order[list(ones)] = 1.0
+    chance = Chance(square, orders[0])
+    assert (chance.n_rows, chance.n_values) == (4, 12)
+    assert chance.information == pytest.approx(math.log(len(orders)))
+    models = list(combinations([(0,), (1,), (0, 1)], n_terms))
+    share = share_reproduced(square, orders, models)
+    left = (12 - n_terms - 1) / 12
+    assert 0.0 < share <= len(models) * math.exp(-left * chance.information)
+
+
 def test_information_is_that_of_different_rows_and_values():
-    y = np.repeat([0.0, 1.0, 2.0, 2.0, 0.1 + 0.2, 0.3, 5.0, 7.0], 3)
-    chance = Chance(np.repeat(CUBE, 3, axis=0), y)
-    assert chance.n_rows == 8
-    assert chance.information == pytest.approx(math.log(math.factorial(8) / 2 / 2))
+    y = np.repeat([0.0, 1.0, 2.0, 2.0, 0.1 + 0.2, 0.3, 5.0], 3)
+    # A row that is not there, and columns of more than two values: not all of them.
+    for rows in (CUBE[:7], np.arange(7.0)[:, None], np.eye(7)[:, :4]):
+        chance = Chance(np.repeat(rows, 3, axis=0), np.resize(y, 3 * len(rows)))
+        assert chance.n_rows == chance.n_values == len(np.unique(rows, axis=0))
+    chance = Chance(np.repeat(CUBE[:7], 3, axis=0), y)
+    assert chance.information == pytest.approx(math.log(math.factorial(7) / 2 / 2))
+
+
+def test_replicates_tell_a_parity_from_chance_where_no_row_is_left():
+    X = np.random.default_rng(1).choice([-1.0, 1.0], (60, 4))
+    rows, first = np.unique(X, axis=0, return_index=True)
+    assert len(rows) == 16
+    y = X[:, 0] * X[:, 1]
+    assert MOHNRegressor().fit(X, y).stopping_reason_.startswith("exact")
+    # One sample each is not enough, nor are many where a row is not there.
+    assert not Chance(rows, y[first]).is_excluded([(0, 1)])
+    known = np.any(rows[0] != X, axis=1)
+    assert not Chance(X[known], y[known]).is_excluded([(0, 1)])
 
 
 def test_terms_of_few_inputs_are_quickly_named():
@@ -97,6 +128,10 @@ def test_random_targets_are_never_exact(strategy, kind, seeds):
         y = RANDOM[kind](rng, 12)
         model = MOHNRegressor(strategy, random_state=0).fit(X, y)
         assert not model.stopping_reason_.startswith("exact")
+        square = np.tile(X[:, :2], (2, 1))
+        repeated = MOHNRegressor(strategy, random_state=0)
+        repeated.fit(square, RANDOM[kind](rng, 24))
+        assert not repeated.stopping_reason_.startswith("exact")
         assert model.noise_ > 0.2 * np.std(y)
         if not np.isnan(model.standard_errors_).any():
             assert np.all(model.standard_errors_ > 0.05 * np.std(y))
