@@ -105,7 +105,7 @@ def draw_codes(rng, control, init, bound, step):
     # A range below the grid's step would leave nothing but zeros.
     bound = np.maximum(bound, unit * step)
     codes = np.rint(rng.uniform(-bound, bound, len(step)) / unit / step)
-    return np.clip(np.clip(codes, low, high).astype(np.int64) * unit, low, high)
+    return np.clip(codes, low // unit, high // unit).astype(np.int64) * unit
 
 
 def start_search(codes, loss, control, seed, first_step=1):

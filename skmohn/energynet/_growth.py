@@ -300,11 +300,11 @@ def width_by_nats(X, plan, control, seed):
             if not decided:
                 run = wide
     while len(values) > 1 and not paying.all():
-        if ladder.is_spent(control.clock / 3):
+        if ladder.is_spent(ladder.drop_clock):
             limit = limit or "max_steps"
             break
         run = _without_worst(run, values, activity, paying, control.drop_share)
-        run = yield from ladder.train(run, "drop", control.clock / 3)
+        run = yield from ladder.train(run, "drop", ladder.drop_clock)
         values, activity = ladder.value(run.rbm)
         paying = values > price
         yield ladder.decision(run, "drop", price, paying)
@@ -331,6 +331,8 @@ class _Ladder:
         self.X, self.plan, self.control, self.seed = X, plan, control, seed
         self.stream = random_stream(seed + 1)
         self.n_steps = 0
+        # Units that stay have little to learn when others go.
+        self.drop_clock = control.clock / 3
         self.data = X
         if plan.resample:
             self.data = np.empty_like(X)
@@ -372,14 +374,16 @@ class _Ladder:
         A unit is valued as if the others stayed as they are. Trained on without it they
         often say as much, so that what counts is the description afterwards.
         """
-        clock, missed = self.control.clock / 3, 0
+        missed = 0
         best, least = run, self.description_length(run.rbm, price)
-        while run.rbm.n_hidden > 1 and missed < _MISSES and not self.is_spent(clock):
+        while run.rbm.n_hidden > 1 and missed < _MISSES:
+            if self.is_spent(self.drop_clock):
+                break
             values, activity = self.value(run.rbm)
             unpaid = np.zeros(len(values), bool)
             share = self.control.drop_share
             run = _without_worst(run, values, activity, unpaid, share)
-            run = yield from self.train(run, "drop", clock)
+            run = yield from self.train(run, "drop", self.drop_clock)
             length = self.description_length(run.rbm, price)
             missed += 1
             if length < least:

@@ -24,11 +24,12 @@ _LEAST_GAIN = 3.0
 
 def most_steps(params):
     """The most records that the history of a fit can have."""
-    if params.strategy != "auto":
-        # The dense strategy records its end as well.
-        return params.max_iter + (params.strategy == "dense")
-    # Of pursuit, of the evidence and its end, and of the choice.
-    return params.max_iter + min(params.max_iter, MAX_ITER) + 2
+    # Of the evidence and its end.
+    of_dense = min(params.max_iter, MAX_ITER) + 1
+    if params.strategy == "dense":
+        return of_dense
+    # Of pursuit, of all weights, and of the choice.
+    return params.max_iter + (of_dense + 1 if params.strategy == "auto" else 0)
 
 
 def solve_auto(params, task, members, loop):

@@ -10,7 +10,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from skmohn.blm import _search_kernels as kernels
-from skmohn.blm._search import SearchControl, explored_share, start_search
+from skmohn.blm._search import (
+    SearchControl,
+    draw_codes,
+    explored_share,
+    go_on,
+    start_search,
+)
 
 N_BITS = 5
 LOW, HIGH = -16, 15
@@ -244,16 +250,54 @@ def test_best_neighbour_is_the_steepest(seed):
     assert search.state[0].accepted > 0
 
 
-@pytest.mark.parametrize("name", ["gray-first", "gray-best"])
+@pytest.mark.parametrize("name", ["gray-first", "gray-best", "sparse-gray"])
 def test_each_neighbour_is_tried_once(name):
-    loss = Landscape(3)
-    search = begin(loss, **SEARCHES[name])
-    for _ in moves(search, loss):
-        pass
-    end = search.codes.copy()
-    again = begin(loss, end, seed=9, **SEARCHES[name])
-    asked = [(j, code) for j, code, *_ in moves(again, loss)]
-    assert sorted(asked) == sorted(loss.around(end))
+    start = [0, 3, 0, -5]
+    search = begin(lambda codes: 1.0, start, **SEARCHES[name])
+    asked = [(j, code) for j, code, *_ in moves(search, lambda codes: 1.0)]
+    assert sorted(asked) == sorted(Landscape(3).around(start))
+
+
+@pytest.mark.parametrize(
+    ("start", "way", "path"),
+    [(-9, 1, [-8, -6, -2, 6, 15]), (8, -1, [7, 5, 1, -7, -16])],
+)
+def test_steps_that_succeed_are_doubled_and_keep_their_way(start, way, path):
+    def loss(codes):
+        return -float(way * codes[0])
+
+    for seed in range(20):
+        search = begin(loss, [start], seed=seed, first_step=1)
+        kernels.ask(search)
+        # One visit in ten tries a Gray bit instead.
+        if search.state[0].kind == kernels.FORTH:
+            break
+    made = (code for _, code, _, made in moves(search, loss) if made)
+    assert list(itertools.islice(made, 5)) == path
+
+
+def splitmix(seed):
+    """Numbers of 32 bits: the published generator, with whole numbers of Python."""
+    while True:
+        seed = (seed + 0x9E3779B97F4A7C15) % 2**64
+        z = seed
+        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
+        yield (z ^ z >> 31) >> 32
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_visits_are_drawn_by_splitmix(seed):
+    assert next(splitmix(1234567)) == 6457827717110365317 >> 32
+    numbers = splitmix(seed)
+    search = begin(lambda codes: 1.0, [3] * 7, seed=seed, search="adaptive")
+    weight, code = kernels.ask(search)
+    assert weight == next(numbers) * 7 >> 32
+    if next(numbers) * 10 >> 32:
+        assert (search.state[0].kind, code) == (kernels.FORTH, 7)
+    else:
+        assert search.state[0].kind == kernels.RANDOM
+        assert code == gray_flip(3, N_BITS - 1 - (next(numbers) * N_BITS >> 32), N_BITS)
 
 
 @pytest.mark.parametrize("name", SEARCHES)
@@ -267,6 +311,66 @@ def test_same_seed_same_path(name):
     assert paths[0] != paths[2]
 
 
+# --------------------------------------------------------------------------- starts
+
+
+def draw(init, bound=0.0, step=1.0, start_bits=2):
+    control = SearchControl(n_bits=N_BITS, start_bits=start_bits)
+    rng = np.random.default_rng(0)
+    return draw_codes(rng, control, init, bound, np.full(2000, step))
+
+
+def test_uniform_codes_are_all_codes_alike():
+    values, counts = np.unique(draw("uniform"), return_counts=True)
+    assert_array_equal(values, range(LOW, HIGH + 1))
+    assert counts.min() > 0.5 * counts.mean()
+
+
+@pytest.mark.parametrize(
+    ("bound", "step", "expected"),
+    [
+        (2.0, 0.5, range(-4, 5)),
+        (0.1, 0.5, [-1, 0, 1]),  # finer than the grid
+        (9.0, 0.5, range(LOW, HIGH + 1)),
+    ],
+)
+def test_bounded_codes_are_those_of_small_values(bound, step, expected):
+    assert sorted(set(draw("bounded", bound, step))) == [*expected]
+
+
+@pytest.mark.parametrize(
+    ("start_bits", "expected"),
+    [
+        (2, [-16, -8, 0, 8]),
+        (3, [-12, -8, -4, 0, 4, 8, 12]),
+        (9, range(-12, 13)),
+    ],
+)
+def test_low_bits_that_do_not_move_are_zero(start_bits, expected):
+    codes = draw("zero_low_bits", 12.4, start_bits=start_bits)
+    assert sorted(set(codes)) == [*expected]
+
+
+@pytest.mark.parametrize(
+    ("first_step", "start_bits", "step"), [(1, 3, 4), (13, 3, 8), (99, 5, 8), (1, 9, 1)]
+)
+def test_steps_begin_as_powers_of_two_that_can_move(first_step, start_bits, step):
+    control = {"telescopic": "local_minimum", "start_bits": start_bits}
+    search = begin(Landscape(0), first_step=first_step, **control)
+    assert_array_equal(search.steps, step)
+
+
+def test_codes_that_are_changed_at_a_minimum_have_a_new_step():
+    search = begin(Landscape(0), [1, 2, 3, 4])
+    search.steps[:] = 2
+    go_on(search, np.array([1, 5, 3, 7]), 3.0, first_step=6)
+    assert_array_equal(search.steps, [2, 4, 2, 4])
+    assert_array_equal(search.codes, [1, 5, 3, 7])
+    assert search.state[0].loss == 3.0
+    go_on(search, np.array([1, 2, 3, 7]), 3.0)
+    assert_array_equal(search.steps, [2, 1, 2, 4])
+
+
 # ------------------------------------------------------------------------- parabola
 
 
@@ -274,17 +378,20 @@ def test_same_seed_same_path(name):
 NOW = 2.0**20
 
 
-def asked_after(forth, back, code=0):
+def asked_after(forth, back, code=0, step=8, **control):
     """What a search asks after steps of 8 that cost so much; None: of other weights."""
     for seed in range(50):
-        search = begin(lambda codes: NOW, [code] * 9, seed=seed, first_step=8)
+        search = begin(
+            lambda codes: NOW, [code] * 9, seed=seed, first_step=8, **control
+        )
+        search.steps[:] = step
         weight, there = kernels.ask(search)
         # One visit in ten tries a Gray bit instead.
         if search.state[0].kind != kernels.FORTH:
             continue
-        assert there == min(code + 8, HIGH)
+        assert there == min(code + step, HIGH)
         kernels.tell(search, NOW + forth)
-        assert kernels.ask(search) == (weight, code - 8)
+        assert kernels.ask(search) == (weight, code - step)
         kernels.tell(search, NOW + back)
         after, asked = kernels.ask(search)
         return asked if after == weight else None
@@ -297,6 +404,11 @@ def test_the_lowest_point_of_the_parabola_is_tried(costs):
     fit = np.polynomial.Polynomial.fit([-8, 0, 8], [back, 0, forth], 2)
     (vertex,) = fit.deriv().roots()
     assert asked_after(forth, back) == round(vertex) != 0
+    assert asked_after(forth, back, step=-8) == -round(vertex)
+    # With two bits that do not move yet, the nearest multiple of four.
+    frozen = {"telescopic": "local_minimum", "start_bits": N_BITS - 2}
+    nearest = 4 * round(round(vertex, 9) / 4)
+    assert asked_after(forth, back, **frozen) == (nearest or None)
 
 
 @pytest.mark.parametrize(
@@ -318,8 +430,11 @@ def test_the_lowest_point_of_the_parabola_is_tried(costs):
     ],
 )
 def test_a_parabola_without_a_lowest_point_between_is_not_tried(costs):
-    assert asked_after(*costs) is None
-    assert asked_after(*costs[::-1]) is None
+    for step in (8, -8):
+        assert asked_after(*costs, step=step) is None
+        assert asked_after(*costs[::-1], step=step) is None
+    frozen = {"telescopic": "local_minimum", "start_bits": N_BITS - 2}
+    assert asked_after(*costs, **frozen) is None
 
 
 def test_a_step_that_the_range_has_cut_makes_no_parabola():
@@ -402,17 +517,18 @@ def test_threshold_widens_when_success_is_rarer_than_phi():
     assert n_moves["late"] == minimum.state[0].tried
 
 
-def test_threshold_uses_a_moving_average_of_failures_per_success():
+@pytest.mark.parametrize("phi", [0.25, 0.3])
+def test_threshold_uses_a_moving_average_of_failures_per_success(phi):
     loss = Landscape(10)
     search = begin(
-        loss, search="gray", telescopic="threshold", start_bits=4, phi=0.25, eta=0.8
+        loss, search="gray", telescopic="threshold", start_bits=4, phi=phi, eta=0.8
     )
     average = failures = 0.0
     for *_, made in moves(search, loss):
         if search.state[0].bits > 4:
             assert made
             average = 0.8 * average + 0.2 * failures
-            # Of 16 moves 4 are a fourth.
+            # Of 16 moves 4 are a fourth; five are more than three tenths.
             assert average >= (16 - 4) / 5
             break
         if made:

@@ -19,6 +19,7 @@ from skmohn._core._coding import Rows
 from skmohn._core._units import binary_unit
 from skmohn.datasets import make_ising, make_mk_trap, make_sparse_walsh
 from skmohn.mohn._auto import _predicts_better as predicts_better
+from skmohn.mohn._auto import most_steps
 from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._design import make_design
 from skmohn.mohn._hypergraph import Hypergraph, choice_length
@@ -295,11 +296,12 @@ def make_noise(kind, n_rows, n_columns, seed):
 @pytest.mark.parametrize("n_rows", [10, 40])
 def test_nothing_stands_out_of_noise(kind, n_rows):
     X, rng = make_noise(kind, n_rows, 20, 0)
-    y = 5.0 + rng.standard_normal(n_rows)
+    y = 5.0 + 3.0 * rng.standard_normal(n_rows)
     model = MOHNRegressor(random_state=0).fit(X, y)
     assert model.stopping_reason_.startswith("nothing stands out")
     assert model.history_[-1]["chosen"] == "nothing"
     assert model.terms_ == []
+    assert model.weights_.shape == model.standard_errors_.shape == (0,)
     mean, std = model.predict(X, return_std=True)
     assert_allclose(mean, y.mean())
     own = np.std(y, ddof=1)
@@ -348,6 +350,12 @@ def test_left_out_rows_must_be_predicted_better_by_a_standard_error(errors, is_b
 # -------------------------------------------------------- what else a fit can be asked
 
 
+@pytest.mark.parametrize("strategy", ["auto", "dense", "pursuit"])
+def test_progress_knows_how_long_a_history_can_become(strategy):
+    model = MOHNRegressor(strategy, max_iter=2, random_state=0).fit(*make_dense(60))
+    assert len(model.history_) == most_steps(model)
+
+
 def test_validation_samples_take_the_place_of_folds():
     X, y = make_dense(300)
     for how in ({"X_val": X[200:], "y_val": y[200:]}, {}):
@@ -377,7 +385,7 @@ def test_partial_fit_conditions_the_dense_and_corrects_the_sparse():
     terms = sparse.terms_
     sparse.partial_fit(data.X, data.y)
     assert sparse.terms_ == terms
-    with pytest.raises(ValueError, match="delta rule of partial_fit leaves none"):
+    with pytest.raises(ValueError, match="partial_fit after the sparse model"):
         sparse.predict(data.X, return_std=True)
 
 

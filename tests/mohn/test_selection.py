@@ -1,6 +1,7 @@
 """Models of noisy data: criterion, folds, precision and recall."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -179,6 +180,32 @@ def test_few_rows_are_judged_by_the_extended_bic():
     model = MOHNRegressor("pursuit").fit(np.repeat(X, 3, axis=0), np.repeat(y, 3))
     assert "extended BIC" in model.stopping_reason_
     assert (0,) in model.terms_
+
+
+@pytest.mark.parametrize(("n_rows", "judge"), [(39, "extended BIC"), (40, "k-fold")])
+def test_distinct_rows_alone_make_folds(n_rows, judge):
+    rng = np.random.default_rng(0)
+    X = np.unique(rng.choice([-1.0, 1.0], (60, 12)), axis=0)[:n_rows]
+    y = 3 * X[:, 0] + 0.1 * rng.standard_normal(n_rows)
+    model = MOHNRegressor("pursuit", max_order=1, random_state=0)
+    model.fit(np.repeat(X, 2, axis=0), np.repeat(y, 2))
+    assert judge in model.stopping_reason_
+
+
+@pytest.mark.parametrize(
+    ("n_features", "n_samples", "best", "is_worth"),
+    [
+        (19, 2000, 0, True),  # 190 columns of all pairs and single inputs
+        (19, 2200, 0, False),
+        (19, 2200, 3, False),  # the last bar of the first stage
+        (19, 2200, 4, True),  # by chance weights help: what costs more is affordable
+        (99, 1000, 4, True),
+        (99, 1020, 4, False),
+    ],
+)
+def test_the_lasso_is_tried_where_it_is_cheap(n_features, n_samples, best, is_worth):
+    design = SimpleNamespace(n_features=n_features, n_samples=n_samples)
+    assert _selection._worth_shrinking(design, best) == is_worth
 
 
 def test_dense_functions_are_predicted_as_well_as_by_the_lasso():

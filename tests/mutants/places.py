@@ -2,7 +2,6 @@
 
 import ast
 import copy
-import re
 from dataclasses import dataclass
 
 OTHER_OPERATOR = {
@@ -61,10 +60,12 @@ class Mutant:
     where : str
         The function or class that it is in, or the constant whose value it is.
     lines : set of int
-        Where it is, without the body of a statement; for a private constant the
-        functions that use it.
+        Where it is, without the body of a statement; for private constants where they
+        are used.
+    constants : set of str
+        The private constants that it changes, if it is no function that it does.
     on_import : bool
-        Whether what it changes may be used anywhere.
+        Whether what it changes is neither, and may be used anywhere.
     change : str
         What was there, and what is there now.
     tree : ast.Module
@@ -74,6 +75,7 @@ class Mutant:
     place: tuple
     where: str
     lines: frozenset
+    constants: frozenset
     on_import: bool
     change: str
     tree: ast.Module
@@ -85,18 +87,20 @@ def find_mutants(source):
     mutants = []
     inside = {node for body in bodies(tree) for node in ast.walk(body)}
     for statement, where in statements(tree):
-        uses = lines_of_uses(tree, where)
+        constants, uses = private_constants(tree, statement)
         for node in decisive_nodes(statement):
+            within = node in inside
             for changed in errors_of(node):
                 if isinstance(changed, ast.AST):
                     ast.copy_location(changed, node)
-                lines = range(node.lineno, end_of_head(node) + 1)
+                head = frozenset(range(node.lineno, end_of_head(node) + 1))
                 mutants.append(
                     Mutant(
                         (node.lineno, node.col_offset),
                         where,
-                        frozenset(lines if node in inside else uses),
-                        node not in inside and not uses,
+                        head if within else uses,
+                        constants,
+                        not (within or constants),
                         f"{shown(node)}  ->  {shown(changed)}",
                         exchanged(tree, node, changed),
                     )
@@ -122,17 +126,24 @@ def name_of_statement(node):
     return ", ".join(ast.unparse(target) for target in targets if target)
 
 
-def lines_of_uses(tree, name):
-    """Lines in functions at which private constants are read, empty for other names."""
-    names = set(re.findall(r"\w+", name))
-    if not all(name.startswith("_") for name in names):
-        return set()
-    return {
-        node.lineno
-        for body in bodies(tree)
-        for node in ast.walk(body)
-        if isinstance(node, ast.Name) and node.id in names
-    }
+def private_constants(tree, statement):
+    """Constants of which functions alone make use, and the lines at which they do.
+
+    Both are empty for statements that assign something else.
+    """
+    names = {node.id for node in ast.walk(statement) if is_name(node, ast.Store)}
+    uses = {node for node in ast.walk(tree) if is_name(node, ast.Load)}
+    uses = {node for node in uses if node.id in names}
+    inside = {node for body in bodies(tree) for node in ast.walk(body)}
+    is_private = isinstance(statement, ast.Assign) and statement in tree.body
+    if is_private and uses <= inside and all(name.startswith("_") for name in names):
+        return frozenset(names), frozenset(node.lineno for node in uses)
+    return frozenset(), frozenset()
+
+
+def is_name(node, context):
+    """Whether a node is a name that is read, or one that is given."""
+    return isinstance(node, ast.Name) and isinstance(node.ctx, context)
 
 
 def decisive_nodes(node):

@@ -1,6 +1,8 @@
 """Tests, run on a module that has an error, in children of a process that is warm."""
 
 import contextlib
+import functools
+import gc
 import importlib.util
 import io
 import os
@@ -9,6 +11,7 @@ import signal
 import sys
 import threading
 import time
+import types
 from collections import defaultdict
 
 import numba
@@ -102,6 +105,30 @@ class ModuleWithError:
         exec(compile(self.tree, self.path, "exec"), vars(module))
 
 
+def exchange(module, code, constants):
+    """Give the functions of a module, and some constants, what other code has there.
+
+    The functions stay the same ones, wherever they are held.
+    """
+    codes, left = {}, [code]
+    while left:
+        for part in left.pop().co_consts:
+            if isinstance(part, types.CodeType):
+                codes[part.co_qualname, part.co_firstlineno] = part
+                left.append(part)
+    for found in gc.get_objects():
+        if isinstance(found, types.FunctionType):
+            old = found.__code__
+            if old.co_filename == code.co_filename:
+                found.__code__ = codes[old.co_qualname, old.co_firstlineno]
+        elif isinstance(found, functools._lru_cache_wrapper) and is_ours(found):
+            found.cache_clear()
+    if constants:
+        others = {"__name__": module.__name__, "__file__": module.__file__}
+        exec(code, others)
+        vars(module).update((name, others[name]) for name in constants)
+
+
 class Runs:
     """The tests of one module.
 
@@ -130,7 +157,6 @@ class Runs:
             pytest.main([*OPTIONS[:1], *OPTIONS[2:], *map(str, tests)], [self.watch])
         if self.watch.failed:
             sys.exit(f"fail without any error: {', '.join(self.watch.failed)}")
-        forget(compiled=self.is_kernel)
 
     def survivors(self, mutants):
         """Yield those that no test fails on, and why, if none comes by."""
@@ -154,7 +180,10 @@ class Runs:
                 status = self._run(mutant, seconds)
             finally:
                 os._exit(status)
-        return os.waitpid(child, 0)[1] == 0
+        status = os.waitpid(child, 0)[1]
+        if status == pytest.ExitCode.NO_TESTS_COLLECTED << 8:
+            sys.exit(f"no test was run for {mutant.where}: {mutant.change}")
+        return status == 0
 
     def _run(self, mutant, seconds):
         """Run tests in this process, which ends with it; 0 if none has failed."""
@@ -164,7 +193,12 @@ class Runs:
         # Should it wait for ever, which takes no processor time.
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(10 * limit)
-        sys.meta_path.insert(0, ModuleWithError(self.name, self.path, mutant.tree))
+        if mutant.on_import:
+            forget(compiled=self.is_kernel)
+            sys.meta_path.insert(0, ModuleWithError(self.name, self.path, mutant.tree))
+        else:
+            code = compile(mutant.tree, self.path, "exec")
+            exchange(sys.modules[self.name], code, mutant.constants)
         files = sorted({test.partition("::")[0] for test in seconds})
         with quiet():
             return int(pytest.main([*OPTIONS, *files], [Only(seconds)]))
@@ -182,7 +216,12 @@ def forget(compiled):
 
     Unless `compiled`, kernels are kept, with all that is compiled of them.
     """
-    for name in list(sys.modules):
-        ours = name.partition(".")[0] in ("skmohn", "tests", "conftest")
-        if ours and (compiled or not name.endswith(("_kernels", "_jit"))):
+    for name, module in list(sys.modules.items()):
+        if is_ours(module) and (compiled or not name.endswith(("_kernels", "_jit"))):
             del sys.modules[name]
+
+
+def is_ours(thing):
+    """Whether a module or a function is of the package or of its tests."""
+    name = getattr(thing, "__module__", None) or thing.__name__
+    return name.partition(".")[0] in ("skmohn", "tests", "conftest")
