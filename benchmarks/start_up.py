@@ -24,7 +24,7 @@ y = X[:, 0] + X[:, 1] * X[:, 2] - 2 * X[:, 3] * X[:, 4] * X[:, 5]
 FITS = (
     ("MOHN", "from skmohn import MOHNRegressor as M; M().fit(X, y)"),
     ("BLM", "from skmohn import BLMClassifier as B; B(max_flips=1000).fit(X, y > 0)"),
-    ("EnergyNet", "from skmohn import EnergyNetTransformer as E; E(None).fit(X > 0)"),
+    ("EnergyNet", "from skmohn import EnergyNetTransformer as E; E().fit(X > 0)"),
 )
 WARM_UP = "import skmohn; skmohn.warm_up()"
 SKLEARN = "import sklearn.linear_model"

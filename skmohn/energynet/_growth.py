@@ -1,14 +1,15 @@
 """How wide a layer becomes: by the nats each unit is worth, or by EnergyNet's gamma.
 
-A growth is a generator. It yields a record and the machine as it is after every epoch
-and after every decision, so that a caller can watch or stop it, and it returns a
-:class:`Grown`.
+A growth is a generator. It yields a record and the machine as it is after every epoch,
+or some short ones, and after every decision, so that a caller can watch or stop it, and
+it returns a :class:`Grown`.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import logsumexp
+from scipy.stats import entropy
 
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._likelihood import unit_price
@@ -81,7 +82,8 @@ def given_width(X, plan, rbm, n_epochs, seed):
     Yields
     ------
     record : dict
-        ``stage`` ("train"), ``units``, ``steps`` and ``clock``.
+        ``stage`` ("train"), ``units``, ``steps``, ``clock`` and ``epochs``, the number
+        of epochs since the record before.
 
     rbm : RBM
         The machine as it is.
@@ -120,8 +122,8 @@ def width_by_gamma(X, ordered_plan, plan, polish_epochs, seed):
     Yields
     ------
     record : dict
-        ``stage`` ("grow" or "polish"), ``units`` and ``steps``; ``gamma`` while it
-        grows, ``clock`` afterwards.
+        ``stage`` ("grow" or "polish"), ``units``, ``steps`` and ``epochs``; ``gamma``
+        while it grows, ``clock`` afterwards.
 
     rbm : RBM
         The machine as it is, converted.
@@ -132,10 +134,10 @@ def width_by_gamma(X, ordered_plan, plan, polish_epochs, seed):
     """
     ordered = ordered_plan.begin(X, seed)
     while ordered.reason is None:
-        ordered_plan.advance(ordered, X)
+        n_epochs = ordered_plan.advance(ordered, X)
         record = {"stage": "grow", "units": ordered.machine.n_hidden}
         record |= {"steps": ordered.step, "gamma": ordered.gamma}
-        yield record, ordered.machine.converted()
+        yield record | {"epochs": n_epochs}, ordered.machine.converted()
     n_steps = plan.steps_of_epochs(polish_epochs, len(X))
     run = plan.begin(X, ordered.machine.converted(), n_steps, seed)
     yield from _epochs(run, X, plan, "polish", ordered.step)
@@ -145,10 +147,11 @@ def width_by_gamma(X, ordered_plan, plan, polish_epochs, seed):
 
 
 def _epochs(run, X, plan, stage, n_steps=0):
-    """Train to the end of a run; yield after every epoch."""
+    """Train to the end of a run; yield after every epoch or some short ones."""
     while not run.is_over:
-        plan.advance(run, X)
-        yield _record(run, stage, n_steps + run.step), run.rbm
+        n_epochs = plan.advance(run, X)
+        record = _record(run, stage, n_steps + run.step)
+        yield record | {"epochs": n_epochs}, run.rbm
 
 
 def _record(run, stage, n_steps):
@@ -269,7 +272,7 @@ def width_by_nats(X, plan, control, seed):
     record : dict
         ``stage`` ("start", "grow", "drop" or "polish"), ``units``, ``steps`` and
         ``clock``; at a decision also ``price`` and ``paying``, the number of units
-        worth it.
+        worth it, else ``epochs``.
 
     rbm : RBM
         The machine as it is.
@@ -324,6 +327,13 @@ def _without_worst(run, values, activity, paying, drop_share):
     return narrowed(run, kept, folded)
 
 
+def _entropy(bits):
+    """Entropy of the shares of distinct rows, in nats."""
+    packed = np.packbits(bits > 0.5, axis=1)
+    counts = np.unique(packed, axis=0, return_counts=True)[1]
+    return float(entropy(counts))
+
+
 class _Ladder:
     """The training between decisions, and the samples that decisions are made on."""
 
@@ -347,18 +357,28 @@ class _Ladder:
         return self.n_steps + ahead > self.control.max_steps
 
     def start(self, price):
-        """Train machines of some few units; return the run of the best one."""
-        runs, lengths = [], []
-        start_price = self.control.start_share * price
-        n_units = min(self.control.n_initial, self.control.max_units)
-        while n_units and not (runs and self.is_spent(self.control.clock)):
-            rbm = new_machine(self.X, n_units, self.seed, self.plan.thermometers)
+        """Train machines of some few units; return the run of the best one.
+
+        The fewest come first, and more are left out where even a perfect description of
+        the data would not pay for them: no machine describes samples in fewer nats than
+        the entropy of their shares.
+        """
+        control = self.control
+        n_units = min(control.n_initial, control.max_units)
+        best, least = None, np.inf
+        start_price, floor = control.start_share * price, _entropy(self.data)
+        for width in (n_units >> k for k in reversed(range(n_units.bit_length()))):
+            if best and self.is_spent(control.clock):
+                break
+            if floor + width * start_price >= least:
+                break
+            rbm = new_machine(self.X, width, self.seed, self.plan.thermometers)
             run = self.plan.begin(self.X, rbm, 0, self.seed)
-            run = yield from self.train(run, "start", self.control.clock)
-            runs.append(run)
-            lengths.append(self.description_length(run.rbm, start_price))
-            n_units //= 2
-        return runs[int(np.argmin(lengths))]
+            run = yield from self.train(run, "start", control.clock)
+            length = self.description_length(run.rbm, start_price)
+            if not length >= least:
+                best, least = run, length
+        return best
 
     def is_likelier(self, rbm, other):
         """Whether the data are more likely by a machine than by another.
@@ -401,7 +421,7 @@ class _Ladder:
         return float(rbm.free_energy(self.data).mean()) + log_z + price * rbm.n_hidden
 
     def train(self, run, stage, clock):
-        """Train for a stage; yield after every epoch."""
+        """Train for a stage."""
         n_steps = self.plan.steps_of_clock(clock)
         if stage != "polish":
             n_steps = min(n_steps, self.control.max_steps - self.n_steps)

@@ -15,7 +15,12 @@ import numpy as np
 
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._rbm import RBM, check_states, draw_visible, random_stream
-from skmohn.energynet._training import check_weights, copy_of, data_logits
+from skmohn.energynet._training import (
+    FEWEST_STEPS,
+    check_weights,
+    copy_of,
+    data_logits,
+)
 
 
 @dataclass
@@ -185,18 +190,35 @@ class OrderedPlan:
         return OrderedRun(machine, np.random.default_rng(seed), random_stream(seed))
 
     def advance(self, run, X):
-        """Go on for an epoch, or until growth ends; `run.reason` then says why."""
-        indices = run.order.permutation(len(X))
+        """Go on for an epoch, or several short ones, or until growth ends.
+
+        Parameters
+        ----------
+        run : OrderedRun
+            Changed in place; its `reason` says why growth has ended.
+
+        X : ndarray of shape (n_samples, n_visible), float32
+
+        Returns
+        -------
+        n_epochs : int
+            How many were begun: as many as take 20 steps, if not one alone does.
+        """
+        n_epochs, enough = 0, run.step + FEWEST_STEPS
         with np.errstate(over="ignore", invalid="ignore"):
-            for start in range(0, len(X), self.batch_size):
-                batch = X[indices[start : start + self.batch_size]]
-                if self.resample:
-                    probabilities, batch = batch, np.empty_like(batch)
-                    kernels.bernoulli(probabilities, run.stream, batch)
-                self._step(run, batch)
-                if run.reason is not None:
-                    break
+            while run.reason is None and (n_epochs == 0 or run.step < enough):
+                n_epochs += 1
+                indices = run.order.permutation(len(X))
+                for start in range(0, len(X), self.batch_size):
+                    batch = X[indices[start : start + self.batch_size]]
+                    if self.resample:
+                        probabilities, batch = batch, np.empty_like(batch)
+                        kernels.bernoulli(probabilities, run.stream, batch)
+                    self._step(run, batch)
+                    if run.reason is not None:
+                        break
         check_weights(run.machine.weights, run.step, self.learning_rate)
+        return n_epochs
 
     def _step(self, run, batch):
         """Let a unit be born if asked for; follow the gradient; look at gamma."""

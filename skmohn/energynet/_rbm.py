@@ -1,6 +1,7 @@
 """The restricted Boltzmann machine: what it says of visible and hidden units."""
 
 from dataclasses import dataclass
+from functools import cache
 from numbers import Integral
 
 import numpy as np
@@ -139,15 +140,7 @@ class RBM:
         ndarray of shape (n_samples,)
             The log-probability of the states, plus the log partition function.
         """
-        H = check_states(H, self.n_hidden, "H")
-        if self.thermometers is None:
-            return _log_marginal(H, self.weights, self.visible_bias, self.hidden_bias)
-        total = H @ self.hidden_bias.astype(np.float64)
-        for start in range(0, len(H), ROWS_AT_ONCE):
-            rows = slice(start, start + ROWS_AT_ONCE)
-            active = H[rows] @ self.weights + self.visible_bias
-            total[rows] += log_level_sums(active, self.thermometers)
-        return total
+        return _log_hidden_marginal(self, check_states(H, self.n_hidden, "H"))
 
     def hidden_probabilities(self, V):
         """Probability that each hidden unit is 1, given the visible ones.
@@ -294,11 +287,18 @@ def draw_hidden(rbm, n, rng):
     ndarray of shape (n, n_hidden), float32
         Spread evenly: each state as often as its probability says, to one.
     """
-    sizes = np.ones(rbm.n_hidden, int)
-    states = list_levels(sizes, 0, 2**rbm.n_hidden).astype(np.float32)
-    share = np.cumsum(softmax(rbm.log_hidden_marginal(states)))
+    states = _hidden_states(rbm.n_hidden)
+    share = np.cumsum(softmax(_log_hidden_marginal(rbm, states)))
     place = (np.arange(n) + rng.random()) / n * share[-1]
     return states[np.minimum(np.searchsorted(share, place), len(states) - 1)]
+
+
+@cache
+def _hidden_states(n_hidden):
+    """All states of a few hidden units, which many steps of training ask for."""
+    states = list_levels(np.ones(n_hidden, int), 0, 2**n_hidden).astype(np.float32)
+    states.flags.writeable = False
+    return states
 
 
 def draw_visible(logits, bias, thermometers, stream, out):
@@ -307,6 +307,18 @@ def draw_visible(logits, bias, thermometers, stream, out):
         kernels.sample(logits, bias, stream, out)
     else:
         kernels.sample_levels(logits, bias, thermometers, stream, out)
+
+
+def _log_hidden_marginal(rbm, H):
+    """Sum the visible units of a machine out, for states of its hidden units."""
+    if rbm.thermometers is None:
+        return _log_marginal(H, rbm.weights, rbm.visible_bias, rbm.hidden_bias)
+    total = H @ rbm.hidden_bias.astype(np.float64)
+    for start in range(0, len(H), ROWS_AT_ONCE):
+        rows = slice(start, start + ROWS_AT_ONCE)
+        active = H[rows] @ rbm.weights + rbm.visible_bias
+        total[rows] += log_level_sums(active, rbm.thermometers)
+    return total
 
 
 def _log_marginal(states, weights, other_bias, bias):

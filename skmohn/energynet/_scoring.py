@@ -172,10 +172,10 @@ class Monitor:
             except StopIteration as end:
                 return end.value
             # Neither a decision nor the sum of a layer.
-            if "steps" in record and "price" not in record:
-                epoch += 1
+            if "epochs" in record:
+                before, epoch = epoch, epoch + record["epochs"]
                 record = record | {"epoch": epoch}
-                if epoch % self.every == 0:
+                if epoch // self.every > before // self.every:
                     record |= self.measure(rbms)
             yield record, rbms
 

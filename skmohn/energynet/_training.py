@@ -28,6 +28,8 @@ from skmohn.energynet._rbm import (
 LARGEST_WEIGHT = 100.0
 # How fast the mean activities of hidden units follow, per step.
 _FOLLOW = 0.01
+# Epochs of fewer steps are done together: what surrounds them would take longer.
+FEWEST_STEPS = 20
 # Fewest steps from one exact draw of the chains to the next.
 _OFTEN = 10
 # How many new hidden units are 1 at the mean of the data, and the most of their share.
@@ -151,7 +153,7 @@ class Plan:
         )
 
     def advance(self, run, X):
-        """Go on for an epoch, or as far as there are steps left.
+        """Go on for an epoch, or several short ones, or as far as there are steps left.
 
         Parameters
         ----------
@@ -161,24 +163,34 @@ class Plan:
         X : ndarray of shape (n_samples, n_visible), float32
             The samples the run began with, or others of the same kind.
 
+        Returns
+        -------
+        n_epochs : int
+            How many were begun: as many as take 20 steps, if not one alone does.
+
         Raises
         ------
         ValueError
             When the weights have grown beyond all bounds.
         """
         buffers = _Buffers(run, min(self.batch_size, len(X)))
-        indices = run.order.permutation(len(X))
         interval = _steps_between_draws(run, len(buffers.share))
+        n_epochs, enough = 0, run.step + FEWEST_STEPS
         # What diverges is told at the end, not by a warning on the way.
         with np.errstate(over="ignore", invalid="ignore"):
-            for start in range(0, len(X), self.batch_size):
-                if run.is_over:
-                    break
-                if interval and run.step % interval == 0:
-                    run.chains[:] = draw_hidden(run.rbm, len(run.chains), run.order)
-                batch = indices[start : start + self.batch_size]
-                self._step(run, X, batch, buffers)
+            while not run.is_over and (n_epochs == 0 or run.step < enough):
+                n_epochs += 1
+                indices = run.order.permutation(len(X))
+                for start in range(0, len(X), self.batch_size):
+                    if run.is_over:
+                        break
+                    if interval and run.step % interval == 0:
+                        draws = draw_hidden(run.rbm, len(run.chains), run.order)
+                        run.chains[:] = draws
+                    batch = indices[start : start + self.batch_size]
+                    self._step(run, X, batch, buffers)
         check_weights(run.rbm.weights, run.step, self.learning_rate)
+        return n_epochs
 
     def _step(self, run, X, batch, buffers):
         """Follow the gradient of one batch."""

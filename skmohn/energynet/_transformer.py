@@ -133,7 +133,8 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
         Draws of the hidden units for each sample in the likelihood of several layers.
 
     monitor : int, default=None
-        Epochs from one record of the log-likelihood to the next, for
+        Epochs from one log-likelihood in `history_` to the next, or more of them where
+        there is no record so soon, for
         :class:`~skmohn.inspection.LikelihoodDisplay`. It is that of the stack as it is,
         of at most 2000 samples, exact for some 16 units or fewer on a side, and else
         estimated with at most 1000 temperatures: with hundreds of units this may take
@@ -188,13 +189,15 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
         What standardises the probabilities of each layer and, last, the columns of X.
 
     history_ : History
-        One record per epoch, decision and finished layer: ``layer``, ``stage``
-        ("start", "grow", "drop", "train", "polish" or "layer"), ``units``, ``steps``;
-        ``clock``, the sum of the learning rates, or ``gamma``, the units for each step;
-        ``price`` and ``paying``, the number of units worth it, at a decision; and the
-        measures above when a layer is finished, of one that is clearly not worth it by
-        a tenth of the samples and temperatures. With `monitor` also the number of the
-        ``epoch``, the ``log_likelihood`` and the ``validation_log_likelihood``.
+        One record per epoch (of few samples, per epochs that make 20 steps), decision
+        and finished layer: ``layer``, ``stage`` ("start", "grow", "drop", "train",
+        "polish" or "layer"), ``units``, ``steps``; ``epochs``, those since the record
+        before; ``clock``, the sum of the learning rates, or ``gamma``, the units for
+        each step; ``price`` and ``paying``, the number of units worth it, at a
+        decision; and the measures above when a layer is finished, of one that is
+        clearly not worth it by a tenth of the samples and temperatures. With `monitor`
+        also the number of the ``epoch``, the ``log_likelihood`` and the
+        ``validation_log_likelihood``.
         ``history_.to_frame()`` needs pandas.
 
     n_iter_ : int

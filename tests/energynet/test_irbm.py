@@ -138,15 +138,23 @@ def test_growth_ends_by_gamma():
 
 
 def test_first_unit_is_born_at_the_first_step_and_one_at_most_in_each():
-    plan = OrderedPlan(learning_rate=0.1)
-    X = correlated()[:10]
+    runs = [
+        grow(OrderedPlan(learning_rate=0.1, max_steps=n_steps), correlated())
+        for n_steps in range(1, 6)
+    ]
+    assert [run.step for run in runs] == [1, 2, 3, 4, 5]
+    widths = [run.machine.n_hidden for run in runs]
+    assert widths[0] == 1
+    assert set(np.diff(widths)) <= {0, 1}
+    assert (runs[-1].machine.weights[0] != 0).any()
+
+
+@pytest.mark.parametrize(("n_samples", "n_epochs"), [(300, 1), (50, 4), (10, 20)])
+def test_short_epochs_are_done_together(n_samples, n_epochs):
+    plan, X = OrderedPlan(), correlated(n_samples)
     run = plan.begin(X, 0)
-    for step in range(1, 6):
-        before = run.machine.n_hidden
-        plan.advance(run, X)
-        assert run.step == step
-        assert run.machine.n_hidden - before in ((1,) if step == 1 else (0, 1))
-    assert (run.machine.weights[0] != 0).any()
+    assert plan.advance(run, X) == n_epochs
+    assert run.step == n_epochs * n_samples // 10
 
 
 @pytest.mark.parametrize(

@@ -92,8 +92,9 @@ def test_what_is_said_of_a_grown_layer_is_so(bits):
 
 
 def test_dearer_units_make_narrower_layers(bits):
-    dear = EnergyNetTransformer(kappa=5, polish=0, random_state=0).fit(bits)
-    cheap = EnergyNetTransformer(kappa=0.3, polish=0, random_state=0).fit(bits)
+    net = EnergyNetTransformer(polish=0, max_layers=1, random_state=0)
+    dear = clone(net).set_params(kappa=5).fit(bits[:600])
+    cheap = clone(net).set_params(kappa=0.5).fit(bits[:600])
     assert dear.n_components_per_layer_[0] < cheap.n_components_per_layer_[0]
 
 
@@ -131,7 +132,8 @@ def test_growth_of_the_paper(patch):
     assert all(r["gamma"] > 0.5 for r in grow[:-1])
     polished = by_the_paper(polish=300).fit(patch)
     assert polished.n_components_per_layer_ == net.n_components_per_layer_
-    assert sum(r["stage"] == "polish" for r in polished.history_) == 300
+    epochs = [r["epochs"] for r in polished.history_ if r["stage"] == "polish"]
+    assert sum(epochs) == 300
     assert polished.score(patch) > net.score(patch)
     assert polished.stopping_reason_ == ALL_LAYERS
     # Equation 2 with one layer.
@@ -348,8 +350,8 @@ def test_likelihood_against_enumeration():
 @pytest.mark.parametrize("widths", [5, [5, 4]])
 @pytest.mark.parametrize("coding", ["probability", "thermometer"])
 def test_score_of_a_sample_does_not_depend_on_those_beside_it(digits, widths, coding):
-    X = digits[:50, 20:30]
-    net = few(n_components=widths, coding=coding, n_draws=20).fit(X)
+    X = digits[:20, 20:30]
+    net = few(n_components=widths, coding=coding, n_draws=5).fit(X)
     found = net.score_samples(X)
     assert_array_equal(net.score_samples(X), found)
     assert_allclose(net.score_samples(X[::-1])[::-1], found, rtol=1e-12)
@@ -452,7 +454,7 @@ def test_partial_fit_from_nothing(bits):
 
 
 def test_partial_fit_of_what_grows_begins_with_a_fit(bits):
-    net = EnergyNetTransformer(max_layers=1, polish=2, random_state=0)
+    net = EnergyNetTransformer(kappa=3, max_layers=1, polish=2, random_state=0)
     first = clone(net).partial_fit(bits[:300])
     fitted = clone(net).fit(bits[:300])
     assert_array_equal(first.weights_[0], fitted.weights_[0])
@@ -464,14 +466,16 @@ def test_partial_fit_of_what_grows_begins_with_a_fit(bits):
 
 
 def test_warm_start_goes_on(bits):
-    net = few(warm_start=True, polish=3, n_components=[5, 4]).fit(bits)
-    first, weights = net.score(bits), net.weights_
+    net = few(warm_start=True, polish=3, n_components=[5, 4], n_draws=20).fit(bits)
+    first, weights = net.score(bits[:300]), net.weights_
     net.set_params(polish=30).fit(bits)
-    assert net.score(bits) > first
+    assert net.score(bits[:300]) > first
     assert [w.shape for w in net.weights_] == [w.shape for w in weights]
     cold = net.set_params(polish=0).fit(bits)
     assert_array_equal(cold.weights_[0], net.weights_[0])
-    grown = EnergyNetTransformer(polish=2, warm_start=True, random_state=0)
+    grown = EnergyNetTransformer(
+        kappa=3, max_layers=1, polish=2, warm_start=True, random_state=0
+    )
     widths = grown.fit(bits[:200]).n_components_per_layer_
     grown.set_params(kappa=0.01).fit(bits[:200])
     assert grown.n_components_per_layer_ == widths
@@ -530,7 +534,8 @@ class StopAfter:
 def test_callback_can_stop_a_fit(bits, growth):
     stop = StopAfter(3)
     widths = 5 if growth is None else None
-    net = EnergyNetTransformer(growth, widths, random_state=0).set_callbacks(stop)
+    net = EnergyNetTransformer(growth, widths, n_temperatures=300, random_state=0)
+    net.set_callbacks(stop)
     net.fit(bits)
     assert len(net.history_) == 3
     assert net.stopping_reason_ == STOPPED
@@ -585,7 +590,7 @@ def test_structures_of_folds_are_alike(bits):
         EnergyNetTransformer(polish=0, max_layers=1, random_state=0)
         .fit(part)
         .n_components_per_layer_[0]
-        for part in (bits[::2], bits[1::2])
+        for part in (bits[:1200:2], bits[1:1200:2])
     ]
     assert all(abs(a - b) <= 4 for a, b in pairwise(widths))
 
@@ -619,8 +624,8 @@ def test_density_is_one_in_all(correlated):
 
 
 def test_scores_of_different_codings_can_be_compared(correlated):
-    net = EnergyNetTransformer(max_layers=1, random_state=0)
-    search = GridSearchCV(net, {"n_bins": [2, 8]}, cv=2).fit(correlated)
+    net = EnergyNetTransformer(n_components=4, random_state=0)
+    search = GridSearchCV(net, {"n_bins": [2, 8]}, cv=2, refit=False).fit(correlated)
     two, eight = search.cv_results_["mean_test_score"]
     assert eight > two + 0.1
     # A Gaussian of the right covariance is the best there is.
@@ -632,7 +637,7 @@ def test_scores_of_different_codings_can_be_compared(correlated):
 
 
 def test_what_a_fit_says_is_what_a_score_says(correlated):
-    net = EnergyNetTransformer(monitor=5, random_state=0).fit(correlated)
+    net = EnergyNetTransformer(monitor=50, random_state=0).fit(correlated)
     assert net.log_likelihood_[-1] == pytest.approx(net.score(correlated), abs=1e-3)
     assert net.description_length_[-1] == pytest.approx(
         net.complexity_[-1] - 400 * net.log_likelihood_[-1]
