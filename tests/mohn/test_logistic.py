@@ -1,11 +1,13 @@
 """The search by the logistic score, against sums written out."""
 
 from itertools import combinations
+from math import comb
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import sem
 from sklearn.linear_model import LogisticRegression
 
 from skmohn.mohn import _logistic, _logistic_selection
@@ -15,6 +17,7 @@ from skmohn.mohn._logistic import SEARCH_C, LogisticControl, LogisticPath
 from skmohn.mohn._logistic_selection import deal_folds, learn_on_folds
 
 N = 6
+TEMPERATURES = [0.5, 1.0, 2.0, 4.0, 8.0]
 
 
 def samples(n_classes, n_samples=200, seed=0):
@@ -209,3 +212,112 @@ def test_products_that_chance_explains_must_lower_the_loss_beyond_doubt(
         SimpleNamespace(ratios=ratios), losses, np.ones(400)
     )
     assert found == (chosen, 4)
+
+
+@pytest.mark.parametrize("gap", [1.0, 0.999])
+def test_what_scores_as_chance_would_is_chance_from_below(gap):
+    path = SimpleNamespace(ratios=[np.inf, 3.0, gap, 0.5])
+    assert _logistic_selection._last_beyond_chance(path) == (2 if gap == 1.0 else 1)
+    path = SimpleNamespace(ratios=[np.inf, 3.0])
+    assert _logistic_selection._last_beyond_chance(path) == 1
+
+
+def test_models_grow_by_a_fourth():
+    sizes = _logistic_selection._sizes_up_to
+    assert sizes(13) == [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 13]
+    assert sizes(0) == []
+
+
+def test_means_are_measured_in_their_standard_errors():
+    rng = np.random.default_rng(0)
+    gaps, weights = rng.standard_normal(30) + 0.3, rng.integers(1, 4, 30)
+    rows = np.repeat(gaps, weights)
+    found = _logistic_selection._in_errors(gaps, weights)
+    assert found == pytest.approx(rows.mean() / sem(rows, ddof=0))
+    assert _logistic_selection._in_errors(np.full(4, 0.5), np.ones(4)) > 1e100
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_ebic_by_hand(n_classes):
+    """Minus twice the log-likelihood, log n a weight, twice the choice of products."""
+    inputs, labels = samples(n_classes)
+    weights = np.random.default_rng(1).integers(1, 4, len(labels)).astype(float)
+    start = ((3,), (0, 2))
+    path = LogisticPath(inputs, labels, weights, n_classes, control(2, start))
+    path.extend([1, 2])
+    terms = path.model(2)
+    model = LogisticRegression(C=SEARCH_C, tol=1e-3, max_iter=200)
+    columns = products(inputs, terms)
+    model.fit(columns, labels, sample_weight=weights)
+    chances = model.predict_proba(columns)[np.arange(len(labels)), labels]
+    n, found = weights.sum(), [len(term) for term in terms[2:]]
+    # One or two of six single inputs, of 15 pairs.
+    ways = comb(6, found.count(1)) * comb(15, found.count(2))
+    n_weights = 2 * (n_classes - 1 if n_classes > 2 else 1)
+    expected = -2 * weights @ np.log(chances)
+    expected += n_weights * np.log(n) + 2 * np.log(ways)
+    assert _logistic_selection._ebic(path, 2) == pytest.approx(expected)
+
+
+def test_losses_are_those_of_the_best_temperature():
+    rng = np.random.default_rng(0)
+    tables = rng.uniform(0.0, 2.0, (2, 5, 3, 40))
+    tables[:, :, :, 0] = 1e-5  # a class that is certain
+    parts = [
+        SimpleNamespace(
+            validation=(None, rng.integers(1, 4, 40).astype(float)),
+            losses=lambda k, t, table=table: table[TEMPERATURES.index(t), k],
+        )
+        for table in tables
+    ]
+    joined = np.concatenate(tables, axis=2)
+    weights = np.concatenate([part.validation[1] for part in parts])
+    means = joined @ weights / weights.sum()
+    best = np.unravel_index(means.argmin(), means.shape)[0]
+    losses, found = _logistic_selection._losses_of(parts, 3)
+    assert_array_equal(found, weights)
+    assert_array_equal(losses, np.maximum(joined[best], 1e-3))
+
+
+def unposed(n_rows, copies=2, is_weighted=False, rare=0.3):
+    """A problem of rows that come more than once, with classes that differ."""
+    rng = np.random.default_rng(0)
+    rows = 1 - 2 * (np.arange(n_rows)[:, None] >> np.arange(7) & 1)
+    inputs = np.repeat(rows, copies, axis=0)
+    labels = (rng.random(len(inputs)) < rare).astype(int)
+    weights = rng.integers(1, 9, len(inputs)).astype(float) if is_weighted else None
+    return SimpleNamespace(
+        samples=(inputs, labels, weights), classes=np.arange(2), folds=None, seed=0
+    )
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_folds_have_equal_shares_of_rows_by_their_heaviest_class(is_weighted):
+    problem = unposed(60, 3, is_weighted)
+    _, labels, weights = problem.samples
+    weights = np.ones(180) if weights is None else weights
+    heavy = [
+        np.bincount(labels[3 * i : 3 * i + 3], weights[3 * i : 3 * i + 3]).argmax()
+        for i in range(60)
+    ]
+    for _, test in deal_folds(problem, "cv", 5):
+        held = np.unique(test // 3)
+        assert_array_equal(np.repeat(held, 3), test // 3)
+        assert abs(np.take(heavy, held).sum() - np.sum(heavy) / 5) < 1
+
+
+def test_too_few_rows_make_no_folds():
+    assert deal_folds(unposed(39), "auto", 5) == []
+    assert len(deal_folds(unposed(40), "auto", 5)) == 5
+    assert len(deal_folds(unposed(39), "cv", 5)) == 5
+    # As many as rows of the commonest class.
+    few = unposed(3, copies=1)
+    for labels, n_folds in (([0, 0, 1], 2), ([0, 0, 0], 3)):
+        few.samples = few.samples[0], np.array(labels), None
+        assert len(deal_folds(few, "cv", 5)) == n_folds
+    few.samples = few.samples[0][:2], np.array([0, 1]), None
+    assert deal_folds(few, "cv", 5) == []
+    given = unposed(60)
+    given.folds = [(np.arange(60), np.arange(60, 120))]
+    assert deal_folds(given, "auto", 5) is given.folds
+    assert deal_folds(given, "ebic", 5) == []

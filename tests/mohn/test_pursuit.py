@@ -236,6 +236,93 @@ def test_coverage_counts_the_sets_that_were_scored(kind, budget, noise):
         assert row.get("possible", math.comb(12, order)) == math.comb(12, order)
 
 
+# ------------------------------------------------------------- decisions, written out
+
+
+def least_squares(X, y, terms):
+    """Residual, coefficients and standard errors, the constant first; and the noise."""
+    A = np.stack([X[:, list(term)].prod(axis=1) for term in [(), *terms]], axis=1)
+    coef = np.linalg.lstsq(A, y)[0]
+    residual = y - A @ coef
+    noise = np.sqrt(residual @ residual / (len(y) - A.shape[1]))
+    return residual, coef, noise * np.sqrt(np.diag(np.linalg.inv(A.T @ A))), noise
+
+
+def leaning_problem(seed, n_samples=120, n_features=8):
+    """Columns that lean to one side, and weights of many sizes."""
+    rng = np.random.default_rng(seed)
+    X = np.where(rng.random((n_samples, n_features)) < 0.6, 1.0, -1.0)
+    terms = [(0,), (1,), (2,), (0, 3), (1, 4), (2, 5), (0, 1, 6), (3, 4, 5)]
+    columns = np.stack([X[:, list(term)].prod(axis=1) for term in terms], axis=1)
+    return X, columns @ rng.normal(0, 0.5, len(terms)) + rng.standard_normal(n_samples)
+
+
+@pytest.mark.parametrize("bar", [0.5, 1.0])
+@pytest.mark.parametrize("seed", range(12))
+def test_candidates_are_chosen_by_their_scores(seed, bar):
+    X, y = leaning_problem(seed)
+    search = Pursuit(PackedDesign(X), 100 * y, PursuitControl(3), start=[(0, 3)])
+    search.bar, search.round = bar, 5
+    found = [t for k in (1, 2, 3) for t in itertools.combinations(range(8), k)]
+    # May they be proposed again?
+    search.banned = {(0,): 5, (1,): 4, (2, 5): math.inf}
+    allowed = [t for t in found if t not in {*search.model.terms, (0,), (2, 5)}]
+    residual, *_, noise = least_squares(X, 100 * y, search.model.terms[1:])
+    thresholds = chance_thresholds(allowed, set(search.model.terms), 8)
+    scores = {}
+    for term, threshold in zip(allowed, thresholds, strict=True):
+        column = X[:, list(term)].prod(axis=1)
+        length = np.linalg.norm(column - column.mean())
+        scores[term] = abs(column @ residual) / (length * noise) / threshold
+    least = min(0.6 * max(scores.values()), 2.0)
+    expected = [t for t in scores if scores[t] > bar and scores[t] >= least]
+    expected.sort(key=lambda term: -scores[term])
+    for batch in (3, 20):
+        assert search._select(found[::-1], batch) == expected[:batch]
+    assert search._select(search.model.terms, 9) == []
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("seed", range(8))
+def test_weights_are_pruned_by_their_errors(seed, strict):
+    X, y = leaning_problem(seed)
+    terms = [(0,), (1,), (2,), (7,), (0, 3), (1, 4), (2, 5), (6, 7), (0, 1, 6), (3, 5)]
+    search = Pursuit(PackedDesign(X), y, PursuitControl(3))
+    search.bar, search.round = 0.9, 2
+    search.model.add(terms)
+    search.model.solve()
+    kept, banned = terms, {}
+    while kept:
+        _, coef, errors, _ = least_squares(X, y, kept)
+        present = {(), *kept}
+        least = 0.9 * chance_thresholds(kept, present, 8)
+        if not strict:
+            least = np.minimum(2.5, 0.8 * least)
+        weak = np.abs(coef[1:]) < least * errors[1:]
+        if not weak.any():
+            break
+        banned |= {kept[j]: 5 for j in np.flatnonzero(weak)}
+        kept = [term for term, is_weak in zip(kept, weak, strict=True) if not is_weak]
+    assert search._prune(strict) == len(terms) - len(kept)
+    assert search.model.terms == [(), *kept]
+    assert search.banned == banned
+    assert search.n_banned == len(banned)
+    search.round = 6
+    assert search.n_banned == 0
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "most", "batch"),
+    [(40, 32, 8), (200, 160, 25), (200, 20, 19), (9000, 7200, 1000), (40, 1, 0)],
+)
+def test_a_round_adds_an_eighth_of_the_samples(n_samples, most, batch):
+    X = np.random.default_rng(0).choice([-1.0, 1.0], (n_samples, 3))
+    search = Pursuit(PackedDesign(X), X[:, 0], PursuitControl(2))
+    assert search.most == int(0.8 * n_samples)
+    search.most = most
+    assert search._batch() == batch
+
+
 # ----------------------------------------------------------------------- the loop
 
 

@@ -22,6 +22,9 @@ import pytest
 PATIENCE = 5.0
 LEAST_SECONDS = 20.0
 MOST_BYTES = 6e9
+# What numpy says of infinities and of whole numbers that go round.
+LOUD = np.geterr()
+QUIET = dict.fromkeys(LOUD, "ignore")
 OPTIONS = [
     "-q", "-x", "-o", "addopts=", "--import-mode=importlib", "-p", "no:cacheprovider",
     "-p", "no:xdist",
@@ -150,22 +153,26 @@ class Runs:
         forget(compiled=True)
         # As plain functions kernels can be watched, and changed at no cost.
         numba.config.DISABLE_JIT = self.is_kernel
-        # Compiled ones say nothing of infinities and of numbers that go round.
-        np.seterr(all="ignore" if self.is_kernel else "warn")
+        # Compiled ones never say it.
+        np.seterr(**QUIET if self.is_kernel else LOUD)
         self.watch = Watch(path)
         with quiet():
             pytest.main([*OPTIONS[:1], *OPTIONS[2:], *map(str, tests)], [self.watch])
         if self.watch.failed:
             sys.exit(f"fail without any error: {', '.join(self.watch.failed)}")
 
-    def survivors(self, mutants):
-        """Yield those that no test fails on, and why, if none comes by."""
+    def survivors(self, mutants, slowest):
+        """Yield those that no test fails on, and why, if none comes by.
+
+        Tests that take more seconds than `slowest` are left out.
+        """
         for mutant in mutants:
             seconds = {
                 test: self.watch.seconds[test]
                 for test, seen in self.watch.lines.items()
                 # What is done on import is not seen.
-                if mutant.on_import or seen & mutant.lines
+                if (mutant.on_import or seen & mutant.lines)
+                and self.watch.seconds[test] <= slowest
             }
             if not seconds:
                 yield mutant, "  (no test comes by)"

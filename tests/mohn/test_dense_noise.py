@@ -1,0 +1,139 @@
+"""Noise that differs from row to row, against the same regression written out."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize_scalar
+from scipy.special import digamma
+from scipy.stats import multivariate_normal
+
+from skmohn._core._coding import Rows
+from skmohn.mohn._dense.covariance import Covariance
+from skmohn.mohn._dense.evidence import join_equal_rows, start_prior
+from skmohn.mohn._dense.exact import ExactPosterior
+from skmohn.mohn._dense.kernel import Pairs, Prior
+from skmohn.mohn._dense.noise import NoiseMap, _smooth, map_noise
+
+SHARES = (0.0, 0.5, 1.0)
+# Of the logarithm of a squared standard normal number.
+MEAN, VARIANCE = digamma(0.5) + np.log(2.0), np.pi**2 / 2.0
+
+
+def make_posterior(ratio, rates, seed=0, n_rows=80):
+    """All weights given rows whose noise has a ratio where the first input is high."""
+    rng = np.random.default_rng(seed)
+    inputs = rng.choice([-1.0, 1.0], (n_rows, 5))
+    std = np.where(inputs[:, 0] > 0, 0.3 * ratio, 0.3)
+    y = inputs[:, 1] + inputs[:, 2] * inputs[:, 3] + std * rng.standard_normal(n_rows)
+    rows = Rows(inputs, np.empty((n_rows, 0), dtype=int))
+    weight = rng.integers(1, 3, n_rows).astype(float)
+    sample = join_equal_rows(rows, y - y.mean(), weight)
+    prior = Prior(np.array(rates), np.empty(0), 1.0, 1.0, 0.2)
+    return ExactPosterior.condition(Covariance(prior), sample)
+
+
+def regress(logarithms, alike):
+    """Log density, covariance and values of the best of the amplitudes."""
+    n, found = len(logarithms), []
+    for amplitude in (0.1, 0.3, 1.0, 3.0):
+        signal = amplitude * alike + 1.0
+        covariance = signal + VARIANCE * np.eye(n)
+        density = multivariate_normal(cov=covariance).logpdf(logarithms)
+        found.append((density, amplitude, signal, covariance))
+    return max(found, key=lambda trial: trial[0])
+
+
+def by_hand(posterior):
+    """What :func:`map_noise` says, and relative noise at the rows themselves."""
+    sample, prior = posterior.sample, posterior.covariance.prior
+    residual, variance = posterior.leave_one_out()
+    logarithms = np.log(np.maximum(residual**2 / variance, 1e-4)) - MEAN
+    n = len(logarithms)
+    level = multivariate_normal(cov=1.0 + VARIANCE * np.eye(n)).logpdf(logarithms)
+    trials = [
+        regress(logarithms, Pairs(sample.rows, sample.rows).product(trial))
+        for trial in (prior, start_prior(5))
+    ]
+    best, _, signal, covariance = max(trials, key=lambda trial: trial[0])
+    if best <= level + 2.0:
+        return None, 0.0, None
+    # The level is left to `Prior.noise`.
+    weights = np.linalg.solve(covariance, logarithms)
+    own = np.exp((signal - 1.0) @ weights)
+    left_out = np.empty(n)
+    for d in range(n):
+        others = np.arange(n) != d
+        known = np.linalg.solve(covariance[others][:, others], logarithms[others])
+        left_out[d] = signal[d, others] @ known
+    excess = np.clip(np.exp(left_out - weights.sum()), 0.05, 20.0)
+    again = {}
+    for share in SHARES:
+        weighed = replace(sample, excess=excess**share)
+        again[share] = ExactPosterior.condition(
+            posterior.covariance, weighed
+        ).leave_one_out()
+    share = min(SHARES, key=lambda share: np.mean(again[share][0] ** 2))
+    residual, variance = again[share]
+    noise = prior.noise / sample.weight
+    certain = variance - noise * excess**share
+
+    def loss(log_scale):
+        total = certain + np.exp(log_scale) * noise * excess
+        return np.sum(residual**2 / total + np.log(total))
+
+    scale = np.exp(minimize_scalar(loss, bounds=(-3, 3), method="bounded").x)
+    return scale * np.clip(own, 0.05, 20.0), share, excess**share
+
+
+# Rates that suit the function, that leave out two of its inputs, that exaggerate them.
+EVEN, FIRST, OTHERS = [0.2] * 5, [0.9, *[0.02] * 4], [0.02, *[0.5] * 3, 0.02]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "rates", "seed", "share"),
+    [
+        (1.0, EVEN, 2, None),
+        (3.0, EVEN, 2, None),  # better by 1.6 nats
+        (10.0, EVEN, 6, 1.0),  # better by 2.2
+        (10.0, EVEN, 0, 1.0),
+        (10.0, EVEN, 5, 0.5),
+        (30.0, EVEN, 7, 0.5),
+        (10.0, FIRST, 3, 0.0),
+        (10.0, FIRST, 6, 1.0),  # where all inputs matter alike
+        (3.0, OTHERS, 2, 1.0),
+    ],
+)
+def test_noise_is_mapped_as_by_hand(ratio, rates, seed, share):
+    posterior = make_posterior(ratio, rates, seed)
+    noise, best_share, excess = by_hand(posterior)
+    noise_map, found_share, found_excess = map_noise(posterior)
+    assert found_share == best_share == (share or 0.0)
+    if share is None:
+        assert noise is noise_map is found_excess is None
+    else:
+        assert_allclose(noise_map.at(posterior.sample.rows), noise, rtol=1e-3)
+        assert_allclose(found_excess, excess, rtol=1e-3)
+
+
+@pytest.mark.parametrize("amplitude", [0.1, 0.3, 1.0, 3.0])
+def test_the_amplitude_has_the_highest_evidence(amplitude):
+    side = np.repeat([-1.0, 1.0], 100)
+    noise = np.random.default_rng(0).standard_normal(200) * np.sqrt(VARIANCE)
+    noise -= (noise @ side) * side / 200
+    logarithms = np.sqrt(amplitude) * side + noise
+    alike = np.multiply.outer(side, side)
+    density, best, _, covariance = regress(logarithms, alike)
+    assert best == amplitude
+    value, alpha, _ = _smooth(alike, logarithms)
+    assert value - 100 * np.log(2 * np.pi) == pytest.approx(density)
+    assert_allclose(alpha, best * np.linalg.solve(covariance, logarithms), atol=1e-9)
+
+
+def test_noise_has_a_least_and_a_largest_share():
+    covariance = Covariance(Prior(np.array(EVEN), np.empty(0), 1.0, 1.0, 0.2))
+    rows = Rows(np.ones((3, 5)), np.empty((3, 0), dtype=int))
+    for alpha, share in ((-9.0, 0.05), (9.0, 20.0)):
+        found = NoiseMap(covariance, rows, np.full(3, alpha), scale=2.0).at(rows)
+        assert_allclose(found, 2.0 * share)
