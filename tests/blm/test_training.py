@@ -81,7 +81,8 @@ def test_a_run_ends_at_the_local_minimum():
     # By a tenth nearer to zero than wanted.
     assert_array_equal(run.best_codes, np.rint(np.array([0.4, -0.8, 0.15, 0]) / STEP))
     last, weights = run.records[-1], run.best_codes * STEP
-    assert last["loss"] == run.best_loss == pytest.approx(plan.problem.evaluate(weights))
+    assert last["loss"] == run.best_loss
+    assert run.best_loss == pytest.approx(plan.problem.evaluate(weights))
     assert last["rmse"] == pytest.approx(np.linalg.norm(weights - WANTED))
     assert last["validation_loss"] is None
     assert last["flips"] == run.search.state[0].tried

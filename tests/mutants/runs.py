@@ -17,6 +17,7 @@ from collections import defaultdict
 import numba
 import numpy as np
 import pytest
+from joblib.externals.loky import get_reusable_executor
 
 # A child is given several times what the tests take without an error.
 PATIENCE = 5.0
@@ -160,6 +161,9 @@ class Runs:
             pytest.main([*OPTIONS[:1], *OPTIONS[2:], *map(str, tests)], [self.watch])
         if self.watch.failed:
             sys.exit(f"fail without any error: {', '.join(self.watch.failed)}")
+
+        # Children would wait in vain for the workers of this process.
+        get_reusable_executor().shutdown(wait=True)
 
     def survivors(self, mutants, slowest):
         """Yield those that no test fails on, and why, if none comes by.
