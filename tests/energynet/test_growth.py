@@ -477,3 +477,53 @@ def test_units_are_dropped_after_a_third_of_the_clock():
     assert len(first) > 1
     # 20 by rates of .1 on average, counted from the first epochs of two stages.
     assert_array_equal(np.diff(first), 200)
+
+
+# ---------------------------------------------------------------------- the ladder
+
+
+def make_ladder(n_columns=6, **control):
+    X = (np.random.default_rng(0).random((50, n_columns)) < 0.5).astype(np.float32)
+    return _Ladder(X, Plan(learning_rate=0.2, batch_size=25), NatsControl(**control), 0)
+
+
+def test_a_stage_needs_its_steps():
+    ladder = make_ladder(max_steps=1000)
+    for n_steps, is_spent in ((900, False), (901, True)):
+        ladder.n_steps = n_steps
+        assert ladder.is_spent(10.0) == is_spent
+
+
+def test_steps_are_counted_and_limited_but_for_the_polish():
+    ladder = make_ladder(max_steps=150)
+    run = ladder.plan.begin(ladder.X, new_machine(ladder.X, 2, 0), 0, 0)
+    for stage, n_steps, total in (("grow", 100, 100), ("drop", 50, 150)):
+        records, run = run_through(ladder.train(run, stage, 10.0))
+        assert (run.step, ladder.n_steps) == (n_steps, total)
+        assert records[-1]["steps"] == total
+    records, run = run_through(ladder.train(run, "polish", 10.0))
+    assert run.step == 100
+    assert records[-1]["steps"] == 250
+
+
+@pytest.mark.parametrize(("n_hidden", "is_exact"), [(4, True), (19, True), (20, False)])
+def test_machines_are_compared_by_the_nats_they_need(n_hidden, is_exact):
+    ladder = make_ladder()
+    rng = np.random.default_rng(0)
+    parts = [0.3 * rng.standard_normal(shape) for shape in ((n_hidden, 6), n_hidden, 6)]
+    rbm = RBM(*parts)
+    log_z = exact_log_partition(rbm).value
+    expected = rbm.free_energy(ladder.data).mean() + log_z + 0.25 * n_hidden
+    found = ladder.description_length(rbm, 0.25)
+    assert found == pytest.approx(expected, abs=0.05)
+    assert (found == pytest.approx(expected, abs=1e-5)) == is_exact
+    assert ladder.is_likelier(rbm, replace(rbm, visible_bias=9.0 + rbm.visible_bias))
+    assert not ladder.is_likelier(rbm, rbm)
+
+
+def test_data_are_drawn_where_they_are_probabilities():
+    X = np.full((4000, 2), 0.25, np.float32)
+    drawn = _Ladder(X, Plan(resample=True), NatsControl(), 0).data
+    assert set(np.unique(drawn)) == {0.0, 1.0}
+    assert_allclose(drawn.mean(axis=0), 0.25, atol=0.03)
+    assert _Ladder(X, Plan(), NatsControl(), 0).data is X

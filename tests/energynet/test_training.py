@@ -1,16 +1,18 @@
 """Training: each step against its definition, and where steps lead."""
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit, logit
 
-from skmohn.energynet import RBM, exact_log_partition
+from skmohn.energynet import RBM, _training, exact_log_partition
 from skmohn.energynet._training import (
     Plan,
     _Buffers,
+    _steps_between_draws,
     data_logits,
     narrowed,
     new_machine,
@@ -194,6 +196,41 @@ def test_clock_is_the_sum_of_the_learning_rates():
     run = trained(plan, X, new_machine(X, 3, 0), 400, 0)
     assert run.is_over
     assert run.clock == pytest.approx(20.0, rel=0.01)
+
+
+def test_a_run_has_a_step_at_least():
+    assert Plan().steps_of_clock(1e-9) == 1
+
+
+@pytest.mark.parametrize(
+    ("n_hidden", "n_rows", "interval"), [(13, 9, 0), (12, 100, 163), (4, 100, 10)]
+)
+def test_chains_are_drawn_anew_where_that_takes_little(n_hidden, n_rows, interval):
+    run = SimpleNamespace(rbm=SimpleNamespace(n_hidden=n_hidden))
+    assert _steps_between_draws(run, n_rows) == interval
+
+
+def test_an_epoch_visits_each_sample_once(monkeypatch):
+    batches, drawn = [], []
+
+    def step(plan, run, X, batch, buffers):
+        batches.append(batch)
+        run.step += 1
+
+    def draw(rbm, n, order):
+        drawn.append(len(batches))
+        return np.zeros((n, rbm.n_hidden))
+
+    monkeypatch.setattr(Plan, "_step", step)
+    monkeypatch.setattr(_training, "draw_hidden", draw)
+    X, plan = bits(0, (490, 4)), Plan(batch_size=20)
+    run = plan.begin(X, new_machine(X, 3, 0), 37, 0)
+    assert [plan.advance(run, X) for _ in range(2)] == [1, 1]
+    assert run.is_over
+    assert [len(batch) for batch in batches] == [20] * 24 + [10] + [20] * 12
+    assert_array_equal(np.sort(np.concatenate(batches[:25])), np.arange(490))
+    assert len(set(np.concatenate(batches[25:]))) == 240
+    assert drawn == [0, 10, 20, 30]
 
 
 def test_chains_are_no_more_than_the_samples_of_a_step():
