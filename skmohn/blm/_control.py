@@ -28,6 +28,8 @@ from skmohn.blm._search import (
 
 # Times that noisy weights are judged again before they are believed.
 _AFRESH = 10
+# A run has streams of random numbers for what does not depend on each other.
+_STARTS, _MINIMA, _OBJECTIVES, _SEARCHES = range(4)
 
 
 @dataclass
@@ -157,7 +159,7 @@ class ControlPlan:
         """Go on for an epoch; return the run itself, for other processes."""
         deadline = time.perf_counter() + seconds
         if run.search is None:
-            rng = np.random.default_rng([run.seed, 0])
+            rng = np.random.default_rng([run.seed, _STARTS])
             self._enter(run, self._draw(rng))
         policy = self.policy(run.search.codes)
         if self.noisy:
@@ -188,7 +190,7 @@ class ControlPlan:
         heard = [(self.stages[stage].objective, *question)]
         if not self.noisy:
             stage, state = self.stages[run.stage], run.search.state[0]
-            place = [run.seed, 2, run.stage]
+            place = [run.seed, _OBJECTIVES, run.stage]
             heard.append((stage.objective, run.search.codes, place, float(state.loss)))
         if self.validation is not None:
             place = [self.validation_seed]
@@ -268,7 +270,7 @@ class ControlPlan:
             run.home = codes, *self._mean(run, policy, *heard)
         if run.home is None or here[1] < run.home[1]:
             run.home = here
-        rng = np.random.default_rng([run.seed, 1, run.evaluations])
+        rng = np.random.default_rng([run.seed, _MINIMA, run.evaluations])
         codes = run.home[0].copy()
         n_drawn = max(round(self.perturbation * len(codes)), 1)
         drawn = rng.choice(len(codes), n_drawn, replace=False)
@@ -281,7 +283,7 @@ class ControlPlan:
         run.evaluations += 1
         run.in_stage += 1
         # The same random numbers each time, unless every time is to differ.
-        place = [run.seed, 2, run.stage] + [run.evaluations] * self.noisy
+        place = [run.seed, _OBJECTIVES, run.stage] + [run.evaluations] * self.noisy
         stage = self.stages[run.stage]
         where = f"stage {run.stage + 1}, evaluation {run.in_stage}"
         loss = call_objective(stage.objective, policy, place, incumbent, where)
@@ -309,7 +311,8 @@ class ControlPlan:
         """Begin the stage of the run from these codes, with few bits again."""
         run.in_stage, run.home = 0, None
         loss = self._judge_start(run, self.policy(codes))
-        seed = int(np.random.default_rng([run.seed, 3, run.stage]).integers(2**63))
+        rng = np.random.default_rng([run.seed, _SEARCHES, run.stage])
+        seed = int(rng.integers(2**63))
         run.search = start_search(codes, loss, self.control, seed, self._first_step)
 
     def _end_stage_if_due(self, run, policy):

@@ -283,6 +283,21 @@ def test_density_of_letters_is_that_of_their_site(alphabet, centre):
     assert_allclose(found, expected)
 
 
+def test_density_of_inputs_is_normal():
+    logs = np.random.default_rng(0).normal(size=5 + 3)
+    # Around one over their number; those of scale and noise; `linear` is flat.
+    apart = logs - [*[-np.log(5)] * 5, 0.0, logs[6], -1.0]
+    assert log_density(logs, 5)[0] == pytest.approx(-0.5 * apart @ apart)
+
+
+def test_climbs_begin_at_one_over_the_number_of_sites():
+    prior = start_prior(3, (Alphabet(2), Alphabet(4, True)))
+    assert_allclose(prior.rates, 1 / 5)
+    assert_allclose(prior.letter_rates, np.repeat([1 / 5, 1 / 15], [2, 4]))
+    assert (prior.scale, prior.linear, prior.noise) == (1.0, 1.0, 0.1)
+    assert_allclose(start_prior(0).rates, np.empty(0))
+
+
 @pytest.mark.parametrize("alphabets", [(), (Alphabet(3), Alphabet(4, True))])
 def test_curvature_of_the_density_is_that_of_its_values(alphabets):
     curvature = density_curvature(2, alphabets)
