@@ -100,6 +100,83 @@ def test_whole_weights_are_repeated_rows(seed):
     assert weighted.noise_ == pytest.approx(repeated.noise_)
 
 
+class Path:
+    """A path whose errors fall up to one of its models and rise from there."""
+
+    best, most = 0, 99
+
+    def __init__(self, inputs, y, sample_weight, control, validation=None):
+        self.terms, self.errors, self.validation = [], [], validation
+        self.is_full = False
+
+    def extend(self, bars):
+        """Another model for each bar, while there are samples for more weights."""
+        for _ in bars:
+            if not self.is_full:
+                self.errors.append(np.full(50, 1.0 + abs(len(self.terms) - self.best)))
+                self.terms.append([(j,) for j in range(len(self.terms) + 1)])
+                self.is_full = len(self.terms) == self.most
+        return self
+
+    def error(self, position):
+        """Squared error of each sample."""
+        return self.errors[position]
+
+    def mean_error(self, position):
+        """Its mean."""
+        return self.errors[position].mean()
+
+
+@pytest.mark.parametrize(
+    ("best", "most", "n_bars"),
+    [
+        (0, 99, 4),
+        (2, 99, 4),
+        # The last bar so far: the next four are tried.
+        (3, 99, 8),
+        (4, 99, 8),
+        (7, 99, 12),
+        (11, 99, 12),
+        # As many weights as the samples support.
+        (3, 4, 4),
+        (4, 6, 6),
+        (5, 6, 6),
+    ],
+)
+@pytest.mark.parametrize("how", ["validation", "ebic"])
+def test_lower_bars_are_tried_while_the_last_is_the_best(
+    monkeypatch, best, most, n_bars, how
+):
+    paths = []
+
+    def path(*data):
+        paths.append(Path(*data))
+        paths[-1].best, paths[-1].most = best, most
+        return paths[-1]
+
+    def pursuit(design, y, control, start):
+        return SimpleNamespace(significant_terms=lambda: [*start, "significant"])
+
+    def ebic(design, y, terms):
+        return abs(len(terms) - 1 - best)
+
+    monkeypatch.setattr(_selection, "_Path", path)
+    monkeypatch.setattr(_selection, "Pursuit", pursuit)
+    monkeypatch.setattr(_selection, "_ebic", ebic)
+    X = np.random.default_rng(0).choice([-1.0, 1.0], (30, 8))
+    held = (X, X[:, 0], None) if how == "validation" else None
+    task = SimpleNamespace(inputs=X, y=X[:, 0], sample_weight=None, validation=held)
+    choice = _selection.choose_model(None, task, None)
+    assert {len(path.terms) for path in paths} == {n_bars}
+    terms = [(j,) for j in range(best + 1)]
+    if held and best < 4:
+        # What stands out of all samples is kept where few weights are the best.
+        terms.append("significant")
+    assert choice.terms == terms
+    assert choice.limited == (best == most - 1)
+    assert choice.how == how
+
+
 # -------------------------------------------------------------------- noisy data
 
 
