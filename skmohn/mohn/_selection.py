@@ -27,7 +27,9 @@ from skmohn.mohn._hypergraph import choice_length
 from skmohn.mohn._pursuit import Pursuit
 
 # Bars in stages: the next stage is searched when the last bar so far is the best.
-_STAGES = np.split(0.9 ** np.arange(12), 3)
+# Within the first, a function is sparse.
+_BARS_OF_A_STAGE = 4
+_STAGES = 0.9 ** np.arange(3 * _BARS_OF_A_STAGE).reshape(3, _BARS_OF_A_STAGE)
 # Weights per sample at the end of the path.
 _LONGEST_PATH = 0.3
 # Below this many distinct rows folds are too small to compare models.
@@ -178,7 +180,7 @@ def choose_model(design, task, control, *, selection="auto", cv=5, n_jobs=None):
     chosen = min(chosen, len(path.terms) - 1)
     limited = path.is_full and chosen == len(path.terms) - 1
     terms = path.terms[chosen]
-    if how != "ebic" and best < len(_STAGES[0]):
+    if how != "ebic" and best < _BARS_OF_A_STAGE:
         # A sparse function: the folds, which see fewer samples, lower the bar to keep
         # true weights that stand out clearly of all samples.
         terms = Pursuit(design, task.y, control, start=terms).significant_terms()
@@ -213,7 +215,7 @@ def _worth_shrinking(design, best):
     Dense means that weights help that chance alone could explain among their rivals.
     """
     work = design.n_samples * math.comb(design.n_features + 1, 2)
-    dense = best >= len(_STAGES[0])
+    dense = best >= _BARS_OF_A_STAGE
     return work < (_AFFORDABLE_LASSO if dense else _CHEAP_LASSO)
 
 

@@ -113,7 +113,7 @@ class Path:
         """Another model for each bar, while there are samples for more weights."""
         for _ in bars:
             if not self.is_full:
-                self.errors.append(np.full(50, 1.0 + abs(len(self.terms) - self.best)))
+                self.errors.append(np.full(30, 1.0 + abs(len(self.terms) - self.best)))
                 self.terms.append([(j,) for j in range(len(self.terms) + 1)])
                 self.is_full = len(self.terms) == self.most
         return self
