@@ -296,6 +296,28 @@ def test_dense_functions_are_predicted_as_well_as_by_the_lasso():
     assert ours.score(X[200:], y[200:]) >= lasso.score(columns[200:], y[200:]) - 0.05
 
 
+def make_pairs(n_samples=120):
+    """All products of two of eight columns matter."""
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (n_samples, 8))
+    pairs = PolynomialFeatures(2, interaction_only=True, include_bias=False)
+    columns = pairs.fit_transform(X)
+    noise = 3 * rng.standard_normal(n_samples)
+    return X, columns @ rng.standard_normal(columns.shape[1]) + noise
+
+
+@pytest.mark.parametrize("max_order", [1, 2])
+def test_the_lasso_is_on_all_products_that_are_allowed(max_order):
+    model = MOHNRegressor("pursuit", max_order=max_order, random_state=0)
+    model.set_params(selection="lasso").fit(*make_pairs())
+    assert {len(term) for term in model.terms_} == set(range(1, max_order + 1))
+
+
+def test_two_folds_may_say_that_the_lasso_is_clearly_better():
+    model = MOHNRegressor("pursuit", cv=2, random_state=0).fit(*make_pairs())
+    assert "lasso" in model.stopping_reason_
+
+
 # ------------------------------------------------------------------------- folds
 
 
