@@ -313,6 +313,13 @@ def test_the_lasso_is_on_all_products_that_are_allowed(max_order):
     assert {len(term) for term in model.terms_} == set(range(1, max_order + 1))
 
 
+def test_the_lasso_is_on_products_of_more_columns_that_stand_out():
+    X, y = make_pairs()
+    model = MOHNRegressor("pursuit", selection="lasso", random_state=0)
+    model.fit(X, y + 9 * X[:, 0] * X[:, 1] * X[:, 2])
+    assert (0, 1, 2) in model.terms_
+
+
 def test_two_folds_may_say_that_the_lasso_is_clearly_better():
     model = MOHNRegressor("pursuit", cv=2, random_state=0).fit(*make_pairs())
     assert "lasso" in model.stopping_reason_
