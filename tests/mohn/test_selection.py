@@ -1,16 +1,17 @@
 """Models of noisy data: criterion, folds, precision and recall."""
 
 import math
+from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import betaln
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LassoCV
+from sklearn.linear_model import Lasso, LassoCV
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
@@ -20,6 +21,7 @@ from skmohn.datasets import make_ising, make_sparse_walsh
 from skmohn.mohn import _selection
 from skmohn.mohn._design import DenseDesign, PackedDesign
 from skmohn.mohn._hypergraph import log_comb
+from skmohn.mohn._pursuit import PursuitControl
 
 # ----------------------------------------------------------------------- criterion
 
@@ -318,6 +320,26 @@ def test_the_lasso_is_on_products_of_more_columns_that_stand_out():
     model = MOHNRegressor("pursuit", selection="lasso", random_state=0)
     model.fit(X, y + 9 * X[:, 0] * X[:, 1] * X[:, 2])
     assert (0, 1, 2) in model.terms_
+
+
+def test_the_lasso_is_that_of_scikit_learn_with_its_errors():
+    X, y = make_pairs()
+    folds = list(KFold(3).split(X))
+    path = SimpleNamespace(terms=[], control=PursuitControl(2))
+    choice = _selection._shrink(PackedDesign(X), y, path, folds, None)
+    terms = [t for k in (1, 2) for t in combinations(range(8), k)]
+    columns = np.stack([X[:, list(term)].prod(axis=1) for term in terms], axis=1)
+    search = LassoCV(alphas=40, eps=1e-2, cv=folds).fit(columns, y)
+    assert search.alphas_[-1] < search.alpha_ < search.alphas_[0]
+    model, errors = Lasso(search.alpha_, tol=1e-10), []
+    for train, test in folds:
+        model.fit(columns[train], y[train])
+        errors.append(np.mean((y[test] - model.predict(columns[test])) ** 2))
+    assert_allclose(choice.errors, errors, rtol=1e-3)
+    model.fit(columns, y)
+    assert choice.terms == [terms[j] for j in np.flatnonzero(model.coef_)]
+    assert_allclose(choice.coef, model.coef_[model.coef_ != 0], rtol=1e-5)
+    assert choice.intercept == pytest.approx(model.intercept_)
 
 
 def test_two_folds_may_say_that_the_lasso_is_clearly_better():
