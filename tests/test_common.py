@@ -80,7 +80,7 @@ ENERGY_NETS = [
     EnergyNetClassifier(FEW_UNITS),
     EnergyNetClassifier(
         FEW_UNITS,
-        MLPClassifier(activation="logistic", max_iter=500),
+        MLPClassifier(activation="logistic", solver="lbfgs", max_iter=100),
         init="generative",
     ),
     EnergyNetRegressor(FEW_UNITS),

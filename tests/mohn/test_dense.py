@@ -156,13 +156,9 @@ def test_every_route_learns(n, n_rows, memory, route):
     more = model.update(plain(inputs[:5]), y[:5] + 1.0)
     assert more.n_observed == model.n_observed + 5
     assert more.mean(plain(inputs[:5])).mean() > model.mean(plain(inputs[:5])).mean()
-
-
-def test_update_of_a_cube_refuses_other_rows():
-    inputs, y, _ = make_data(11, 3000, 0.2)
-    model = fit_dense(plain(inputs), y)
-    with pytest.raises(ValueError, match="fit again on all rows"):
-        model.update(plain(np.zeros((1, 11))), np.zeros(1))
+    if route == "walsh":
+        with pytest.raises(ValueError, match="fit again on all rows"):
+            model.update(plain(np.zeros((1, 11))), np.zeros(1))
 
 
 # -------------------------------------------------------------------- noise, terms
@@ -302,7 +298,7 @@ def test_variance_grows_by_what_the_hyper_parameters_leave_open():
     evidence = Evidence(sample)
     means, heights = [], []
     # The proposal is wide: t with 3 degrees of freedom around the maximum.
-    draws = 1.5 * rng.standard_t(3, (4000, len(best)))
+    draws = 1.5 * rng.standard_t(3, (2000, len(best)))
     for shift in draws:
         logs = best + shift
         prior = Prior.from_logs(np.clip(logs, -15, 9), 3)
