@@ -139,7 +139,8 @@ def measure_noise(kind, n_columns, n_rows, seed):
 def measure_function(make, ratio, gaps, seed):
     """Measure one fit of a function with noise and gaps."""
     X, y = make(N_TRAIN + N_TEST, seed)
-    rng = np.random.default_rng(seed)
+    # Noise and gaps of their own for each cell: no cell owes its luck to another.
+    rng = np.random.default_rng([seed, ratio, GAPS.index(gaps)])
     y = y + np.std(y) / np.sqrt(ratio) * rng.standard_normal(len(y))
     hidden = rng.random(X.shape) < GAP_SHARE
     hidden[:N_TRAIN] &= gaps in ("training", "both")

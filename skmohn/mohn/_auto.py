@@ -67,7 +67,11 @@ def solve_auto(params, task, members, loop):
     if not n_inputs:
         return sparse
     design = make_design(task.inputs, task.sample_weight)
-    posterior = SparsePosterior.condition(sparse.graph, design, task.y)
+    left_out = 0.0
+    if sparse.choice is not None and sparse.choice.errors is not None:
+        # The unit of the errors that are known.
+        left_out = sparse.choice.errors.mean() * binary_unit(task.y) ** 2
+    posterior = SparsePosterior.condition(sparse.graph, design, task.y, left_out)
     sparse = sparse._replace(sparse=posterior)
     if sparse.is_stopped:
         return sparse

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skmohn._core._coding import NUMERIC, Rows, sizes_of
+from skmohn.mohn._dense.noise import fit_scale
 
 # A row is completed in all ways where there are no more, else so many times by chance.
 _MOST_WAYS = 64
@@ -18,6 +19,44 @@ _ROWS_AT_ONCE = 32
 _ROWS_ASKED = 200
 # Of the noise found in training that gaps may explain: some is always left.
 _LARGEST_SHARE = 0.95
+
+
+class LeftOut(NamedTuple):
+    """What training rows are off when all other rows predict them.
+
+    Attributes
+    ----------
+    squares : ndarray of shape (n_rows,)
+        Squared errors.
+
+    variance : ndarray of shape (n_rows,)
+        Of the function.
+
+    noise : ndarray of shape (n_rows,)
+        Variance of the noise.
+
+    count : ndarray of shape (n_rows,)
+        How many observations each row stands for.
+    """
+
+    squares: np.ndarray
+    variance: np.ndarray
+    noise: np.ndarray
+    count: np.ndarray
+
+    def noise_level(self, more=0.0):
+        """Factor of the noise that makes the errors most likely.
+
+        Parameters
+        ----------
+        more : ndarray of shape (n_rows,), default=0.0
+            Variance beside those of the function and the noise.
+
+        Returns
+        -------
+        level : float
+        """
+        return fit_scale(self.squares, self.variance + more, self.noise, self.count)
 
 
 class Values(NamedTuple):
@@ -61,21 +100,25 @@ class Completions:
     share: float = 0.0
 
     @classmethod
-    def learn(cls, mean, noise, rows, coding, sample_weight=None):
+    def learn(cls, mean, rows, coding, left_out=None, sample_weight=None):
         """Look at the values and gaps of the training rows.
+
+        Complete rows, and those whose gaps change little, say how much noise there is
+        beside the gaps.
 
         Parameters
         ----------
         mean : callable
             From `Rows` to the mean of the function.
 
-        noise : callable
-            From `Rows` to the variance of the noise.
-
         rows : Rows
             Those of the training data.
 
         coding : InputCoding
+
+        left_out : callable, default=None
+            From numbers of rows to their `LeftOut`. None for an exact model: it has no
+            noise, whatever its training rows lack.
 
         sample_weight : ndarray of shape (n_rows,), default=None
 
@@ -84,14 +127,15 @@ class Completions:
         completions : Completions
         """
         found = cls(coding.alphabets, _numbers(rows, coding, sample_weight))
+        chosen = np.arange(len(rows))
         if len(rows) > _ROWS_ASKED:
-            rng = np.random.default_rng(0)
-            rows = rows.take(rng.permutation(len(rows))[:_ROWS_ASKED])
-        usual = float(found.variance(mean, rows).mean())
-        level = float(noise(rows).mean())
-        # An exact model has no noise, whatever its training rows lack.
-        share = usual / level if level else 0.0
-        return replace(found, share=min(share, _LARGEST_SHARE))
+            chosen = np.random.default_rng(0).permutation(len(rows))[:_ROWS_ASKED]
+        by_gaps = found.variance(mean, rows.take(chosen))
+        if left_out is None or not by_gaps.any():
+            return found
+        errors = left_out(chosen)
+        share = 1.0 - errors.noise_level(by_gaps) / errors.noise_level()
+        return replace(found, share=min(max(share, 0.0), _LARGEST_SHARE))
 
     def noise(self, mean, noise, rows):
         """Variance of observations around the mean: completions and other noise.
@@ -99,7 +143,7 @@ class Completions:
         Parameters
         ----------
         mean, noise : callables
-            See :meth:`learn`.
+            From `Rows` to the mean of the function and the variance of the noise.
 
         rows : Rows
 

@@ -116,7 +116,8 @@ class Choice(NamedTuple):
     folds : list of (train, test) or None
         Of the validation, if it was one by folds.
     errors : ndarray of shape (n_folds,) or None
-        Mean squared error on each, of the target in the unit of the task.
+        Mean squared error on each, or on the validation samples, of the target in the
+        unit of the task.
     """
 
     terms: list
@@ -185,9 +186,12 @@ def choose_model(design, task, control, *, selection="auto", cv=5, n_jobs=None):
         # true weights that stand out clearly of all samples.
         terms = Pursuit(design, task.y, control, start=terms).significant_terms()
     choice = Choice(terms, how, limited)
-    if how != "cv":
+    if how == "ebic":
         return choice
-    choice = choice._replace(folds=folds, errors=np.array(errors))
+    choice = choice._replace(errors=np.array(errors))
+    if how == "validation":
+        return choice
+    choice = choice._replace(folds=folds)
     if selection == "cv":
         return choice
     if selection == "lasso" or _worth_shrinking(design, best):

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, solve_triangular
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.optimize import minimize
 
 from skmohn._core._units import binary_unit
@@ -59,8 +59,8 @@ class SparsePosterior:
         What having fitted both variances takes from the evidence.
 
     doubt : float, default=1.0
-        Factor of variances, as that of the noise is known from few observations only:
-        the variance of Student's t distribution.
+        Factor of variances, as that of the noise is known from few observations only
+        (the variance of Student's t distribution), or as left-out rows are off by more.
     """
 
     graph: Hypergraph
@@ -77,7 +77,7 @@ class SparsePosterior:
         return cls(graph, None, 0.0, math.inf, binary_unit(graph.coef))
 
     @classmethod
-    def condition(cls, graph, design, y):
+    def condition(cls, graph, design, y, left_out=0.0):
         """Condition on samples. O(n_terms^3).
 
         Parameters
@@ -88,6 +88,12 @@ class SparsePosterior:
 
         y : ndarray of shape (n_samples,)
             Not constant.
+
+        left_out : float, default=0.0
+            Mean squared error of rows for which neither terms nor weights were chosen.
+            Where it is larger than the variance of predictions, that is as large: terms
+            chosen by the same rows fit them too well, and the posterior of their
+            weights does not know of other terms.
 
         Returns
         -------
@@ -109,6 +115,8 @@ class SparsePosterior:
             evidence += 0.5 * float(np.sum(np.log(design.weights)))
         occam = _charge(spread, noise, len(graph.terms), design.weight_sum)
         doubt = _student_variance(design.weight_sum - len(graph.terms) - 1)
+        known = np.trace(cho_solve((factor, True), gram)) / design.weight_sum
+        doubt = max(doubt, left_out / scale**2 / (noise + known))
         return cls(graph, factor, noise, evidence, scale, occam, doubt)
 
     def log_evidence(self):
@@ -133,13 +141,24 @@ class SparsePosterior:
         -------
         std : ndarray of shape (n_rows,)
         """
-        variance = self.noise_variance(rows) if noise else np.zeros(len(rows))
+        function, given_noise = self.given_variances(rows)
+        variance = function + given_noise if noise else function
+        return self.scale * np.sqrt(self.doubt * variance)
+
+    def given_variances(self, rows):
+        """Variances of the standardised function and noise, that of the noise known.
+
+        Returns
+        -------
+        function, noise : ndarrays of shape (n_rows,)
+        """
+        function = np.zeros(len(rows))
         if self.factor is not None:
             for part in row_blocks(len(rows)):
                 columns = self._columns(rows.inputs[part])
                 half = solve_triangular(self.factor, columns, lower=True)
-                variance[part] += self.doubt * np.einsum("ij,ij->j", half, half)
-        return self.scale * np.sqrt(variance)
+                function[part] = np.einsum("ij,ij->j", half, half)
+        return function, np.full(len(rows), self.noise)
 
     def noise_variance(self, rows):
         """Variance of the noise of new observations of the standardised target.

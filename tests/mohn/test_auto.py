@@ -137,6 +137,38 @@ def test_intervals_of_a_mean_are_no_narrower_than_those_of_student(n_rows):
     assert std == pytest.approx(own * np.sqrt(1 + 1 / n_rows), rel=0.1)
 
 
+@pytest.mark.parametrize("kind", ["plain", "repeats", "precisions"])
+def test_predictions_vary_as_much_as_left_out_rows_are_off(kind):
+    inputs, y, weights = problem(kind)
+    graph, design = Hypergraph(TERMS, np.ones(4), 0.0), make_design(inputs, weights)
+    rows = Rows(inputs, np.empty((40, 0), dtype=int))
+
+    def usual(left_out):
+        found = SparsePosterior.condition(graph, design, y, left_out)
+        assert found.log_evidence() == plain.log_evidence()
+        return np.average(found.std(rows) ** 2, weights=weights)
+
+    plain = SparsePosterior.condition(graph, design, y)
+    own = np.average(plain.std(rows) ** 2, weights=weights)
+    assert usual(0.9 * own) == pytest.approx(own)
+    assert usual(2.0 * own) == pytest.approx(2.0 * own)
+
+
+def test_intervals_know_that_terms_were_chosen():
+    held = []
+    for seed in (0, 1, 4):
+        rng = np.random.default_rng(seed)
+        X = rng.choice([-1.0, 1.0], (560, 20))
+        y = X[:, 0] + X[:, 3] + X[:, 1] * X[:, 2] + X[:, 4] * X[:, 5]
+        # In units that are far from 1: the errors of the folds are in others.
+        y = 1e3 * (y + 1.4 * rng.standard_normal(560))
+        model = MOHNRegressor(random_state=0).fit(X[:60], y[:60])
+        assert model._sparse is not None
+        mean, std = model.predict(X[60:], return_std=True)
+        held.append(np.mean(np.abs(y[60:] - mean) < 1.645 * std))
+    assert 0.85 < np.mean(held) < 0.95
+
+
 def test_description_length_counts_the_choices():
     graph = Hypergraph(TERMS, np.ones(4), 0.0)
     inputs, y, _ = problem("plain")

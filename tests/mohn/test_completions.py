@@ -1,6 +1,8 @@
 """Intervals of rows with unknown inputs: enumeration, calibration, gaps in training."""
 
 import itertools
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +12,7 @@ from numpy.testing import assert_allclose
 from skmohn import MOHNRegressor
 from skmohn._core._coding import InputCoding, Rows
 from skmohn.mohn._completions import Completions
+from skmohn.mohn._dense.exact import ExactPosterior
 
 
 def make_data(n_rows, seed, share=0.0, n_inputs=8):
@@ -107,6 +110,60 @@ def test_the_middle_of_three_values_is_not_unknown(strategy):
     assert std[0] == pytest.approx(np.hypot(np.std([0, 1, 2]), 0.2), rel=0.15)
 
 
+@pytest.mark.parametrize("seed", [0, 2])
+@pytest.mark.parametrize("strategy", ["auto", "dense"])
+def test_complete_rows_say_how_much_noise_there_is_beside_gaps(strategy, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.choice([-1.0, 1.0], (1200, 6))
+    y = X @ [3.0, 2.0, 2.0, 1.0, 1.0, 1.0] + rng.standard_normal(1200)
+    X[:150][rng.random((150, 6)) < 0.1] = np.nan
+    model = MOHNRegressor(strategy, noise="constant").fit(X[:150], y[:150])
+    mean, std = model.predict(X[150:], return_std=True)
+    error = np.mean((y[150:] - mean) ** 2)
+    assert np.mean(std**2) == pytest.approx(error, rel=0.2)
+
+
+@pytest.mark.parametrize("is_repeat", [False, True])
+def test_dense_rows_are_left_out_as_by_fits_without_them(is_repeat):
+    X, y = make_data(30, 0)
+    X = np.unique(X, axis=0)
+    y = y[: len(X)]
+    weight = np.ones(len(X))
+    weight[:10] = 2.0 if is_repeat else 1.5
+    weight /= 1.0 if is_repeat else weight.mean()
+    model = MOHNRegressor("dense", noise="constant", clip=False)
+    model.fit(X, y, sample_weight=weight)
+    rows = model._to_rows(X).as_float()
+    task = SimpleNamespace(rows=rows, y=y, sample_weight=weight)
+    found = model._leave_out(task, np.arange(len(X)))
+    assert_allclose(found.count, weight if is_repeat else 1.0)
+    posterior, scale = model._dense.posterior, model._dense.scale
+    for i in (0, 3, 15, 20):
+        rest = replace(posterior.sample, weight=posterior.sample.weight.copy())
+        # One of two observations at the same place, which here are equal.
+        rest.weight[i] -= 1.0 if is_repeat else weight[i]
+        others = np.flatnonzero(rest.weight > 0.0)
+        without = ExactPosterior.condition(model._dense.covariance, rest.take(others))
+        error = (y[i] - model._dense.centre) / scale - without.mean(rows.take([i]))
+        assert_allclose(found.squares[i], error**2, rtol=1e-6)
+        assert_allclose(found.variance[i], without.variance(rows.take([i])), rtol=1e-6)
+
+
+def test_rows_that_count_twice_say_twice_how_much_noise_there_is():
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (90, 6))
+    y = X @ [3.0, 2.0, 2.0, 1.0, 1.0, 1.0] + rng.standard_normal(90)
+    X[rng.random((90, 6)) < 0.1] = np.nan
+    weight = np.repeat([1.0, 2.0], 45)
+    twice = np.repeat(np.arange(90), weight.astype(int))
+    parameters = {"strategy": "dense", "noise": "constant"}
+    one = MOHNRegressor(**parameters).fit(X, y, sample_weight=weight)
+    other = MOHNRegressor(**parameters).fit(X[twice], y[twice])
+    share = one._completions.share
+    assert 0.1 < share < 0.9
+    assert share == pytest.approx(other._completions.share, rel=1e-3)
+
+
 @pytest.mark.parametrize("numeric", ["multilinear", "thermometer"])
 @pytest.mark.parametrize("strategy", ["auto", "dense"])
 def test_unknown_numbers_add_doubt(strategy, numeric):
@@ -131,10 +188,7 @@ def test_numbers_are_completed_by_training_values_with_their_levels():
     def mean(rows):
         return rows.inputs[:, 0] + 10.0 * rows.letters[:, 0]
 
-    def noise(rows):
-        return np.ones(len(rows))
-
-    found = Completions.learn(mean, noise, rows, coding)
+    found = Completions.learn(mean, rows, coding)
     known = mean(rows.take(np.arange(16)))
     own = mean(rows.take([16]))
     expected = np.zeros(17)
@@ -144,8 +198,8 @@ def test_numbers_are_completed_by_training_values_with_their_levels():
     weight = np.ones(17)
     weight[8:12] = 2.0
     doubled = rows.take(np.repeat(np.arange(17), weight.astype(int)))
-    one = Completions.learn(mean, noise, rows, coding, weight)
-    other = Completions.learn(mean, noise, doubled, coding)
+    one = Completions.learn(mean, rows, coding, sample_weight=weight)
+    other = Completions.learn(mean, doubled, coding)
     assert_allclose(one.variance(mean, rows), other.variance(mean, rows))
 
 

@@ -153,6 +153,19 @@ class DenseModel:
             return np.full(len(rows), level)
         return level * self.noise_map.at(rows)
 
+    def given_variances(self, rows):
+        """Variances of the standardised function and noise given hyper-parameters.
+
+        Returns
+        -------
+        function, noise : ndarrays of shape (n_rows,)
+            The noise is as the posterior weighs the rows.
+        """
+        noise = np.full(len(rows), self.prior.noise)
+        if self.noise_map is not None:
+            noise *= self.noise_map.at(rows) ** self.share
+        return self.posterior.variance(rows), noise
+
     def draw(self, rows, n_draws, rng, noise=True):
         """Joint draws of observations, or of the function alone.
 

@@ -110,7 +110,7 @@ def map_noise(posterior):
     residual, variance = tried[share]
     noise = covariance.prior.noise / sample.weight
     certain = np.maximum(variance - noise * excess**share, 0.0)
-    scale = _fit_scale(residual**2, certain, noise * excess)
+    scale = fit_scale(residual**2, certain, noise * excess)
     return NoiseMap(alike, sample.rows, alpha, scale), share, excess**share
 
 
@@ -156,11 +156,27 @@ def _bounded(log_noise):
     return np.clip(np.exp(log_noise), *_RANGE)
 
 
-def _fit_scale(squares, certain, noise):
-    """Factor of the noise that makes left-out rows most likely."""
+def fit_scale(squares, certain, noise, count=1.0):
+    """Factor of the noise that makes left-out rows most likely.
+
+    Parameters
+    ----------
+    squares : ndarray of shape (n_rows,)
+        Squared errors of rows that the others predict.
+
+    certain, noise : ndarrays of shape (n_rows,)
+        Variances: one that is known, and one that is known up to the factor.
+
+    count : ndarray of shape (n_rows,), default=1.0
+        How many observations each row stands for.
+
+    Returns
+    -------
+    scale : float
+    """
 
     def loss(log_scale):
         variance = certain + np.exp(log_scale) * noise
-        return np.sum(squares / variance + np.log(variance))
+        return np.sum(count * (squares / variance + np.log(variance)))
 
     return float(np.exp(minimize_scalar(loss, bounds=(-3, 3), method="bounded").x))

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn.mohn._columns import read_table
-from skmohn.mohn._completions import Completions
+from skmohn.mohn._completions import Completions, LeftOut
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import MAX_ITER
 from skmohn.mohn._dense.model import fit_dense
@@ -22,6 +22,8 @@ _WAYS = {
     "walsh": "conjugate gradients with Walsh-Hadamard products",
     "nystroem": "inducing rows",
 }
+# Rows that leave less of their own error tell rounding errors.
+_LEAST_KEPT = 1e-3
 _NOTHING = Hypergraph((), np.empty(0), 0.0)
 
 
@@ -286,14 +288,35 @@ class DenseMethods:
 
         Their effect is part of the noise that was found.
         """
-        if self._dense is not None or self._sparse is not None:
-            self._completions = Completions.learn(
-                self._standard_mean,
-                (self._dense or self._sparse).noise_variance,
-                task.rows,
-                self.coding_,
-                task.sample_weight,
-            )
+        posterior = self._dense or self._sparse
+        if posterior is None:
+            return
+        self._completions = Completions.learn(
+            self._standard_mean,
+            task.rows,
+            self.coding_,
+            partial(self._leave_out, task) if self.noise_ else None,
+            task.sample_weight,
+        )
+
+    def _leave_out(self, task, chosen):
+        """What training rows are off when all others predict them, as `LeftOut`."""
+        posterior, rows = self._dense or self._sparse, task.rows.take(chosen)
+        function, noise = posterior.given_variances(rows)
+        count = np.ones(len(chosen))
+        if task.sample_weight is not None:
+            weight = task.sample_weight[chosen]
+            if np.all(task.sample_weight == np.rint(task.sample_weight)):
+                count = weight
+            else:
+                noise = noise / weight
+        # Without a row, its error and the variance of the function are larger by one
+        # over the share of the error that the row's own fit leaves.
+        kept = 1.0 - function / noise
+        count = np.where(kept > _LEAST_KEPT, count, 0.0)
+        kept = np.maximum(kept, _LEAST_KEPT)
+        residual = task.y[chosen] / posterior.scale - self._standard_mean(rows)
+        return LeftOut((residual / kept) ** 2, function / kept, noise, count)
 
     def _to_rows(self, X):
         return self.coding_.encode(X, self._names())
