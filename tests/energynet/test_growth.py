@@ -527,3 +527,135 @@ def test_data_are_drawn_where_they_are_probabilities():
     assert set(np.unique(drawn)) == {0.0, 1.0}
     assert_allclose(drawn.mean(axis=0), 0.25, atol=0.03)
     assert _Ladder(X, Plan(), NatsControl(), 0).data is X
+
+
+def lengths_by_width(ladder, lengths, monkeypatch):
+    """Have machines described in nats that follow from their widths; return widths."""
+    tried = []
+
+    def train(run, stage, clock):
+        tried.append(run.rbm.n_hidden)
+        ladder.n_steps += 100
+        yield from ()
+        return run
+
+    def length(rbm, price):
+        return lengths[rbm.n_hidden] + price * rbm.n_hidden
+
+    monkeypatch.setattr(ladder, "train", train)
+    monkeypatch.setattr(ladder, "description_length", length)
+    return tried
+
+
+@pytest.mark.parametrize(
+    ("lengths", "options", "tried", "best"),
+    [
+        # Half of the price counts: 9 + .5, 8 + 1, 7.9 + 2, 2.5 + 4.
+        ({1: 9.0, 2: 8.0, 4: 7.9, 8: 2.5}, {}, [1, 2, 4, 8], 8),
+        ({1: 9.0, 2: 8.0, 4: 7.9, 8: 6.0}, {}, [1, 2, 4, 8], 2),
+        ({1: 9.0, 2: 8.0, 4: 7.9}, {"max_units": 4}, [1, 2, 4], 2),
+        # The entropy of 50 rows is 3.9 nats at most; with eight units that is too much.
+        ({1: 9.0, 2: 6.0, 4: 7.0}, {}, [1, 2, 4], 2),
+        ({1: 9.0, 2: 8.0}, {"max_steps": 209}, [1, 2], 2),
+        ({1: 9.0}, {"max_steps": 1}, [1], 1),
+    ],
+)
+def test_growth_begins_with_the_shortest_of_few(
+    monkeypatch, lengths, options, tried, best
+):
+    ladder = make_ladder(clock=1.0, **options)
+    found = lengths_by_width(ladder, lengths, monkeypatch)
+    _, run = run_through(ladder.start(1.0))
+    assert run.rbm.n_hidden == best
+    assert found == tried
+
+
+@pytest.mark.parametrize(
+    ("lengths", "max_steps", "tried", "best"),
+    [
+        # Two misses end it, and one that is made up for does not.
+        ({5: 9.0, 4: 7.0, 3: 7.5, 2: 8.0, 1: 0.0}, 9999, [4, 3, 2], 4),
+        ({5: 9.0, 4: 9.5, 3: 6.0, 2: 8.0, 1: 8.0}, 9999, [4, 3, 2, 1], 3),
+        ({5: 9.0, 4: 9.25, 3: 9.75}, 9999, [4, 3], 5),
+        ({5: 9.0, 4: 7.0, 3: 5.0}, 202, [4, 3], 3),
+    ],
+)
+def test_units_are_dropped_while_the_description_gets_shorter(
+    monkeypatch, lengths, max_steps, tried, best
+):
+    ladder = make_ladder(clock=1.0, max_steps=max_steps)
+    found = lengths_by_width(ladder, lengths, monkeypatch)
+    run = ladder.plan.begin(ladder.X, new_machine(ladder.X, 5, 0), 0, 0)
+    _, run = run_through(ladder.descend(run, 0.25))
+    assert run.rbm.n_hidden == best
+    assert found == tried
+
+
+class Rungs(_Ladder):
+    """A ladder on which as many units pay as is said; it trains nothing."""
+
+    def start(self, price):
+        """Two units."""
+        yield from ()
+        return self.plan.begin(self.X, new_machine(self.X, 2, 0), 0, 0)
+
+    def train(self, run, stage, clock):
+        """Say so."""
+        self.log.append((stage, run.rbm.n_hidden, clock))
+        self.n_steps += 100
+        yield from ()
+        return run
+
+    def value(self, rbm):
+        """The first units are worth a hundred nats."""
+        values = np.where(np.arange(rbm.n_hidden) < self.n_paying, 100.0, 0.0)
+        return values, np.full(rbm.n_hidden, 0.5)
+
+    def is_likelier(self, rbm, other):
+        """Up to a width."""
+        return rbm.n_hidden <= self.widest
+
+    def descend(self, run, price):
+        """No further."""
+        yield from ()
+        return run
+
+
+@pytest.mark.parametrize(
+    ("n_paying", "widest", "options", "widths", "limit"),
+    [
+        # Three of eight are less than two fifths; one unit in ten is dropped at once.
+        (3, 99, {}, "grow 4, grow 8, drop 7, drop 6, drop 5, drop 4, drop 3", None),
+        (99, 99, {"max_units": 5}, "grow 4, grow 5", "max_units"),
+        (99, 4, {}, "grow 4, grow 8", None),
+        (99, 99, {"max_steps": 1}, "", "max_steps"),
+        (99, 99, {"max_steps": 120}, "grow 4, grow 8", "max_steps"),
+        # Steps for a stage of growth are not left, those for dropping are.
+        (1, 99, {"max_steps": 5}, "drop 1", "max_steps"),
+        (3, 99, {"max_steps": 304}, "grow 4, grow 8, drop 7, drop 6", "max_steps"),
+        (0, 99, {}, "drop 1", None),
+    ],
+)
+@pytest.mark.parametrize("polish", [0.0, 2.0])
+def test_growth_doubles_while_units_pay_and_drops_those_that_do_not(
+    monkeypatch, n_paying, widest, options, widths, limit, polish
+):
+    log = []
+    for name, value in (("n_paying", n_paying), ("widest", widest), ("log", log)):
+        monkeypatch.setattr(Rungs, name, value, raising=False)
+    monkeypatch.setattr("skmohn.energynet._growth._Ladder", Rungs)
+    X = (np.random.default_rng(0).random((50, 6)) < 0.5).astype(np.float32)
+    plan = Plan(learning_rate=0.2, batch_size=25)
+    control = NatsControl(clock=0.9, polish=polish, **options)
+    records, grown = run_through(width_by_nats(X, plan, control, 0))
+    found = ", ".join(
+        f"{stage} {width}" for stage, width, _ in log if stage != "polish"
+    )
+    assert found == widths
+    clocks = {"grow": 0.9, "drop": pytest.approx(0.3), "polish": polish}
+    assert all(clock == clocks[stage] for stage, _, clock in log)
+    assert [stage for stage, *_ in log].count("polish") == bool(polish)
+    assert grown.limit == limit
+    assert grown.reason == (limit or PAYING_REASON)
+    width = grown.run.rbm.n_hidden
+    assert records[-1]["paying"] == min(width, n_paying)

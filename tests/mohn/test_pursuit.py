@@ -384,6 +384,42 @@ def test_messages_that_make_the_model_worse_are_forgotten(monkeypatch):
     assert not search._pass_messages()
 
 
+def test_messages_are_passed_four_times_at_most_the_first_without_heredity(monkeypatch):
+    search, problem = ising_search()
+    asked = []
+
+    def infer(design, y, seeds, *, heredity, **options):
+        asked.append((heredity, set(seeds)))
+        return list(problem.terms[: 12 * len(asked)])
+
+    monkeypatch.setattr(_pursuit, "infer_structure", infer)
+    assert all(search._pass_messages() for _ in range(4))
+    assert [heredity for heredity, _ in asked] == [False, True, True, True]
+    # What was likely last time is asked for again.
+    assert asked[3][1] >= {*problem.terms[:36], *search.model.terms[:1]}
+    assert not search._pass_messages()
+    assert len(asked) == 4
+
+
+@pytest.mark.parametrize("likely", [[], [(0,), (1,)]])
+def test_messages_that_say_nothing_new_end_it(monkeypatch, likely):
+    search, _ = ising_search()
+    search.likely = set(likely)
+    monkeypatch.setattr(_pursuit, "infer_structure", lambda *_, **__: likely)
+    assert not search._pass_messages()
+    monkeypatch.setattr(_pursuit, "infer_structure", lambda *_, **__: [(3,)])
+    assert not search._pass_messages()
+
+
+def test_each_bar_has_ten_rounds(monkeypatch):
+    search, _ = ising_search()
+    accepted = []
+    monkeypatch.setattr(search, "_propose", lambda: [(0,)])
+    monkeypatch.setattr(search, "_accept", lambda terms: accepted.append(search.bar))
+    assert len(list(search.descend([1.0, 0.5]))) == 2
+    assert accepted == [1.0] * 10 + [0.5] * 10
+
+
 def test_sets_with_parents_in_the_model_have_fewer_rivals():
     present = {(), (0, 1), (0, 2), (1, 2), (3, 4)}
     terms = [(5,), (0, 3), (0, 1, 2), (0, 1, 5), (5, 6, 7)]
