@@ -411,6 +411,21 @@ def test_messages_that_say_nothing_new_end_it(monkeypatch, likely):
     assert not search._pass_messages()
 
 
+@pytest.mark.parametrize(("share", "orders"), [(0.79, [3, 4]), (0.81, [4])])
+def test_an_order_is_screened_again_when_much_is_explained(monkeypatch, share, orders):
+    X, y = leaning_problem(0)
+    search = Pursuit(PackedDesign(X), y, PursuitControl(max_order=4))
+    search.screened[3] = search.model.rms / share
+    screened = []
+    monkeypatch.setattr(
+        search, "_screen", lambda order, _: screened.append(order) or []
+    )
+    assert not search._raise_order(math.inf)
+    assert screened == orders
+    assert not search._raise_order(math.inf)
+    assert screened == orders
+
+
 def test_each_bar_has_ten_rounds(monkeypatch):
     search, _ = ising_search()
     accepted = []
