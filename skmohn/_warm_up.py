@@ -1,9 +1,8 @@
 """Compile all kernels ahead of the first fit."""
 
-import warnings
-
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
+
+from skmohn._core._fitting import gather_warnings
 
 
 def warm_up():
@@ -31,9 +30,8 @@ def warm_up():
     noisy = y + np.cos(37.0 * np.arange(64))
     # Columns of many values go through the kernels for real inputs.
     graded = signs * np.linspace(0.5, 1.0, 64)[:, None]
-    with warnings.catch_warnings():
-        # So little is enough to compile, though not to converge.
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    # So little is enough to compile, though not to converge.
+    with gather_warnings():
         for inputs, target in ((signs, y), (signs, noisy), (graded, noisy)):
             MOHNRegressor("pursuit").fit(inputs, target).predict(inputs)
         # Two columns that say the same.

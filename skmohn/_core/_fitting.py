@@ -1,15 +1,19 @@
 """What surrounds the loop of a fit: history, callbacks, warnings, and a way back."""
 
+import contextlib
 import functools
 import sys
 import time
 import warnings
+from contextvars import ContextVar
 
 # scikit-learn needs it, so that it is there.
 from threadpoolctl import threadpool_limits
 
 # Packages that may stand between the line of a user and what it warns of.
 _BETWEEN = {"skmohn", "sklearn", "joblib"}
+# What is gathered instead of said, in this thread; None where it is said.
+_GATHERED = ContextVar("_GATHERED", default=None)
 
 
 class History(list):
@@ -55,10 +59,33 @@ def warn_caller(message, category=UserWarning):
     category : type, default=UserWarning
         Of a message that is a str.
     """
+    gathered = _GATHERED.get()
+    if gathered is not None:
+        gathered.append(message if isinstance(message, Warning) else category(message))
+        return
     level, frame = 2, sys._getframe(1)
     while frame and frame.f_globals.get("__name__", "").split(".")[0] in _BETWEEN:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+@contextlib.contextmanager
+def gather_warnings():
+    """Keep back what :func:`warn_caller` would say, in this thread.
+
+    The filters of the module ``warnings`` are those of all threads: one that fits
+    meanwhile would say what is to be ignored, or not say what is to be heard.
+
+    Yields
+    ------
+    gathered : list of Warning
+    """
+    gathered = []
+    token = _GATHERED.set(gathered)
+    try:
+        yield gathered
+    finally:
+        _GATHERED.reset(token)
 
 
 def one_blas_thread(function):

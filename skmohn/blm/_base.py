@@ -16,11 +16,12 @@ from sklearn.utils.validation import (
     _check_sample_weight,
     check_array,
     check_is_fitted,
-    validate_data,
 )
 
 from skmohn._core._fitting import FitLoop, warn_caller
+from skmohn._core._rows import order_of
 from skmohn._core._scaling import fitted_scaler
+from skmohn._core._times import validate_columns
 from skmohn._core._validation import as_counts, densify, is_pair_given
 from skmohn.blm._codec import auto_range
 from skmohn.blm._network import (
@@ -135,7 +136,10 @@ class BaseBLM(SequenceForm, CallbackSupportMixin, BaseEstimator):
         X, targets = self._read_samples(X, y, learn)
         weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
         weights = as_counts(weights * self._class_weights(y))
-        return tuple(part[weights > 0] for part in (X, targets, weights))
+        counts = weights > 0
+        if counts.all():
+            return X, targets, weights
+        return X[counts], targets[counts], weights[counts]
 
     def _fit_epoch(self, X, y, sample_weight):
         """Train for one epoch, whatever `max_flips` is."""
@@ -315,7 +319,7 @@ class BaseBLM(SequenceForm, CallbackSupportMixin, BaseEstimator):
 
     def _read_table(self, X, **options):
         options = {"dtype": np.float64, "accept_sparse": "csr", **options}
-        found = validate_data(self, X, **options)
+        found = validate_columns(self, X, **options)
         if "y" in options:
             return densify(found[0]), found[1]
         return densify(found)
@@ -442,7 +446,8 @@ class BaseBLM(SequenceForm, CallbackSupportMixin, BaseEstimator):
 
 def _single(table, name):
     """Convert to single precision, in which networks are trained."""
-    if np.abs(table).max(initial=0.0) > np.finfo(np.float32).max:
+    largest = max(table.max(initial=0.0), -table.min(initial=0.0))
+    if largest > np.finfo(np.float32).max:
         raise ValueError(
             f"{name} has values too large for float32: standardize=True brings them "
             "into range"
@@ -459,12 +464,12 @@ def _merge_rows(X, targets, weights):
     table = np.column_stack([X, targets])
     # Zeros of either sign are equal, and so are their bytes then.
     table += 0.0
-    rows = [row.tobytes() for row in table]
-    order = np.array(sorted(range(len(rows)), key=rows.__getitem__))
-    is_new = [k == 0 or rows[order[k]] != rows[order[k - 1]] for k in range(len(rows))]
-    starts = np.flatnonzero(is_new)
-    table = table[order[starts]]
-    weights = np.add.reduceat(weights[order], starts)
+    order = order_of(table)
+    table, weights = table[order], weights[order]
+    is_new = np.append(True, np.any(table[1:] != table[:-1], axis=1))
+    if not is_new.all():
+        table = table[is_new]
+        weights = np.add.reduceat(weights, np.flatnonzero(is_new))
     return table[:, : X.shape[1]], table[:, X.shape[1] :], weights
 
 

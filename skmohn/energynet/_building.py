@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from numbers import Integral
 
 import numpy as np
+from sklearn.utils import gen_batches
 
 from skmohn._core._fitting import one_blas_thread
 from skmohn.energynet._growth import (
@@ -13,6 +14,7 @@ from skmohn.energynet._growth import (
     width_by_nats,
 )
 from skmohn.energynet._irbm import OrderedPlan
+from skmohn.energynet._rbm import ROWS_AT_ONCE
 from skmohn.energynet._stack import StackControl, grow_stack, watched
 from skmohn.energynet._training import Plan, new_machine
 
@@ -119,6 +121,27 @@ class Builder:
         the layers keep their widths.
         """
         return self._train(X, [lambda inputs, rbm=rbm: rbm for rbm in rbms])
+
+    def n_records(self, X, rbms=None):
+        """How many records there will be; None where layers grow.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_units), float32
+
+        rbms : list of RBM, default=None
+            Layers that are trained further.
+
+        Returns
+        -------
+        n_records : int or None
+        """
+        layers = widths_of(self.parameters) if rbms is None else rbms
+        if layers is None:
+            return None
+        plan = self._plan(X)
+        n_epochs, at_once = self._n_epochs(plan, len(X)), plan.epochs_at_once(len(X))
+        return len(layers) * -(-n_epochs // at_once)
 
     @one_blas_thread
     def train_epoch(self, X, rbms, seed):
@@ -262,7 +285,10 @@ def widths_of(parameters):
 
 def are_bits(X):
     """Whether all numbers are 0 or 1."""
-    return bool(np.all((X == 0.0) | (X == 1.0)))
+    return all(
+        np.all((X[rows] == 0.0) | (X[rows] == 1.0))
+        for rows in gen_batches(len(X), ROWS_AT_ONCE)
+    )
 
 
 def _unless_auto(value, default):

@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.utils import gen_batches
 
 from skmohn._core._quantiles import quantile_thresholds
 from skmohn._core._units import binary_units
 from skmohn._core._validation import require_memory
+from skmohn.energynet._rbm import ROWS_AT_ONCE
 
 PROBABILITY = "probability"
 MINMAX = "minmax"
@@ -114,17 +116,6 @@ class UnitCoding:
         """Those numbers of columns that have units, as a machine wants them."""
         return self.n_units[self.n_units > 0]
 
-    def states(self, j):
-        """List the states that the visible units of column j can be in.
-
-        Returns
-        -------
-        ndarray of shape (n_states, n_units), float32
-            Of a thermometer from the lowest level to the highest one.
-        """
-        n = self.n_units[j]
-        return np.tri(n + 1, n, -1, dtype=np.float32)
-
     def encode(self, X, names=None):
         """Turn values into states of visible units.
 
@@ -150,9 +141,9 @@ class UnitCoding:
         )
         units = np.empty((len(X), ends[-1]), np.float32)
         single = np.flatnonzero(self.kind != THERMOMETER)
-        units[:, ends[single] - 1] = np.clip(
-            self._on_line(X[:, single], single), 0.0, 1.0
-        )
+        for rows in gen_batches(len(X), ROWS_AT_ONCE):
+            place = self._on_line(X[rows][:, single], single)
+            units[rows, ends[single] - 1] = np.clip(place, 0.0, 1.0)
         for j in np.flatnonzero(self.kind == THERMOMETER):
             reached = X[:, [j]] >= self.thresholds[j]
             units[:, ends[j] - self.n_units[j] : ends[j]] = reached
@@ -176,9 +167,11 @@ class UnitCoding:
             In nats, of thermometers in the units of X.
         """
         single = np.flatnonzero(self.kind != THERMOMETER)
-        place = self._on_line(X[:, single], single)
-        beyond = np.minimum(np.abs(place - np.clip(place, 0.0, 1.0)), _FARTHEST)
-        total = -np.nansum(beyond, axis=1)
+        total = np.empty(len(X))
+        for rows in gen_batches(len(X), ROWS_AT_ONCE):
+            place = self._on_line(X[rows][:, single], single)
+            beyond = np.minimum(np.abs(place - np.clip(place, 0.0, 1.0)), _FARTHEST)
+            total[rows] = -np.nansum(beyond, axis=1)
         for j in np.flatnonzero(self.n_units * (self.kind == THERMOMETER)):
             total += self._log_density_of(j, X[:, j])
         return total

@@ -18,10 +18,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._fitting import all_or_nothing
 from skmohn._core._scaling import fitted_scaler
+from skmohn._core._times import validate_columns
 from skmohn._core._validation import densify
 from skmohn.energynet._building import widths_of
 from skmohn.energynet._networks import Stages
@@ -187,8 +188,8 @@ class _BaseEnergyNet(CallbackSupportMixin, BaseEstimator):
     def _read_table(self, X, y=None, reset=False):
         options = {"dtype": [np.float64, np.float32], "accept_sparse": "csr"}
         if not reset:
-            return densify(validate_data(self, X, reset=False, **options))
-        X, y = validate_data(
+            return densify(validate_columns(self, X, reset=False, **options))
+        X, y = validate_columns(
             self, X, y, multi_output=True, y_numeric=is_regressor(self),
             ensure_min_samples=2, **options,
         )  # fmt: skip

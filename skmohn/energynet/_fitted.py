@@ -6,25 +6,31 @@ from numbers import Integral
 import numpy as np
 from scipy.special import expit
 from sklearn.base import TransformerMixin
-from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils import check_random_state, check_scalar, gen_batches
 from sklearn.utils._set_output import _get_container_adapter
 from sklearn.utils.validation import (
     _check_feature_names_in,
     check_array,
     check_is_fitted,
-    validate_data,
 )
 
 from skmohn._core._fitting import one_blas_thread, warn_caller
+from skmohn._core._html import ComputedProperty, ListedAttributes
+from skmohn._core._rows import order_of
 from skmohn._core._scaling import plain_scaler, require_finite
+from skmohn._core._times import validate_columns
 from skmohn._core._validation import densify
 from skmohn.energynet._building import widths_of
 from skmohn.energynet._coding import MINMAX, UnitCoding
-from skmohn.energynet._missing import completions, filled
+from skmohn.energynet._missing import completions, filled, unknown_units
 from skmohn.energynet._partition import require_settled, settled_log_partition
-from skmohn.energynet._rbm import RBM, draw_visible, random_stream
-from skmohn.energynet._samples import order_of, read_weights, rows_of
-from skmohn.energynet._scoring import log_likelihoods, marginal_log_likelihood
+from skmohn.energynet._rbm import RBM, ROWS_AT_ONCE, draw_visible, random_stream
+from skmohn.energynet._samples import read_weights, rows_of
+from skmohn.energynet._scoring import (
+    known_log_likelihood,
+    log_likelihoods,
+    marginal_log_likelihood,
+)
 
 # Attributes that say how well layers describe the samples of a fit.
 _MEASURED = ("log_likelihood_", "complexity_", "description_length_")
@@ -32,7 +38,7 @@ _MEASURED = ("log_likelihood_", "complexity_", "description_length_")
 _ROWS_OF_MEANS = 1000
 
 
-class FittedStackMixin(TransformerMixin):
+class FittedStackMixin(ListedAttributes, TransformerMixin):
     """The methods of a stack that has its layers, coding and scalers."""
 
     def transform(self, X):
@@ -51,25 +57,12 @@ class FittedStackMixin(TransformerMixin):
             the columns of X if `append_input` does, as :meth:`impute` completes them.
             Probabilities of a layer above the first are computed from those of the
             layer below.
-
-        Raises
-        ------
-        ValueError
-            If a sample could be completed in more than 4096 ways.
         """
         check_is_fitted(self)
         X = self._read_table(X)
-        units = self.coding_.encode(X, self._names())
-        X, incomplete = filled(self.layers_[0], self.coding_, X, units)
-        blocks = feature_blocks(self.layers_, units, X, incomplete)
-        shown = self._shown()
-        if self.standardize:
-            if self.append_input:
-                require_finite(self.scalers_[-1], "X")
-            blocks = [self.scalers_[k].transform(blocks[k]) for k in shown]
-        else:
-            blocks = [blocks[k] for k in shown]
-        return np.hstack(blocks).astype(X.dtype, copy=False)
+        if self.standardize and self.append_input:
+            require_finite(self.scalers_[-1], "X")
+        return np.concatenate([self._transform_batch(X[rows]) for rows in _batches(X)])
 
     def impute(self, X):
         """Put values that are expected, given the others, in the place of NaN.
@@ -85,17 +78,12 @@ class FittedStackMixin(TransformerMixin):
             The samples, in the container that ``set_output`` asks for. What was NaN is
             the mean of the values it could be, weighted with their probabilities under
             the first layer: that of a 1 for a column within [0, 1], the mean level of a
-            thermometer.
-
-        Raises
-        ------
-        ValueError
-            If a sample could be completed in more than 4096 ways.
+            thermometer. The mean is exact where the unknown values or the hidden units
+            have at most 4096 states, and else that of chains.
         """
         check_is_fitted(self)
         given, X = X, self._read_table(X)
-        units = self.coding_.encode(X, self._names())
-        X = filled(self.layers_[0], self.coding_, X, units)[0]
+        X = np.concatenate([self._impute_batch(X[rows]) for rows in _batches(X)])
         container = _get_container_adapter("transform", self)
         if container is None:
             return X
@@ -213,18 +201,13 @@ class FittedStackMixin(TransformerMixin):
         Raises
         ------
         ValueError
-            If a sample could be completed in more than 4096 ways.
+            If a sample could be completed in more than 4096 ways, and there are several
+            layers.
         """
         check_is_fitted(self)
         X = self._read_table(X)
-        units = self.coding_.encode(X, self._names())
-        log_z = self._log_partition_of(len(self.weights_) - 1).value
-        rbms, options = self.layers_, (log_z, self.n_draws, self._seed)
-        complete, found = ~np.isnan(X).any(axis=1), np.empty(len(X))
-        found[complete] = log_likelihoods(rbms, units[complete], *options)
-        for row, states in completions(self.coding_, X, units):
-            found[row] = marginal_log_likelihood(rbms, states, *options)
-        return found + self.coding_.log_density(X)
+        said = [self._score_batch(X[rows], rows.start) for rows in _batches(X)]
+        return np.concatenate(said)
 
     def score(self, X, y=None):
         """Estimate the mean log-likelihood.
@@ -244,6 +227,40 @@ class FittedStackMixin(TransformerMixin):
         """
         return float(self.score_samples(X).mean())
 
+    def _transform_batch(self, X):
+        units = self.coding_.encode(X, self._names())
+        X, incomplete = filled(self.layers_[0], self.coding_, X, units, self._seed)
+        blocks = feature_blocks(self.layers_, units, X, incomplete)
+        if self.standardize:
+            blocks = [self.scalers_[k].transform(blocks[k]) for k in self._shown()]
+        else:
+            blocks = [blocks[k] for k in self._shown()]
+        return np.hstack(blocks).astype(X.dtype, copy=False)
+
+    def _impute_batch(self, X):
+        units = self.coding_.encode(X, self._names())
+        return filled(self.layers_[0], self.coding_, X, units, self._seed)[0]
+
+    def _score_batch(self, X, start):
+        """Log-likelihoods of samples, of which the first has the number `start`."""
+        units = self.coding_.encode(X, self._names())
+        log_z = self._log_partition_of(len(self.weights_) - 1).value
+        rbms, options = self.layers_, (log_z, self.n_draws, self._seed)
+        incomplete, found = unknown_units(self.coding_, X), np.empty(len(X))
+        complete = np.ones(len(X), dtype=bool)
+        complete[list(incomplete)] = False
+        found[complete] = log_likelihoods(rbms, units[complete], *options)
+        for row, unknown in incomplete.items():
+            if len(rbms) == 1:
+                found[row] = known_log_likelihood(
+                    rbms[0], units[row], unknown, log_z, self._input_means[0],
+                    self.n_temperatures, self._seed,
+                )  # fmt: skip
+            else:
+                states = completions(self.coding_, units[row], unknown, start + row)
+                found[row] = marginal_log_likelihood(rbms, states, *options)
+        return found + self.coding_.log_density(X)
+
     @property
     def layers_(self):
         """Weights and biases of each layer as a list of RBM, from the bottom up."""
@@ -255,7 +272,7 @@ class FittedStackMixin(TransformerMixin):
             *(RBM(*layer) for layer in others),
         ]
 
-    @property
+    @ComputedProperty
     def log_partition_(self):
         """Log partition function of each layer, a list of LogPartition.
 
@@ -289,9 +306,9 @@ class FittedStackMixin(TransformerMixin):
         X = _complete_samples(X, n_needed)
         if learn:
             self.coding_ = UnitCoding.learn(X, self.coding, self.n_bins, self._names())
-        units = self.coding_.encode(X, self._names())
-        order = order_of(units)
-        return X[order], units[order]
+        # Coded again, since the units in two orders would take the most memory of all.
+        X = X[order_of(self.coding_.encode(X, self._names()))]
+        return X, self.coding_.encode(X, self._names())
 
     def _new_seed(self):
         return int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -305,15 +322,16 @@ class FittedStackMixin(TransformerMixin):
             "visible_bias_": [rbm.visible_bias for rbm in rbms],
             "_log_partitions": [None] * len(rbms),
         }
-        blocks = feature_blocks(rbms, units, X)
-        found["_input_means"] = [
-            inputs.mean(axis=0) for inputs in (units, *blocks[:-2])
-        ]
-        scalers = [plain_scaler() for _ in blocks] if earlier is None else earlier
-        found["scalers_"] = [
-            deepcopy(scaler).partial_fit(block)
-            for scaler, block in zip(scalers, blocks, strict=True)
-        ]
+        scalers = [plain_scaler() for _ in range(len(rbms) + 1)]
+        found["scalers_"] = scalers if earlier is None else deepcopy(earlier)
+        sums = [np.zeros(rbm.n_visible) for rbm in rbms]
+        for rows in _batches(X):
+            blocks = feature_blocks(rbms, units[rows], X[rows])
+            for total, inputs in zip(sums, (units[rows], *blocks[:-2]), strict=True):
+                total += inputs.sum(axis=0, dtype=np.float64)
+            for scaler, block in zip(found["scalers_"], blocks, strict=True):
+                scaler.partial_fit(block)
+        found["_input_means"] = [total / len(X) for total in sums]
         if self.standardize and self.append_input:
             require_finite(found["scalers_"][-1], "X")
         return found
@@ -370,7 +388,7 @@ class FittedStackMixin(TransformerMixin):
 
     def _read_table(self, X, **options):
         options = {"reset": False, "ensure_all_finite": "allow-nan", **options}
-        X = validate_data(
+        X = validate_columns(
             self, X, dtype=[np.float64, np.float32], accept_sparse="csr", **options
         )
         X = densify(X)
@@ -399,6 +417,11 @@ def feature_blocks(rbms, units, X, incomplete=None):
             states[list(incomplete)] = list(incomplete.values())
         blocks.append(states)
     return [*blocks, X]
+
+
+def _batches(X):
+    """Rows that are coded at once: visible units take several times what values do."""
+    return gen_batches(len(X), ROWS_AT_ONCE)
 
 
 def _complete_samples(X, n_needed):

@@ -89,13 +89,13 @@ def exact_log_partition(rbm):
     2.0794
     """
     weights = rbm.weights.astype(np.float64)
-    n_states = _numbers_of_states(rbm)
+    n_states = numbers_of_states(rbm)
     if min(n_states) > 2**MOST_ENUMERATED:
         raise ValueError(
             f"both sides have more than {2**MOST_ENUMERATED} states, the most that can "
             "be enumerated: use annealed_importance_sampling"
         )
-    outer, inner = _sizes_of(rbm)
+    outer, inner = sizes_of(rbm)
     outer_bias, inner_bias = rbm.visible_bias, rbm.hidden_bias
     if n_states[1] < n_states[0]:
         weights, outer, inner = weights.T, inner, outer
@@ -108,7 +108,7 @@ def exact_log_partition(rbm):
     return LogPartition(float(logsumexp(sums)))
 
 
-def _sizes_of(rbm):
+def sizes_of(rbm):
     """Units of each column of the visible and of the hidden side."""
     visible = rbm.thermometers
     if visible is None:
@@ -116,10 +116,10 @@ def _sizes_of(rbm):
     return visible, np.ones(rbm.n_hidden, int)
 
 
-def _numbers_of_states(rbm):
+def numbers_of_states(rbm):
     """How many states the visible and the hidden side have."""
     # Python's whole numbers have no largest one.
-    return [math.prod((sizes + 1).tolist()) for sizes in _sizes_of(rbm)]
+    return [math.prod((sizes + 1).tolist()) for sizes in sizes_of(rbm)]
 
 
 @validate_params(
@@ -207,7 +207,7 @@ def annealed_importance_sampling(
         visible_logits *= after
         bias = base_visible + after * slope
         draw_visible(visible_logits, bias, rbm.thermometers, stream, visible)
-    start = log_level_sums(base_visible[None], _sizes_of(rbm)[0])[0]
+    start = log_level_sums(base_visible[None], sizes_of(rbm)[0])[0]
     start += np.logaddexp(0.0, base_hidden, dtype=np.float64).sum()
     weight = np.exp(log_weight - log_weight.max())
     return LogPartition(
@@ -254,7 +254,7 @@ def log_partition(rbm, X, *, n_temperatures=10000, n_chains=100, random_state=No
     >>> log_partition(RBM([[0.0, 0.0]], [0.0], [0.0, 0.0]), [[0, 1]]).value
     2.0794
     """
-    n_visible, n_hidden = _numbers_of_states(rbm)
+    n_visible, n_hidden = numbers_of_states(rbm)
     least = min(n_visible * rbm.n_hidden, n_hidden * rbm.n_visible)
     if min(n_visible, n_hidden) <= 2**MOST_ENUMERATED and least <= _CHEAP:
         check_states(X, rbm.n_visible, "X")

@@ -6,7 +6,7 @@ from numbers import Integral
 
 import numpy as np
 from scipy.special import softmax
-from sklearn.utils import check_array, check_random_state, check_scalar
+from sklearn.utils import check_array, check_random_state, check_scalar, gen_batches
 
 from skmohn._core._validation import read_vector
 from skmohn.energynet import _kernels as kernels
@@ -313,20 +313,19 @@ def _log_hidden_marginal(rbm, H):
     """Sum the visible units of a machine out, for states of its hidden units."""
     if rbm.thermometers is None:
         return _log_marginal(H, rbm.weights, rbm.visible_bias, rbm.hidden_bias)
-    total = H @ rbm.hidden_bias.astype(np.float64)
-    for start in range(0, len(H), ROWS_AT_ONCE):
-        rows = slice(start, start + ROWS_AT_ONCE)
+    total = np.empty(len(H))
+    for rows in gen_batches(len(H), ROWS_AT_ONCE):
         active = H[rows] @ rbm.weights + rbm.visible_bias
+        total[rows] = H[rows] @ rbm.hidden_bias.astype(np.float64)
         total[rows] += log_level_sums(active, rbm.thermometers)
     return total
 
 
 def _log_marginal(states, weights, other_bias, bias):
     """Sum one kind of units out, of rows of the other kind."""
-    total = states @ bias.astype(np.float64)
-    sums = np.empty(len(states))
-    for start in range(0, len(states), ROWS_AT_ONCE):
-        rows = slice(start, start + ROWS_AT_ONCE)
+    total, sums = np.empty((2, len(states)))
+    for rows in gen_batches(len(states), ROWS_AT_ONCE):
+        total[rows] = states[rows] @ bias.astype(np.float64)
         kernels.softplus_sums(states[rows] @ weights, other_bias, sums[rows])
     return total + sums
 

@@ -61,19 +61,3 @@ def rows_of(weights):
         "divide the weights by what they have in common",
     )
     return np.repeat(np.arange(len(weights)), counts.astype(np.int64))
-
-
-def order_of(units):
-    """Order of rows by the bytes of what they say.
-
-    Parameters
-    ----------
-    units : ndarray of shape (n_samples, n_units), float32
-
-    Returns
-    -------
-    ndarray of shape (n_samples,), int
-    """
-    width = units.shape[1] * units.itemsize
-    rows = np.ascontiguousarray(units).view(np.dtype((np.void, width)))
-    return np.argsort(rows.ravel(), kind="stable")

@@ -9,6 +9,7 @@ from scipy.special import logsumexp
 from skmohn._core._fitting import one_blas_thread
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._likelihood import dbn_log_likelihood
+from skmohn.energynet._missing import given_known
 from skmohn.energynet._partition import log_partition
 from skmohn.energynet._rbm import random_stream
 
@@ -87,6 +88,45 @@ def marginal_log_likelihood(rbms, states, log_z, n_draws, seed):
             [logsumexp(_of_bits(rbms, bits, log_z, n_draws, seed)) for bits in drawn]
         )
     )
+
+
+def known_log_likelihood(rbm, units, unknown, log_z, means, n_temperatures, seed):
+    """Estimate the log-likelihood of what is known of a sample under a single layer.
+
+    Parameters
+    ----------
+    rbm : RBM
+
+    units : ndarray of shape (n_units,), float32
+        In [0, 1]. What is in the place of unknown ones does not count.
+
+    unknown : ndarray of shape (n_units,), bool
+
+    log_z : float
+        Log partition function of the machine.
+
+    means : ndarray of shape (n_units,)
+        Of the units, for :func:`~skmohn.energynet.log_partition`.
+
+    n_temperatures, seed : int
+        For that, too; the seed also draws bits.
+
+    Returns
+    -------
+    float
+        In nats.
+    """
+    row = np.where(unknown, np.float32(0.0), units)[None]
+    found = []
+    for (bits,) in _drawn(row, seed) if _are_uncertain(row).any() else [row]:
+        rest = log_partition(
+            given_known(rbm, bits, unknown),
+            means[None, unknown],
+            n_temperatures=n_temperatures,
+            random_state=seed,
+        )
+        found.append(bits @ rbm.visible_bias.astype(np.float64) + rest.value)
+    return float(np.mean(found) - log_z)
 
 
 def _are_uncertain(units):

@@ -110,6 +110,10 @@ class Plan:
         """Steps that visit all samples a number of times."""
         return n_epochs * -(-n_samples // self.batch_size)
 
+    def epochs_at_once(self, n_samples):
+        """Epochs from one look at a run to the next, of which each may be short."""
+        return -(-FEWEST_STEPS // self.steps_of_epochs(1, n_samples))
+
     def steps_of_clock(self, clock):
         """Steps whose learning rates sum to a number."""
         return max(round(clock / self.clock_of_steps(1)), 1)
@@ -166,7 +170,7 @@ class Plan:
         Returns
         -------
         n_epochs : int
-            How many were begun: as many as take 20 steps, if not one alone does.
+            How many were begun: as many as :meth:`epochs_at_once` says, at most.
 
         Raises
         ------
@@ -175,10 +179,10 @@ class Plan:
         """
         buffers = _Buffers(run, min(self.batch_size, len(X)))
         interval = _steps_between_draws(run, len(buffers.share))
-        n_epochs, enough = 0, run.step + FEWEST_STEPS
+        n_epochs, at_once = 0, self.epochs_at_once(len(X))
         # What diverges is told at the end, not by a warning on the way.
         with np.errstate(over="ignore", invalid="ignore"):
-            while not run.is_over and (n_epochs == 0 or run.step < enough):
+            while not run.is_over and n_epochs < at_once:
                 n_epochs += 1
                 indices = run.order.permutation(len(X))
                 for start in range(0, len(X), self.batch_size):
@@ -313,9 +317,12 @@ def new_machine(X, n_hidden, seed, thermometers=None):
         are but a few visible units. Its visible biases are the log-odds of the data.
     """
     weights = np.random.default_rng(seed).standard_normal((n_hidden, X.shape[1]))
-    weights /= np.sqrt(max(X.var(axis=0).sum(), 1.0))
+    mean = X.mean(axis=0, dtype=np.float64)
+    # Of numbers in [0, 1], by their squares: without a copy of the table.
+    variance = np.einsum("ij,ij", X, X, dtype=np.float64) / len(X) - mean @ mean
+    weights /= np.sqrt(max(variance, 1.0))
     activity = min(_FIRST_ACTIVE / n_hidden, _LARGEST_SHARE)
-    hidden_bias = logit(activity) - weights @ X.mean(axis=0)
+    hidden_bias = logit(activity) - weights @ mean
     return RBM(weights, hidden_bias, data_logits(X, thermometers), thermometers)
 
 

@@ -393,8 +393,9 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
             options = self.n_temperatures, self.n_draws, self._seed
             building = Monitor(self.monitor, tables, *options).watch(building)
         building = shifted(building, within)
+        n_records = builder.n_records(units, rbms)
         loop = FitLoop(
-            self, given, y, None, None, lambda rbms: self._fitted(rbms, X, units)
+            self, given, y, None, n_records, lambda rbms: self._fitted(rbms, X, units)
         )
         built = run_through(building, loop)
         loop.finish(built.rbms)

@@ -1,7 +1,6 @@
 """How sure a discovery is: which terms come back when rows are drawn again."""
 
 import math
-import warnings
 from itertools import combinations
 from numbers import Integral
 
@@ -13,7 +12,7 @@ from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.parallel import Parallel, delayed
 
 from skmohn._core._coding import NUMERIC, InputCoding
-from skmohn._core._fitting import warn_caller
+from skmohn._core._fitting import gather_warnings, warn_caller
 from skmohn.mohn import MOHNRegressor
 from skmohn.mohn._columns import read_table
 from skmohn.mohn._hypergraph import to_frame
@@ -153,13 +152,12 @@ def _refit(model, X, y, replace, ends, seed):
     random = np.random.RandomState(seed)
     counts = _draw(len(y), replace, random)
     refit = clone(model).set_params(random_state=random.randint(2**31))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ConvergenceWarning)
+    with gather_warnings() as gathered:
         refit.fit(X, y, sample_weight=counts)
-    is_late = [issubclass(w.category, ConvergenceWarning) for w in caught]
-    for warning, late in zip(caught, is_late, strict=True):
+    is_late = [isinstance(warning, ConvergenceWarning) for warning in gathered]
+    for warning, late in zip(gathered, is_late, strict=True):
         if not late:
-            warn_caller(warning.message)
+            warn_caller(warning)
     members = refit._members()
     names = dict(zip(members.labels, members.names, strict=True))
     weights = [

@@ -19,6 +19,7 @@ from sklearn.utils.validation import (
 
 from skmohn._core._coding import InputCoding
 from skmohn._core._fitting import History, all_or_nothing
+from skmohn._core._html import ComputedProperty, ListedAttributes
 from skmohn._core._validation import to_numpy
 from skmohn.mohn._discovery import product_columns
 from skmohn.mohn._features import ProductFinder, read_classes
@@ -32,7 +33,11 @@ _MOST_STEPS = 1000
 
 
 class MOHNClassifier(
-    CallbackSupportMixin, ProductFinder, ClassifierMixin, BaseEstimator
+    ListedAttributes,
+    CallbackSupportMixin,
+    ProductFinder,
+    ClassifierMixin,
+    BaseEstimator,
 ):
     """Logistic regression on the interactions that tell classes apart.
 
@@ -373,7 +378,7 @@ class MOHNClassifier(
         best = self._log_odds(X).argmax(axis=1)
         return self.classes_[best]
 
-    @property
+    @ComputedProperty
     def feature_importances_(self):
         """How much of the log-odds each column has to do with.
 

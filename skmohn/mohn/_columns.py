@@ -10,13 +10,13 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.validation import _num_features, check_array, validate_data
 
+from skmohn._core._times import column_types, columns_of_times, seconds
 from skmohn._core._validation import to_numpy, validate_table
 
 # As many as scikit-learn's histogram gradient boosting takes.
 _MOST_LETTERS = 255
 # Of pandas, polars and arrow, in small letters.
 _TEXT_TYPES = ("categor", "enum", "string", "large_string", "dictionary")
-_TIME_TYPES = ("date", "timestamp", "timedelta", "duration")
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class Categories:
                 input_name="X",
             )
         for j in times:
-            table[:, j] = _seconds(_safe_indexing(X, j, axis=1))
+            table[:, j] = seconds(X, j)
         for j, encoder in self.encoders.items():
             letters = _column(X, j)
             numbers = encoder.transform(letters)[:, 0]
@@ -267,35 +267,12 @@ def find_columns(wanted, index, n_features, parameter):
 def _columns_of_text(X):
     """Columns of a categorical or text type, and of objects with text among them."""
     columns = []
-    for j, name in enumerate(_types(X)):
+    for j, name in enumerate(column_types(X)):
         is_object = name.startswith("object")
         is_text = name == "str" or name.startswith(_TEXT_TYPES)
         if is_text or (is_object and any(map(_is_text, _values(X, j)))):
             columns.append(j)
     return columns
-
-
-def columns_of_times(X):
-    """Columns of dates, times and durations."""
-    return [j for j, name in enumerate(_types(X)) if name.startswith(_TIME_TYPES)]
-
-
-def _types(X):
-    """Name of the type of each column, in small letters; none where there are none."""
-    if hasattr(X, "dtypes"):
-        return [str(dtype).lower() for dtype in X.dtypes]
-    if isinstance(X, np.ndarray) and X.ndim == 2:
-        name = {"U": "str", "O": "object"}.get(X.dtype.kind, X.dtype.name)
-        return [name] * X.shape[1]
-    return []
-
-
-def _seconds(times):
-    """Seconds since 1970, or of durations; NaN where unknown."""
-    values = np.asarray(times)
-    if values.dtype.kind == "O":  # of a time zone
-        values = times.to_numpy("datetime64[ns]")
-    return (values - np.zeros((), values.dtype)) / np.timedelta64(1, "s")
 
 
 def _refuse_text(X, columns):

@@ -1,6 +1,5 @@
 """Which products of columns say most about a target: numbers or classes."""
 
-import warnings
 from itertools import combinations
 from typing import NamedTuple
 
@@ -8,7 +7,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from skmohn._core._coding import NUMERIC, InputCoding
-from skmohn._core._fitting import warn_caller
+from skmohn._core._fitting import gather_warnings, warn_caller
 from skmohn._core._validation import require_memory
 from skmohn.mohn._design import make_design
 from skmohn.mohn._logistic import LogisticControl
@@ -350,8 +349,7 @@ def _by_regression(params, problem, strategy, start, most, report):
     weights = np.ones(len(inputs)) if sample_weight is None else sample_weight
     present = set(start)
     strength, reasons, coverage = {}, [], {}
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with gather_warnings() as gathered:
         for values in targets:
             model = MOHNRegressor(
                 strategy,
@@ -379,8 +377,8 @@ def _by_regression(params, problem, strategy, start, most, report):
             terms = _strongest(strength, start, most)
             if report({"n_terms": len(terms)}, terms):
                 break
-    for message in {str(warning.message): warning for warning in caught}.values():
-        warn_caller(message.message)
+    for warning in {str(warning): warning for warning in gathered}.values():
+        warn_caller(warning)
     choice = None
     if problem.classes is not None:
         choice = learn_on_folds(problem, terms, params.selection, params.cv)

@@ -7,6 +7,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._coding import CONSTANT, LETTERS, NUMERIC, ONE_HOT, TWO_VALUED
+from skmohn._core._html import ListedAttributes
 
 _MOST_TERMS = 10
 _KINDS = {
@@ -18,7 +19,7 @@ _KINDS = {
 }
 
 
-class HTMLSummary:
+class HTMLSummary(ListedAttributes):
     """Adds a summary to the HTML of a fitted estimator with a `structure_table`.
 
     It stands above the fitted attributes, so that it is there inside of a Pipeline or a

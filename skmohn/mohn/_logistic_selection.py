@@ -5,7 +5,6 @@ samples that a fold leaves out says how far to go. Where samples are too few to 
 aside, the extended BIC does (Chen and Chen, Biometrika 95 (2008), gamma 1).
 """
 
-import warnings
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -179,13 +178,21 @@ def deal_folds(problem, selection, cv):
     if n_folds < 2:
         return []
     dealer = StratifiedKFold(n_folds, shuffle=True, random_state=problem.seed)
-    with warnings.catch_warnings():
-        # A class that is too rare for all folds is left out of some.
-        warnings.simplefilter("ignore", UserWarning)
-        dealt = list(dealer.split(votes, votes))
     return [
-        tuple(np.flatnonzero(np.isin(groups, part)) for part in fold) for fold in dealt
+        tuple(np.flatnonzero(np.isin(groups, part)) for part in fold)
+        for fold in dealer.split(votes, _with_rare_ones_joined(votes, n_folds))
     ]
+
+
+def _with_rare_ones_joined(labels, n_folds):
+    """Join classes that have no member for each fold, if need be with the largest.
+
+    A class that is too rare for all folds is left out of some.
+    """
+    counts = np.bincount(labels)
+    is_rare = counts[labels] < n_folds
+    is_enough = is_rare.sum() >= n_folds
+    return np.where(is_rare, -1 if is_enough else counts.argmax(), labels)
 
 
 def learn_on_folds(problem, terms, selection, cv):

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Set
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skmohn._core._html import ComputedProperty
 from skmohn._core._validation import to_numpy
 from skmohn.mohn._columns import column_names, read_table
 from skmohn.mohn._fitted import FittedStructure
@@ -38,7 +39,7 @@ class Reading(HTMLSummary, FittedStructure):
         terms += [group for group in self.one_hot_groups_ if used.intersection(group)]
         return Linkage.of_terms(terms, self.n_features_in_, self._names())
 
-    @property
+    @ComputedProperty
     def feature_importances_(self):
         """How much of the model's variance each column has to do with.
 

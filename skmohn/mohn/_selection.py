@@ -9,14 +9,12 @@ models of each order counted apart.
 """
 
 import math
-import warnings
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
 from scipy.stats import sem
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso, LassoCV
 from sklearn.model_selection import GroupKFold
 
@@ -39,8 +37,9 @@ _CHEAP_LASSO = 4e5
 # The same for dense functions: some ten seconds.
 _AFFORDABLE_LASSO = 5e6
 # Below a hundredth of the largest penalty little is left to gain on noisy data, and
-# aliased columns make the descent slow: the path is rough and its choice refined.
-_LASSO_PATH = {"alphas": 40, "eps": 1e-2, "max_iter": 500, "tol": 1e-4}
+# aliased columns make the descent slow: the path is rough and its choice refined. Both
+# run to their ends, since scikit-learn would warn of one that did not.
+_LASSO_PATH = {"alphas": 40, "eps": 1e-2, "max_iter": 100_000, "tol": 1e-4}
 # The models of the highest bars lend their weights above order two to the lasso.
 _STANDING_OUT = 3
 
@@ -240,13 +239,11 @@ def _shrink(design, y, path, folds, n_jobs):
     # Cyclic descent draws no numbers, yet would advance numpy's global generator.
     fixed = {"random_state": 0}
     search = LassoCV(**_LASSO_PATH, **fixed, cv=folds, n_jobs=n_jobs)
-    with warnings.catch_warnings():
-        # Where the end of the path has not converged it does not predict best either.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        search.fit(columns, y, sample_weight=design.weights)
-        final = Lasso(search.alpha_, max_iter=2000, tol=1e-10, warm_start=True, **fixed)
-        final.coef_ = search.coef_
-        final.fit(columns, y, sample_weight=design.weights)
+    search.fit(columns, y, sample_weight=design.weights)
+    options = {"max_iter": _LASSO_PATH["max_iter"], "tol": 1e-10, "warm_start": True}
+    final = Lasso(search.alpha_, **options, **fixed)
+    final.coef_ = search.coef_
+    final.fit(columns, y, sample_weight=design.weights)
     kept = np.flatnonzero(final.coef_)
     return Choice(
         [terms[j] for j in kept],

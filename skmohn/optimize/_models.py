@@ -1,8 +1,8 @@
 """What may be searched, and how its variables are called and coded."""
 
 import sys
-import warnings
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from numbers import Integral
 
@@ -205,10 +205,10 @@ def _require_terms_only(model, graph):
     """Refuse an estimator that is more than its listed terms."""
     coding = model.coding_
     ends = np.array([coding.low, coding.high])
-    with warnings.catch_warnings():
-        # Of columns without names.
-        warnings.simplefilter("ignore", UserWarning)
-        predicted = model.predict(ends)
+    # Without names of columns, of which scikit-learn would say that the ends lack them.
+    nameless = copy(model)
+    vars(nameless).pop("feature_names_in_", None)
+    predicted = nameless.predict(ends)
     codes = np.tile([[-1.0], [1.0]], len(coding.kind))
     scale = np.abs(graph.coef).sum() + abs(graph.intercept) + 1.0
     if not np.allclose(graph.predict(codes), predicted, rtol=0.0, atol=1e-6 * scale):

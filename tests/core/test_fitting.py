@@ -3,6 +3,7 @@
 import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,10 +15,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from threadpoolctl import threadpool_info
 
+import skmohn
 from skmohn import MOHNRegressor
 from skmohn._core._fitting import (
     History,
     all_or_nothing,
+    gather_warnings,
     one_blas_thread,
     warn_caller,
 )
@@ -92,6 +95,26 @@ def test_warning_from_deep_inside_belongs_to_the_user(wrap):
     with pytest.warns(UserWarning, match="mapped on the line") as caught:
         model.predict(X + 0.25)
     assert caught[0].filename == __file__
+
+
+def test_gathered_warnings_are_those_of_one_thread():
+    with warnings.catch_warnings(record=True) as caught, ThreadPoolExecutor() as pool:
+        warnings.simplefilter("always")
+        with gather_warnings() as gathered:
+            with gather_warnings() as inner:
+                warn_caller("deep")
+            warn_caller("here", FutureWarning)
+            pool.submit(warn_caller, "there").result()
+            pool.submit(warnings.warn, "others'").result()
+    assert [(str(w), type(w)) for w in inner] == [("deep", UserWarning)]
+    assert [(str(w), type(w)) for w in gathered] == [("here", FutureWarning)]
+    assert [str(w.message) for w in caught] == ["there", "others'"]
+
+
+def test_nothing_changes_the_filters_of_all_threads():
+    """Those of `warnings.catch_warnings` are not of one thread."""
+    for path in Path(skmohn.__file__).parent.rglob("*.py"):
+        assert "catch_warnings(" not in path.read_text(encoding="utf-8"), path
 
 
 # ----------------------------------------------------------------- all or nothing

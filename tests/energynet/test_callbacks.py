@@ -6,6 +6,7 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.neural_network import MLPClassifier, MLPRegressor
@@ -44,6 +45,8 @@ class Watcher:
 
     def on_fit_task_begin(self, estimator, context):
         self.begun.append((type(estimator).__name__, context.task_name))
+        if context.parent is None:
+            self.expected = context.max_subtasks
 
     def on_fit_task_end(self, estimator, context, *, X=None, fitted_estimator=None):
         name = type(estimator).__name__
@@ -116,9 +119,9 @@ def test_network_that_is_stopped_early_keeps_its_best_weights():
 
 
 def test_callback_stops_the_layers():
-    net = network().set_callbacks(Watcher("EnergyNetTransformer", at=2)).fit(X, Y)
+    net = network().set_callbacks(Watcher("EnergyNetTransformer", at=1)).fit(X, Y)
     assert net.transformer_.stopping_reason_ == STOPPED
-    assert len(net.transformer_.history_) == 2
+    assert len(net.transformer_.history_) == 1
     assert net.mlp_.hidden_layer_sizes == (4,)
     assert net.predict(X).shape == Y.shape
 
@@ -173,6 +176,21 @@ def test_scores_are_monitored_in_pipeline_and_grid_search():
     assert len(fits) == 5
     last = min(fits, key=lambda row: len(row["task_id_path"]))
     assert last["accuracy"] == pytest.approx(search.score(X, Y))
+
+
+@pytest.mark.parametrize("warm_start", [False, True])
+def test_how_many_epochs_there_will_be_is_known(warm_start):
+    watcher = Watcher()
+    net = clone(STACK).set_params(warm_start=warm_start).fit(X)
+    net.set_callbacks(watcher).fit(X)
+    assert watcher.expected == watcher.ended.count(
+        ("EnergyNetTransformer", "iteration")
+    )
+    assert watcher.expected == len(net.history_) + 1
+    net.set_params(n_components=None, growth="paper", max_units=2, warm_start=False)
+    with pytest.warns(ConvergenceWarning, match="max_units"):
+        net.fit(X)
+    assert watcher.expected is None
 
 
 def test_progress_bars_alone_in_pipeline_and_grid_search(capsys):

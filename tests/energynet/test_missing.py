@@ -10,9 +10,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from skmohn import EnergyNetTransformer
-from skmohn.energynet import exact_log_partition
+from skmohn.energynet import RBM, _missing, exact_log_partition
 from skmohn.energynet._coding import UnitCoding
-from skmohn.energynet._missing import MOST_COMPLETIONS, completions
+from skmohn.energynet._missing import (
+    MOST_COMPLETIONS,
+    completions,
+    means_of,
+    unknown_units,
+)
 
 NAN = np.nan
 RNG = np.random.default_rng(0)
@@ -57,13 +62,12 @@ def with_holes(X, share=0.3):
 # --------------------------------------------------------------- lists of completions
 
 
-def test_states_of_a_column_are_those_that_values_have():
-    columns = RNG.integers(2, size=50), RNG.integers(4, size=50), np.full(50, 3)
-    X = np.column_stack(columns).astype(float)
-    found = UnitCoding.learn(X, "auto", 8)
-    assert_array_equal(found.states(0), [[0], [1]])
-    assert_array_equal(found.states(1), [[0, 0, 0], [1, 0, 0], [1, 1, 0], [1, 1, 1]])
-    assert found.states(2).shape == (1, 0)
+def listed_of(coding, X):
+    units = coding.encode(X)
+    return {
+        row: completions(coding, units[row], unknown, row)
+        for row, unknown in unknown_units(coding, X).items()
+    }
 
 
 def test_completions_are_all_that_the_values_could_be(mixed):
@@ -71,7 +75,7 @@ def test_completions_are_all_that_the_values_could_be(mixed):
     assert found.n_units.tolist() == [1, 3, 3, 0, 1]
     X = mixed[:4].copy()
     X[1, [1, 2, 3]] = X[3, 0] = NAN
-    listed = dict(completions(found, X, found.encode(X)))
+    listed = listed_of(found, X)
     assert list(listed) == [1, 3]
     # From values of each level, coded as any sample is.
     levels = found.levels[1], found.levels[2]
@@ -91,10 +95,9 @@ def test_most_completions():
     found = UnitCoding.learn(states(1).repeat(n + 1, axis=1), "auto", 8)
     X = np.full((1, n + 1), NAN)
     with pytest.raises(ValueError, match=f"sample 0 .* {n + 1} columns.*impute first"):
-        list(completions(found, X, found.encode(X)))
+        listed_of(found, X)
     X[0, 0] = 1
-    ((_, listed),) = completions(found, X, found.encode(X))
-    assert listed.shape == (MOST_COMPLETIONS, n + 1)
+    assert listed_of(found, X)[0].shape == (MOST_COMPLETIONS, n + 1)
 
 
 # ---------------------------------------------------------------------------- oracles
@@ -128,6 +131,34 @@ def test_bits_against_all_states(bits, sparsely):
     assert_allclose(net.score_samples(given), log_likelihood, atol=1e-4)
     assert net.score_samples(given)[0] == pytest.approx(0, abs=1e-4)
     assert net.score(X) == pytest.approx(net.score_samples(X).mean())
+
+
+def test_many_unknown_bits_against_all_states():
+    """More completions than are listed, but few hidden units."""
+    common = RNG.random((300, 1)) < 0.5
+    bits = np.where(RNG.random((300, 14)) < 0.9, common, ~common).astype(float)
+    net = net_of(bits, standardize=False)
+    X = bits[:3].copy()
+    X[0, 1:] = X[1] = NAN
+    hidden, visible, log_likelihood = by_listing(net, X)
+    assert_allclose(net.transform(X), hidden, atol=1e-5)
+    assert_allclose(net.impute(X), visible, atol=1e-5)
+    assert_allclose(net.score_samples(X), log_likelihood, atol=1e-4)
+    # Several layers would have to be summed over all of them.
+    deep = net_of(bits, [4, 2], polish=1)
+    assert np.isfinite(deep.impute(X)).all()
+    with pytest.raises(ValueError, match=r"8192 states .* several layers at most 4096"):
+        deep.score_samples(X)
+
+
+@pytest.mark.parametrize("thermometers", [None, [1, 2, 3, 1, 1, 1, 1]])
+def test_means_of_chains_are_those_of_all_states(thermometers, monkeypatch):
+    rbm = RBM(RNG.normal(size=(5, 10)), RNG.normal(size=5), np.zeros(10), thermometers)
+    expected = means_of(rbm, 0)
+    monkeypatch.setattr(_missing, "MOST_COMPLETIONS", 16)
+    drawn = means_of(rbm, 0)
+    for means, exact in zip(drawn, expected, strict=True):
+        assert 0.0 < np.abs(means - exact).max() < 0.06
 
 
 def test_columns_that_are_alike_impute_one_another(bits):

@@ -1,0 +1,72 @@
+"""Times beside numbers, in tables of any library and in arrays of objects."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+from skmohn import BLMRegressor, EnergyNetRegressor, EnergyNetTransformer, MOHNRegressor
+from skmohn._core._times import columns_of_times, seconds
+
+DAYS = np.datetime64("2024-01-01T06:00", "us") + np.arange(30) % 7 * np.timedelta64(
+    1, "D"
+)
+FLAGS = np.arange(30) % 2.0
+NUMBERS = np.column_stack([DAYS.astype("M8[s]").astype(float), FLAGS])
+Y = NUMBERS[:, 0] / 86400 - 19_720 + FLAGS
+TABLES = {
+    "pandas": pd.DataFrame({"day": DAYS, "flag": FLAGS}),
+    "polars": pl.DataFrame({"day": DAYS, "flag": FLAGS}),
+    "objects": np.array(
+        [[pd.Timestamp(d), f] for d, f in zip(DAYS, FLAGS, strict=True)]
+    ),
+}
+STACK = EnergyNetTransformer(None, 3, polish=1, random_state=0)
+MODELS = [
+    BLMRegressor((2,), n_bits=4, max_flips=50, random_state=0),
+    STACK,
+    EnergyNetRegressor(STACK, random_state=0),
+    MOHNRegressor("full", max_order=1),
+]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_times_beside_numbers_are_seconds(model, kind):
+    expected = clone(model).fit(NUMBERS, Y)
+    table = TABLES[kind]
+    model = clone(model).fit(table, Y)
+    assert model.n_features_in_ == 2
+    assert hasattr(model, "feature_names_in_") == (kind != "objects")
+    use = "predict" if hasattr(model, "predict") else "transform"
+    found = getattr(model, use)(table)
+    assert_allclose(found, getattr(expected, use)(NUMBERS), rtol=1e-9)
+    assert_allclose(getattr(model, use)(table[:4]), found[:4], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([pd.Timestamp("1970-01-02"), None, pd.NaT], [86400, np.nan, np.nan]),
+        ([pd.Timestamp("1970-01-01T09:00", tz="Asia/Tokyo")], [0]),
+        ([datetime.date(1970, 1, 3)], [172_800]),
+        ([datetime.timedelta(seconds=1.5), pd.Timedelta("1s")], [1.5, 1]),
+        ([np.datetime64("1970-01-01T00:01"), np.datetime64("NaT")], [60, np.nan]),
+        ([np.timedelta64(2, "m"), np.nan], [120, np.nan]),
+    ],
+)
+def test_seconds_of_objects(values, expected):
+    column = np.empty((len(values), 1), dtype=object)
+    column[:, 0] = values
+    assert columns_of_times(column) == [0]
+    assert_array_equal(seconds(column, 0), expected)
+
+
+@pytest.mark.parametrize("values", [[1, 2], [None, None], [pd.Timestamp(0), 1], ["a"]])
+def test_other_objects_are_no_times(values):
+    assert columns_of_times(np.array(values, dtype=object)[:, None]) == []
