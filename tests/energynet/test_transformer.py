@@ -1,6 +1,7 @@
 """EnergyNetTransformer: structure, features, likelihoods, samples, going on."""
 
 import pickle
+import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -730,3 +731,21 @@ def test_a_partition_function_that_is_not_known_is_told_of(monkeypatch):
     net = few(n_temperatures=9000, polish=2).fit(states(6))
     assert net.log_partition_[0].effective_sample_size == 11.0
     assert asked == [1000, 4000, 2000, 8000, 9000]
+
+
+def test_memory_is_that_of_the_table_its_units_and_a_batch():
+    X = np.random.default_rng(0).normal(size=(30_000, 8))
+    net = EnergyNetTransformer(None, 2, polish=1, n_temperatures=5, random_state=0)
+    net.fit(X[:100]).score(X[:100])
+    units = 4 * 7 * X.size
+    peaks = []
+    tracemalloc.start()
+    for call in (net.fit, net.transform, net.score_samples):
+        tracemalloc.reset_peak()
+        before = tracemalloc.get_traced_memory()[0]
+        call(X)
+        peaks.append(tracemalloc.get_traced_memory()[1] - before)
+    tracemalloc.stop()
+    # In another order, and as units.
+    assert peaks[0] < X.nbytes + 1.5 * units
+    assert max(peaks[1:]) < units
