@@ -21,7 +21,7 @@ from blm_spirals import spirals
 from sklearn.preprocessing import StandardScaler
 
 from skmohn.blm import _kernels as kernels
-from skmohn.blm._network import Layout, Problem
+from skmohn.blm._network import Layout, Problem, refresh
 from skmohn.blm._search import SearchControl
 from skmohn.blm._training import Plan
 
@@ -58,7 +58,7 @@ class Objective:
     def __call__(self, weights):
         """Evaluate the network on all samples."""
         self.net.weights[:] = weights
-        loss = kernels.refresh(self.net)
+        loss = refresh(self.net)
         # Weights that overflow float32 are as bad as any.
         loss = loss if np.isfinite(loss) else 1e30
         self.best = min(self.best, loss)

@@ -21,7 +21,7 @@ import numpy as np
 from numba import njit
 
 from skmohn.blm import _kernels as kernels
-from skmohn.blm._network import Layout, Problem
+from skmohn.blm._network import Layout, Problem, refresh
 from skmohn.blm._search import SearchControl
 from skmohn.blm._training import Plan
 
@@ -62,35 +62,34 @@ def flips_per_second(plan, seconds, repeats):
     """Return the flips and the full evaluations a second, medians."""
     flips, full = [], []
     for seed in range(repeats):
-        search = plan.begin(seed).search
-        net = plan.problem.connect(search.codes * plan.step)
-        kernels.refresh(net)
+        search, problem = plan.begin(seed).search, plan.problem
+        net = problem.connect(search.codes * plan.step)
+        refresh(net)
         # The first flips say how many fill the time.
-        spent, _ = common.timed(kernels.run, search, net, plan.step, 100)
+        spent, _ = common.timed(problem.search, search, net, plan.step, 100)
         n_flips = int(100 * seconds / spent)
         before = search.state[0].tried
-        spent, _ = common.timed(kernels.run, search, net, plan.step, n_flips)
+        spent, _ = common.timed(problem.search, search, net, plan.step, n_flips)
         flips.append((search.state[0].tried - before) / spent)
         n_full = max(int(10 * seconds / common.timed(_evaluate, net, 10)[0]), 3)
         full.append(n_full / common.timed(_evaluate, net, n_full)[0])
     return median(flips), median(full)
 
 
-@njit
 def _evaluate(net, times):
     total = 0.0
     for _ in range(times):
-        total += kernels.refresh(net)
+        total += refresh(net)
     return total
 
 
 @njit
-def _try_each(net, n_weights, times):
+def _try_each(network, weights, n_weights, times):
     """Change weights of the first layer, and take it back."""
     total = 0.0
     for i in range(times):
         j = i * 7919 % n_weights
-        total += kernels.try_weight(net, j, net.weights[j] + 0.5)
+        total += kernels.try_weight(network, j, weights[j] + 0.5)
     return total
 
 
@@ -98,11 +97,12 @@ def seconds_of_flip(sizes, n_samples, seconds, repeats):
     """Return the median seconds of a flip in the first layer."""
     plan = make_plan(sizes, n_samples)
     net = plan.problem.connect(plan.begin(0).search.codes * plan.step)
-    kernels.refresh(net)
+    refresh(net)
     n_first = (sizes[0] + 1) * sizes[1]
-    _try_each(net, n_first, 10)
-    times = max(int(100 * seconds / common.timed(_try_each, net, n_first, 100)[0]), 10)
-    spent, _ = common.timed(_try_each, net, n_first, times, repeats=repeats)
+    change = _try_each, net.address, net.weights, n_first
+    _try_each(*change[1:], 10)
+    times = max(int(100 * seconds / common.timed(*change, 100)[0]), 10)
+    spent, _ = common.timed(*change, times, repeats=repeats)
     return spent / times
 
 

@@ -18,8 +18,8 @@ def warm_up():
     >>> skmohn.warm_up()
     """
     from skmohn.blm import BLMClassifier, BLMController, BLMRegressor
-    from skmohn.blm._kernels import LOSSES
-    from skmohn.blm._network import address_of_loss
+    from skmohn.blm._kernels import ACTIVATIONS, LOSSES
+    from skmohn.blm._network import address_of_activation, address_of_loss
     from skmohn.datasets import InvertedPendulum
     from skmohn.energynet import EnergyNetTransformer
     from skmohn.mohn import MOHNRegressor
@@ -41,6 +41,8 @@ def warm_up():
             MOHNRegressor("msda", rule, max_iter=2, random_state=0).fit(signs, y)
         for loss in LOSSES:
             address_of_loss(loss)
+        for activation in ACTIVATIONS:
+            address_of_activation(activation)
         for network in (BLMRegressor, BLMClassifier):
             network((2,), max_flips=100).fit(signs, y > 0)
         pendulum = InvertedPendulum(n_simulations=2, duration=2.0)

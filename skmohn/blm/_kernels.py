@@ -6,9 +6,6 @@ it ([S4] III-B). There are two of each, for the present weights and for the chan
 trial; to keep a change is to swap them. :func:`run` lets the network answer the
 questions of a search.
 
-What runs often takes arrays and not the tuple of all: that alone would cost more than a
-short row.
-
 [S4] Brunato and Battiti, "A telescopic binary learning machine for training neural
 networks", IEEE TNNLS 28 (2017).
 """
@@ -18,12 +15,18 @@ from typing import NamedTuple
 import numpy as np
 from numba import types
 
-from skmohn._core._jit import borrow, call_address, jit
-from skmohn.blm._search_kernels import ask, tell
+from skmohn._core._jit import (
+    call_address,
+    float32s,
+    float64s,
+    int64s,
+    jit,
+    reader_of,
+)
+from skmohn.blm._search_kernels import ask, fail, improves, succeed
 
 # Activations of the hidden units, and losses with the activation they apply.
-IDENTITY, TANH, LOGISTIC, RELU, STEP = range(5)
-NONE = -1
+IDENTITY, TANH, LOGISTIC, RELU, STEP, NONE = range(6)
 # The last two take all outputs together.
 SQUARED, ABSOLUTE, HUBER, PINBALL, LOGISTIC_SQUARED, CROSS_ENTROPY, HINGE = range(7)
 ZERO_ONE, OWN, SOFTMAX, MISSES = range(7, 11)
@@ -70,19 +73,55 @@ class Network(NamedTuple):
     target: np.ndarray  # (P,) int64, unit that a weight leads to
     source: np.ndarray  # (P,) int64, unit that it comes from
     first: np.ndarray  # (U,) int64, first weight of each unit
+    layer: np.ndarray  # (U,) int64, of each unit, 0 for the constant and the inputs
+    activation: np.ndarray  # (n_layers,) int64, addresses of the activations
     weights: np.ndarray  # (P,) float32
-    rows: np.ndarray  # (2, U) int64, row of each unit, now and on trial
-    pre: np.ndarray  # (R, D) float32, pre-activations
+    now: np.ndarray  # (U,) int64, row of each unit
+    trial: np.ndarray  # (U,) int64, its row on trial
+    pre: np.ndarray  # (R + 1, D) float32, pre-activations, and a row for sums
     out: np.ndarray  # (R, D) float32, outputs; room for the losses in the last layer
     y: np.ndarray  # (K, D) float32
     sample_weight: np.ndarray  # (D,) float32
-    losses: np.ndarray  # (2, K) float64, of each output, now and on trial
-    picked: np.ndarray  # (K,) int64, rows of the outputs
-    # int64: hidden activation, address of the loss, whether it takes all outputs
-    # together, whether samples weigh the same
-    kinds: np.ndarray
-    numbers: np.ndarray  # float64: parameter of the loss, divisor, price of a square
-    penalty: np.ndarray  # (1,) float64, the price of all squares
+    losses: np.ndarray  # (K,) float64, of each output
+    trial_losses: np.ndarray  # (K,) float64, those of the trial
+    picked: np.ndarray  # (K,) int64, rows of the outputs that are judged
+    record: np.ndarray  # (1,) RECORD, where the arrays are
+    address: int  # of the record: all that the kernels take
+
+
+_ARRAYS = Network._fields[:-2]
+RECORD = np.dtype(
+    [
+        *((name, np.int64) for name in _ARRAYS),  # their addresses
+        ("n_layers", np.int64),
+        ("n_rows", np.int64),
+        ("n_samples", np.int64),
+        ("n_outputs", np.int64),
+        ("loss", np.int64),  # its address
+        ("together", np.int64),  # whether it takes all outputs together
+        ("is_even", np.int64),  # whether samples weigh the same
+        ("loss_number", np.float32),  # its parameter
+        ("divisor", np.float64),  # of the sum of the losses
+        ("price", np.float64),  # of the square of a weight
+        ("penalty", np.float64),  # the price of all squares
+        ("trial_penalty", np.float64),
+    ],
+    align=True,
+)
+
+
+# Inside the kernels the record itself is handed on.
+_net_at = reader_of(RECORD)
+
+
+def connect(numbers, **arrays):
+    """A network of these arrays and of the numbers in its record."""
+    record = np.zeros(1, dtype=RECORD)
+    for name in _ARRAYS:
+        record[name] = arrays[name].ctypes.data
+    for name, value in numbers.items():
+        record[name] = value
+    return Network(**arrays, record=record, address=record.ctypes.data)
 
 
 # -------------------------------------------------------------------- activations
@@ -103,45 +142,94 @@ def _logistic(x):
     return _HALF + _HALF * _tanh(_HALF * x)
 
 
-@jit(fastmath=_FAST)
-def _activate(kind, pre, row, out):
-    """Apply an activation to one row. O(D)."""
-    n = pre.shape[1]
-    if kind == TANH:
-        for d in range(n):
-            out[row, d] = _tanh(pre[row, d])
-    elif kind == LOGISTIC:
-        for d in range(n):
-            out[row, d] = _logistic(pre[row, d])
-    elif kind == RELU:
-        for d in range(n):
-            out[row, d] = pre[row, d] if pre[row, d] > _0 else _0
-    elif kind == STEP:
-        for d in range(n):
-            out[row, d] = _1 if pre[row, d] > _TIE else _0
-    elif kind == IDENTITY:
-        for d in range(n):
-            out[row, d] = pre[row, d]
+# The network calls activations and losses by their addresses, so that only those in
+# use are compiled, and once: the compiler copies what a kernel calls by name into it.
+# So they are C functions. An activation takes the pre-activations and outputs (R, D),
+# where in them the present row of a unit begins, its new row and the row of another
+# unit, D, and the change of the weight from that unit. It makes the new row. O(D).
+_numbers, _rows = types.CPointer(types.float32), types.CPointer(types.int64)
+ACTIVATION = types.float64(_numbers, _numbers, *4 * (types.int64,), types.float32)
+_by_address = jit(fastmath=_FAST, no_cfunc_wrapper=False)
+
+
+@_by_address
+def identity(pre, out, now, new, source, n, change):
+    for d in range(n):
+        shifted = pre[now + d] + change * out[source + d]
+        pre[new + d] = out[new + d] = shifted
+    return 0.0
+
+
+@_by_address
+def tanh(pre, out, now, new, source, n, change):
+    # In one loop, as all of them: the processor divides while it waits for memory.
+    for d in range(n):
+        shifted = pre[now + d] + change * out[source + d]
+        pre[new + d] = shifted
+        out[new + d] = _tanh(shifted)
+    return 0.0
+
+
+@_by_address
+def logistic(pre, out, now, new, source, n, change):
+    for d in range(n):
+        shifted = pre[now + d] + change * out[source + d]
+        pre[new + d] = shifted
+        out[new + d] = _logistic(shifted)
+    return 0.0
+
+
+@_by_address
+def relu(pre, out, now, new, source, n, change):
+    for d in range(n):
+        shifted = pre[now + d] + change * out[source + d]
+        pre[new + d] = shifted
+        out[new + d] = shifted if shifted > _0 else _0
+    return 0.0
+
+
+@_by_address
+def step(pre, out, now, new, source, n, change):
+    for d in range(n):
+        shifted = pre[now + d] + change * out[source + d]
+        pre[new + d] = shifted
+        out[new + d] = _1 if shifted > _TIE else _0
+    return 0.0
+
+
+@_by_address
+def no_activation(pre, out, now, new, source, n, change):
+    """Of outputs: the losses apply theirs themselves."""
+    for d in range(n):
+        pre[new + d] = pre[now + d] + change * out[source + d]
+    return 0.0
+
+
+ACTIVATIONS = {
+    IDENTITY: identity,
+    TANH: tanh,
+    LOGISTIC: logistic,
+    RELU: relu,
+    STEP: step,
+    NONE: no_activation,
+}
 
 
 # ------------------------------------------------------------------------- losses
 
 
-# The network calls its loss by an address, so that only the loss in use is compiled,
-# and once: the compiler copies what a kernel calls by name into it. So the losses are C
-# functions of pre-activations (R, D), rows (K,) of the outputs among them, the output
-# to be judged, y (K, D), weights (D,), room of shape (R, D), D, K, a parameter, and
-# whether all weights are equal; they return a weighted sum over the samples. O(D).
-_numbers, _rows = types.CPointer(types.float32), types.CPointer(types.int64)
+# Losses are C functions of pre-activations (R, D), rows (K,) of the outputs among them,
+# the output to be judged, y (K, D), weights (D,), room of shape (R, D), D, K, a
+# parameter, and whether all weights are equal; they return a weighted sum over the
+# samples. O(D).
 LOSS = types.float64(
     *(_numbers, _rows, types.int64, _numbers, _numbers, _numbers),
     *(types.int64, types.int64, types.float32, types.int64),
 )
-_loss = jit(fastmath=_FAST, no_cfunc_wrapper=False)
 
 
-@_loss
-def _squared(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
+@_by_address
+def squared(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
     now, own, total = rows[k] * n, k * n, 0.0
     for d in range(n):
         gap = t[now + d] - y[own + d]
@@ -149,8 +237,8 @@ def _squared(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
     return total
 
 
-@_loss
-def _logistic_squared(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
+@_by_address
+def logistic_squared(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
     now, own, total = rows[k] * n, k * n, 0.0
     for d in range(n):
         gap = _logistic(t[now + d]) - y[own + d]
@@ -158,8 +246,8 @@ def _logistic_squared(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
     return total
 
 
-@_loss
-def _absolute(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
+@_by_address
+def absolute(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
     now, own, total = rows[k] * n, k * n, 0.0
     for d in range(n):
         gap = t[now + d] - y[own + d]
@@ -167,8 +255,8 @@ def _absolute(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
     return total
 
 
-@_loss
-def _huber(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
+@_by_address
+def huber(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
     now, own, total = rows[k] * n, k * n, 0.0
     for d in range(n):
         gap = t[now + d] - y[own + d]
@@ -178,8 +266,8 @@ def _huber(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
     return total
 
 
-@_loss
-def _pinball(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
+@_by_address
+def pinball(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
     now, own, total = rows[k] * n, k * n, 0.0
     for d in range(n):
         gap = y[own + d] - t[now + d]
@@ -187,8 +275,8 @@ def _pinball(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
     return total
 
 
-@_loss
-def _hinge(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
+@_by_address
+def hinge(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
     now, own, total = rows[k] * n, k * n, 0.0
     for d in range(n):
         slack = _1 - (_2 * y[own + d] - _1) * t[now + d]
@@ -196,8 +284,8 @@ def _hinge(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
     return total
 
 
-@_loss
-def _zero_one(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
+@_by_address
+def zero_one(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
     now, own, total = rows[k] * n, k * n, 0.0
     for d in range(n):
         margin = (_2 * y[own + d] - _1) * t[now + d]
@@ -218,14 +306,15 @@ def _sum_of_logs(numbers, start, n, weight, is_even):
         return total
     for block in range(0, n, _BLOCK):
         product = 1.0
-        for d in range(block, min(block + _BLOCK, n)):
+        end = block + _BLOCK if block + _BLOCK < n else n
+        for d in range(block, end):
             product *= np.float64(numbers[start + d])
         total += np.log(product)
     return total * weight[0]
 
 
-@_loss
-def _cross_entropy(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
+@_by_address
+def cross_entropy(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
     """Cross-entropy of one logistic output: softplus(t) - y t. O(D)."""
     now, own, total = rows[k] * n, k * n, 0.0
     for d in range(n):
@@ -238,8 +327,8 @@ def _cross_entropy(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
     return total + _sum_of_logs(work, now, n, weight, is_even)
 
 
-@_loss
-def _softmax(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
+@_by_address
+def softmax(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
     """Cross-entropy of softmax outputs: log sum exp(t) - sum y t. O(D K)."""
     top, whole, total = rows[0] * n, rows[1] * n, 0.0
     for d in range(n):
@@ -261,7 +350,7 @@ def _softmax(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
 
 
 @jit(no_cfunc_wrapper=False)
-def _misses(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
+def misses(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
     """Weight of the samples whose target is not above all others. O(D K)."""
     total = 0.0
     for d in range(n):
@@ -276,192 +365,165 @@ def _misses(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
 
 
 LOSSES = {
-    SQUARED: _squared,
-    ABSOLUTE: _absolute,
-    HUBER: _huber,
-    PINBALL: _pinball,
-    LOGISTIC_SQUARED: _logistic_squared,
-    CROSS_ENTROPY: _cross_entropy,
-    HINGE: _hinge,
-    ZERO_ONE: _zero_one,
-    SOFTMAX: _softmax,
-    MISSES: _misses,
+    SQUARED: squared,
+    ABSOLUTE: absolute,
+    HUBER: huber,
+    PINBALL: pinball,
+    LOGISTIC_SQUARED: logistic_squared,
+    CROSS_ENTROPY: cross_entropy,
+    HINGE: hinge,
+    ZERO_ONE: zero_one,
+    SOFTMAX: softmax,
+    MISSES: misses,
 }
 # Those that take all outputs together, two at least.
 TOGETHER = SOFTMAX, MISSES
 
 
-@jit(inline="always")
-def _sum_losses(net, side, changed):
-    """Put the outputs' losses in ``net.losses[side]``; return their mean.
+@jit
+def sum_losses(network, is_trial, changed):
+    """Keep the outputs' losses, now or on trial; return their mean.
 
-    ``side`` is 0 for now and 1 for the trial, on which all outputs have new rows, or
-    the unit ``changed`` alone unless that is -1.
+    On trial all outputs have new rows, or the unit ``changed`` alone unless it is -1.
     """
-    first, kinds, p = net.layers[-2], net.kinds, np.float32(net.numbers[0])
-    address, is_even = kinds[1], kinds[3]
-    rows, pre, out, picked = net.rows, net.pre, net.out, net.picked
-    y, weight, losses, total = net.y, net.sample_weight, net.losses, 0.0
-    n_outputs, n = y.shape
+    net = _net_at(network)
+    now, trial, picked = int64s(net.now), int64s(net.trial), int64s(net.picked)
+    pre, y, work = float32s(net.pre), float32s(net.y), float32s(net.out)
+    weight, p, is_even = float32s(net.sample_weight), net.loss_number, net.is_even
+    losses, n, n_outputs = float64s(net.losses), net.n_samples, net.n_outputs
+    kept = float64s(net.trial_losses) if is_trial else losses
+    first, total = int64s(net.layers)[net.n_layers - 1], 0.0
     for k in range(n_outputs):
-        is_new = changed < 0 or changed == first + k
-        picked[k] = rows[side if is_new else 0, first + k]
-    together = kinds[2] == 1
-    for k in range(1 if together else n_outputs):
-        losses[side, k] = losses[0, k]
-        if together or changed < 0 or changed == first + k:
-            losses[side, k] = call_address(
-                address, (pre, picked, k, y, weight, out, n, n_outputs, p, is_even)
-            )
-        total += losses[side, k]
-    return total / net.numbers[1]
+        is_new = is_trial and (changed < 0 or changed == first + k)
+        picked[k] = trial[first + k] if is_new else now[first + k]
+    for k in range(1 if net.together else n_outputs):
+        kept[k] = losses[k]
+        if net.together or changed < 0 or changed == first + k:
+            arguments = (pre, picked, k, y, weight, work, n, n_outputs, p, is_even)
+            kept[k] = call_address(net.loss, arguments)
+        total += kept[k]
+    return total / net.divisor
 
 
 # ------------------------------------------------------------------- the network
 
 
 @jit(fastmath=_FAST)
-def _shift(kind, change, source, unit, rows, pre, out):
-    """New rows of a unit when its weight from another one changes. O(D)."""
-    now, new, source = rows[0, unit], rows[1, unit], rows[0, source]
-    if kind == TANH:
-        # The usual case in one loop: the processor divides while it waits for memory.
-        for d in range(pre.shape[1]):
-            shifted = pre[now, d] + change * out[source, d]
-            pre[new, d] = shifted
-            out[new, d] = _tanh(shifted)
-        return
-    for d in range(pre.shape[1]):
-        pre[new, d] = pre[now, d] + change * out[source, d]
-    _activate(kind, pre, new, out)
-
-
-@jit(fastmath=_FAST)
-def _pass_on(kind, changed, units, first, begin, weights, rows, pre, out):
+def _pass_on(net, layer, start, stop):
     """New rows of a layer's units when some of the layer before have new ones.
 
-    Both are named by their first unit and the end; ``begin`` is the first unit of the
-    layer before. O(D) for each weight between them.
+    These are named by their first unit and the end. O(D) for each weight between them.
     """
-    n, (start, stop) = pre.shape[1], changed
-    for k in range(units[0], units[1]):
-        j, now, new = first[k] + 1 - begin, rows[0, k], rows[1, k]
-        before, after, weight = rows[0, start], rows[1, start], weights[j + start]
+    layers, weights = int64s(net.layers), float32s(net.weights)
+    rows, trial = int64s(net.now), int64s(net.trial)
+    pre, out, n = float32s(net.pre), float32s(net.out), net.n_samples
+    address, is_hidden = int64s(net.activation)[layer], layer < net.n_layers - 1
+    for k in range(layers[layer], layers[layer + 1]):
+        j, now, new = (
+            int64s(net.first)[k] + 1 - layers[layer - 1],
+            rows[k] * n,
+            trial[k] * n,
+        )
+        # Loops over rows that are apart are vectorised.
+        sums = net.n_rows * n if is_hidden else new
+        before, after, weight = rows[start] * n, trial[start] * n, weights[j + start]
         for d in range(n):
-            pre[new, d] = pre[now, d] + weight * (out[after, d] - out[before, d])
+            pre[sums + d] = pre[now + d] + weight * (out[after + d] - out[before + d])
         for i in range(start + 1, stop):
-            before, after, weight = rows[0, i], rows[1, i], weights[j + i]
+            before, after, weight = rows[i] * n, trial[i] * n, weights[j + i]
             for d in range(n):
-                pre[new, d] += weight * (out[after, d] - out[before, d])
-        _activate(kind, pre, new, out)
+                pre[sums + d] += weight * (out[after + d] - out[before + d])
+        if is_hidden:
+            call_address(address, (pre, out, sums, new, 0, n, _0))
 
 
 @jit(fastmath=_FAST)
-def _compute(kind, sources, units, first, weights, rows, pre, out):
+def compute(network, layer):
     """Rows of a layer's units from those of the layer before; sum of their squares.
 
-    Both are named by their first unit and the end. O(D) for each weight between them.
+    O(D) for each weight between them.
     """
-    n, squares = pre.shape[1], 0.0
-    for k in range(units[0], units[1]):
-        j, row = first[k], rows[0, k]
+    net = _net_at(network)
+    layers, weights, rows = int64s(net.layers), float32s(net.weights), int64s(net.now)
+    pre, out, n = float32s(net.pre), float32s(net.out), net.n_samples
+    address, is_hidden = int64s(net.activation)[layer], layer < net.n_layers - 1
+    squares = 0.0
+    for k in range(layers[layer], layers[layer + 1]):
+        j, row = int64s(net.first)[k], rows[k] * n
+        sums = net.n_rows * n if is_hidden else row
         for d in range(n):
-            pre[row, d] = weights[j]
-        for i in range(sources[0], sources[1]):
+            pre[sums + d] = weights[j]
+        for i in range(layers[layer - 1], layers[layer]):
             j += 1
-            source, weight = rows[0, i], weights[j]
+            source, weight = rows[i] * n, weights[j]
             squares += weight * weight
             for d in range(n):
-                pre[row, d] += weight * out[source, d]
-        _activate(kind, pre, row, out)
+                pre[sums + d] += weight * out[source + d]
+        if is_hidden:
+            call_address(address, (pre, out, sums, row, 0, n, _0))
     return squares
 
 
-@jit(inline="always")
-def _price(net, j, value):
-    """How the penalty changes with a weight; biases are free."""
-    if net.source[j] == 0:
-        return 0.0
-    return net.numbers[2] * (value * value - net.weights[j] * net.weights[j])
-
-
-@jit(inline="always")
-def _layer_of(layers, unit):
-    layer = 1
-    while layers[layer + 1] <= unit:
-        layer += 1
-    return layer
-
-
-@jit(inline="always")
-def _activation(net, layer):
-    """Activation of a layer; the losses apply that of the outputs."""
-    return net.kinds[0] if layer < net.layers.shape[0] - 2 else NONE
-
-
 @jit
-def try_weight(net, j, value):
+def try_weight(network, j, value):
     """Loss with weight ``j`` at another value; the new rows are those on trial.
 
     O(D) for an output's weight, O(D fan-out) in the layer before, and from there on
     O(D) for each weight between the following layers.
     """
-    layers, first, weights = net.layers, net.first, net.weights
-    rows, pre, out = net.rows, net.pre, net.out
-    unit = net.target[j]
-    layer = _layer_of(layers, unit)
-    penalty = net.penalty[0] + _price(net, j, value)
-    change = np.float32(value - weights[j])
-    kind = _activation(net, layer)
-    _shift(kind, change, net.source[j], unit, rows, pre, out)
-    changed, is_output = (unit, unit + 1), layer == layers.shape[0] - 2
-    while layer < layers.shape[0] - 2:
-        begin, units = layers[layer], (layers[layer + 1], layers[layer + 2])
-        layer += 1
-        kind = _activation(net, layer)
-        _pass_on(kind, changed, units, first, begin, weights, rows, pre, out)
-        changed = units
-    return _sum_losses(net, 1, unit if is_output else -1) + penalty
+    net = _net_at(network)
+    layers, rows, n = int64s(net.layers), int64s(net.now), net.n_samples
+    pre, out, before = float32s(net.pre), float32s(net.out), float32s(net.weights)[j]
+    unit, source = int64s(net.target)[j], int64s(net.source)[j]
+    layer, now, new = (
+        int64s(net.layer)[unit],
+        rows[unit] * n,
+        int64s(net.trial)[unit] * n,
+    )
+    net.trial_penalty = net.penalty
+    if source > 0:  # biases are free
+        net.trial_penalty += net.price * (value * value - before * before)
+    change = np.float32(value - before)
+    address = int64s(net.activation)[layer]
+    call_address(address, (pre, out, now, new, rows[source] * n, n, change))
+    changed = unit if layer == net.n_layers - 1 else -1
+    start, stop = unit, unit + 1
+    for following in range(layer + 1, net.n_layers):
+        _pass_on(net, following, start, stop)
+        start, stop = layers[following], layers[following + 1]
+    return sum_losses(network, True, changed) + net.trial_penalty
 
 
 @jit
-def keep_weight(net, j, value):
+def keep_weight(network, j, value):
     """Make what :func:`try_weight` has just tried the state of the network. O(U)."""
-    layers, rows, losses, unit = net.layers, net.rows, net.losses, net.target[j]
-    net.penalty[0] += _price(net, j, value)
-    net.weights[j] = value
-    rows[0, unit], rows[1, unit] = rows[1, unit], rows[0, unit]
-    for k in range(layers[_layer_of(layers, unit) + 1], layers[-1]):
-        rows[0, k], rows[1, k] = rows[1, k], rows[0, k]
-    for k in range(losses.shape[1]):
-        losses[0, k] = losses[1, k]
+    net = _net_at(network)
+    layers, unit = int64s(net.layers), int64s(net.target)[j]
+    now, trial = int64s(net.now), int64s(net.trial)
+    net.penalty = net.trial_penalty
+    float32s(net.weights)[j] = value
+    now[unit], trial[unit] = trial[unit], now[unit]
+    for k in range(layers[int64s(net.layer)[unit] + 1], layers[net.n_layers]):
+        now[k], trial[k] = trial[k], now[k]
+    for k in range(net.n_outputs):
+        float64s(net.losses)[k] = float64s(net.trial_losses)[k]
 
 
 @jit
-def refresh(net):
-    """Recompute all rows and the loss, free of accumulated rounding. O(P D)."""
-    layers, first, weights = net.layers, net.first, net.weights
-    rows, pre, out, squares = net.rows, net.pre, net.out, 0.0
-    for layer in range(1, layers.shape[0] - 1):
-        sources = layers[layer - 1], layers[layer]
-        units, kind = (layers[layer], layers[layer + 1]), _activation(net, layer)
-        squares += _compute(kind, sources, units, first, weights, rows, pre, out)
-    net.penalty[0] = net.numbers[2] * squares
-    return _sum_losses(net, 0, -1) + net.penalty[0]
-
-
-@jit
-def run(search, net, steps, max_moves):
+def run(search, network, steps, max_moves):
     """Search for ``max_moves`` moves; return whether there are more to try.
 
     ``steps`` (P,) is what one unit of each code stands for.
     """
-    search, net = borrow(search), borrow(net)
     for _ in range(max_moves):
         j, code = ask(search)
         if j < 0:
             return False
         value = np.float32(code * steps[j])
-        if tell(search, try_weight(net, j, value)):
-            keep_weight(net, j, value)
+        loss = try_weight(network, j, value)
+        if improves(search, loss):
+            succeed(search, loss)
+            keep_weight(network, j, value)
+        else:
+            fail(search, loss)
     return True

@@ -171,6 +171,21 @@ def address_of_loss(loss):
     return address_of(kernels.LOSSES[loss], kernels.LOSS)
 
 
+@cache
+def address_of_activation(activation):
+    """Address by which the kernels call an activation; compiles it."""
+    return address_of(kernels.ACTIVATIONS[activation], kernels.ACTIVATION)
+
+
+def refresh(net):
+    """Recompute all rows and the loss, free of accumulated rounding. O(P D)."""
+    layers = range(1, len(net.activation))
+    squares = sum(kernels.compute(net.address, layer) for layer in layers)
+    penalty = float(net.record["price"][0]) * squares
+    net.record["penalty"] = penalty
+    return kernels.sum_losses(net.address, False, -1) + penalty
+
+
 def activate(outputs, activation):
     """Outputs of units, given what comes in: shape (n_samples, n_units)."""
     return _FUNCTIONS[activation](outputs)
@@ -244,7 +259,8 @@ class Problem:
         # The constant and the inputs never change.
         on_trial = np.where(now < layers[1], now, now + layers[-1] - layers[1])
         n_rows = 2 * layers[-1] - layers[1]
-        pre, out = (np.zeros((n_rows, n_samples), dtype=np.float32) for _ in range(2))
+        pre = np.zeros((n_rows + 1, n_samples), dtype=np.float32)
+        out = np.zeros((n_rows, n_samples), dtype=np.float32)
         out[0] = 1.0
         out[1 : layers[1]] = self.X.T
         total = float(self.sample_weight.sum(dtype=np.float64))
@@ -254,23 +270,43 @@ class Problem:
         is_sum = together or self.loss == kernels.CROSS_ENTROPY
         divisor = total if is_sum else total * n_outputs
         is_even = bool(np.all(self.sample_weight == self.sample_weight[0]))
-        return kernels.Network(
-            layers,
-            *self.layout.wiring(),
-            np.array(weights, dtype=np.float32),
-            np.stack([now, on_trial]),
-            pre,
-            out,
-            np.ascontiguousarray(self.y.T),
-            self.sample_weight,
-            np.zeros((2, n_outputs)),
-            np.zeros(n_outputs, dtype=np.int64),
-            np.array(
-                [ACTIVATIONS[self.activation], self._loss_address(), together, is_even]
-            ),
-            np.array([self.loss_number, divisor, 0.5 * self.alpha / total]),
-            np.zeros(1),
+        target, source, first = self.layout.wiring()
+        return kernels.connect(
+            {
+                "n_layers": len(self.layout.sizes),
+                "n_rows": n_rows,
+                "n_samples": n_samples,
+                "n_outputs": n_outputs,
+                "loss": self._loss_address(),
+                "together": together,
+                "is_even": is_even,
+                "loss_number": self.loss_number,
+                "divisor": divisor,
+                "price": 0.5 * self.alpha / total,
+            },
+            layers=layers,
+            target=target,
+            source=source,
+            first=first,
+            layer=np.searchsorted(layers, now, side="right") - 1,
+            activation=np.array(self._activation_addresses()),
+            weights=np.array(weights, dtype=np.float32),
+            now=now,
+            trial=on_trial,
+            pre=pre,
+            out=out,
+            y=np.ascontiguousarray(self.y.T),
+            sample_weight=self.sample_weight,
+            losses=np.zeros(n_outputs),
+            trial_losses=np.zeros(n_outputs),
+            picked=np.zeros(n_outputs, dtype=np.int64),
         )
+
+    def _activation_addresses(self):
+        """Of each layer; the losses apply the activation of the outputs."""
+        n_hidden = len(self.layout.sizes) - 2
+        kinds = n_hidden * [ACTIVATIONS[self.activation]] + [kernels.NONE]
+        return [0, *map(address_of_activation, kinds)]
 
     def _loss_address(self):
         if self.own_loss is not None:
@@ -279,11 +315,11 @@ class Problem:
 
     def refresh(self, net):
         """Compute a network anew; return its loss."""
-        return kernels.refresh(net)
+        return refresh(net)
 
     def search(self, search, net, step, n_moves):
         """Try moves of a search; return whether there may be further ones."""
-        return kernels.run(search, net, step, n_moves)
+        return kernels.run(search.address, net.address, step, n_moves)
 
     def evaluate(self, weights):
         """Loss of the network with these weights."""

@@ -73,6 +73,46 @@ class SearchControl:
     least_gain: float = 2e-7
 
 
+class Search:
+    """State of a search over P codes.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (P,), int32
+
+    steps : ndarray of shape (P,), int32
+        Signed, of the adaptive search.
+
+    order : ndarray of shape (P,), int32
+        Weights as the adaptive search visits them.
+
+    moves : ndarray of shape (P * n_bits,), int32
+        The Gray neighbourhood, shuffled as it goes.
+
+    state : recarray of shape (1,)
+        The variables. They hold the addresses of the arrays, which are to be changed in
+        place and not replaced.
+
+    Attributes
+    ----------
+    address : int
+        Of the state: all that the kernels take.
+    """
+
+    def __init__(self, *arrays):
+        # Another process may hand them over read-only.
+        arrays = [np.require(array, requirements=["C", "W"]) for array in arrays]
+        self.codes, self.steps, self.order, self.moves, self.state = arrays
+        self.state["n_weights"] = len(self.codes)
+        for name in ("codes", "steps", "order", "moves"):
+            self.state[name] = getattr(self, name).ctypes.data
+        self.address = self.state.ctypes.data
+
+    def __reduce__(self):
+        """Copies have addresses of their own."""
+        return Search, (self.codes, self.steps, self.order, self.moves, self.state)
+
+
 def draw_codes(rng, control, init, bound, step):
     """Draw codes to start from.
 
@@ -143,12 +183,12 @@ def start_search(codes, loss, control, seed, first_step=1):
     step = max(step, 2 ** (control.n_bits - movable))
     state = np.recarray(1, dtype=kernels.STATE)
     state.fill(0)
-    search = kernels.Search(
-        codes=codes,
-        steps=np.full(len(codes), step, dtype=np.int32),
-        order=np.arange(len(codes), dtype=np.int32),
-        moves=np.zeros(len(codes) * control.n_bits, dtype=np.int32),
-        state=state,
+    search = Search(
+        codes,
+        np.full(len(codes), step, dtype=np.int32),
+        np.arange(len(codes), dtype=np.int32),
+        np.zeros(len(codes) * control.n_bits, dtype=np.int32),
+        state,
     )
     for name, value in {
         "rng": seed,
@@ -165,7 +205,7 @@ def start_search(codes, loss, control, seed, first_step=1):
         "least_gain": control.least_gain,
     }.items():
         state[name] = value
-    kernels.restart(search)
+    kernels.restart(search.address)
     return search
 
 
@@ -189,7 +229,7 @@ def go_on(search, codes, loss, first_step=1):
     search.steps[changed] = 2 ** int(np.log2(max(first_step, 1)))
     search.codes[:] = codes
     search.state[0].loss = loss
-    kernels.restart(search)
+    kernels.restart(search.address)
 
 
 def explored_share(search):
@@ -198,4 +238,13 @@ def explored_share(search):
     return float(state.mean_tried) / (len(search.codes) * int(state.bits))
 
 
-ask, tell = kernels.ask, kernels.tell
+def ask(search):
+    """Name a weight and a code to try; weight -1 when no move improves. O(1)."""
+    return kernels.ask(search.address)
+
+
+def tell(search, loss):
+    """Hear the loss of the last question; return whether its move is made. O(1)."""
+    improves = kernels.improves(search.address, loss)
+    (kernels.succeed if improves else kernels.fail)(search.address, loss)
+    return improves

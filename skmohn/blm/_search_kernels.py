@@ -1,19 +1,17 @@
 """Compiled local search on integer codes, which knows nothing but losses.
 
-:func:`ask` names a weight and a new code for it, :func:`tell` hears the loss that this
-would give and decides. Two searches: the Gray-bit search of [S4], and an adaptive one
-that gives each weight a signed step of its own and falls back on Gray bits to prove a
-local minimum.
+:func:`ask` names a weight and a new code for it, :func:`improves` hears the loss that
+this would give and decides; :func:`succeed` or :func:`fail` follows. Two searches: the
+Gray-bit search of [S4], and an adaptive one that gives each weight a signed step of its
+own and falls back on Gray bits to prove a local minimum.
 
 [S4] Brunato and Battiti, "A telescopic binary learning machine for training neural
 networks", IEEE TNNLS 28 (2017).
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
-from skmohn._core._jit import jit
+from skmohn._core._jit import int32s, jit, reader_of
 
 # How the number of movable bits grows, beside at a local minimum.
 NEVER, AT_MINIMUM, AT_THRESHOLD = range(3)
@@ -31,6 +29,11 @@ _S27, _S30, _S31, _S32 = (np.uint64(shift) for shift in (27, 30, 31, 32))
 
 STATE = np.dtype(
     [
+        # Addresses of arrays of int32 (P,), (P,), (P,) and (P n_bits,), and P: codes;
+        # signed steps of the adaptive search; weights in the order of its visits; the
+        # Gray neighbourhood, shuffled as it goes.
+        *((name, np.int64) for name in ("codes", "steps", "order", "moves")),
+        ("n_weights", np.int64),
         ("rng", np.uint64),
         ("loss", np.float64),
         ("loss_forth", np.float64),  # after the step forth
@@ -66,15 +69,8 @@ STATE = np.dtype(
 )
 
 
-class Search(NamedTuple):
-    """State of a search over P codes."""
-
-    codes: np.ndarray  # (P,) int32
-    steps: np.ndarray  # (P,) int32, signed, of the adaptive search
-    order: np.ndarray  # (P,) int32, weights as the adaptive search visits them
-    moves: np.ndarray  # (P n_bits,) int32, the Gray neighbourhood, shuffled as it goes
-    # (1,) STATE, the variables: one array of them is handed on much faster than many.
-    state: np.recarray
+# Kernels take the address of such a state; inside, the state itself is handed on.
+_state_at = reader_of(STATE)
 
 
 @jit
@@ -120,14 +116,19 @@ def expected_tries(n_good, n_moves):
 
 
 @jit
-def restart(search):
-    """Begin with the whole neighbourhood again. O(P n_bits)."""
-    state = search.state[0]
-    for k in range(search.codes.shape[0] * state.bits):
-        search.moves[k] = k
+def _begin(state):
+    moves = int32s(state.moves)
+    for k in range(state.n_weights * state.bits):
+        moves[k] = k
     state.mean_tried = 0.0
     state.waited = 0
     _begin_sweep(state)
+
+
+@jit
+def restart(search):
+    """Begin with the whole neighbourhood again. O(P n_bits)."""
+    _begin(_state_at(search))
 
 
 @jit
@@ -139,11 +140,10 @@ def _begin_sweep(state):
 
 
 @jit
-def _widen(search):
+def _widen(state):
     """Let one more bit of each weight move."""
-    state = search.state[0]
     state.bits += 1
-    restart(search)
+    _begin(state)
 
 
 @jit
@@ -153,17 +153,17 @@ def _question(state, kind, weight, code):
 
 
 @jit
-def _ask_gray(search):
+def _ask_gray(state):
     """Next move of the Gray neighbourhood; -1 at a local minimum of all bits."""
-    state = search.state[0]
+    codes, moves = int32s(state.codes), int32s(state.moves)
     while True:
         movable = state.bits
-        n_moves = search.codes.shape[0] * movable
+        n_moves = state.n_weights * movable
         while state.place < n_moves:
-            move = _draw(search.moves, state.place, n_moves, state)
+            move = _draw(moves, state.place, n_moves, state)
             state.place += 1
             weight = move // movable
-            code = search.codes[weight]
+            code = codes[weight]
             if state.sparse and (code == 0) != state.on_zeros:
                 continue
             bit = state.n_bits - 1 - move % movable
@@ -175,7 +175,7 @@ def _ask_gray(search):
             state.on_zeros = True
             state.place = 0
         elif movable < state.n_bits:
-            _widen(search)
+            _widen(state)
         else:
             return -1, 0
 
@@ -187,35 +187,38 @@ def _unit(state):
 
 
 @jit
-def _reach(search, weight, step):
+def _reach(state, weight, step):
     """Code after a step, or as near to it as the range and the frozen bits allow."""
-    state = search.state[0]
-    code, unit, top = search.codes[weight], _unit(state), 1 << (state.n_bits - 1)
+    code, unit = int32s(state.codes)[weight], _unit(state)
+    top = 1 << (state.n_bits - 1)
     if step > 0:
-        return code + min(step, (top - 1 - code) & -unit)
-    return code - min(-step, (code + top) & -unit)
+        room = (top - 1 - code) & -unit
+        return code + (step if step < room else room)
+    room = (code + top) & -unit
+    return code - (-step if -step < room else room)
 
 
 @jit
-def _halve(search, weight):
+def _halve(state, weight):
     """Shorten a step that failed; a step that is not the shortest may yet succeed."""
-    state = search.state[0]
-    step, unit = search.steps[weight], _unit(state)
+    steps, unit = int32s(state.steps), _unit(state)
+    step = steps[weight]
     size = abs(step)
     state.hopeful |= size > unit
-    size = max((size >> 1) & -unit, unit)
-    search.steps[weight] = size if step > 0 else -size
+    size = (size >> 1) & -unit
+    size = size if size > unit else unit
+    steps[weight] = size if step > 0 else -size
     state.kind = NEXT
 
 
 @jit
-def _visit(search):
+def _visit(state):
     """Take the next weight of the sweep in hand; return whether there is one."""
-    state = search.state[0]
-    while state.sweep_place < search.codes.shape[0]:
-        weight = _draw(search.order, state.sweep_place, search.codes.shape[0], state)
+    codes, order = int32s(state.codes), int32s(state.order)
+    while state.sweep_place < state.n_weights:
+        weight = _draw(order, state.sweep_place, state.n_weights, state)
         state.sweep_place += 1
-        if state.sparse and (search.codes[weight] == 0) != state.on_zeros:
+        if state.sparse and (codes[weight] == 0) != state.on_zeros:
             continue
         state.moving = False
         state.loss_forth = np.inf
@@ -226,69 +229,74 @@ def _visit(search):
 
 
 @jit
-def _end_sweep(search):
-    """What follows a sweep; return whether it is another one of the same kind."""
-    state = search.state[0]
+def _end_sweep(state):
+    """Begin another sweep, or to prove a minimum."""
     zeros_next = state.sparse and not state.on_zeros
     if not state.hopeful and not zeros_next:
         if state.bits == state.n_bits:
             _begin_sweep(state)
             state.proving = True
-            return False
-        _widen(search)
+            return
+        _widen(state)
     on_zeros = zeros_next and not state.hopeful
     _begin_sweep(state)
     state.on_zeros = on_zeros
-    return True
-
-
-@jit
-def _ask_adaptive(search):
-    """Go on with the weight in hand, else visit the next one."""
-    state = search.state[0]
-    while True:
-        kind, weight = state.kind, state.weight
-        if kind == RANDOM:
-            bit = state.n_bits - 1 - _below(state, state.bits)
-            code = neighbour(
-                search.codes[weight], bit, state.bits, state.n_bits, state.binary
-            )
-            return _question(state, RANDOM, weight, code)
-        if kind == VERTEX:
-            return _question(state, VERTEX, weight, state.code)
-        if kind != NEXT:
-            step = search.steps[weight] if kind == FORTH else -search.steps[weight]
-            code = _reach(search, weight, step)
-            if code != search.codes[weight]:
-                return _question(state, kind, weight, code)
-            # The end of the range: turn round, or give up on this weight for now.
-            if kind == FORTH and not state.moving:
-                state.kind = BACK
-            else:
-                _halve(search, weight)
-        elif not _visit(search) and not _end_sweep(search):
-            return _ask_gray(search)
 
 
 @jit
 def ask(search):
     """Name a weight and a code to try; weight -1 when no move improves. O(1)."""
-    state = search.state[0]
-    if state.adaptive and not state.proving:
-        return _ask_adaptive(search)
-    return _ask_gray(search)
+    state = _state_at(search)
+    codes, steps = int32s(state.codes), int32s(state.steps)
+    # Go on with the weight in hand, else visit the next one.
+    while state.adaptive and not state.proving:
+        kind, weight = state.kind, state.weight
+        if kind == RANDOM:
+            bit = state.n_bits - 1 - _below(state, state.bits)
+            code = neighbour(codes[weight], bit, state.bits, state.n_bits, state.binary)
+            return _question(state, RANDOM, weight, code)
+        if kind == VERTEX:
+            return _question(state, VERTEX, weight, state.code)
+        if kind != NEXT:
+            step = steps[weight] if kind == FORTH else -steps[weight]
+            code = _reach(state, weight, step)
+            if code != codes[weight]:
+                return _question(state, kind, weight, code)
+            # The end of the range: turn round, or give up on this weight for now.
+            if kind == FORTH and not state.moving:
+                state.kind = BACK
+            else:
+                _halve(state, weight)
+        elif not _visit(state):
+            _end_sweep(state)
+    return _ask_gray(state)
 
 
 # --------------------------------------------------------------------------- answers
 
 
 @jit
-def _succeed(search, loss):
+def improves(search, loss):
+    """Whether the loss of the last question is low enough for its move. O(1)."""
+    state = _state_at(search)
+    state.tried += 1
+    is_lower = loss < state.loss - state.least_gain * abs(state.loss)
+    if state.best and state.kind == GRAY:
+        if is_lower and (state.best_weight < 0 or loss < state.best_loss):
+            state.best_loss = loss
+            state.best_weight, state.best_code = state.weight, state.code
+        return False
+    return is_lower
+
+
+@jit
+def succeed(search, loss):
     """Make the move; more bits when successes have become rare."""
-    state = search.state[0]
+    state = _state_at(search)
+    codes, steps = int32s(state.codes), int32s(state.steps)
     kind, weight, code = state.kind, state.weight, state.code
-    gone = code - search.codes[weight]
-    search.codes[weight] = code
+    gone = code - codes[weight]
+    codes[weight] = code
     state.loss = loss
     state.accepted += 1
     state.mean_tried *= state.decay
@@ -296,12 +304,13 @@ def _succeed(search, loss):
     state.waited = 0
     if kind in (FORTH, BACK):
         widest = 1 << (state.n_bits - 1)
-        size = min(2 * abs(search.steps[weight]), widest)
-        search.steps[weight] = size if gone > 0 else -size
+        size = 2 * abs(steps[weight])
+        size = size if size < widest else widest
+        steps[weight] = size if gone > 0 else -size
         state.kind = FORTH
         state.hopeful = state.moving = True
     elif kind == VERTEX:
-        search.steps[weight] = gone
+        steps[weight] = gone
         state.kind = NEXT
         state.hopeful = True
     elif kind == RANDOM:
@@ -310,58 +319,41 @@ def _succeed(search, loss):
     else:
         _begin_sweep(state)
     if state.telescopic == AT_THRESHOLD and state.bits < state.n_bits:
-        n_moves = search.codes.shape[0] * state.bits
+        n_moves = state.n_weights * state.bits
         n_good = np.floor(state.share * n_moves)
         if state.mean_tried >= expected_tries(n_good, n_moves):
-            _widen(search)
+            _widen(state)
 
 
 @jit
-def _fail(search, loss):
+def fail(search, loss):
     """Decide what to try next of the weight in hand."""
-    state = search.state[0]
+    state = _state_at(search)
+    state.waited += 1
+    codes, steps = int32s(state.codes), int32s(state.steps)
     kind, weight = state.kind, state.weight
     if kind == FORTH and not state.moving:
         state.loss_forth = loss
         state.kind = BACK
     elif kind == BACK:
         bend = loss + state.loss_forth - 2.0 * state.loss
-        step, unit = search.steps[weight], _unit(state)
-        whole = _reach(search, weight, step) - _reach(search, weight, -step) == 2 * step
+        step, unit = steps[weight], _unit(state)
+        whole = _reach(state, weight, step) - _reach(state, weight, -step) == 2 * step
         state.kind = VERTEX
-        state.code = search.codes[weight]
+        state.code = codes[weight]
         if whole and bend > 0.0:
             jump = np.rint(0.5 * step * (loss - state.loss_forth) / bend / unit)
             # Where the three losses are all but equal, or one is infinite, the parabola
             # means nothing.
             if abs(jump) * unit < abs(step):
                 state.code += np.int64(jump) * unit
-        if state.code == search.codes[weight]:
-            _halve(search, weight)
+        if state.code == codes[weight]:
+            _halve(state, weight)
     elif kind in (FORTH, VERTEX):
-        _halve(search, weight)
+        _halve(state, weight)
     elif kind == RANDOM:
-        state.hopeful |= abs(search.steps[weight]) > _unit(state)
+        state.hopeful |= abs(steps[weight]) > _unit(state)
         state.kind = NEXT
     elif kind == BEST_MOVE:
         # It was luck, of a loss that is another one each time.
         state.best_weight = -1
-
-
-@jit
-def tell(search, loss):
-    """Hear the loss of the last question; return whether its move is made. O(1)."""
-    state = search.state[0]
-    state.tried += 1
-    improves = loss < state.loss - state.least_gain * abs(state.loss)
-    if state.best and state.kind == GRAY:
-        if improves and (state.best_weight < 0 or loss < state.best_loss):
-            state.best_loss = loss
-            state.best_weight, state.best_code = state.weight, state.code
-        improves = False
-    if improves:
-        _succeed(search, loss)
-    else:
-        state.waited += 1
-        _fail(search, loss)
-    return improves

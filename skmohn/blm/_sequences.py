@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 
 from skmohn._core._validation import as_counts
 from skmohn.blm import _kernels as kernels
-from skmohn.blm._network import Layout, Problem, activate
+from skmohn.blm._network import Layout, Problem, activate, refresh
 from skmohn.blm._policy import PolicyLayout, make_policy
 from skmohn.blm._policy_kernels import Policy
 from skmohn.blm._search import ask, tell
@@ -203,7 +203,7 @@ class SequenceProblem(Problem):
         """Compute all steps; return the loss."""
         run_sequences(net.policy, net.rows, self.lengths, net.outputs)
         net.judge.out[1 : 1 + net.outputs.shape[1]] = net.outputs.T
-        loss = kernels.refresh(net.judge)
+        loss = refresh(net.judge)
         return loss + self.price(net.weights) if self.alpha else loss
 
     def search(self, search, net, step, n_moves):

@@ -48,12 +48,12 @@ def packed_columns(bits, indptr, members, out):
     O(W * number of members).
     """
     for j in range(indptr.shape[0] - 1):
-        column = out[j]
-        column[:] = 0
+        for w in range(out.shape[1]):
+            out[j, w] = 0
         for e in range(indptr[j], indptr[j + 1]):
-            source = bits[members[e]]
-            for w in range(column.shape[0]):
-                column[w] ^= source[w]
+            i = members[e]
+            for w in range(out.shape[1]):
+                out[j, w] ^= bits[i, w]
 
 
 @jit
@@ -147,7 +147,7 @@ def _sift(scores, sets, start, size):
 
 
 @jit
-def _offer(score, parent, last, scores, sets, size):
+def offer(score, parent, last, scores, sets, size):
     """Offer the set ``parent + (last,)`` to a min-heap; return its new size.
 
     The heap keeps the ``scores.shape[0]`` best; rows of ``sets`` are filled up with
@@ -157,9 +157,8 @@ def _offer(score, parent, last, scores, sets, size):
         return size
     slot = size if size < scores.shape[0] else 0
     scores[slot] = score
-    sets[slot, :] = -1
-    for e in range(parent.shape[0]):
-        sets[slot, e] = parent[e]
+    for e in range(sets.shape[1]):
+        sets[slot, e] = parent[e] if e < parent.shape[0] else -1
     sets[slot, parent.shape[0]] = last
     if slot < size:
         _sift(scores, sets, 0, size)
@@ -200,16 +199,17 @@ def _next_parent(parent, n):
 
 
 @jit
-def _packed_scores(stem, bits, first, planes, total, n_samples, balanced, work, out):
+def _packed_scores(stem, bits, first, planes, total, n_samples, balanced, out):
     """Squared correlations (up to a constant) of products with the residual.
 
     ``stem`` (W,) is the parent's parity, extended by each input from ``first`` on;
-    ``planes`` (4, W): sign and three magnitude bits of the residual, ``total`` the sum
-    of its quantised magnitudes. Unless all is ``balanced`` the products are centred.
-    ``work`` (W,) uint64 is scratch, ``out`` (n,) float64. O(n W).
+    ``planes`` (5, W): sign and three magnitude bits of the residual, and scratch;
+    ``total`` the sum of its quantised magnitudes. Unless all is ``balanced`` the
+    products are centred. ``out`` (n,) float64. O(n W).
     """
     # Named once: a row taken inside the loops costs more than its population count.
     sign, low, middle, high = planes[0], planes[1], planes[2], planes[3]
+    work = planes[4]
     for w in range(work.shape[0]):
         work[w] = stem[w] ^ sign[w]
     for i in range(first, bits.shape[0]):
@@ -243,53 +243,51 @@ def screen_packed(
     total,
     n_samples,
     balanced,
+    row,
     scores,
     sets,
 ):
     """Keep the best of all sets made of a given one and one input more.
 
     ``bits`` (n, W) uint64; ``columns`` (p, W) holds the parities of the given sets
-    ``indptr, members``. With ``balanced``, products are taken to have mean 0.
+    ``indptr, members``. With ``balanced``, products are taken to have mean 0. ``row``
+    (n,) float64 is scratch: to allocate it here takes long to compile.
     ``scores`` (m,) float64 and ``sets`` (m, longest set) int32 become a heap, whose
     size is returned. O(p n W).
     """
-    work = np.empty(bits.shape[1], np.uint64)
-    row = np.empty(bits.shape[0])
     size = 0
     for j in range(columns.shape[0]):
         parent = members[indptr[j] : indptr[j + 1]]
-        _packed_scores(
-            columns[j], bits, 0, planes, total, n_samples, balanced, work, row
-        )
+        _packed_scores(columns[j], bits, 0, planes, total, n_samples, balanced, row)
         for i in range(bits.shape[0]):
             if _is_new(parent, i):
-                size = _offer(row[i], parent, i, scores, sets, size)
+                size = offer(row[i], parent, i, scores, sets, size)
     return size
 
 
 @jit
-def screen_order_packed(bits, order, planes, total, n_samples, balanced, scores, sets):
+def screen_order_packed(
+    bits, parent, stems, planes, total, n_samples, balanced, row, scores, sets
+):
     """:func:`screen_packed` for all sets of one order.
 
-    The parities of the first 1, 2, ... members are kept, so that going to the next set
-    takes one exclusive or. O(C(n, order) W).
+    ``parent`` (order - 1,) int32 is the first set but its last member, ``stems``
+    (order, W) uint64 are zeros: the parities of its first 0, 1, ... members are kept
+    there, so that going to the next set takes one exclusive or. O(C(n, order) W).
     """
-    n = bits.shape[0]
-    work = np.empty(bits.shape[1], np.uint64)
-    row = np.empty(n)
-    parent = np.arange(order - 1).astype(np.int32)
-    stems = np.zeros((order, bits.shape[1]), np.uint64)
+    n, order = bits.shape[0], stems.shape[0]
     size, changed = 0, 0
     while changed >= 0:
         for k in range(changed, order - 1):
-            for w in range(work.shape[0]):
-                stems[k + 1, w] = stems[k, w] ^ bits[parent[k], w]
-        first = parent[-1] + 1 if order > 1 else 0
-        _packed_scores(
-            stems[-1], bits, first, planes, total, n_samples, balanced, work, row
-        )
+            i = parent[k]
+            for w in range(bits.shape[1]):
+                stems[k + 1, w] = stems[k, w] ^ bits[i, w]
+        stem, first = stems[order - 1], 0
+        if order > 1:
+            first = parent[order - 2] + 1
+        _packed_scores(stem, bits, first, planes, total, n_samples, balanced, row)
         for i in range(first, n):
-            size = _offer(row[i], parent, i, scores, sets, size)
+            size = offer(row[i], parent, i, scores, sets, size)
         changed = _next_parent(parent, n)
     return size
 
@@ -311,41 +309,54 @@ def _dense_scores(stem, inputs, first, residual, weights, weight_sum, out):
 
 
 @jit
-def screen_dense(inputs, columns, indptr, members, residual, weights, scores, sets):
+def screen_dense(
+    inputs,
+    columns,
+    indptr,
+    members,
+    residual,
+    weights,
+    weight_sum,
+    row,
+    scores,
+    sets,
+):
     """:func:`screen_packed` for real inputs.
 
     ``inputs`` (n, D), ``columns`` (p, D) float64, ``residual`` (D,) the residual times
-    the sample weights, ``weights`` (D,). O(p n D).
+    the sample weights, ``weights`` (D,) and their sum. O(p n D).
     """
-    weight_sum = weights.sum()
-    row = np.empty(inputs.shape[0])
     size = 0
     for j in range(columns.shape[0]):
         parent = members[indptr[j] : indptr[j + 1]]
         _dense_scores(columns[j], inputs, 0, residual, weights, weight_sum, row)
         for i in range(inputs.shape[0]):
             if _is_new(parent, i):
-                size = _offer(row[i], parent, i, scores, sets, size)
+                size = offer(row[i], parent, i, scores, sets, size)
     return size
 
 
 @jit
-def screen_order_dense(inputs, order, residual, weights, scores, sets):
-    """:func:`screen_order_packed` for real inputs. O(C(n, order) D)."""
-    n = inputs.shape[0]
-    weight_sum = weights.sum()
-    row = np.empty(n)
-    parent = np.arange(order - 1).astype(np.int32)
-    stems = np.ones((order, inputs.shape[1]))
+def screen_order_dense(
+    inputs, parent, stems, residual, weights, weight_sum, row, scores, sets
+):
+    """:func:`screen_order_packed` for real inputs; ``stems`` are ones at first.
+
+    O(C(n, order) D).
+    """
+    n, order = inputs.shape[0], stems.shape[0]
     size, changed = 0, 0
     while changed >= 0:
         for k in range(changed, order - 1):
+            i = parent[k]
             for d in range(inputs.shape[1]):
-                stems[k + 1, d] = stems[k, d] * inputs[parent[k], d]
-        first = parent[-1] + 1 if order > 1 else 0
-        _dense_scores(stems[-1], inputs, first, residual, weights, weight_sum, row)
+                stems[k + 1, d] = stems[k, d] * inputs[i, d]
+        stem, first = stems[order - 1], 0
+        if order > 1:
+            first = parent[order - 2] + 1
+        _dense_scores(stem, inputs, first, residual, weights, weight_sum, row)
         for i in range(first, n):
-            size = _offer(row[i], parent, i, scores, sets, size)
+            size = offer(row[i], parent, i, scores, sets, size)
         changed = _next_parent(parent, n)
     return size
 
@@ -357,12 +368,12 @@ def dense_columns(inputs, indptr, members, out):
     ``inputs`` (n, D), ``out`` (p, D) float64. O(D * number of members).
     """
     for j in range(indptr.shape[0] - 1):
-        column = out[j]
-        column[:] = 1.0
+        for d in range(out.shape[1]):
+            out[j, d] = 1.0
         for e in range(indptr[j], indptr[j + 1]):
-            source = inputs[members[e]]
-            for d in range(column.shape[0]):
-                column[d] *= source[d]
+            i = members[e]
+            for d in range(out.shape[1]):
+                out[j, d] *= inputs[i, d]
 
 
 # ----------------------------------------------------------------- message passing
@@ -379,7 +390,8 @@ def _likelihood_ratio(r, centre, noise, precision):
     exponent = 0.5 * (r * r / (noise * noise) - gap * gap * precision)
     if exponent < -30.0:
         return 0.0
-    return np.exp(min(exponent, 600.0)) * noise * np.sqrt(precision)
+    exponent = exponent if exponent < 600.0 else 600.0
+    return np.exp(exponent) * noise * np.sqrt(precision)
 
 
 @jit
@@ -394,9 +406,10 @@ def mixture_posterior(
     half the grid's step below them. O(N G (n_steps + 1)).
     """
     n, n_components = pseudo_data.shape[0], grid.shape[0]
-    ratios = np.ones((n, n_components))
-    means = np.zeros((n, n_components))
-    squares = np.zeros((n, n_components))
+    table, totals = np.empty((3, n, n_components)), np.empty(n_components)
+    ratios, means, squares = table[0], table[1], table[2]
+    for i in range(n):
+        ratios[i, 0], means[i, 0], squares[i, 0] = 1.0, 0.0, 0.0
     for g in range(1, n_components):
         width = 0.5 * (grid[g] - grid[g - 1])
         precision = 1.0 / (noise * noise + width * width)
@@ -411,10 +424,12 @@ def mixture_posterior(
             ratios[i, g] = 0.5 * (near + far)
             means[i, g] = 0.5 * (near * near_mean + far * far_mean)
             squares[i, g] = 0.5 * (
-                near * (near_mean**2 + spread) + far * (far_mean**2 + spread)
+                near * (near_mean * near_mean + spread)
+                + far * (far_mean * far_mean + spread)
             )
     for _ in range(n_steps):
-        totals = np.zeros(n_components)
+        for g in range(n_components):
+            totals[g] = 0.0
         for i in range(n):
             evidence = 0.0
             for g in range(n_components):
@@ -434,4 +449,4 @@ def mixture_posterior(
             second += share[g] * squares[i, g]
         inclusion[i] = 1.0 - share[0] / evidence
         mean[i] = first / evidence
-        variance[i] = second / evidence - mean[i] ** 2
+        variance[i] = second / evidence - mean[i] * mean[i]

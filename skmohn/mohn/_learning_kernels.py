@@ -100,20 +100,25 @@ def lasso_descent(gram, threshold, scale, coef, gradient, tol, max_iter):
     ``coef`` and ``gradient`` are updated in place. Returns the number of sweeps and
     the remaining violation. O(p^2) for a sweep at most.
     """
-    n_iter = 0
+    n_iter, active = 0, np.empty(coef.shape[0], np.int64)
     violation = _violation(threshold, scale, coef, gradient)
     while violation > tol and n_iter < max_iter:
         _sweep(gram, threshold, scale, coef, gradient)
         n_iter += 1
-        active = np.flatnonzero(coef)
-        size = active.shape[0]
-        part = np.empty((size, size))
+        size = 0
+        for j in range(coef.shape[0]):
+            if coef[j] != 0.0:
+                active[size] = j
+                size += 1
+        # Plain loops: numba takes seconds to compile what numpy has for it.
+        part, vectors = np.empty((size, size)), np.empty((3, size))
+        part_scale, part_coef, part_gradient = vectors[0], vectors[1], vectors[2]
         for i in range(size):
-            row = gram[active[i]]
+            k = active[i]
+            part_scale[i], part_coef[i] = scale[k], coef[k]
+            part_gradient[i] = gradient[k]
             for j in range(size):
-                part[i, j] = row[active[j]]
-        part_scale, part_coef = scale[active], coef[active]
-        part_gradient = gradient[active]
+                part[i, j] = gram[k, active[j]]
         while (
             n_iter < max_iter
             and _violation(threshold, part_scale, part_coef, part_gradient) > tol

@@ -95,14 +95,14 @@ def keys_of(keys, indptr, members, out):
 
 
 @jit
-def unused_sets(keys, table, order, out):
+def unused_sets(keys, table, members, out):
     """List the sets of one order that are not in the table, in lexicographic order.
 
-    ``keys`` (n,) uint64, ``out`` (size, order) int32; returns how many there are, of
-    which the first ``size`` are stored. O(C(n, order)).
+    ``keys`` (n,) uint64, ``members`` (order,) int64 the first set, ``out`` (size,
+    order) int32; returns how many there are, of which the first ``size`` are stored.
+    O(C(n, order)).
     """
-    n = keys.shape[0]
-    members = np.arange(order)
+    n, order = keys.shape[0], members.shape[0]
     found = 0
     while True:
         key = _FREE

@@ -254,7 +254,8 @@ class Proposals:
             if self.used[o] < self.limits[o] or left == 0 or room <= 0:
                 continue
             rest = np.empty((left, o + 1), dtype=np.int32)
-            found = kernels.unused_sets(self._keys, self._table, o + 1, rest)
+            first = np.arange(o + 1)
+            found = kernels.unused_sets(self._keys, self._table, first, rest)
             if found > room:
                 rest = rest[self._shuffle.choice(found, room, replace=False)]
             batch = [tuple(members) for members in rest[:found].tolist()]

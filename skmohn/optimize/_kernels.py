@@ -101,8 +101,9 @@ def _shuffle(items, z):
 @jit
 def refresh(polynomial, state):
     """Compute values, gains and the total from the spins. O(number of members)."""
-    state.gains[:] = 0.0
     total = 0.0
+    for i in range(state.gains.shape[0]):
+        state.gains[i] = 0.0
     for j in range(polynomial.coef.shape[0]):
         first, end = polynomial.term_ptr[j], polynomial.term_ptr[j + 1]
         value = polynomial.coef[j]
@@ -185,7 +186,7 @@ def climb(polynomial, state, order, tolerance, max_looks):
 
 
 @jit
-def _is_accepted(loss, z):
+def is_accepted(loss, z):
     """Whether a random number is below ``exp(-loss)``. O(1)."""
     bits = _mix(z)
     octet = bits >> _S56
@@ -214,7 +215,7 @@ def anneal(polynomial, state, inverse_temperatures, tolerance):
                 continue
             if gain < 0.0:
                 z += _GOLDEN
-                if not _is_accepted(-beta * gain, z):
+                if not is_accepted(-beta * gain, z):
                     continue
             total += _flip(p, spins, gains, values, i)
         _keep_best(s, total, tolerance)
@@ -369,19 +370,19 @@ def _forbid(m, gains, i, step, expiry):
     _set_key(m.taboo, i, gains[i])
 
 
-@jit
 def start_tabu(state, memory):
-    """Fill the trees and forget what was tabu. O(n)."""
-    free = memory.free
-    half = free.shape[0] >> 1
+    """Fill the trees and forget what was tabu; not compiled. O(n)."""
+    free, n = memory.free, len(state.gains)
+    half = len(free) // 2
     memory.taboo[:], free[:] = -np.inf, -np.inf
-    for i in range(state.gains.shape[0]):
-        free[half + i] = state.gains[i]
-    for node in range(half - 1, 0, -1):
-        free[node] = max(free[2 * node], free[2 * node + 1])
+    free[half : half + n] = state.gains
+    while half > 1:
+        # Level by level: a node is the larger of the two below it.
+        below, half = half, half // 2
+        free[half:below] = free[below : 2 * below].reshape(half, 2).max(axis=1)
     memory.expiry[:] = 0
     memory.first[:] = -1
-    memory.clock[0], memory.clock[1] = 1, -1
+    memory.clock[:] = 1, -1
 
 
 @jit

@@ -1,7 +1,9 @@
 """The search on codes, for losses that have nothing to do with networks."""
 
+import copy
 import itertools
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -11,11 +13,14 @@ from numpy.testing import assert_array_equal
 
 from skmohn.blm import _search_kernels as kernels
 from skmohn.blm._search import (
+    Search,
     SearchControl,
+    ask,
     draw_codes,
     explored_share,
     go_on,
     start_search,
+    tell,
 )
 
 N_BITS = 5
@@ -142,13 +147,13 @@ def begin(loss, start=None, seed=0, first_step=4, **control):
 def moves(search, loss, most=20_000):
     """Drive a search to its end; yield what it asks, and whether it is done."""
     for _ in range(most):
-        j, code = kernels.ask(search)
+        j, code = ask(search)
         if j < 0:
             return
         changed = search.codes.copy()
         changed[j] = code
         told = loss(changed)
-        yield j, code, told, kernels.tell(search, told)
+        yield j, code, told, tell(search, told)
     raise AssertionError("the search does not end")
 
 
@@ -165,7 +170,35 @@ def test_every_search_ends_in_a_local_minimum_of_all_flips(name, rugged, seed):
     assert search.state[0].loss == loss(search.codes)
     assert min(loss.around(search.codes).values()) >= search.state[0].loss * (1 - 1e-6)
     # And it says so again.
-    assert kernels.ask(search)[0] == -1
+    assert ask(search)[0] == -1
+
+
+@pytest.mark.parametrize(
+    "copy_of", [copy.deepcopy, lambda s: pickle.loads(pickle.dumps(s))]
+)
+def test_a_copy_goes_on_by_itself(copy_of):
+    loss = Landscape(1)
+    search = begin(loss)
+    for _ in itertools.islice(moves(search, loss), 20):
+        pass
+    before, other = search.codes.copy(), copy_of(search)
+    rest = list(moves(other, loss))
+    assert rest
+    assert not np.array_equal(other.codes, before)
+    assert_array_equal(search.codes, before)
+    assert list(moves(search, loss)) == rest
+    assert_array_equal(other.codes, search.codes)
+
+
+def test_arrays_of_another_process_may_be_read_only():
+    loss = Landscape(1)
+    search = begin(loss)
+    _, arrays = search.__reduce__()
+    for array in arrays:
+        array.flags.writeable = False
+    other = Search(*arrays)
+    assert list(moves(other, loss))
+    assert_array_equal(search.codes, loss.start)
 
 
 @pytest.mark.parametrize("name", SEARCHES)
@@ -194,20 +227,20 @@ def test_moves_are_made_just_when_they_improve(name, seed):
 def test_gains_of_the_size_of_rounding_errors_are_none(now):
     search = begin(lambda codes: now, [3, -4], search="gray")
     for loss in (now, now - 1e-8 * abs(now), math.nan, math.inf):
-        kernels.ask(search)
-        assert not kernels.tell(search, loss)
-    kernels.ask(search)
-    assert kernels.tell(search, now - 1e-5 * abs(now))
+        ask(search)
+        assert not tell(search, loss)
+    ask(search)
+    assert tell(search, now - 1e-5 * abs(now))
 
 
 def test_adaptive_search_shortens_its_steps_before_it_proves_a_minimum():
     search = begin(lambda codes: 1.0, [0] * 6, first_step=8)
     steps = set()
     while not search.state[0].proving:
-        j, code = kernels.ask(search)
+        j, code = ask(search)
         if j >= 0 and not search.state[0].proving:
             steps.add(int(code))
-        kernels.tell(search, 1e3)
+        tell(search, 1e3)
     assert {8, -8, 4, -4, 2, -2, 1, -1} <= steps
 
 
@@ -268,7 +301,7 @@ def test_steps_that_succeed_are_doubled_and_keep_their_way(start, way, path):
 
     for seed in range(20):
         search = begin(loss, [start], seed=seed, first_step=1)
-        kernels.ask(search)
+        ask(search)
         # One visit in ten tries a Gray bit instead.
         if search.state[0].kind == kernels.FORTH:
             break
@@ -291,7 +324,7 @@ def test_visits_are_drawn_by_splitmix(seed):
     assert next(splitmix(1234567)) == 6457827717110365317 >> 32
     numbers = splitmix(seed)
     search = begin(lambda codes: 1.0, [3] * 7, seed=seed, search="adaptive")
-    weight, code = kernels.ask(search)
+    weight, code = ask(search)
     assert weight == next(numbers) * 7 >> 32
     if next(numbers) * 10 >> 32:
         assert (search.state[0].kind, code) == (kernels.FORTH, 7)
@@ -385,15 +418,15 @@ def asked_after(forth, back, code=0, step=8, **control):
             lambda codes: NOW, [code] * 9, seed=seed, first_step=8, **control
         )
         search.steps[:] = step
-        weight, there = kernels.ask(search)
+        weight, there = ask(search)
         # One visit in ten tries a Gray bit instead.
         if search.state[0].kind != kernels.FORTH:
             continue
         assert there == min(code + step, HIGH)
-        kernels.tell(search, NOW + forth)
-        assert kernels.ask(search) == (weight, code - step)
-        kernels.tell(search, NOW + back)
-        after, asked = kernels.ask(search)
+        tell(search, NOW + forth)
+        assert ask(search) == (weight, code - step)
+        tell(search, NOW + back)
+        after, asked = ask(search)
         return asked if after == weight else None
     raise AssertionError("no step was asked for")
 
@@ -456,7 +489,7 @@ def test_telescopic_search_widens_one_bit_at_a_time(search, telescopic, start_bi
     assert running.state[0].bits == start_bits
     seen, codes = [start_bits], running.codes.copy()
     while True:
-        j, code = kernels.ask(running)
+        j, code = ask(running)
         if running.state[0].bits != seen[-1]:
             seen.append(int(running.state[0].bits))
         if j < 0:
@@ -465,7 +498,7 @@ def test_telescopic_search_widens_one_bit_at_a_time(search, telescopic, start_bi
         assert (code - codes[j]) % 2 ** (N_BITS - seen[-1]) == 0
         changed = codes.copy()
         changed[j] = code
-        if kernels.tell(running, loss(changed)):
+        if tell(running, loss(changed)):
             codes = changed
         if running.state[0].bits != seen[-1]:
             seen.append(int(running.state[0].bits))
@@ -480,7 +513,7 @@ def test_telescope_widens_at_minima_of_the_movable_bits():
     bits = 2
     while bits < N_BITS:
         codes = search.codes.copy()
-        j, code = kernels.ask(search)
+        j, code = ask(search)
         if search.state[0].bits > bits:
             around = [
                 loss([*codes[:k], gray_flip(codes[k], bit, N_BITS), *codes[k + 1 :]])
@@ -494,7 +527,7 @@ def test_telescope_widens_at_minima_of_the_movable_bits():
         ]
         changed = codes.copy()
         changed[j] = code
-        kernels.tell(search, loss(changed))
+        tell(search, loss(changed))
 
 
 def test_threshold_widens_when_success_is_rarer_than_phi():
@@ -574,8 +607,8 @@ def test_zeros_wait_for_the_others_in_a_sparse_search_only(search):
         running = begin(lambda codes: 1.0, start, search=search, sparse=sparse)
         asked[sparse] = []
         for _ in range(15):
-            asked[sparse].append(int(kernels.ask(running)[0]))
-            kernels.tell(running, math.inf)
+            asked[sparse].append(int(ask(running)[0]))
+            tell(running, math.inf)
     assert set(asked[True][:3]) <= {1, 3, 5}
     assert set(asked[False]) & {0, 2, 4}
     if search == "gray":
@@ -590,8 +623,8 @@ def test_zeros_wait_as_long_as_there_is_hope():
         asked = []
         # Steps that fail are shortened, from 8 to 1: four sweeps before the zeros.
         while not running.state[0].on_zeros:
-            asked.append(int(kernels.ask(running)[0]))
-            kernels.tell(running, math.inf)
+            asked.append(int(ask(running)[0]))
+            tell(running, math.inf)
         assert np.abs(running.steps[[1, 3, 5]]).max() == 1
         assert set(asked[:-1]) == {1, 3, 5}
 

@@ -1,5 +1,6 @@
 """The cache switch, in fresh processes."""
 
+import gc
 import os
 import shutil
 import subprocess
@@ -13,7 +14,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from skmohn._core import _jit
-from skmohn._core._jit import CACHE_VARIABLE, borrow, jit
+from skmohn._core._jit import CACHE_VARIABLE, borrow, int64s, jit, reader_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -227,18 +228,24 @@ ENTRIES = [
     "evaluate",
     "lasso_descent",
     "delta_epoch",
-    "refresh",
+    "compute",
+    "sum_losses",
     "run",
-    "_squared",
-    "_absolute",
-    "_huber",
-    "_pinball",
-    "_logistic_squared",
-    "_cross_entropy",
-    "_hinge",
-    "_zero_one",
-    "_softmax",
-    "_misses",
+    "identity",
+    "tanh",
+    "logistic",
+    "relu",
+    "no_activation",
+    "squared",
+    "absolute",
+    "huber",
+    "pinball",
+    "logistic_squared",
+    "cross_entropy",
+    "hinge",
+    "zero_one",
+    "softmax",
+    "misses",
     "step",
     "initial_state",
     "simulate",
@@ -282,3 +289,62 @@ def test_borrowed_arrays_are_those_of_the_caller():
         assert add_rows(pair) == times * 15
     assert [sys.getrefcount(array) for array in pair] == n_references
     assert pair.numbers.tolist() == [49 * 3, 49 * 5, 49 * 7]
+
+
+@jit
+def _halve(x):
+    return x / 2
+
+
+@jit
+def quarter(x):
+    return _halve(_halve(x))
+
+
+def test_kernels_for_other_kernels_are_stored_with_those_that_call_them():
+    assert quarter(4.0) == 1.0
+    assert quarter.stats.cache_path is not None
+    assert _halve.stats.cache_path is None
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_collector_of_garbage_is_left_as_it_was(on):
+    def fail(x):
+        return x.nothing
+
+    was_on = gc.isenabled()
+    (gc.enable if on else gc.disable)()
+    try:
+        assert jit(lambda x: x + 1)(1) == 2
+        assert gc.isenabled() == on
+        with pytest.raises(numba.TypingError):
+            jit(fail)(1)
+        assert gc.isenabled() == on
+    finally:
+        (gc.enable if was_on else gc.disable)()
+
+
+RECORD = np.dtype([("total", np.float64), ("numbers", np.int64), ("n", np.int64)])
+record_at = reader_of(RECORD)
+
+
+@jit
+def add_numbers(address):
+    """Add numbers that a record knows the address of."""
+    record = record_at(address)
+    for k in range(record.n):
+        record.total += int64s(record.numbers)[k]
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_records_and_arrays_are_read_by_their_address(compiled, monkeypatch):
+    add = add_numbers
+    if not compiled:
+        monkeypatch.setattr(numba.config, "DISABLE_JIT", True)
+        add = add_numbers.py_func
+        monkeypatch.setitem(add.__globals__, "record_at", reader_of(RECORD))
+        monkeypatch.setitem(add.__globals__, "int64s", reader_of(np.int64))
+    numbers = np.arange(5)
+    record = np.array([(0.5, numbers.ctypes.data, 5)], dtype=RECORD)
+    add(record.ctypes.data)
+    assert record["total"][0] == 10.5

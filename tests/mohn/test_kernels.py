@@ -111,7 +111,7 @@ def test_heap_keeps_the_best(capacity):
     size = 0
     for i, score in enumerate(offered):
         parent = np.arange(i % 3, dtype=np.int32)
-        size = _kernels._offer(score, parent, i, scores, sets, size)
+        size = _kernels.offer(score, parent, i, scores, sets, size)
         if size == capacity:
             assert scores[0] == scores.min()
     assert size == min(capacity, 50)
@@ -129,7 +129,8 @@ def tried(screen, inputs, *args):
     sets = np.empty((60, 3), dtype=np.int32)
     n_samples = inputs.shape[1]
     residual = np.random.default_rng(1).standard_normal(n_samples)
-    size = screen(inputs, *args, residual, np.ones(n_samples), scores, sets)
+    weights, row = np.ones(n_samples), np.empty(len(inputs))
+    size = screen(inputs, *args, residual, weights, float(n_samples), row, scores, sets)
     return sorted(tuple(int(i) for i in row if i >= 0) for row in sets[:size])
 
 
@@ -149,5 +150,6 @@ def test_every_extension_of_a_parent_by_something_new_is_tried():
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_every_set_of_an_order_is_tried_once(order, n_features):
     inputs = np.random.default_rng(0).uniform(-1, 1, (n_features, 20))
-    found = tried(_kernels.screen_order_dense, inputs, order)
+    first, stems = np.arange(order - 1, dtype=np.int32), np.ones((order, 20))
+    found = tried(_kernels.screen_order_dense, inputs, first, stems)
     assert found == list(itertools.combinations(range(n_features), order))

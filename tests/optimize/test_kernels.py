@@ -134,7 +134,7 @@ def test_annealing_at_one_temperature_draws_from_boltzmann(problems):
 def test_acceptance_is_exponential(loss):
     n_draws = 200_000
     seeds = np.random.default_rng(0).integers(2**63, size=n_draws, dtype=np.uint64)
-    accepted = sum(_kernels._is_accepted(loss, seed) for seed in seeds)
+    accepted = sum(_kernels.is_accepted(loss, seed) for seed in seeds)
     assert binomtest(accepted, n_draws, np.exp(-loss)).pvalue > 1e-4
 
 
