@@ -101,6 +101,26 @@ def test_epochs_and_runs_have_their_moves():
     assert run.search.state[0].tried == 4 * MOVES_PER_EPOCH
 
 
+@pytest.mark.parametrize(
+    ("seconds", "asked"), [(np.inf, [200]), (0.1, [1, 2, 4, 8, 16, 32, 32, 32])]
+)
+def test_the_clock_is_seen_every_fiftieth_of_a_second(monkeypatch, seconds, asked):
+    """A move takes a thousandth; without a limit nobody looks at the clock."""
+    now, found = [0.0], []
+
+    class Slow(Bowl):
+        def search(self, search, net, step, n_moves):
+            found.append(n_moves)
+            now[0] += 1e-3 * n_moves
+            return super().search(search, net, step, n_moves)
+
+    clock = SimpleNamespace(perf_counter=lambda: now[0])
+    monkeypatch.setattr("skmohn.blm._training.time", clock)
+    plan = make_plan(Slow(np.full(50, 0.5)))
+    plan.advance(plan.begin(0), 200, seconds)
+    assert found == asked
+
+
 def test_steps_begin_with_a_sixth_of_the_range():
     assert make_plan().first_step == 5
     assert_array_equal(make_plan().begin(0).search.steps, 4)

@@ -436,14 +436,14 @@ def test_each_bar_has_ten_rounds(monkeypatch):
 
 
 def test_sets_with_parents_in_the_model_have_fewer_rivals():
-    present = {(), (0, 1), (0, 2), (1, 2), (3, 4)}
-    terms = [(5,), (0, 3), (0, 1, 2), (0, 1, 5), (5, 6, 7)]
+    present = {(), (9,), (0, 1), (0, 2), (1, 2), (3, 4)}
+    terms = [(5,), (0, 9), (0, 1, 2), (0, 1, 5), (5, 6, 7)]
     # All of an order; all; those of the model; one more input to each; all.
-    rivals = [20, 190, 10, 20 * 5, 1140]
+    rivals = [20, 190, 10, 20 * 6, 1140]
     found = chance_thresholds(terms, present, 20)
     assert_allclose(found, np.sqrt(2 * np.log(rivals)))
     found = chance_thresholds(terms, present, 20, n_rivals=3)
-    rivals = [60, 570, 15, 300, 3420]
+    rivals = [60, 570, 18, 360, 3420]
     assert_allclose(found, np.sqrt(2 * np.log(rivals)))
 
 
