@@ -321,3 +321,83 @@ def test_too_few_rows_make_no_folds():
     given.folds = [(np.arange(60), np.arange(60, 120))]
     assert deal_folds(given, "auto", 5) is given.folds
     assert deal_folds(given, "ebic", 5) == []
+
+
+class Products:
+    """A path whose mean losses fall up to one of its models and rise from there."""
+
+    best, is_full, fruitful = 0, False, 2
+    coverage = ({"order": 1, "tried": 6}, {"order": 2, "tried": 15})
+
+    def __init__(self, inputs, labels, weights, n_classes, control, validation=None):
+        self.control, self.weights = control, np.full(100, 10.0)
+        self.validation = None, self.weights
+        self.sizes, self.ratios = [0], [np.inf]
+
+    def extend(self, sizes):
+        """Models with so many products."""
+        self.sizes += sizes
+        self.ratios += [2.0] * len(sizes)
+        return self
+
+    def losses(self, position, temperature):
+        """No two models differ clearly."""
+        apart = np.random.default_rng(position).standard_normal(100)
+        gap = 1e-3 * abs(position - self.best) + 1e-2 * (temperature != 1.0)
+        return 9.0 + gap + apart - apart.mean()
+
+    def model(self, position):
+        """Single inputs."""
+        return [(j,) for j in range(self.sizes[position])]
+
+
+def choose(monkeypatch, best, most=99, start=(), memory_budget=1e9):
+    """Sizes of the models that are learnt, and the choice."""
+    paths, shown = [], []
+
+    def path(*data):
+        paths.append(Products(*data))
+        paths[-1].best = best
+        return paths[-1]
+
+    monkeypatch.setattr(_logistic_selection, "LogisticPath", path)
+    rows = [(np.arange(60), np.arange(60, 120)), (np.arange(60, 120), np.arange(60))]
+    problem = unposed(60)
+    problem.inputs, problem.folds = problem.samples[0], rows
+    choice = _logistic_selection.choose_products(
+        problem,
+        control(most, start),
+        memory_budget=memory_budget,
+        report=lambda path, position, loss: shown.append(loss) and False,
+    )
+    assert len(paths) == 3
+    assert len(shown) == len(paths[0].sizes)
+    return paths[0].sizes, choice
+
+
+@pytest.mark.parametrize(("best", "n_models"), [(0, 16), (3, 16), (4, 21)])
+def test_twelve_models_are_learnt_after_the_best(monkeypatch, best, n_models):
+    sizes, choice = choose(monkeypatch, best)
+    assert len(sizes) == n_models
+    assert (choice.position, choice.how) == (0, "cv")
+    assert [row["kept"] for row in choice.coverage] == [0, 0]
+
+
+def test_products_of_a_choice_are_counted():
+    path = Products(None, None, None, 2, None).extend([3])
+    choice = _logistic_selection._settle(path, [], 1, "cv")
+    assert [row["kept"] for row in choice.coverage] == [3, 0]
+
+
+@pytest.mark.parametrize(
+    ("room", "start", "most", "largest"),
+    [(10, 3, 99, 7), (10, 0, 99, 10), (999, 0, 999, 300), (99, 0, 5, 5), (2, 9, 99, 1)],
+)
+def test_paths_are_as_long_as_memory_and_samples_allow(
+    monkeypatch, room, start, most, largest
+):
+    terms = tuple((j,) for j in range(start))
+    # Three paths of 120 rows of 8 bytes.
+    budget = 8.0 * 120 * 3 * room
+    sizes, _ = choose(monkeypatch, 99, most, terms, budget)
+    assert sizes[-1] == largest
