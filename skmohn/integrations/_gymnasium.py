@@ -208,7 +208,10 @@ class GymnasiumObjective:
         if thread not in self._made:
             make = self.environment
             if isinstance(make, str):
-                made = _gymnasium().make(make, **self.options)
+                try:
+                    made = _gymnasium().make(make, **self.options)
+                except _gymnasium().error.Error as error:
+                    raise ValueError(f"environment={make!r}: {error}") from error
             else:
                 made = make(**self.options)
             self._made[thread] = made

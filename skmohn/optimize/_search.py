@@ -18,7 +18,11 @@ _CONSTRAINTS = {
     "options": [dict, None],
     "callback": [callable, None],
     "random_state": ["random_state"],
-    "n_jobs": [Integral, None],
+    "n_jobs": [
+        Interval(Integral, 1, None, closed="left"),
+        Interval(Integral, None, -1, closed="right"),
+        None,
+    ],
 }
 
 

@@ -89,6 +89,11 @@ class Table:
         """Whether nothing is missing, infinite or an object."""
         return self.has_only(COLUMNS, {"duplicate"}) and self.dtype != "float16"
 
+    @property
+    def varies(self):
+        """Whether some column of numbers has more than one value, once it is cast."""
+        return any(len(np.unique(cast(c, self.dtype))) > 1 for c in self.values())
+
     def values(self):
         """Its columns, one array each."""
         rng = np.random.default_rng(self.seed)

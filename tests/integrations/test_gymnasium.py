@@ -210,7 +210,14 @@ def test_spaces_that_do_not_fit_are_refused():
     for max_reward in (np.nan, np.inf, "1"):
         with pytest.raises(ValueError, match="max_reward must be a finite number"):
             GymnasiumObjective("CartPole-v1", max_reward=max_reward)
+    with pytest.raises(ValueError, match=r"environment='nonsense': .*doesn't exist"):
+        GymnasiumObjective("nonsense")
+    with pytest.raises(TypeError, match="environment must be the name of one"):
+        GymnasiumObjective(["CartPole-v1"])
     task = GymnasiumObjective("CartPole-v1")
+    for call in (task.test, lambda policy: task(policy, np.random.default_rng(0))):
+        with pytest.raises(TypeError, match="policy must have initial_state and step"):
+            call(None)
     with pytest.raises(ValueError, match=r"shape \(4,\), and .*\(3,\): change n_inp"):
         BLMController(n_inputs=3).fit(task)
 

@@ -135,6 +135,7 @@ def test_start(x0, words):
         {"callback": 3},
         {"random_state": "a"},
         {"n_jobs": 1.5},
+        {"n_jobs": 0},
     ],
     ids=str,
 )
