@@ -9,8 +9,8 @@ def warm_up():
     """Compile every kernel, so that no later fit has to wait for the compiler.
 
     Kernels compile when they are first called and are cached on disk where a folder is
-    writable, so this takes some seconds once and a moment afterwards. Call it before
-    timing anything, and in the image of a service.
+    writable, so this takes most of a minute once and a moment afterwards. Call it
+    before timing anything, and in the image of a service.
 
     Examples
     --------
