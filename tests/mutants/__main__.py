@@ -37,7 +37,7 @@ MODULES = {
     "mohn/_dense/levels": "mohn/test_levels.py",
     "mohn/_logistic_selection": "mohn/test_logistic.py mohn/test_classifier.py",
     "energynet/_growth": "energynet/test_growth.py",
-    "energynet/_training": "energynet/test_training.py energynet/test_growth.py",
+    "energynet/_training": "energynet/test_training.py",
     "energynet/_partition": "energynet/test_partition.py",
     "blm/_training": "blm/test_training.py",
     "blm/_search": "blm/test_search.py",
