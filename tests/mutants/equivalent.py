@@ -8,6 +8,9 @@ here.
 SAME_NUMBERS = "scipy looks for NaN and infinities first, of which there are none"
 
 EQUIVALENT = {
+    "energynet/_training": {
+        ("Plan.advance", "break  ->  continue"): "a run that is over stays so",
+    },
     "mohn/_logistic_selection": {
         ("learn_on_folds", "1  ->  2"): "where nothing is searched, no order is",
     },
