@@ -273,7 +273,7 @@ def reader_of(dtype):
 
         return found(types.int64), generate
 
-    return read_uncompiled if numba.config.DISABLE_JIT else read
+    return read_uncompiled if numba.core.config.DISABLE_JIT else read
 
 
 int32s, int64s, float32s, float64s = map(

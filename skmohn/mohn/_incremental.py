@@ -8,7 +8,7 @@ from sklearn.base import _fit_context
 from skmohn._core._fitting import all_or_nothing
 from skmohn._core._units import binary_unit
 from skmohn.mohn._columns import read_table
-from skmohn.mohn._learning import delta_rule
+from skmohn.mohn._learning import delta_rule, longest_step
 from skmohn.mohn._task import positive_weights
 
 
@@ -34,7 +34,8 @@ class Incremental:
             Target values.
 
         sample_weight : array-like of shape (n_samples,), default=None
-            Multiplies the learning rate; with ``strategy="dense"`` precisions in the
+            Multiplies the learning rate, at most up to the step that meets the target
+            of its row if that is "auto"; with ``strategy="dense"`` precisions in the
             unit of the first call, whose mean is 1, so that batches make no difference.
 
         Returns
@@ -52,13 +53,18 @@ class Incremental:
             return self
         graph = self._graph()
         unit = binary_unit(np.concatenate([y, graph.coef, [graph.intercept]]))
+        rate, longest = self.learning_rate, np.inf
+        if rate == "auto":
+            # Later rows may weigh more: each is cut by itself, in whatever batch.
+            rate = longest = longest_step(len(graph.coef))
         fit = delta_rule(
             self._to_rows(X[rows]).inputs,
             y[rows] / unit,
             graph.terms,
             graph.coef / unit,
             graph.intercept / unit,
-            learning_rate=self.learning_rate,
+            learning_rate=rate,
+            longest=longest,
             sample_weight=sample_weight,
         )
         self.weights_, self.intercept_ = unit * fit.coef, unit * fit.intercept

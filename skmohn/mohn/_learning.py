@@ -332,6 +332,7 @@ def delta_rule(
     intercept,
     *,
     learning_rate="auto",
+    longest=np.inf,
     n_epochs=1,
     rng=None,
     sample_weight=None,
@@ -359,6 +360,9 @@ def delta_rule(
     learning_rate : float or "auto", default="auto"
         "auto" is :func:`longest_step`. From twice that on the rule diverges on -1/+1
         inputs.
+
+    longest : float, default=inf
+        What the learning rate times the weight of a row is cut down to.
 
     n_epochs : int, default=1
         Passes over the rows.
@@ -393,7 +397,16 @@ def delta_rule(
         if rng is not None:
             rng.shuffle(rows)
         squares = _learning_kernels.delta_epoch(
-            inputs, y, weights, rows, indptr, members, learning_rate, coef, constant
+            inputs,
+            y,
+            weights,
+            rows,
+            indptr,
+            members,
+            learning_rate,
+            longest,
+            coef,
+            constant,
         )
         if not (np.isfinite(squares) and np.isfinite(coef).all()):
             raise ValueError(

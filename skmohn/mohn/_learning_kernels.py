@@ -141,9 +141,11 @@ def lasso_descent(gram, threshold, scale, coef, gradient, tol, max_iter):
 
 @jit
 def delta_epoch(
-    inputs, y, weights, rows, indptr, members, learning_rate, coef, intercept
+    inputs, y, weights, rows, indptr, members, learning_rate, most, coef, intercept
 ):
     """Correct the coefficients after each row once, in the order of ``rows``.
+
+    A step is ``learning_rate`` times the row's weight, but no longer than ``most``.
 
     ``inputs`` (D, n) float64, ``y`` and ``weights`` (D,), ``rows`` integer row
     numbers, sets in compressed form ``indptr, members``, ``coef`` (p,) and
@@ -166,7 +168,7 @@ def delta_epoch(
         squares += weights[d] * error * error
         if not np.isfinite(squares):
             return squares
-        step = learning_rate * weights[d] * error
+        step = min(learning_rate * weights[d], most) * error
         intercept[0] += step
         for j in range(coef.shape[0]):
             coef[j] += step * products[j]

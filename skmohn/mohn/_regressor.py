@@ -91,8 +91,8 @@ class MOHNRegressor(
     learning_rate : float or "auto", default="auto"
         Step of the delta rule in `fit` and `partial_fit`. "auto" is
         ``1 / (n_terms + 1)``, divided by the largest weight of a sample if that is more
-        than 1: the largest step that never overshoots. It is a fifth of that in msda's
-        loop.
+        than 1: the largest step that never overshoots. `partial_fit` shortens the step
+        of such a sample alone, and msda's loop takes a fifth.
 
     max_iter : int, default=200
         Most rounds of discovery, epochs of the delta rule or steps of the evidence.

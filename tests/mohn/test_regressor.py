@@ -562,6 +562,13 @@ def test_batches_of_partial_fit_make_no_difference():
     assert parts.intercept_ == pytest.approx(whole.intercept_, rel=1e-12)
 
 
+def test_heavy_rows_of_partial_fit_are_met_and_not_overshot():
+    X, new = signs(), signs(1, seed=3)
+    model = MOHNRegressor("pursuit").fit(X, function(X))
+    model.partial_fit(new, function(new) + 1, sample_weight=[1e9])
+    assert_allclose(model.predict(new), function(new) + 1)
+
+
 @pytest.mark.parametrize(
     "estimator",
     [
