@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,3 +57,22 @@ def real_data():
     if not folder.is_dir():
         pytest.skip(f"no real data: {folder} is not a folder (set SKMOHN_DATA)")
     return folder
+
+
+@pytest.fixture
+def hide_pandas(monkeypatch):
+    """A call from which on it is as if pandas were not installed."""
+
+    class Missing:
+        @staticmethod
+        def find_spec(name, path=None, target=None):
+            if name.partition(".")[0] == "pandas":
+                raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+    def hide():
+        for name in list(sys.modules):
+            if name.partition(".")[0] == "pandas":
+                monkeypatch.delitem(sys.modules, name)
+        monkeypatch.setattr(sys, "meta_path", [Missing, *sys.meta_path])
+
+    return hide

@@ -109,8 +109,11 @@ class Search:
         self.address = self.state.ctypes.data
 
     def __reduce__(self):
-        """Copies have addresses of their own."""
-        return Search, (self.codes, self.steps, self.order, self.moves, self.state)
+        """Copies have addresses of their own; what is saved has none."""
+        state = self.state.copy()
+        for name in ("codes", "steps", "order", "moves"):
+            state[name] = 0
+        return Search, (self.codes, self.steps, self.order, self.moves, state)
 
 
 def draw_codes(rng, control, init, bound, step):

@@ -1,6 +1,5 @@
 """History, the way back, warnings, memory, and scikit-learn's callbacks."""
 
-import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -42,8 +41,8 @@ def test_history_becomes_a_frame():
     assert frame["rmse"].tolist() == [0.5, 0.25]
 
 
-def test_history_is_a_list_without_pandas(monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
+def test_history_is_a_list_without_pandas(hide_pandas):
+    hide_pandas()
     history = History([{"iteration": 1}])
     assert history[-1]["iteration"] == 1
     with pytest.raises(ImportError):

@@ -1,7 +1,6 @@
 """Linkage and shares of variance, against enumeration of all inputs."""
 
 import itertools
-import sys
 
 import numpy as np
 import pandas as pd
@@ -240,10 +239,10 @@ def test_indices_of_a_constant_are_zero():
     assert_allclose(table["first_order"], 0.0)
 
 
-def test_indices_without_pandas(monkeypatch):
+def test_indices_without_pandas(hide_pandas):
     model = MOHNRegressor.from_terms([("a",), ("a", "b")], [3.0, 4.0],
                                      feature_names=["a", "b"])  # fmt: skip
-    monkeypatch.setitem(sys.modules, "pandas", None)
+    hide_pandas()
     assert model.sobol_indices() == {
         "feature": ["a", "b"],
         "first_order": pytest.approx([9 / 25, 0.0]),
@@ -370,9 +369,9 @@ def test_a_row_has_many_forms(with_letters):
         plain.explain([1, 1, 1])
 
 
-def test_explanation_without_pandas(monkeypatch):
+def test_explanation_without_pandas(hide_pandas):
     model = MOHNRegressor.from_terms([(0, 1)], [2.0], intercept=1.0)
-    monkeypatch.setitem(sys.modules, "pandas", None)
+    hide_pandas()
     assert model.explain([-1, 1]) == {
         "term": ["(constant)", "x0 x x1"],
         "value": [1.0, -1.0],

@@ -2,7 +2,6 @@
 
 import itertools
 import pickle
-import sys
 from functools import partial
 
 import joblib
@@ -682,10 +681,10 @@ def test_structure_table_without_names():
     assert table["term"].tolist() == ["x0 x x3 x x5", "x4", "x0", "x1 x x2"]
 
 
-def test_structure_table_without_pandas(monkeypatch):
+def test_structure_table_without_pandas(hide_pandas):
     model = MOHNRegressor().fit(signs(), function(signs()))
     expected = model.structure_table().to_dict("list")
-    monkeypatch.setitem(sys.modules, "pandas", None)
+    hide_pandas()
     table = model.structure_table()
     assert isinstance(table, dict)
     assert table == expected

@@ -41,7 +41,7 @@ MODULES = {
     "energynet/_partition": "energynet/test_partition.py",
     "blm/_training": "blm/test_training.py",
     "blm/_search": "blm/test_search.py",
-    "blm/_control": "blm/test_control.py",
+    "blm/_control": "blm/test_control.py blm/test_control_plan.py",
     "blm/_search_kernels": "blm/test_search.py",
 }
 # Every module is under these too.

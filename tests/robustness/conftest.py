@@ -13,6 +13,7 @@ from skmohn import (
     MOHNRegressor,
     MOHNTransformer,
 )
+from skmohn.blm._search import Search
 from skmohn.datasets import InvertedPendulum
 
 RNG = np.random.default_rng(0)
@@ -99,6 +100,8 @@ def _without_times(state):
         return [_without_times(part) for part in state]
     if isinstance(state, np.random.RandomState):
         return _without_times(state.get_state())
+    if isinstance(state, Search):
+        return _without_times(state.__reduce__()[1])
     if hasattr(state, "__dict__") and not isinstance(state, type):
         return _without_times(vars(state))
     return state

@@ -46,7 +46,8 @@ def check_interrupted(fitted, refit, are_equal):
     expected = copy.deepcopy(fitted)
     refit(expected)
     # Again, since the first time also fills what is remembered for good.
-    n_lines = run_lines(lambda: refit(copy.deepcopy(fitted)))
+    again = copy.deepcopy(fitted)
+    n_lines = run_lines(lambda: refit(again))
     for moment in moments(n_lines):
         model = copy.deepcopy(fitted)
         with pytest.raises(KeyboardInterrupt):
