@@ -287,9 +287,10 @@ class InputCoding:
         if far.any():
             row, place = np.argwhere(far)[0]
             column = self.usable[place]
+            low, high = self.low[column], self.high[column]
             raise ValueError(
                 f"column {_called(column, names)} has {values[row, place]:g}, too far "
-                f"from its range in fit, {self.low[column]:g} to {self.high[column]:g}"
+                f"from its range in fit, {low:g} to {high:g}: check its unit"
             )
 
     def decode(self, column, sign):

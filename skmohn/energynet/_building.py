@@ -16,7 +16,7 @@ from skmohn.energynet._growth import (
 from skmohn.energynet._irbm import OrderedPlan
 from skmohn.energynet._rbm import ROWS_AT_ONCE
 from skmohn.energynet._stack import StackControl, grow_stack, watched
-from skmohn.energynet._training import Plan, new_machine
+from skmohn.energynet._training import Plan, epochs_at_once, new_machine
 
 # The sum of the learning rates of a layer's last training.
 _POLISH_CLOCK = 300.0
@@ -140,7 +140,8 @@ class Builder:
         if layers is None:
             return None
         plan = self._plan(X)
-        n_epochs, at_once = self._n_epochs(plan, len(X)), plan.epochs_at_once(len(X))
+        n_epochs = self._n_epochs(plan, len(X))
+        at_once = epochs_at_once(len(X), plan.batch_size)
         return len(layers) * -(-n_epochs // at_once)
 
     @one_blas_thread

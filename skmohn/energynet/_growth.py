@@ -376,7 +376,7 @@ class _Ladder:
             run = self.plan.begin(self.X, rbm, 0, self.seed)
             run = yield from self.train(run, "start", control.clock)
             length = self.description_length(run.rbm, start_price)
-            if not length >= least:
+            if best is None or length < least:
                 best, least = run, length
         return best
 

@@ -16,10 +16,10 @@ import numpy as np
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._rbm import RBM, check_states, draw_visible, random_stream
 from skmohn.energynet._training import (
-    FEWEST_STEPS,
     check_weights,
     copy_of,
     data_logits,
+    epochs_at_once,
 )
 
 
@@ -202,11 +202,11 @@ class OrderedPlan:
         Returns
         -------
         n_epochs : int
-            How many were begun: as many as take 20 steps, if not one alone does.
+            How many were begun, at most :func:`epochs_at_once`.
         """
-        n_epochs, enough = 0, run.step + FEWEST_STEPS
+        n_epochs, at_once = 0, epochs_at_once(len(X), self.batch_size)
         with np.errstate(over="ignore", invalid="ignore"):
-            while run.reason is None and (n_epochs == 0 or run.step < enough):
+            while run.reason is None and n_epochs < at_once:
                 n_epochs += 1
                 indices = run.order.permutation(len(X))
                 for start in range(0, len(X), self.batch_size):

@@ -92,7 +92,8 @@ class RBM:
             )
         if self.thermometers is not None:
             sizes = read_vector(self.thermometers, "thermometers")
-            if not np.all(sizes >= 1) or sizes.sum() != expected[1]:
+            are_counts = np.all((sizes >= 1) & (sizes == np.rint(sizes)))
+            if not are_counts or sizes.sum() != expected[1]:
                 raise ValueError(
                     "thermometers must be numbers of visible units, at least 1 each, "
                     f"that sum to {expected[1]}, got {self.thermometers!r}"

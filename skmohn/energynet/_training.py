@@ -29,7 +29,7 @@ LARGEST_WEIGHT = 100.0
 # How fast the mean activities of hidden units follow, per step.
 _FOLLOW = 0.01
 # Epochs of fewer steps are done together: what surrounds them would take longer.
-FEWEST_STEPS = 20
+_FEWEST_STEPS = 20
 # Fewest steps from one exact draw of the chains to the next.
 _OFTEN = 10
 # How many new hidden units are 1 at the mean of the data, and the most of their share.
@@ -110,10 +110,6 @@ class Plan:
         """Steps that visit all samples a number of times."""
         return n_epochs * -(-n_samples // self.batch_size)
 
-    def epochs_at_once(self, n_samples):
-        """Epochs from one look at a run to the next, of which each may be short."""
-        return -(-FEWEST_STEPS // self.steps_of_epochs(1, n_samples))
-
     def steps_of_clock(self, clock):
         """Steps whose learning rates sum to a number."""
         return max(round(clock / self.clock_of_steps(1)), 1)
@@ -170,7 +166,7 @@ class Plan:
         Returns
         -------
         n_epochs : int
-            How many were begun: as many as :meth:`epochs_at_once` says, at most.
+            How many were begun, at most :func:`epochs_at_once`.
 
         Raises
         ------
@@ -179,7 +175,7 @@ class Plan:
         """
         buffers = _Buffers(run, min(self.batch_size, len(X)))
         interval = _steps_between_draws(run, len(buffers.share))
-        n_epochs, at_once = 0, self.epochs_at_once(len(X))
+        n_epochs, at_once = 0, epochs_at_once(len(X), self.batch_size)
         # What diverges is told at the end, not by a warning on the way.
         with np.errstate(over="ignore", invalid="ignore"):
             while not run.is_over and n_epochs < at_once:
@@ -273,6 +269,12 @@ class _Buffers:
         share[1 : 1 + n_chains] = -1.0 / n_chains
         share[1 + n_chains :] = 1.0 / n_samples
         return self.visible[:n_rows], self.residual[:n_rows], share
+
+
+def epochs_at_once(n_samples, batch_size):
+    """Epochs from one look at a run to the next: several where they are short."""
+    n_steps = -(-n_samples // batch_size)
+    return -(-_FEWEST_STEPS // n_steps)
 
 
 def check_weights(weights, step, learning_rate):

@@ -125,8 +125,8 @@ def test_validation_judges_by_what_comes_last():
     assert run.best_loss == validated.losses[-1]
     plan._keep_best(run)
     assert len(validated.losses) == 1  # the same weights are not asked twice
-    run, _ = begun(make_plan(Heard(), Heard()))
     plan = make_plan(Heard(), Heard())
+    run, _ = begun(plan)
     plan._keep_best(run)
     assert run.best_stage == 0
 

@@ -140,7 +140,7 @@ def test_training_nearly_reaches_the_entropy_of_the_data():
 
 
 def test_what_is_no_thermometer_is_refused():
-    for sizes in ([3, 1], [3, 0, 3], [[3, 3]]):
+    for sizes in ([3, 1], [3, 0, 3], [[3, 3]], [1.5, 4.5]):
         with pytest.raises(ValueError, match="thermometers must be"):
             RBM(np.zeros((2, 6)), np.zeros(2), np.zeros(6), sizes)
     rbm = RBM(np.zeros((2, 6)), np.zeros(2), np.zeros(6), [1] * 6)
