@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal, norm
 
 from skmohn._core._coding import Alphabet, Rows, sizes_of
+from skmohn.mohn._dense import kernel
 from skmohn.mohn._dense.covariance import Covariance, parity
 from skmohn.mohn._dense.evidence import (
     Evidence,
@@ -23,7 +24,11 @@ from skmohn.mohn._dense.kernel import Pairs, Prior
 
 N_INPUTS = 5
 LETTERS = (Alphabet(3), Alphabet(4))
-KINDS = ["signs", "unknown", "fractional", "letters", "levels"]
+LEVELS = (Alphabet(3), Alphabet(4, True))
+# Sites that are alike have another between them.
+ALIKE = (Alphabet(3, True), Alphabet(4), Alphabet(3, True))
+OF_SITES = {"letters": LETTERS, "levels": LEVELS, "alike": ALIKE}
+KINDS = ["signs", "unknown", "fractional", *OF_SITES]
 
 
 def all_sets(n):
@@ -41,11 +46,12 @@ def make_rows(kind, n_rows=30, seed=0):
     letters, alphabets = np.empty((n_rows, 0), dtype=int), ()
     if kind != "signs":
         inputs[rng.uniform(size=inputs.shape) < 0.2] = 0.0
-    if kind in ("fractional", "letters", "levels"):
+    if kind in ("fractional", *OF_SITES):
         inputs[:, 1] = rng.uniform(-1, 1, n_rows)
-    if kind in ("letters", "levels"):
-        alphabets = LETTERS if kind == "letters" else (Alphabet(3), Alphabet(4, True))
-        letters = np.stack([rng.integers(0, 4, n_rows), rng.integers(0, 5, n_rows)], 1)
+    if kind in OF_SITES:
+        alphabets = OF_SITES[kind]
+        columns = [rng.integers(0, size + 1, n_rows) for size in sizes_of(alphabets)]
+        letters = np.stack(columns, 1)
     return Rows(inputs, letters), alphabets
 
 
@@ -228,6 +234,35 @@ def test_an_unknown_level_is_the_mean_of_all():
     )
 
 
+def test_sites_that_are_alike_may_be_anywhere():
+    rows, alphabets = make_rows("alike")
+    prior, order = make_prior(alphabets), [2, 0, 1]
+    b = np.split(prior.letter_rates, [3, 7])
+    moved = Covariance(
+        prior._replace(letter_rates=np.concatenate([b[i] for i in order])),
+        tuple(alphabets[i] for i in order),
+    )
+    elsewhere = Rows(rows.inputs, rows.letters[:, order])
+    expected = moved.between(elsewhere, elsewhere)
+    found = Covariance(prior, alphabets)
+    assert_allclose(found.between(rows, rows), expected, rtol=1e-12)
+    assert_allclose(found.own(rows), np.diagonal(expected), rtol=1e-12)
+    cross = found.with_weight(rows, (1,), ((1, 2),))
+    assert_allclose(cross, moved.with_weight(elsewhere, (1,), ((2, 2),)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_together", [1, 2, 3])
+def test_numbers_are_multiplied_some_inputs_at_a_time(n_together, monkeypatch):
+    rng = np.random.default_rng(0)
+    rows = Rows(rng.uniform(-1, 1, (6, N_INPUTS)), np.empty((6, 0), dtype=int))
+    sample, prior = join_equal_rows(rows, rng.standard_normal(6)), make_prior()
+    expected = Evidence(sample).value_and_slope(prior)
+    monkeypatch.setattr(kernel, "_ENTRIES_TOGETHER", n_together * 36)
+    found = Evidence(sample).value_and_slope(prior)
+    assert found[0] == pytest.approx(expected[0], rel=1e-12)
+    assert_allclose(found[1], expected[1], rtol=1e-10)
+
+
 def test_values_outside_the_range_are_multilinear():
     rows, _ = make_rows("signs", n_rows=1)
     inputs = np.repeat(rows.inputs, 3, axis=0)
@@ -258,7 +293,7 @@ def test_gradient_equals_finite_differences(kind, weighted):
         assert slope[j] == pytest.approx((up - down) / (2 * step), abs=1e-6)
 
 
-@pytest.mark.parametrize("alphabets", [LETTERS, (Alphabet(3), Alphabet(4, True))])
+@pytest.mark.parametrize("alphabets", [LETTERS, LEVELS])
 def test_gradient_of_the_density_equals_finite_differences(alphabets):
     logs = np.random.default_rng(0).normal(size=2 + 7 + 3)
     density, slope = log_density(logs, 2, alphabets)

@@ -126,6 +126,8 @@ def test_posterior_is_regression_on_all_weights(route, n):
         np.einsum("ij,jk,ik->i", U, spread, U),
         rtol=1e-4 if route == "walsh" else 1e-6,
     )
+    if route == "cholesky":
+        assert_allclose(posterior.fitted(), posterior.mean(sample.rows), atol=1e-9)
     for j in (0, 1, n, n + 1, len(sets) - 1):
         found = posterior.weight(sets[j])
         assert found[0] == pytest.approx(mean[j], abs=1e-7)

@@ -10,6 +10,7 @@ from skmohn.mohn._dense.kernel import (
     LetterTables,
     Pairs,
     Prior,
+    find_alike,
 )
 
 
@@ -222,7 +223,8 @@ class Covariance:
         """Factors between the letters of each site, and their centred parts."""
         if not self.alphabets:
             return []
-        return LetterTables(self.prior.letter_rates, self.alphabets).sites()
+        sites = find_alike(self.alphabets)
+        return LetterTables(self.prior.letter_rates, sites).by_site()
 
 
 def parity(inputs, term):

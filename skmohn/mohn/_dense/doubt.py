@@ -66,10 +66,6 @@ class PriorDoubt:
         """Variance of the mean of the function, ndarray of shape (n_rows,)."""
         return np.sum(self.slopes(rows) ** 2, axis=1)
 
-    def variance_by_axis(self, rows):
-        """Mean of the variance over rows, ndarray of shape (n_axes,)."""
-        return np.mean(self.slopes(rows) ** 2, axis=0)
-
     def update(self, more):
         """The same hyper-parameters after a further sample."""
         return PriorDoubt(
@@ -118,8 +114,8 @@ def doubt_prior(posterior, n_rows):
         (moved(0.5 * width * axis), moved(-0.5 * width * axis))
         for width, axis in zip(spread, axes.T, strict=True)
     ]
-    change = PriorDoubt(tuple(pairs)).variance_by_axis(sample.rows)
-    kept = np.argsort(-change)[:_MOST_AXES]
+    change = [np.mean((up.fitted() - down.fitted()) ** 2) for up, down in pairs]
+    kept = np.argsort(change)[::-1][:_MOST_AXES]
     return PriorDoubt(tuple(pairs[j] for j in kept)), occam
 
 

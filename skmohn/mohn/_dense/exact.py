@@ -91,6 +91,11 @@ class ExactPosterior:
             mean[part] = cross @ self.alpha
         return mean
 
+    def fitted(self):
+        """Posterior mean of the function at the rows of the sample. O(n_rows)."""
+        noise = self.sample.noise(self.covariance.prior)
+        return self.sample.target - noise * self.alpha
+
     def variance(self, rows):
         """Posterior variance of the function at rows."""
         variance = self.covariance.own(rows)

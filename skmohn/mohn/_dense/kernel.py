@@ -28,6 +28,8 @@ from skmohn._core._coding import sizes_of
 
 # A priori variance of the constant; the target is standardised.
 CONSTANT_VARIANCE = 1.0
+# Entries of factors that are computed at a time: they stay in the processor's cache.
+_ENTRIES_TOGETHER = 2**14
 
 
 class Prior(NamedTuple):
@@ -95,11 +97,11 @@ class Pairs:
         if right is not left:
             real |= has_fractions(right.inputs)
         self.signs, self.reals = np.flatnonzero(~real), np.flatnonzero(real)
-        self.alphabets = alphabets
-        self.left = _Side(left, self.signs, self.reals, alphabets, dtype)
+        self.alphabets, self.sites = alphabets, find_alike(alphabets)
+        self.left = _Side(left, self.signs, self.reals, self.sites, dtype)
         self.right = self.left
         if right is not left:
-            self.right = _Side(right, self.signs, self.reals, alphabets, dtype)
+            self.right = _Side(right, self.signs, self.reals, self.sites, dtype)
         self.any_unknown = self.left.any_unknown or self.right.any_unknown
 
     def product(self, prior):
@@ -120,11 +122,12 @@ class Pairs:
         else:
             exponent -= np.sum(rates)
         if self.alphabets:
-            tables = LetterTables(prior.letter_rates, self.alphabets)
-            exponent += left.spread(np.log(tables.factors)) @ right.hot.T
+            tables = LetterTables(prior.letter_rates, self.sites)
+            for i, part in enumerate(tables.parts):
+                exponent += left.spread(i, np.log(part.factors)) @ right.hot[i].T
         product = np.exp(exponent, out=exponent)
-        for j, tau in enumerate(prior.tau[self.reals].tolist()):
-            product *= self._real_factor(j, tau)
+        for _, factors in self._real_factors(prior.tau[self.reals]):
+            product *= factors.prod(axis=0)
         return product
 
     def linear(self, prior):
@@ -138,10 +141,11 @@ class Pairs:
         tau = prior.tau.astype(left.signs.dtype)
         linear = (left.signs * tau[self.signs]) @ right.signs.T
         if len(self.reals):
-            linear += (left.reals * tau[self.reals]) @ right.reals.T
+            linear += (left.reals.T * tau[self.reals]) @ right.reals
         if self.alphabets:
-            tables = LetterTables(prior.letter_rates, self.alphabets)
-            linear += left.spread(tables.centred) @ right.hot.T
+            tables = LetterTables(prior.letter_rates, self.sites)
+            for i, part in enumerate(tables.parts):
+                linear += left.spread(i, part.centred) @ right.hot[i].T
         return linear
 
     def covariance(self, prior):
@@ -190,22 +194,26 @@ class Pairs:
         else:
             by_product[self.signs] -= total
         by_linear[self.signs] = _diagonal(side.signs, outer)
-        for j, i in enumerate(self.reals):
-            column = side.reals[:, j]
+        for some, factors in self._real_factors(tau[self.reals]):
+            chosen, columns = self.reals[some], side.reals[some]
             # d log factor / d a, with d tau / d a = 1 - tau^2.
-            ratio = weighted / self._real_factor(j, float(tau[i]))
-            slope = column @ ratio @ column / (1.0 + tau[i]) - total / (1.0 + tau[i])
-            by_product[i] = (1.0 - tau[i] ** 2) * slope
+            ratio = np.divide(weighted, factors, out=factors)
+            both = np.sum(columns * (ratio @ columns[:, :, None])[:, :, 0], axis=1)
+            by_product[chosen] = (1.0 - tau[chosen]) * (both - total)
         if len(self.reals):
-            by_linear[self.reals] = _diagonal(side.reals, outer)
+            by_linear[self.reals] = _diagonal(side.reals.T, outer)
         explained = float(tau @ by_linear)
         by_letter = np.empty(0)
         if self.alphabets:
-            tables = LetterTables(prior.letter_rates, self.alphabets)
-            on_factors = side.hot.T @ (weighted @ side.hot)
-            on_centred = prior.linear * (side.hot.T @ (outer @ side.hot))
-            by_letter = tables.slope(on_factors / tables.factors, on_centred)
-            explained += float(np.sum(on_centred * tables.centred)) / prior.linear
+            tables = LetterTables(prior.letter_rates, self.sites)
+            by_letter = np.empty(len(prior.letter_rates))
+            for i, part in enumerate(tables.parts):
+                on_factors = side.sum_by_letters(i, weighted) / part.factors
+                on_centred = side.sum_by_letters(i, outer)
+                explained += float(np.sum(on_centred * part.centred))
+                by_letter[part.places] = part.slope(
+                    on_factors, prior.linear * on_centred
+                )
         by_rate = by_product + prior.linear * (1.0 - tau**2) * by_linear
         return np.concatenate(
             [
@@ -215,102 +223,162 @@ class Pairs:
             ]
         )
 
-    def _real_factor(self, j, tau):
-        """``(1 + tau x x') / (1 + tau)`` of one input with any values."""
-        share = tau / (1.0 + tau)
-        return (
-            np.multiply.outer(share * self.left.reals[:, j], self.right.reals[:, j])
-            + 1.0
-            - share
-        )
+    def _real_factors(self, tau):
+        """Yield some inputs with any values, and their ``(1 + tau x x') / (1 + tau)``.
+
+        As many at a time as numpy is quick with: with few rows, all.
+        """
+        left, right = self.left.reals, self.right.reals
+        share = (tau / (1.0 + tau)).astype(left.dtype)[:, None]
+        n_pairs = left.shape[1] * right.shape[1]
+        n_together = max(_ENTRIES_TOGETHER // max(n_pairs, 1), 1)
+        for start in range(0, len(left), n_together):
+            some = slice(start, start + n_together)
+            factors = (share[some] * left[some])[:, :, None] * right[some, None, :]
+            factors += 1.0 - share[some, :, None]
+            yield some, factors
 
 
 class _Side:
     """Rows of one side, taken apart by kind of column."""
 
-    def __init__(self, rows, signs, reals, alphabets, dtype):
+    def __init__(self, rows, signs, reals, sites, dtype):
         self.signs = np.ascontiguousarray(rows.inputs[:, signs], dtype=dtype)
-        self.reals = np.ascontiguousarray(rows.inputs[:, reals], dtype=dtype)
+        # A line for each input, as one after the other is multiplied.
+        self.reals = np.ascontiguousarray(rows.inputs[:, reals].T, dtype=dtype)
         self.any_unknown = not self.signs.all()
         self.known = np.abs(self.signs)
-        self.hot = _one_hot(rows.letters, alphabets, dtype)
+        self.letters = [rows.letters[:, alike.sites] for alike in sites]
+        self.hot = [
+            _one_hot(letters, alike.places.shape[1] + 1, dtype)
+            for letters, alike in zip(self.letters, sites, strict=True)
+        ]
 
-    def spread(self, table):
-        """Rows of a block diagonal table, summed over the letters of each row."""
-        return self.hot @ table.astype(self.hot.dtype)
+    def spread(self, i, tables):
+        """Rows of the tables of sites that are alike, by the letters of each row."""
+        tables = tables.astype(self.hot[i].dtype)
+        chosen = tables[np.arange(len(tables)), self.letters[i]]
+        return chosen.reshape(self.hot[i].shape)
+
+    def sum_by_letters(self, i, matrix):
+        """Sums over pairs of rows by the letters that they have, a table a site."""
+        n_rows, n_sites = self.letters[i].shape
+        shape = n_rows, n_sites, self.hot[i].shape[1] // n_sites
+        hot = self.hot[i].reshape(shape).transpose(1, 2, 0)
+        summed = (matrix @ self.hot[i]).reshape(shape).transpose(1, 0, 2)
+        return hot @ summed
 
 
-class LetterTables:
-    """Factors between the letters of each site, as block diagonal tables.
+class Alike(NamedTuple):
+    """Sites with the same alphabet, whose tables are computed together.
 
-    A site of L letters takes L + 1 places; the last one is the average of all letters.
-    Outside the blocks, `factors` is 1 and `centred` is 0.
+    Attributes
+    ----------
+    sites : ndarray of shape (n_sites,), int
+
+    places : ndarray of shape (n_sites, n_letters), int
+        Where their rates are among those of all sites.
+
+    is_ordered : bool
     """
 
-    def __init__(self, rates, alphabets):
-        self.alphabets = alphabets
-        size = sum(sizes_of(alphabets)) + len(alphabets)
-        self.factors = np.ones((size, size))
-        self.centred = np.zeros((size, size))
-        self.parts = []
-        for block, own, is_ordered in self._blocks():
-            plain = np.exp(-_distances(rates[own], is_ordered))
-            average = _averaging(len(plain))
-            factors = average @ plain @ average.T
-            mean = factors[-1, -1]
-            deviation = average - average[-1]
-            self.factors[block, block] = factors
-            self.centred[block, block] = deviation @ plain @ deviation.T / mean
-            self.parts.append((plain, average, deviation, mean))
+    sites: np.ndarray
+    places: np.ndarray
+    is_ordered: bool
+
+
+def find_alike(alphabets):
+    """Sort sites by their alphabets, as a list of `Alike`."""
+    first = np.cumsum([0, *sizes_of(alphabets)])
+    found = {}
+    for i, alphabet in enumerate(alphabets):
+        found.setdefault(alphabet, []).append(i)
+    return [
+        Alike(
+            np.array(sites),
+            np.add.outer(first[sites], np.arange(alphabet.size)),
+            alphabet.is_ordered,
+        )
+        for alphabet, sites in found.items()
+    ]
+
+
+class _AlikeTables:
+    """Factors between the letters of sites with the same alphabet.
+
+    A site of L letters takes L + 1 places; the last one is the average of all letters.
+
+    Attributes
+    ----------
+    factors, centred : ndarrays of shape (n_sites, n_letters + 1, n_letters + 1)
+    """
+
+    def __init__(self, rates, alike):
+        self.places, self.is_ordered = alike.places, alike.is_ordered
+        self._plain = np.exp(-_distances(rates[self.places], self.is_ordered))
+        self._average = _averaging(self.places.shape[1])
+        self._deviation = self._average - self._average[-1]
+        self.factors = self._average @ self._plain @ self._average.T
+        self._mean = self.factors[:, -1:, -1:]
+        self.centred = self._deviation @ self._plain @ self._deviation.T / self._mean
 
     def slope(self, on_factors, on_centred):
         """Gradient in the rates from those in the entries of both tables."""
-        slopes = []
-        for (block, _, is_ordered), part in zip(
-            self._blocks(), self.parts, strict=True
-        ):
-            plain, average, deviation, mean = part
-            upper = average.T @ on_factors[block, block] @ average
-            lower = on_centred[block, block]
-            upper += deviation.T @ lower @ deviation / mean
-            fall = np.sum(lower * self.centred[block, block]) / mean
-            upper -= fall * np.outer(average[-1], average[-1])
-            slopes.append(-_distance_slope((upper + upper.T) * plain, is_ordered))
-        return np.concatenate(slopes)
+        average, deviation = self._average, self._deviation
+        upper = average.T @ on_factors @ average
+        upper += deviation.T @ on_centred @ deviation / self._mean
+        fall = np.sum(on_centred * self.centred, axis=(1, 2), keepdims=True)
+        upper -= fall / self._mean * np.outer(average[-1], average[-1])
+        by_distance = (upper + upper.transpose(0, 2, 1)) * self._plain
+        return -_distance_slope(by_distance, self.is_ordered)
 
-    def sites(self):
+
+class LetterTables:
+    """Factors between the letters of each site.
+
+    Parameters
+    ----------
+    rates : ndarray of shape (sum of the sizes of all alphabets,)
+
+    sites : list of Alike
+    """
+
+    def __init__(self, rates, sites):
+        self.alike = sites
+        self.parts = [_AlikeTables(rates, alike) for alike in sites]
+
+    def by_site(self):
         """Tables of each site, as a list of pairs of `factors` and `centred`."""
-        return [
-            (self.factors[block, block], self.centred[block, block])
-            for block, _, _ in self._blocks()
-        ]
-
-    def _blocks(self):
-        place = start = 0
-        for size, is_ordered in self.alphabets:
-            own = slice(start, start + size)
-            yield slice(place, place + size + 1), own, is_ordered
-            place, start = place + size + 1, start + size
+        found = {
+            site: tables
+            for alike, part in zip(self.alike, self.parts, strict=True)
+            for site, *tables in zip(
+                alike.sites.tolist(), part.factors, part.centred, strict=True
+            )
+        }
+        return [found[site] for site in range(len(found))]
 
 
 def _distances(rates, is_ordered):
-    """Minus the logarithm of the factors between the letters of one site."""
+    """Minus the logarithm of the factors between the letters, a table for each site."""
     if is_ordered:
-        steps = np.append(0.0, np.cumsum(rates[:-1] + rates[1:]))
-        return np.abs(np.subtract.outer(steps, steps))
-    distances = np.add.outer(rates, rates)
-    np.fill_diagonal(distances, 0.0)
+        steps = np.cumsum(rates[:, :-1] + rates[:, 1:], axis=1)
+        steps = np.hstack([np.zeros((len(steps), 1)), steps])
+        return np.abs(steps[:, :, None] - steps[:, None, :])
+    distances = rates[:, :, None] + rates[:, None, :]
+    distances *= 1.0 - np.eye(rates.shape[1])
     return distances
 
 
 def _distance_slope(by_distance, is_ordered):
     """Gradient in the rates from that in each pair's distance, which is symmetric."""
     if not is_ordered:
-        return by_distance.sum(axis=1) - np.diagonal(by_distance)
+        return by_distance.sum(axis=2) - np.diagonal(by_distance, axis1=1, axis2=2)
     # A step lies between all letters up to it and all beyond.
-    beyond = np.cumsum(by_distance[:, ::-1], axis=1)[:, ::-1]
-    by_step = np.diagonal(np.cumsum(beyond, axis=0), 1)
-    return np.append(by_step, 0.0) + np.append(0.0, by_step)
+    beyond = np.cumsum(by_distance[:, :, ::-1], axis=2)[:, :, ::-1]
+    by_step = np.diagonal(np.cumsum(beyond, axis=1), 1, axis1=1, axis2=2)
+    none = np.zeros((len(by_step), 1))
+    return np.hstack([by_step, none]) + np.hstack([none, by_step])
 
 
 def _averaging(n_letters):
@@ -318,15 +386,10 @@ def _averaging(n_letters):
     return np.vstack([np.eye(n_letters), np.full(n_letters, 1.0 / n_letters)])
 
 
-def _one_hot(letters, alphabets, dtype):
-    hot = np.zeros(
-        (len(letters), sum(sizes_of(alphabets)) + len(alphabets)), dtype=dtype
-    )
-    place = 0
-    for i, size in enumerate(sizes_of(alphabets)):
-        hot[np.arange(len(letters)), place + letters[:, i]] = 1.0
-        place += size + 1
-    return hot
+def _one_hot(letters, n_letters, dtype):
+    """Columns for each letter of each site, and for an unknown one."""
+    hot = letters[:, :, None] == np.arange(n_letters)
+    return hot.reshape(len(letters), -1).astype(dtype)
 
 
 def has_fractions(inputs):
