@@ -72,7 +72,10 @@ def solve_auto(params, task, members, loop):
         # The unit of the errors that are known.
         left_out = sparse.choice.errors.mean() * binary_unit(task.y) ** 2
     posterior = SparsePosterior.condition(sparse.graph, design, task.y, left_out)
-    sparse = sparse._replace(sparse=posterior)
+    # Where weights have errors, those of the posterior say the same as predictions do.
+    errors = [posterior.weight(term)[1] for term in sparse.graph.terms]
+    errors = np.where(np.isnan(sparse.standard_errors), np.nan, errors)
+    sparse = sparse._replace(sparse=posterior, standard_errors=errors)
     if sparse.is_stopped:
         return sparse
     if params.learning_rule != "ols" or params.max_order is not None:

@@ -194,8 +194,8 @@ class MOHNRegressor(
 
     standard_errors_ : ndarray of shape (n_terms,)
         Of least squares weights: 0 when the recovery is exact, NaN for shrunken weights
-        and when there are no degrees of freedom left. Of ``"dense"``: posterior
-        standard deviations.
+        and when there are no degrees of freedom left. Of ``"auto"`` and ``"dense"``:
+        posterior standard deviations, as of :meth:`weight`.
 
     noise_ : float
         Estimated standard deviation of the noise; 0 when the recovery is exact.

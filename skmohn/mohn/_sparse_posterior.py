@@ -199,7 +199,7 @@ class SparsePosterior:
         unit = np.zeros(len(terms))
         unit[j] = 1.0
         half = solve_triangular(self.factor, unit, lower=True)
-        return mean, self.scale * float(np.linalg.norm(half))
+        return mean, self.scale * math.sqrt(self.doubt) * float(np.linalg.norm(half))
 
     def _columns(self, inputs):
         return DenseDesign(inputs).columns([(), *self.graph.terms])

@@ -116,11 +116,13 @@ def test_evidence_is_the_largest_density_of_the_targets(kind):
     u = explicit(new, TERMS)
     std = np.sqrt(np.einsum("ij,jk,ik->i", u, covariance, u) + scale**2 * noise)
     # The noise is known from so many observations only.
-    std *= student_t(len(targets) - len(TERMS) - 1).std()
+    doubt = student_t(len(targets) - len(TERMS) - 1).var()
+    std *= doubt**0.5
     new_rows = Rows(new, np.empty((20, 0), dtype=int))
     assert_allclose(found.std(new_rows), std, rtol=2e-3)
     for j, term in enumerate(((), *TERMS)):
-        assert found.weight(term)[1] == pytest.approx(covariance[j, j] ** 0.5, rel=0.02)
+        own = (doubt * covariance[j, j]) ** 0.5
+        assert found.weight(term)[1] == pytest.approx(own, rel=0.02)
     assert found.weight((5,)) == (0.0, 0.0)
     draws = found.draw(new_rows, 20_000, np.random.default_rng(0))
     assert_allclose(draws.std(axis=1), std, rtol=0.05)
@@ -152,6 +154,36 @@ def test_predictions_vary_as_much_as_left_out_rows_are_off(kind):
     own = np.average(plain.std(rows) ** 2, weights=weights)
     assert usual(0.9 * own) == pytest.approx(own)
     assert usual(2.0 * own) == pytest.approx(2.0 * own)
+
+
+@pytest.mark.parametrize("left_out", [0.0, 50.0])
+def test_weights_vary_as_much_as_the_function_that_they_make(left_out):
+    """Products of -1 and +1 are orthogonal over all rows."""
+    inputs, y, _ = problem("plain")
+    graph = Hypergraph(TERMS, np.ones(4), 0.0)
+    found = SparsePosterior.condition(graph, make_design(inputs), y, left_out)
+    cube = np.array(list(itertools.product([-1.0, 1.0], repeat=inputs.shape[1])))
+    std = found.std(Rows(cube, np.empty((len(cube), 0), dtype=int)), noise=False)
+    of_weights = [found.weight(term)[1] ** 2 for term in [(), *TERMS]]
+    assert np.mean(std**2) == pytest.approx(sum(of_weights))
+
+
+def test_true_weights_are_within_their_intervals():
+    """Nine rows and five weights: the noise is hardly known."""
+    rng, held = np.random.default_rng(0), []
+    for _ in range(200):
+        inputs, true = rng.choice([-1.0, 1.0], (9, 6)), rng.standard_normal(5)
+        columns = explicit(inputs, TERMS)
+        if np.linalg.cond(columns) > 10.0:  # of weights that cannot be told apart
+            continue
+        y = columns @ true + 0.5 * rng.standard_normal(9)
+        fitted = np.linalg.lstsq(columns, y, rcond=None)[0]
+        graph = Hypergraph(TERMS, fitted[1:], fitted[0])
+        found = SparsePosterior.condition(graph, make_design(inputs), y)
+        for term, weight in zip(TERMS, true[1:], strict=True):
+            mean, std = found.weight(term)
+            held.append(abs(weight - mean) < 1.645 * std)
+    assert 0.85 < np.mean(held) < 0.95
 
 
 def test_intervals_know_that_terms_were_chosen():
@@ -238,7 +270,7 @@ def test_sparse_models_know_how_sure_they_are():
     for term, coef, error in zip(
         model.terms_, model.weights_, model.standard_errors_, strict=True
     ):
-        assert model.weight(term) == pytest.approx((coef, error), rel=0.1)
+        assert model.weight(term) == pytest.approx((coef, error), rel=1e-12)
     assert model.weight((0, 1, 2, 3)) == (0.0, 0.0)
     assert np.isfinite(model.log_marginal_likelihood_)
     draws = model.sample_y(fresh[:3], 4000)

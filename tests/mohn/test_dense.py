@@ -314,6 +314,23 @@ def test_variance_grows_by_what_the_hyper_parameters_leave_open():
     assert_allclose(model.std(cube, noise=False) ** 2 / model.scale**2, bare + found)
 
 
+def test_doubt_of_a_function_is_that_of_its_weights():
+    """Products of -1 and +1 are orthogonal over all rows."""
+    rng = np.random.default_rng(0)
+    inputs = rng.choice([-1.0, 1.0], (25, 4))
+    y = 2 * inputs[:, 0] + inputs[:, 1] * inputs[:, 2] + rng.standard_normal(25)
+    model = fit_dense(plain(inputs), y, noise="constant", strong_terms=False)
+    cube = plain(list(itertools.product([-1.0, 1.0], repeat=4)))
+    stds = [
+        model.weight(term)[1]
+        for order in range(5)
+        for term in itertools.combinations(range(4), order)
+    ]
+    variance = np.mean(model.std(cube, noise=False) ** 2)
+    assert np.sum(np.square(stds)) == pytest.approx(variance)
+    assert variance > 1.05 * np.mean(model.posterior.variance(cube)) * model.scale**2
+
+
 def test_many_rows_leave_no_doubt():
     inputs, y, _ = make_data(9, 400, 0.3)
     assert fit_dense(plain(inputs), y).doubt is None

@@ -66,6 +66,16 @@ class PriorDoubt:
         """Variance of the mean of the function, ndarray of shape (n_rows,)."""
         return np.sum(self.slopes(rows) ** 2, axis=1)
 
+    def variance_of_weights(self, terms):
+        """Variances of the means of weights, ndarray of shape (n_terms,).
+
+        Letters of sites are numbered after the inputs, see `Covariance.split`.
+        """
+        variance = np.zeros(len(terms))
+        for up, down in self.pairs:
+            variance += (up.weights_of(terms)[0] - down.weights_of(terms)[0]) ** 2
+        return variance
+
     def update(self, more):
         """The same hyper-parameters after a further sample."""
         return PriorDoubt(

@@ -187,19 +187,29 @@ class DenseModel:
             draws = draws + spread * rng.standard_normal(draws.shape)
         return self.centre + self.scale * draws
 
-    def weight(self, term, letters=()):
-        """Posterior mean and standard deviation of one weight, see `Covariance`.
+    def weight(self, term):
+        """Posterior mean and standard deviation of one weight, see `weights_of`."""
+        (mean,), (std,) = self.weights_of([term])
+        return float(mean) if term else self.centre + float(mean), float(std)
 
-        Given the hyper-parameters.
+    def weights_of(self, terms, given=False):
+        """Posterior means and standard deviations of weights but the constant.
+
+        Parameters
+        ----------
+        terms : list of tuples of int
+            Letters of sites are numbered after the inputs, see `Covariance.split`.
+
+        given : bool, default=False
+            Whether to take the hyper-parameters as known, which takes less time.
+
+        Returns
+        -------
+        means, stds : ndarrays of shape (n_terms,)
         """
-        mean, variance = self.posterior.weight(term, letters)
-        if not term and not letters:
-            return self.centre + self.scale * mean, self.scale * variance**0.5
-        return self.scale * mean, self.scale * variance**0.5
-
-    def weights_of(self, terms):
-        """Posterior means and standard deviations of weights but the constant."""
         means, variances = self.posterior.weights_of(terms)
+        if self.doubt is not None and not given:
+            variances = variances + self.doubt.variance_of_weights(terms)
         return self.scale * means, self.scale * np.sqrt(variances)
 
     def function_variance(self, variables=None):

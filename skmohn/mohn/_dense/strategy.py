@@ -251,10 +251,7 @@ class DenseMethods:
         """
         model = self._posterior("weight")
         sign, term = self._members().find(term, self._names())
-        if self._dense is None:
-            mean, std = model.weight(term)
-        else:
-            mean, std = model.weight(*model.covariance.split(term))
+        mean, std = model.weight(term)
         return sign * mean, std
 
     def _predict_std(self, rows):

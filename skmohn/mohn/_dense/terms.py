@@ -169,9 +169,13 @@ def find_significant_terms(model, max_order=None):
         bars += [norm.isf(share)] * len(found)
     terms += [term for term in model.covariance.terms if term not in terms]
     bars += [0.0] * (len(terms) - len(bars))
-    means, stds = model.weights_of(terms)
-    kept = np.flatnonzero(np.abs(means) > np.array(bars) * stds)
-    return [terms[j] for j in kept], means[kept], stds[kept]
+    bars = np.array(bars)
+    # Doubt of the hyper-parameters takes time, and only makes stds larger.
+    for given in (True, False):
+        means, stds = model.weights_of(terms, given)
+        kept = np.flatnonzero(np.abs(means) > bars * stds)
+        terms, bars = [terms[j] for j in kept], bars[kept]
+    return terms, means[kept], stds[kept]
 
 
 def description_length(covariance, n_inputs, log_evidence):
