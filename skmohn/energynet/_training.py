@@ -9,9 +9,9 @@ on which value of a unit is called 0.
 """
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.blas import sgemm
 from scipy.special import logit
 
 from skmohn.energynet import _kernels as kernels
@@ -173,8 +173,9 @@ class Plan:
         ValueError
             When the weights have grown beyond all bounds.
         """
-        buffers = _Buffers(run, min(self.batch_size, len(X)))
-        interval = _steps_between_draws(run, len(buffers.share))
+        batch_size = min(self.batch_size, len(X))
+        buffers = _Buffers(run, batch_size)
+        interval = _steps_between_draws(run, 1 + len(run.chains) + batch_size)
         n_epochs, at_once = 0, epochs_at_once(len(X), self.batch_size)
         # What diverges is told at the end, not by a warning on the way.
         with np.errstate(over="ignore", invalid="ignore"):
@@ -196,37 +197,30 @@ class Plan:
         """Follow the gradient of one batch."""
         rbm, n_chains = run.rbm, len(run.chains)
         rate = self.learning_rate * (1.0 - run.step / run.n_steps)
-        visible, residual, share = buffers.rows(len(batch), n_chains)
-        data = visible[1 + n_chains :]
+        rows = buffers.rows(len(batch))
         if self.resample:
-            kernels.bernoulli(X[batch], run.stream, data)
+            kernels.bernoulli(X[batch], run.stream, rows.data)
         else:
-            np.take(X, batch, axis=0, out=data, mode="clip")
-        fantasy = visible[1 : 1 + n_chains]
+            X.take(batch, axis=0, out=rows.data, mode="clip")
         np.dot(run.chains, rbm.weights, out=buffers.fantasy_logits)
         draw_visible(
             buffers.fantasy_logits, rbm.visible_bias, rbm.thermometers, run.stream,
-            fantasy,
+            rows.fantasy,
         )  # fmt: skip
-        logits = np.dot(
-            visible[1:], rbm.weights.T, out=buffers.logits[: len(share) - 1]
-        )
+        np.dot(rows.visible[1:], rbm.weights.T, out=rows.logits)
         kernels.hidden_pass(
-            logits, rbm.hidden_bias, run.hidden_mean, share[1:], n_chains, run.stream,
-            residual, run.chains, buffers.lead,
+            rows.logits, rbm.hidden_bias, run.hidden_mean, rows.share[1:], n_chains,
+            run.stream, rows.residual, run.chains, buffers.lead,
         )  # fmt: skip
         # With the first rows, minus the visible mean and the sum of the residuals, the
         # one product is the centred gradient G of the weights; those of the biases are
         # sum of residuals - G visible_mean and sum of shares - hidden_mean G.
-        hidden_step = residual[0] - (visible @ run.visible_mean) @ residual
-        visible_step = (share - residual @ run.hidden_mean) @ visible
-        sgemm(
-            rate, visible.T, residual.T, 1.0 - rate * self.l2, rbm.weights.T,
-            trans_b=True, overwrite_c=True,
+        np.dot(rows.residual.T, rows.visible, out=buffers.gradient)
+        kernels.descend(
+            buffers.gradient, rows.visible, rows.share, rows.residual[0], buffers.lead,
+            rate, self.l2, _FOLLOW, rbm.weights, rbm.hidden_bias, rbm.visible_bias,
+            run.hidden_mean, buffers.visible_step,
         )  # fmt: skip
-        np.add(rbm.hidden_bias, rate * hidden_step, out=rbm.hidden_bias)
-        np.add(rbm.visible_bias, rate * visible_step, out=rbm.visible_bias)
-        run.hidden_mean += _FOLLOW * buffers.lead
         run.step += 1
         run.clock += rate
 
@@ -244,31 +238,56 @@ def _steps_between_draws(run, n_rows):
     return max(_OFTEN, 4 * 2**run.rbm.n_hidden // n_rows)
 
 
-class _Buffers:
-    """Memory of the steps of an epoch.
+class _Rows(NamedTuple):
+    """Memory of a step: its tables have a row for each chain and then each sample.
 
-    The first row of `visible` is minus the visible mean; then come the chains and last
-    the samples, so that a shorter batch is a shorter table.
+    But the first row of `visible` is minus the visible mean, that of `residual` the sum
+    of the others, and that of `share` 0.
     """
 
-    def __init__(self, run, batch_size):
-        n_rows = 1 + len(run.chains) + batch_size
-        self.visible = np.empty((n_rows, run.rbm.n_visible), np.float32)
-        self.visible[0] = -run.visible_mean
-        self.fantasy_logits = np.empty((len(run.chains), run.rbm.n_visible), np.float32)
-        self.logits = np.empty((n_rows - 1, run.rbm.n_hidden), np.float32)
-        self.residual = np.empty((n_rows, run.rbm.n_hidden), np.float32)
-        self.share = np.empty(n_rows, np.float32)
-        self.lead = np.empty(run.rbm.n_hidden, np.float32)
+    visible: np.ndarray
+    residual: np.ndarray
+    share: np.ndarray
+    logits: np.ndarray
+    fantasy: np.ndarray  # those rows of `visible` that are the chains'
+    data: np.ndarray  # and those of the samples
 
-    def rows(self, n_samples, n_chains):
-        """Visible rows, residuals and shares of a batch."""
-        n_rows = 1 + n_chains + n_samples
-        share = self.share[:n_rows]
-        share[0] = 0.0
-        share[1 : 1 + n_chains] = -1.0 / n_chains
-        share[1 + n_chains :] = 1.0 / n_samples
-        return self.visible[:n_rows], self.residual[:n_rows], share
+
+class _Buffers:
+    """Memory of the steps of an epoch, whose last batch may be shorter."""
+
+    def __init__(self, run, batch_size):
+        self._n_chains, n_hidden = run.chains.shape
+        n_visible = run.rbm.n_visible
+        n_rows = 1 + self._n_chains + batch_size
+        self._visible = np.empty((n_rows, n_visible), np.float32)
+        self._visible[0] = -run.visible_mean
+        self._residual = np.empty((n_rows, n_hidden), np.float32)
+        self._logits = np.empty((n_rows - 1, n_hidden), np.float32)
+        self._rows = {}
+        self.fantasy_logits = np.empty((self._n_chains, n_visible), np.float32)
+        self.gradient = np.empty((n_hidden, n_visible), np.float32)
+        self.visible_step = np.empty(n_visible, np.float32)
+        self.lead = np.empty(n_hidden, np.float32)
+
+    def rows(self, n_samples):
+        """Tables of a batch: short cuts to the first rows of the memory."""
+        if n_samples not in self._rows:
+            samples = 1 + self._n_chains
+            end = samples + n_samples
+            share = np.zeros(end, np.float32)
+            share[1:samples] = -1.0 / self._n_chains
+            share[samples:] = 1.0 / n_samples
+            visible = self._visible[:end]
+            self._rows[n_samples] = _Rows(
+                visible=visible,
+                residual=self._residual[:end],
+                share=share,
+                logits=self._logits[: end - 1],
+                fantasy=visible[1:samples],
+                data=visible[samples:],
+            )
+        return self._rows[n_samples]
 
 
 def epochs_at_once(n_samples, batch_size):

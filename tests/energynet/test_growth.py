@@ -423,10 +423,11 @@ def test_copies_of_columns_need_a_unit_each():
     X = np.hstack([X, X])
     _, grown = run_through(width_by_nats(X, Plan(batch_size=50), NatsControl(), 0))
     rbm = grown.run.rbm
-    assert 5 <= rbm.n_hidden <= 7
+    # Of eight seeds all take one for each bit, and up to another one.
+    assert 6 <= rbm.n_hidden <= 12
     # As good as nothing is left to say: six bits for each sample, and the units.
     ideal = 400 * 6 * np.log(2) + description_length([rbm], X, 0.0).complexity
-    assert described(rbm, X) < 1.02 * ideal
+    assert described(rbm, X) < 1.015 * ideal
 
 
 @pytest.mark.parametrize("k", [2, 4])

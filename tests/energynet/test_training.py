@@ -50,7 +50,7 @@ def one_step(plan, X, batch=None):
     batch = np.arange(len(X)) if batch is None else batch
     buffers = _Buffers(run, len(batch))
     plan._step(run, X, batch, buffers)
-    return before, run, buffers.visible[1 : 1 + len(run.chains)].copy()
+    return before, run, buffers.rows(len(batch)).fantasy
 
 
 def score(rbm, samples, share):
@@ -121,7 +121,7 @@ def test_resampling_draws_bits_with_given_probabilities():
     run = plan.begin(X, new_machine(X, 2, seed=0), 5, 0)
     buffers = _Buffers(run, len(X))
     plan._step(run, X, np.arange(len(X)), buffers)
-    drawn = buffers.visible[-len(X) :]
+    drawn = buffers.rows(len(X)).data
     assert set(np.unique(drawn)) == {0.0, 1.0}
     assert_allclose(drawn.mean(axis=0), p[0], atol=0.03)
 
