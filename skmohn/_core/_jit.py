@@ -8,8 +8,10 @@ import io
 import os
 import pickle
 import uuid
-from functools import lru_cache, wraps
+from collections import namedtuple
+from functools import cached_property, lru_cache, wraps
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import numba
 import numpy as np
@@ -182,37 +184,92 @@ def jit(function=None, **options):
     return kernel
 
 
-@intrinsic
-def borrow(typing_context, arrays):
-    """Take the arrays of a named tuple out of reference counting, inside a kernel.
+_NOTHING = ctypes.c_char * 0
 
-    Counting references to a dozen arrays at every call costs more than the work on
-    short arrays. Whoever called the kernel holds the arrays while it runs.
+
+def _place_of(array):
+    """Address of a contiguous array."""
+    try:
+        # Four times as fast as numpy's own way, which read-only arrays have to go.
+        return ctypes.addressof(_NOTHING.from_buffer(array))
+    except TypeError:
+        return array.ctypes.data
+
+
+class Borrowable:
+    """Arrays and ints whose addresses kernels take; for dataclasses to inherit.
+
+    An array is seven numbers or more to the compiler, and has references to be counted:
+    kernels of many functions on many arrays compile in half the time when they get
+    pointers, and run faster on short arrays. A dataclass declares its arrays as
+    ``NDArray[type]``. They are C-contiguous, may be changed in place but not replaced,
+    and must be alive while a kernel runs.
+    """
+
+    @cached_property
+    def addresses(self):
+        """What kernels take, an ndarray of int64: where the arrays are, and the ints.
+
+        Where nothing is compiled, they take the arrays themselves.
+        """
+        if numba.core.config.DISABLE_JIT:
+            return self
+        places = []
+        for name, dtype in _declared(type(self)):
+            field = getattr(self, name)
+            if dtype is None:
+                places.append(field)
+                continue
+            # A kernel would take its memory for something else.
+            if field.dtype != dtype or not field.flags.c_contiguous:
+                raise TypeError(f"{name} must be a C-contiguous array of {dtype}")
+            places.append(_place_of(field))
+        return np.array(places)
+
+    def __getstate__(self):
+        """Copies have addresses of their own."""
+        return {name: part for name, part in vars(self).items() if name != "addresses"}
+
+
+@lru_cache
+def _declared(borrowable):
+    """Names of the fields and types of their arrays, None for an int."""
+    return tuple(
+        (name, None if hint is int else np.dtype(get_args(get_args(hint)[1])[0]))
+        for name, hint in get_type_hints(borrowable).items()
+    )
+
+
+def borrower_of(borrowable):
+    """Make a function that turns addresses into pointers, inside a kernel.
 
     Parameters
     ----------
-    typing_context : numba typing context
-        Given by numba.
-
-    arrays : named tuple of arrays
-        To be borrowed.
+    borrowable : class
+        A dataclass that inherits :class:`Borrowable`.
 
     Returns
     -------
-    arrays : named tuple of arrays
-        Views of the same memory; they must not outlive the kernel.
+    borrow : numba intrinsic
+        Of `addresses`; returns a named tuple with the fields of the dataclass.
     """
+    names, dtypes = zip(*_declared(borrowable), strict=True)
+    fields = [
+        types.int64 if dtype is None else types.CPointer(numba.from_dtype(dtype))
+        for dtype in dtypes
+    ]
+    found = types.NamedTuple(fields, namedtuple(borrowable.__name__, names))
 
-    def generate(context, builder, signature, values):
-        borrowed = values[0]
-        for place, kind in enumerate(arrays.types):
-            owner = builder.extract_value(borrowed, place)
-            view = context.make_array(kind)(context, builder, owner)
-            view.meminfo = cgutils.get_null_value(view.meminfo.type)
-            borrowed = builder.insert_value(borrowed, view._getvalue(), place)
-        return borrowed
+    @intrinsic
+    def borrow(typing_context, addresses):
+        def generate(context, builder, signature, values):
+            array = context.make_array(addresses)(context, builder, values[0])
+            kind = context.get_value_type(found)
+            return builder.load(builder.bitcast(array.data, kind.as_pointer()))
 
-    return arrays(arrays), generate
+        return found(addresses), generate
+
+    return (lambda given: given) if numba.core.config.DISABLE_JIT else borrow
 
 
 def address_of(kernel, signature):

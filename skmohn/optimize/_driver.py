@@ -8,7 +8,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 
 from skmohn._core._validation import require_memory
 from skmohn.mohn._hypergraph import Hypergraph
-from skmohn.optimize import _elimination, _elimination_kernels, _methods
+from skmohn.optimize import _elimination, _methods
 from skmohn.optimize._methods import CALLBACK, DONE, EVALUATIONS, TIME, Budget
 from skmohn.optimize._polynomial import combine, make_polynomial, split
 from skmohn.optimize._product_sum import ProductSum
@@ -259,7 +259,7 @@ def _solve(graph, plan):
     schedule = _elimination.make_schedule(graph, plan)
     spins = np.ones(len(plan.scopes) + len(plan.held), dtype=np.int8)
     ties = np.zeros(len(schedule.order), dtype=bool)
-    _elimination_kernels.eliminate(schedule, ties, spins)
+    _elimination.eliminate(schedule, ties, spins)
     return spins
 
 

@@ -223,4 +223,59 @@ def make_schedule(graph, plan):
         held_ptr=held_ptr,
         held=held,
         choice_ptr=np.concatenate([[0], np.cumsum(2**sizes)]).astype(np.int64),
+        slot=_slots(sizes, received),
+        size=len(order),
     )
+
+
+def _slots(sizes, received):
+    """Where each message is kept; memory of those received is used again.
+
+    Free memory is kept in pieces by their size, all powers of two. O(v log m).
+    """
+    n_kinds = int(sizes.max(initial=0)) + 1
+    free, end = [[] for _ in range(n_kinds)], 0
+    slots = np.zeros(len(sizes), dtype=np.int64)
+    for v, size in enumerate(sizes):
+        for child in received[v]:
+            free[sizes[child]].append(slots[child])
+        larger = next((k for k in range(size, n_kinds) if free[k]), None)
+        if larger is None:
+            slots[v], end = end, end + 2**size
+        else:
+            slots[v] = free[larger].pop()
+            for k in range(size, larger):
+                free[k].append(slots[v] + 2**k)
+    return slots
+
+
+def eliminate(schedule, ties, spins):
+    """Give the variables of a schedule the values that are best together.
+
+    Parameters
+    ----------
+    schedule : Schedule
+
+    ties : ndarray of shape (n_eliminated,), bool
+        Which of two equal values is taken.
+
+    spins : ndarray of shape (n_variables,), int8
+        Those that are held. The others are changed in place.
+
+    Returns
+    -------
+    n_entries : int
+        Table entries computed.
+    """
+    sizes = np.diff(schedule.scope_ptr)
+    widest = 2 ** int(sizes.max(initial=0))
+    room = kernels.Room(
+        ties=ties.view(np.int8),
+        spins=spins,
+        choices=np.empty(schedule.choice_ptr[-1], dtype=np.int8),
+        messages=np.empty((schedule.slot + 2**sizes).max(initial=0)),
+        table=np.empty(2 * widest),
+        low=np.empty(2**kernels.LOW_BITS, dtype=np.int64),
+        high=np.empty(1 + 2 * widest // 2**kernels.LOW_BITS, dtype=np.int64),
+    )
+    return kernels.eliminate(schedule.addresses, room.addresses)

@@ -4,14 +4,16 @@ A table over k variables has 2^k entries; bit b of an entry's index is set where
 b-th variable is -1. The variable to be eliminated is bit 0.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from skmohn._core._jit import borrow, jit
+from skmohn._core._jit import Borrowable, borrower_of, jit
 
 
-class Schedule(NamedTuple):
+@dataclass(frozen=True)
+class Schedule(Borrowable):
     """Eliminations in order; v of them, every array in compressed form.
 
     The scope of an elimination are the variables it meets, in the order in which they
@@ -19,18 +21,39 @@ class Schedule(NamedTuple):
     variable that goes first among them receives it.
     """
 
-    order: np.ndarray  # (v,) int32, the variables
-    scope_ptr: np.ndarray  # (v + 1,) int64
-    scope: np.ndarray  # int32, variables
-    place: np.ndarray  # int64, their bits in the table of the receiver
-    message_ptr: np.ndarray  # (v + 1,) int64
-    messages: np.ndarray  # int32, the eliminations whose messages are received
-    term_ptr: np.ndarray  # (v + 1,) int64, terms that each elimination adds
-    masks: np.ndarray  # int64, their variables as bits of the table
-    coef: np.ndarray  # float64
-    held_ptr: np.ndarray  # int64, for each of these terms
-    held: np.ndarray  # int32, its variables that are not eliminated
-    choice_ptr: np.ndarray  # (v + 1,) int64, start of the table of choices
+    order: NDArray[np.int32]  # (v,), the variables
+    scope_ptr: NDArray[np.int64]  # (v + 1,)
+    scope: NDArray[np.int32]  # variables
+    place: NDArray[np.int64]  # their bits in the table of the receiver
+    message_ptr: NDArray[np.int64]  # (v + 1,)
+    messages: NDArray[np.int32]  # the eliminations whose messages are received
+    term_ptr: NDArray[np.int64]  # (v + 1,), terms that each elimination adds
+    masks: NDArray[np.int64]  # their variables as bits of the table
+    coef: NDArray[np.float64]
+    held_ptr: NDArray[np.int64]  # for each of these terms
+    held: NDArray[np.int32]  # its variables that are not eliminated
+    choice_ptr: NDArray[np.int64]  # (v + 1,), start of the table of choices
+    slot: NDArray[np.int64]  # (v,), where the memory of each message begins
+    size: int  # v
+
+
+@dataclass(frozen=True)
+class Room(Borrowable):
+    """Memory for eliminations, the largest with a table of 2m entries."""
+
+    ties: NDArray[np.int8]  # (v,), which of two equal values is taken
+    spins: NDArray[np.int8]  # (n,), those held, and room for the others
+    choices: NDArray[np.int8]  # which value is best, for all tables
+    messages: NDArray[np.float64]  # those that nobody has received yet
+    table: NDArray[np.float64]  # (2m,)
+    low: NDArray[np.int64]  # (256,), index into a message, by the lowest bits
+    high: NDArray[np.int64]  # (1 + m / 128,), and by the others
+
+
+_schedule_at = borrower_of(Schedule)
+_room_at = borrower_of(Room)
+# Bits of an index that are looked up together.
+LOW_BITS = 8
 
 
 @jit
@@ -43,11 +66,11 @@ def _is_odd(bits):
 
 
 @jit
-def _walsh(table):
-    """Walsh-Hadamard transform in place. O(m log m)."""
+def _walsh(table, m):
+    """Walsh-Hadamard transform of m entries in place. O(m log m)."""
     half = 1
-    while half < table.shape[0]:
-        for start in range(0, table.shape[0], 2 * half):
+    while half < m:
+        for start in range(0, m, 2 * half):
             for b in range(start, start + half):
                 left, right = table[b], table[b + half]
                 table[b], table[b + half] = left + right, left - right
@@ -55,7 +78,7 @@ def _walsh(table):
 
 
 @jit
-def _add_terms(s, v, spins, table):
+def _add_terms(s, v, spins, table, m):
     """Add the terms of an elimination to its table of m entries.
 
     O(m) for each term, or O(m log m) for all.
@@ -68,92 +91,77 @@ def _add_terms(s, v, spins, table):
             weight *= spins[s.held[e]]
         mask = s.masks[t]
         if few:
-            for b in range(table.shape[0]):
+            for b in range(m):
                 table[b] += weight * (1.0 - 2.0 * _is_odd(b & mask))
         else:
             table[mask] += weight
     if not few:
-        _walsh(table)
+        _walsh(table, m)
 
 
 @jit
-def _spread(place, first, table):
+def _spread(s, child, first, table, m):
     """Index into a message for every setting of some bits of the receiver's table.
 
-    ``table`` (2^q,) covers the bits from ``first`` on. O(2^q).
+    ``table`` (m,) covers the bits from ``first`` on. O(m).
     """
     table[0] = 0
+    start, end = s.scope_ptr[child], s.scope_ptr[child + 1]
     size, bit = 1, first
-    while size < table.shape[0]:
+    while size < m:
         value = 0
-        for e in range(place.shape[0]):
-            if place[e] == bit:
-                value = 1 << e
+        for e in range(start, end):
+            if s.place[e] == bit:
+                value = 1 << (e - start)
         for b in range(size):
             table[size + b] = table[b] + value
         size, bit = 2 * size, bit + 1
 
 
 @jit
-def _add_message(place, message, table, low, high):
-    """Add a message where its variables have the same values. O(m)."""
-    block = min(low.shape[0], table.shape[0])
-    n_blocks = table.shape[0] // block
-    _spread(place, 0, low[:block])
-    n_bits = 0
-    while 1 << n_bits < block:
-        n_bits += 1
-    _spread(place, n_bits, high[:n_blocks])
+def _add_message(s, child, r, m):
+    """Add a message to a table of m entries where its variables are the same. O(m)."""
+    low, high, table, messages = r.low, r.high, r.table, r.messages
+    block = m if m < 1 << LOW_BITS else 1 << LOW_BITS
+    n_blocks = m // block
+    _spread(s, child, 0, low, block)
+    _spread(s, child, LOW_BITS, high, n_blocks)
     for h in range(n_blocks):
-        base, start = high[h], h * block
+        base, start = s.slot[child] + high[h], h * block
         for b in range(block):
-            table[start + b] += message[base + low[b]]
+            table[start + b] += messages[base + low[b]]
 
 
 @jit
-def eliminate(schedule, ties, spins):
+def eliminate(schedule, room):
     """Give the variables of a schedule the values that are best together.
 
     Nonserial dynamic programming ([1]_): maximise over one variable for every setting
     of those it meets, go on with the table that this leaves, and read the choices
-    backwards. ``spins`` (n,) int8 holds the other variables and gets the values;
-    ``ties`` (v,) bool says which of two equal ones is taken. Returns the table entries
-    computed, the sum of ``2^(size of scope + 1)``, which is the cost.
+    backwards. Returns the table entries computed, the sum of ``2^(size of scope + 1)``,
+    which is the cost.
 
     .. [1] Bertele and Brioschi, "Nonserial dynamic programming" (1972).
     """
-    s = borrow(schedule)
-    n = s.order.shape[0]
-    choices = np.empty(s.choice_ptr[n], np.bool_)
-    nothing = np.empty(0)
-    messages = [nothing for _ in range(n)]
-    widest = 0
-    for v in range(n):
-        widest = max(widest, s.scope_ptr[v + 1] - s.scope_ptr[v])
-    low = np.empty(1 << min(8, widest + 1), np.int64)
-    high = np.empty(1 << max(0, widest + 1 - 8), np.int64)
-    entries = 0
-    for v in range(n):
+    s, r = _schedule_at(schedule), _room_at(room)
+    table, entries = r.table, 0
+    for v in range(s.size):
         size = 1 << (s.scope_ptr[v + 1] - s.scope_ptr[v])
-        table = np.zeros(2 * size)
         entries += 2 * size
-        _add_terms(s, v, spins, table)
+        for b in range(2 * size):
+            table[b] = 0.0
+        _add_terms(s, v, r.spins, table, 2 * size)
         for e in range(s.message_ptr[v], s.message_ptr[v + 1]):
-            child = s.messages[e]
-            place = s.place[s.scope_ptr[child] : s.scope_ptr[child + 1]]
-            _add_message(place, messages[child], table, low, high)
-            messages[child] = nothing
-        message = np.empty(size)
-        choice = choices[s.choice_ptr[v] : s.choice_ptr[v + 1]]
+            _add_message(s, s.messages[e], r, 2 * size)
+        place, first = s.slot[v], s.choice_ptr[v]
         for b in range(size):
             up, down = table[2 * b], table[2 * b + 1]
-            choice[b] = down > up or (down == up and ties[v])
-            message[b] = max(up, down)
-        messages[v] = message
-    for v in range(n - 1, -1, -1):
+            r.choices[first + b] = down > up or (down == up and r.ties[v])
+            r.messages[place + b] = up if up > down else down
+    for v in range(s.size - 1, -1, -1):
         setting = s.choice_ptr[v]
         for e in range(s.scope_ptr[v], s.scope_ptr[v + 1]):
-            if spins[s.scope[e]] < 0:
+            if r.spins[s.scope[e]] < 0:
                 setting += 1 << (e - s.scope_ptr[v])
-        spins[s.order[v]] = -1 if choices[setting] else 1
+        r.spins[s.order[v]] = -1 if r.choices[setting] else 1
     return entries

@@ -8,11 +8,12 @@ searches maximise.
 samples", Evolutionary Computation 28 (2020).
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from skmohn._core._jit import borrow, jit
+from skmohn._core._jit import Borrowable, borrower_of, jit
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -30,45 +31,59 @@ _NEVER = -53.0 * np.log(2.0)
 _LOGS = np.append(np.inf, -np.log(np.arange(1, 257) / 256.0))
 
 
-class Polynomial(NamedTuple):
+@dataclass(frozen=True)
+class Polynomial(Borrowable):
     """``f(s) = sum_j coef_j prod_{i in Q_j} s_i`` of n spins; p terms.
 
     Terms of one variable are in its gain and need nothing else. Terms of two are listed
     with both their variables; those of three and more keep their value.
     """
 
-    term_ptr: np.ndarray  # (p + 1,) int64
-    members: np.ndarray  # uint32, the variables of each term
-    coef: np.ndarray  # (p,) float64
-    pair_ptr: np.ndarray  # (n + 1,) int64
-    pair_other: np.ndarray  # uint32, whom a variable shares a term of two with
-    pair_coef: np.ndarray  # float64, and the weight of that term
-    high_ptr: np.ndarray  # (n + 1,) int64
-    high_terms: np.ndarray  # uint32, its terms of three and more
+    term_ptr: NDArray[np.int64]  # (p + 1,)
+    members: NDArray[np.uint32]  # the variables of each term
+    coef: NDArray[np.float64]  # (p,)
+    pair_ptr: NDArray[np.int64]  # (n + 1,)
+    pair_other: NDArray[np.uint32]  # whom a variable shares a term of two with
+    pair_coef: NDArray[np.float64]  # and the weight of that term
+    high_ptr: NDArray[np.int64]  # (n + 1,)
+    high_terms: NDArray[np.uint32]  # its terms of three and more
+    n_variables: int
+    n_terms: int
 
 
-class State(NamedTuple):
+@dataclass(frozen=True)
+class State(Borrowable):
     """Where a search is, and the best it has seen."""
 
-    spins: np.ndarray  # (n,) int8, -1 or +1
-    gains: np.ndarray  # (n,) float64, what flipping each would add
-    values: np.ndarray  # (p,) float64, of the terms of three and more
-    best: np.ndarray  # (n,) int8
-    totals: np.ndarray  # (2,) float64, of the spins and of the best
-    rng: np.ndarray  # (1,) uint64, state of splitmix64
+    spins: NDArray[np.int8]  # (n,), -1 or +1
+    gains: NDArray[np.float64]  # (n,), what flipping each would add
+    values: NDArray[np.float64]  # (p,), of the terms of three and more
+    best: NDArray[np.int8]  # (n,)
+    totals: NDArray[np.float64]  # (2,), of the spins and of the best
+    rng: NDArray[np.uint64]  # (1,), state of splitmix64
+    n_variables: int
 
 
-class Memory(NamedTuple):
+@dataclass(frozen=True)
+class Memory(Borrowable):
     """What tabu search remembers; n variables, L more than the longest tenure."""
 
-    free: np.ndarray  # (2 m,) float64, tree of maxima: gains of the free variables
-    taboo: np.ndarray  # (2 m,) float64, the same of the others
-    expiry: np.ndarray  # (n,) int64, step at which a variable is free again
-    first: np.ndarray  # (L,) int64, first entry that ends at a step, modulo L
-    after: np.ndarray  # (L,) int64, next entry that ends at the same step
-    entry: np.ndarray  # (L,) int64, variable made tabu at a step, modulo L
-    trail: np.ndarray  # (n,) int32, flips since the best was stored
-    clock: np.ndarray  # (2,) int64: step, length of the trail (-1: too long)
+    free: NDArray[np.float64]  # (2 m,), tree of maxima: gains of free variables
+    taboo: NDArray[np.float64]  # (2 m,), the same of the others
+    expiry: NDArray[np.int64]  # (n,), step at which a variable is free again
+    first: NDArray[np.int64]  # (L,), first entry that ends at a step, modulo L
+    after: NDArray[np.int64]  # (L,), next entry that ends at the same step
+    entry: NDArray[np.int64]  # (L,), variable made tabu at a step, modulo L
+    trail: NDArray[np.int32]  # (n,), flips since the best was stored
+    clock: NDArray[np.int64]  # (2,): step, length of the trail (-1: too long)
+    n_leaves: int  # m
+    length: int  # L
+
+
+# The kernels take the addresses of these arrays; inside, pointers are handed on.
+_polynomial_at = borrower_of(Polynomial)
+_state_at = borrower_of(State)
+_memory_at = borrower_of(Memory)
 
 
 # ------------------------------------------------------------------ chance and flips
@@ -91,7 +106,7 @@ def _below(z, n):
 @jit
 def _shuffle(items, z):
     """Shuffle in place; return the new state of splitmix64. O(n)."""
-    for place in range(items.shape[0] - 1, 0, -1):
+    for place in range(len(items) - 1, 0, -1):
         z += _GOLDEN
         other = _below(z, place + 1)
         items[place], items[other] = items[other], items[place]
@@ -101,19 +116,20 @@ def _shuffle(items, z):
 @jit
 def refresh(polynomial, state):
     """Compute values, gains and the total from the spins. O(number of members)."""
+    p, s = _polynomial_at(polynomial), _state_at(state)
     total = 0.0
-    for i in range(state.gains.shape[0]):
-        state.gains[i] = 0.0
-    for j in range(polynomial.coef.shape[0]):
-        first, end = polynomial.term_ptr[j], polynomial.term_ptr[j + 1]
-        value = polynomial.coef[j]
+    for i in range(p.n_variables):
+        s.gains[i] = 0.0
+    for j in range(p.n_terms):
+        first, end = p.term_ptr[j], p.term_ptr[j + 1]
+        value = p.coef[j]
         for e in range(first, end):
-            value *= state.spins[polynomial.members[e]]
-        state.values[j] = value
+            value *= s.spins[p.members[e]]
+        s.values[j] = value
         total += value
         for e in range(first, end):
-            state.gains[polynomial.members[e]] -= 2.0 * value
-    state.totals[0] = total
+            s.gains[p.members[e]] -= 2.0 * value
+    s.totals[0] = total
 
 
 @jit
@@ -139,16 +155,16 @@ def _flip(p, spins, gains, values, i):
 @jit
 def flip_all(polynomial, state, variables):
     """Flip variables one after the other. O(their neighbours)."""
-    p, s = borrow(polynomial), borrow(state)
+    p, s = _polynomial_at(polynomial), _state_at(state)
     for i in variables:
         s.totals[0] += _flip(p, s.spins, s.gains, s.values, i)
 
 
 @jit
-def _copy(source, target):
-    """Copy an array; numba takes seconds to compile an assignment of slices. O(n)."""
-    for i in range(source.shape[0]):
-        target[i] = source[i]
+def _copy_best(s):
+    """Store the spins. O(n)."""
+    for i in range(s.n_variables):
+        s.best[i] = s.spins[i]
 
 
 @jit
@@ -156,7 +172,7 @@ def _keep_best(s, total, tolerance):
     """Store the spins if they are the best. O(n)."""
     if total > s.totals[1] + tolerance:
         s.totals[1] = total
-        _copy(s.spins, s.best)
+        _copy_best(s)
 
 
 # ----------------------------------------------------------------- searches by flips
@@ -169,7 +185,7 @@ def climb(polynomial, state, order, tolerance, max_looks):
     ``order`` (n,) int32 is shuffled before every pass. Returns the variables looked at
     and whether the last pass changed any. O(1) for each look, and what the flips cost.
     """
-    p, s = borrow(polynomial), borrow(state)
+    p, s = _polynomial_at(polynomial), _state_at(state)
     total, z, looks = s.totals[0], s.rng[0], 0
     improved = True
     while improved and looks < max_looks:
@@ -179,7 +195,7 @@ def climb(polynomial, state, order, tolerance, max_looks):
             if s.gains[i] > tolerance:
                 total += _flip(p, s.spins, s.gains, s.values, i)
                 improved = True
-        looks += order.shape[0]
+        looks += p.n_variables
     s.totals[0], s.rng[0] = total, z
     _keep_best(s, total, tolerance)
     return looks, improved
@@ -204,12 +220,12 @@ def anneal(polynomial, state, inverse_temperatures, tolerance):
     The spins at the end of each sweep compete for the best. O(n) a sweep, and what the
     accepted flips cost.
     """
-    p, s = borrow(polynomial), borrow(state)
+    p, s = _polynomial_at(polynomial), _state_at(state)
     spins, gains, values = s.spins, s.gains, s.values
     total, z = s.totals[0], s.rng[0]
     for beta in inverse_temperatures:
         lowest = _NEVER / beta if beta > 0.0 else -np.inf
-        for i in range(gains.shape[0]):
+        for i in range(p.n_variables):
             gain = gains[i]
             if gain < lowest:
                 continue
@@ -269,7 +285,7 @@ def satisfy(polynomial, state, order, max_order, tolerance, max_looks):
     on. Returns the settings tried and whether anything changed. O(2^order) flips for
     each term.
     """
-    p, s = borrow(polynomial), borrow(state)
+    p, s = _polynomial_at(polynomial), _state_at(state)
     s.rng[0] = _shuffle(order, s.rng[0])
     looks, changed = 0, False
     for j in order:
@@ -290,9 +306,9 @@ def satisfy(polynomial, state, order, max_order, tolerance, max_looks):
 
 
 @jit
-def _set_key(tree, i, key):
+def _set_key(tree, n_leaves, i, key):
     """Change a leaf of a tree of maxima. O(log n), less when a maximum stays."""
-    node = (tree.shape[0] >> 1) + i
+    node = n_leaves + i
     tree[node] = key
     while node > 1:
         other = tree[node ^ 1]
@@ -305,26 +321,24 @@ def _set_key(tree, i, key):
 
 
 @jit
-def _find_best(tree, z):
+def _find_best(tree, n_leaves, z):
     """Leaf of the largest key; ``z`` decides between equal ones. O(log n)."""
     bits = _mix(z)
-    node, half = 1, tree.shape[0] >> 1
-    while node < half:
+    node = 1
+    while node < n_leaves:
         node *= 2
         left, right = tree[node], tree[node + 1]
         if right > left or (right == left and bits & _ONE):
             node += 1
         bits >>= _ONE
-    return node - half
+    return node - n_leaves
 
 
 @jit
-def _update_key(free, taboo, expiry, gains, i, step):
+def _update_key(m, gains, i, step):
     """Bring the key of a variable up to date. O(log n)."""
-    if expiry[i] > step:
-        _set_key(taboo, i, gains[i])
-    else:
-        _set_key(free, i, gains[i])
+    tree = m.taboo if m.expiry[i] > step else m.free
+    _set_key(tree, m.n_leaves, i, gains[i])
 
 
 @jit
@@ -335,7 +349,7 @@ def _store_best(s, m, total):
     """
     s.totals[1] = total
     if m.clock[1] < 0:
-        _copy(s.spins, s.best)
+        _copy_best(s)
     else:
         for e in range(m.clock[1]):
             i = m.trail[e]
@@ -346,28 +360,27 @@ def _store_best(s, m, total):
 @jit
 def _release(m, gains, step):
     """Free the variables whose time has come. O(log n) each."""
-    length = m.first.shape[0]
-    entry = m.first[step % length]
-    m.first[step % length] = -1
+    entry = m.first[step % m.length]
+    m.first[step % m.length] = -1
     while entry >= 0:
         i = m.entry[entry]
         if m.expiry[i] == step:
-            _set_key(m.taboo, i, -np.inf)
-            _set_key(m.free, i, gains[i])
+            _set_key(m.taboo, m.n_leaves, i, -np.inf)
+            _set_key(m.free, m.n_leaves, i, gains[i])
         entry = m.after[entry]
 
 
 @jit
 def _forbid(m, gains, i, step, expiry):
     """Make a variable tabu until a step. O(log n)."""
-    length = m.first.shape[0]
     if m.expiry[i] <= step:
-        _set_key(m.free, i, -np.inf)
+        _set_key(m.free, m.n_leaves, i, -np.inf)
     m.expiry[i] = expiry
-    m.entry[step % length] = i
-    m.after[step % length] = m.first[expiry % length]
-    m.first[expiry % length] = step % length
-    _set_key(m.taboo, i, gains[i])
+    place, last = step % m.length, expiry % m.length
+    m.entry[place] = i
+    m.after[place] = m.first[last]
+    m.first[last] = place
+    _set_key(m.taboo, m.n_leaves, i, gains[i])
 
 
 def start_tabu(state, memory):
@@ -395,33 +408,33 @@ def tabu(polynomial, state, memory, n_steps, shortest, longest, tolerance):
 
     .. [1] Glover, "Tabu search, part I", ORSA Journal on Computing 1 (1989).
     """
-    p, s, m = borrow(polynomial), borrow(state), borrow(memory)
+    p, s, m = _polynomial_at(polynomial), _state_at(state), _memory_at(memory)
     spins, gains, values = s.spins, s.gains, s.values
-    free, taboo, expiry = m.free, m.taboo, m.expiry
+    free, taboo = m.free, m.taboo
     total, z = s.totals[0], s.rng[0]
     for step in range(m.clock[0], m.clock[0] + n_steps):
         _release(m, gains, step)
         z += _GOLDEN
         if taboo[1] > free[1] and total + taboo[1] > s.totals[1] + tolerance:
-            i = _find_best(taboo, z)
+            i = _find_best(taboo, m.n_leaves, z)
         elif free[1] > -np.inf:
-            i = _find_best(free, z)
+            i = _find_best(free, m.n_leaves, z)
         else:
             continue
         total += _flip(p, spins, gains, values, i)
         for e in range(p.pair_ptr[i], p.pair_ptr[i + 1]):
-            _update_key(free, taboo, expiry, gains, p.pair_other[e], step)
+            _update_key(m, gains, p.pair_other[e], step)
         for e in range(p.high_ptr[i], p.high_ptr[i + 1]):
             j = p.high_terms[e]
             for k in range(p.term_ptr[j], p.term_ptr[j + 1]):
-                _update_key(free, taboo, expiry, gains, p.members[k], step)
+                _update_key(m, gains, p.members[k], step)
         z += _GOLDEN
         tenure = shortest + _below(z, longest - shortest + 1)
         if tenure:
             _forbid(m, gains, i, step, step + tenure)
         else:
-            _set_key(free, i, gains[i])
-        if m.clock[1] == m.trail.shape[0]:
+            _set_key(free, m.n_leaves, i, gains[i])
+        if m.clock[1] == p.n_variables:
             m.clock[1] = -1
         if m.clock[1] >= 0:
             m.trail[m.clock[1]] = i

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skmohn.optimize import _elimination_kernels, _kernels
+from skmohn.optimize import _elimination, _kernels
 from skmohn.optimize._polynomial import (
     changes_of_flip,
     fields,
@@ -79,10 +79,11 @@ def _climb(polynomial, state, looks, budget):
     """Climb to a local optimum; return all looks so far and the status."""
     order = np.arange(len(state.spins), dtype=np.int32)
     tolerance = tolerance_of(polynomial)
+    arrays = polynomial.addresses, state.addresses
     improved, status = True, DONE
     while improved and status == DONE:
         more, improved = _kernels.climb(
-            polynomial, state, order, tolerance, _max_looks(budget, looks)
+            *arrays, order, tolerance, _max_looks(budget, looks)
         )
         looks += more
         if improved:
@@ -115,7 +116,7 @@ def temperatures_of(polynomial):
     """
     sizes = np.diff(polynomial.term_ptr)
     weights = np.abs(np.repeat(polynomial.coef, sizes))
-    smallest = np.full(len(polynomial.pair_ptr) - 1, np.inf)
+    smallest = np.full(polynomial.n_variables, np.inf)
     np.minimum.at(smallest, polynomial.members, weights)
     hot = 2.0 * fields(polynomial)[1].max()
     cold = -2.0 * np.median(smallest) / np.log(_COLD_ACCEPTANCE)
@@ -141,12 +142,13 @@ def _anneal(polynomial, state, budget, n_sweeps, temperatures):
     cooling = (hot / cold) ** (1.0 / max(1, affordable - 1))
     tolerance = tolerance_of(polynomial)
     at_once = max(1, _AT_ONCE // n_variables)
+    arrays = polynomial.addresses, state.addresses
     looks, status = 0, DONE
     for start in range(0, affordable, at_once):
         sweeps = np.arange(start, min(affordable, start + at_once))
-        _kernels.anneal(polynomial, state, cooling**sweeps / hot, tolerance)
+        _kernels.anneal(*arrays, cooling**sweeps / hot, tolerance)
         # So that rounding errors do not add up.
-        _kernels.refresh(polynomial, state)
+        _kernels.refresh(*arrays)
         looks += len(sweeps) * n_variables
         status = budget.status(looks)
         if status == TIME:
@@ -169,10 +171,11 @@ def tabu(polynomial, spins, seed, budget, *, n_steps=None, tenure=None):
     _kernels.start_tabu(state, memory)
     tolerance = tolerance_of(polynomial)
     at_once = max(1, int(_AT_ONCE / changes_of_flip(polynomial)))
+    arrays = polynomial.addresses, state.addresses, memory.addresses
     looks, status = 0, DONE
     while looks < n_steps and status == DONE:
         steps = min(n_steps - looks, _max_looks(budget, looks, at_once))
-        _kernels.tabu(polynomial, state, memory, steps, shortest, longest, tolerance)
+        _kernels.tabu(*arrays, steps, shortest, longest, tolerance)
         looks += steps
         if looks < n_steps:
             status = budget.status(looks)
@@ -210,6 +213,8 @@ def make_memory(n_variables, longest):
         entry=np.empty(longest + 1, dtype=np.int64),
         trail=np.empty(n_variables, dtype=np.int32),
         clock=np.empty(2, dtype=np.int64),
+        n_leaves=n_leaves,
+        length=longest + 1,
     )
 
 
@@ -218,18 +223,18 @@ def weight_satisfaction(polynomial, spins, seed, budget, *, max_order=12):
     state = make_state(polynomial, spins, seed)
     order = np.arange(len(polynomial.coef), dtype=np.int32)
     tolerance = tolerance_of(polynomial)
+    arrays = polynomial.addresses, state.addresses
     looks, status, changed = 0, DONE, True
     while changed and status == DONE:
         more, changed = _kernels.satisfy(
-            polynomial,
-            state,
+            *arrays,
             order,
             max_order,
             tolerance,
             _max_looks(budget, looks, np.iinfo(np.int64).max),
         )
         looks += more
-        _kernels.refresh(polynomial, state)
+        _kernels.refresh(*arrays)
         # A pass that was broken off may have changed nothing yet.
         if changed or looks >= budget.looks:
             status = budget.status(looks)
@@ -265,7 +270,7 @@ def mixed(polynomial, spins, seed, budget, *, n_sweeps, schedules):
 def _go_to(polynomial, state, spins):
     """Flip what differs."""
     differing = np.flatnonzero(state.spins != spins).astype(np.int32)
-    _kernels.flip_all(polynomial, state, differing)
+    _kernels.flip_all(polynomial.addresses, state.addresses, differing)
 
 
 def _move_subgraphs(polynomial, state, seed, looks, budget, schedules):
@@ -277,7 +282,7 @@ def _move_subgraphs(polynomial, state, seed, looks, budget, schedules):
         schedule = schedules[rng.integers(len(schedules))]
         spins = state.spins.copy()
         ties = rng.random(len(schedule.order)) < 0.5
-        looks += _elimination_kernels.eliminate(schedule, ties, spins)
+        looks += _elimination.eliminate(schedule, ties, spins)
         _go_to(polynomial, state, spins)
         idle += 1
         if state.totals[0] > state.totals[1] + tolerance:

@@ -45,13 +45,15 @@ def make_polynomial(graph, n_variables):
         pair_coef=np.tile(coef[sizes == 2], 2)[pair_order],
         high_ptr=high_ptr,
         high_terms=owners[high][high_order].astype(np.uint32),
+        n_variables=n_variables,
+        n_terms=len(coef),
     )
 
 
 def changes_of_flip(polynomial):
     """How many gains the flip of a variable changes, in the mean over variables."""
     sizes = np.diff(polynomial.term_ptr)
-    n_variables = len(polynomial.pair_ptr) - 1
+    n_variables = polynomial.n_variables
     in_high = np.sum(sizes[sizes > 2] ** 2)
     return 1.0 + (len(polynomial.pair_other) + in_high) / n_variables
 
@@ -86,8 +88,9 @@ def make_state(polynomial, spins, seed):
         best=spins.copy(),
         totals=np.zeros(2),
         rng=np.array([seed], dtype=np.uint64),
+        n_variables=len(spins),
     )
-    _kernels.refresh(polynomial, state)
+    _kernels.refresh(polynomial.addresses, state.addresses)
     state.totals[1] = state.totals[0]
     return state
 
@@ -107,7 +110,7 @@ def fields(polynomial):
     """
     sizes = np.diff(polynomial.term_ptr)
     weights = np.abs(np.repeat(polynomial.coef, sizes))
-    n_variables = len(polynomial.pair_ptr) - 1
+    n_variables = polynomial.n_variables
     sums = np.bincount(polynomial.members, weights, n_variables)
     return sums, np.sqrt(np.bincount(polynomial.members, weights**2, n_variables))
 

@@ -1,20 +1,30 @@
 """The cache switch, in fresh processes."""
 
+import copy
 import gc
 import os
+import pickle
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numba
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_info
 
 from skmohn._core import _jit
-from skmohn._core._jit import CACHE_VARIABLE, borrow, int64s, jit, reader_of
+from skmohn._core._jit import (
+    CACHE_VARIABLE,
+    Borrowable,
+    borrower_of,
+    int64s,
+    jit,
+    reader_of,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -265,30 +275,60 @@ def test_import_compiles_nothing_and_warm_up_everything():
     assert done.stdout.strip() == "[]"
 
 
-class Pair(NamedTuple):
-    """Two arrays."""
+@dataclass(frozen=True)
+class Pair(Borrowable):
+    """Two arrays and a number."""
 
-    numbers: np.ndarray
-    table: np.ndarray
+    numbers: NDArray[np.float64]
+    table: NDArray[np.int8]
+    n_columns: int
+
+
+_pair_at = borrower_of(Pair)
 
 
 @jit
-def add_rows(pair):
-    """Add the rows of the table to the numbers."""
-    pair = borrow(pair)
-    for row in pair.table:
-        for i in range(len(row)):
-            pair.numbers[i] += row[i]
-    return pair.numbers.sum()
+def add_row(pair, row):
+    """Add a row of the table to the numbers."""
+    pair = _pair_at(pair)
+    for i in range(pair.n_columns):
+        pair.numbers[i] += pair.table[row * pair.n_columns + i]
+    return pair.numbers[0]
 
 
 def test_borrowed_arrays_are_those_of_the_caller():
-    pair = Pair(np.zeros(3), np.arange(6).reshape(2, 3))
-    n_references = [sys.getrefcount(array) for array in pair]
+    pair = Pair(np.zeros(3), np.arange(6, dtype=np.int8), 3)
+    arrays = [pair.numbers, pair.table]
+    n_references = [sys.getrefcount(array) for array in arrays]
     for times in range(1, 50):
-        assert add_rows(pair) == times * 15
-    assert [sys.getrefcount(array) for array in pair] == n_references
-    assert pair.numbers.tolist() == [49 * 3, 49 * 5, 49 * 7]
+        assert add_row(pair.addresses, 1) == times * 3
+    assert [sys.getrefcount(array) for array in arrays] == n_references
+    assert pair.numbers.tolist() == [49 * 3, 49 * 4, 49 * 5]
+
+
+@pytest.mark.parametrize(
+    "wrong", [np.zeros(3, dtype=np.float32), np.zeros(6)[::2], np.zeros((3, 2)).T]
+)
+def test_only_arrays_of_the_type_that_was_promised_have_addresses(wrong):
+    with pytest.raises(TypeError, match="numbers must be a C-contiguous array of flo"):
+        _ = Pair(wrong, np.arange(6, dtype=np.int8), 3).addresses
+
+
+def test_copies_have_addresses_of_their_own():
+    pair = Pair(np.zeros(3), np.arange(6, dtype=np.int8), 3)
+    untouched = pickle.dumps(pair)
+    add_row(pair.addresses, 1)
+    pair.numbers[:] = 0.0
+    assert pickle.dumps(pair) == untouched
+    for other in (copy.deepcopy(pair), pickle.loads(untouched)):
+        assert add_row(other.addresses, 1) == 3.0
+    assert pair.numbers[0] == 0.0
+
+
+def test_what_can_not_be_written_to_can_be_read():
+    table = np.arange(6, dtype=np.int8)
+    table.flags.writeable = False
+    assert add_row(Pair(np.zeros(3), table, 3).addresses, 1) == 3.0
 
 
 @jit

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skmohn.mohn._hypergraph import Hypergraph
-from skmohn.optimize import _elimination, _elimination_kernels
+from skmohn.optimize import _elimination
 
 
 def plan_and_run(graph, n_variables, spins, seed=0, **limits):
@@ -14,7 +14,7 @@ def plan_and_run(graph, n_variables, spins, seed=0, **limits):
     plan = _elimination.make_plan(neighbours, rng, **limits)
     schedule = _elimination.make_schedule(graph, plan)
     ties = rng.random(len(schedule.order)) < 0.5
-    entries = _elimination_kernels.eliminate(schedule, ties, spins)
+    entries = _elimination.eliminate(schedule, ties, spins)
     assert entries == plan.cost
     return plan
 
@@ -95,3 +95,40 @@ def test_symmetry_is_seen_in_even_orders_only():
     odd = Hypergraph.sort([(0, 1), (2,)], np.ones(2), 0.0)
     assert len(_elimination.symmetric_variables(even, [set()] * 4)) == 1
     assert _elimination.symmetric_variables(odd, [set()] * 3) == []
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_messages_that_wait_do_not_share_memory(problems, seed):
+    rng = np.random.default_rng(seed)
+    graph = graph_of(problems.random_terms(rng, 40, 60))
+    plan = _elimination.make_plan(_elimination.neighbours_of(graph, 40), rng)
+    schedule = _elimination.make_schedule(graph, plan)
+    sizes = 2 ** np.diff(schedule.scope_ptr)
+    owner = np.full((schedule.slot + sizes).max(), -1)
+    for v in range(schedule.size):
+        first, end = schedule.message_ptr[v], schedule.message_ptr[v + 1]
+        for child in schedule.messages[first:end]:
+            kept = slice(schedule.slot[child], schedule.slot[child] + sizes[child])
+            assert np.all(owner[kept] == child)
+            owner[kept] = -1
+        kept = slice(schedule.slot[v], schedule.slot[v] + sizes[v])
+        assert np.all(owner[kept] == -1)
+        owner[kept] = v
+
+
+def test_memory_of_messages_is_used_again():
+    # Along a chain one message waits at a time, here and there a wide one.
+    terms = {(i, i + 1): 1.0 for i in range(300)}
+    terms |= {tuple(range(i, i + 6)): 1.0 for i in range(0, 300, 50)}
+    graph = graph_of(terms)
+    order = {i: {j for j in graph_neighbours(graph, i) if j > i} for i in range(301)}
+    plan = _elimination.Plan(order, set(), 5, 0)
+    schedule = _elimination.make_schedule(graph, plan)
+    sizes = 2 ** np.diff(schedule.scope_ptr)
+    assert sizes.max() == 32
+    # Pieces are not put together again: narrow messages have cut up as much at most.
+    assert (schedule.slot + sizes).max() <= 2 * 32
+
+
+def graph_neighbours(graph, i):
+    return set().union(*(term for term in graph.terms if i in term))

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binomtest, chisquare
 
+from skmohn._core._jit import Borrowable
 from skmohn.mohn._hypergraph import Hypergraph
 from skmohn.optimize import _kernels
 from skmohn.optimize._methods import make_memory
@@ -23,6 +24,14 @@ def ready(problems, seed=0, n_variables=12, n_terms=40):
     polynomial = make_polynomial(graph_of(terms), n_variables)
     spins = rng.choice([-1, 1], n_variables)
     return rng, terms, polynomial, make_state(polynomial, spins, seed)
+
+
+def call(kernel, *arguments):
+    """Call a kernel with the addresses of what it borrows."""
+    given = (
+        each.addresses if isinstance(each, Borrowable) else each for each in arguments
+    )
+    return kernel(*given)
 
 
 def gains_by_definition(problems, terms, spins):
@@ -47,7 +56,7 @@ def test_gains_are_differences_of_values(problems, seed):
 def test_a_million_random_flips_keep_value_and_gains(problems):
     rng, terms, polynomial, state = ready(problems, n_variables=60, n_terms=200)
     moves = rng.integers(60, size=10**6).astype(np.int32)
-    _kernels.flip_all(polynomial, state, moves)
+    call(_kernels.flip_all, polynomial, state, moves)
     odd = np.bincount(moves, minlength=60) % 2 == 1
     assert odd.any()
     assert_array_equal(
@@ -61,22 +70,31 @@ def test_a_million_random_flips_keep_value_and_gains(problems):
 def test_searches_keep_value_gains_and_best(problems, search):
     _, terms, polynomial, state = ready(problems, n_variables=30, n_terms=90)
     if search == "climb":
-        _kernels.climb(polynomial, state, np.arange(30, dtype=np.int32), 1e-9, 10**9)
+        call(
+            _kernels.climb,
+            polynomial,
+            state,
+            np.arange(30, dtype=np.int32),
+            1e-9,
+            10**9,
+        )
         assert np.all(state.gains <= 1e-9)
     elif search == "anneal":
-        _kernels.anneal(polynomial, state, np.geomspace(0.1, 5, 300), 1e-9)
+        call(_kernels.anneal, polynomial, state, np.geomspace(0.1, 5, 300), 1e-9)
     elif search == "satisfy":
         order = np.arange(len(polynomial.coef), dtype=np.int32)
         changed = True
         while changed:
-            _, changed = _kernels.satisfy(polynomial, state, order, 12, 1e-9, 10**9)
+            _, changed = call(
+                _kernels.satisfy, polynomial, state, order, 12, 1e-9, 10**9
+            )
         assert np.all(state.gains <= 1e-9)
     else:
         memory = make_memory(30, 7)
         _kernels.start_tabu(state, memory)
         # In parts: what is tabu carries over.
         for n_steps in (1, 500, 1500):
-            _kernels.tabu(polynomial, state, memory, n_steps, 2, 7, 1e-9)
+            call(_kernels.tabu, polynomial, state, memory, n_steps, 2, 7, 1e-9)
     assert_consistent(problems, terms, state)
     best = problems.evaluate(terms, state.best[None])[0]
     assert_allclose(state.totals[1], best, atol=1e-9)
@@ -89,9 +107,9 @@ def test_term_is_given_its_best_setting(problems):
     polynomial = make_polynomial(graph_of(terms), 2)
     state = make_state(polynomial, [-1, -1], 0)
     order = np.arange(3, dtype=np.int32)
-    _kernels.climb(polynomial, state, order[:2], 1e-9, 10**9)
+    call(_kernels.climb, polynomial, state, order[:2], 1e-9, 10**9)
     assert_array_equal(state.spins, [-1, -1])
-    _, changed = _kernels.satisfy(polynomial, state, order, 12, 1e-9, 10**9)
+    _, changed = call(_kernels.satisfy, polynomial, state, order, 12, 1e-9, 10**9)
     assert changed
     assert_array_equal(state.best, [1, 1])
 
@@ -101,7 +119,7 @@ def test_long_term_is_climbed_on():
     polynomial = make_polynomial(graph_of(terms), 3)
     state = make_state(polynomial, [-1, 1, 1], 0)
     order = np.array([1], dtype=np.int32)
-    looks, changed = _kernels.satisfy(polynomial, state, order, 2, 1e-9, 10**9)
+    looks, changed = call(_kernels.satisfy, polynomial, state, order, 2, 1e-9, 10**9)
     assert changed
     assert state.totals[0] == 1.5
     # Two passes over three variables; all eight settings would take seven flips.
@@ -117,12 +135,13 @@ def test_annealing_at_one_temperature_draws_from_boltzmann(problems):
     probability = np.exp(beta * problems.evaluate(terms, points))
     probability /= probability.sum()
     state = make_state(polynomial, points[0], 12345)
+    arrays = polynomial.addresses, state.addresses
     sweeps = np.full(40, beta)
     counts = np.zeros(16)
     for _ in range(n_runs):
         state.spins[:] = points[0]
-        _kernels.refresh(polynomial, state)
-        _kernels.anneal(polynomial, state, sweeps, 1e-9)
+        _kernels.refresh(*arrays)
+        _kernels.anneal(*arrays, sweeps, 1e-9)
         counts[((state.spins > 0) * [8, 4, 2, 1]).sum()] += 1
     assert chisquare(counts, probability * n_runs).pvalue > 1e-3
     # The test can tell: a temperature that is a twentieth off fails.
@@ -173,7 +192,7 @@ def test_tabu_makes_the_best_flip_that_is_allowed(problems, seed, tenure, aspire
     _kernels.start_tabu(state, memory)
     values = []
     for _ in range(300):
-        _kernels.tabu(polynomial, state, memory, 1, tenure, tenure, 1e-9)
+        call(_kernels.tabu, polynomial, state, memory, 1, tenure, tenure, 1e-9)
         values.append(state.totals[0])
     assert_allclose(values, expected, atol=1e-9)
 
@@ -186,6 +205,6 @@ def test_tabu_breaks_ties_by_chance():
         state = make_state(polynomial, -np.ones(8), seed)
         memory = make_memory(8, 2)
         _kernels.start_tabu(state, memory)
-        _kernels.tabu(polynomial, state, memory, 1, 2, 2, 1e-9)
+        call(_kernels.tabu, polynomial, state, memory, 1, 2, 2, 1e-9)
         first.add(int(np.flatnonzero(state.spins > 0)[0]))
     assert first == set(range(8))
