@@ -91,7 +91,7 @@ class Policy(NamedTuple):
         ndarray of shape (2, n_hidden_units), float64
             Zeros.
         """
-        return initial_state(self)
+        return np.zeros((2, sum(self.sizes[1:-1].tolist())))
 
 
 @jit

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import KW_ONLY, dataclass, fields, replace
+from functools import lru_cache
 from numbers import Integral, Real
 
 import numpy as np
@@ -253,7 +254,15 @@ class InvertedPendulum:
         start = _read_state([0.0, start, 0.0, 0.0] if np.isscalar(start) else start)
         n_steps = made.n_actions * made.hold
         states, forces = np.empty((n_steps + 1, 4)), np.empty(n_steps)
-        n_done = kernels.trace(policy, made._cart(), start, states, forces)
+        states[0] = start
+        n_done = kernels.trace(
+            policy,
+            made._cart(),
+            states,
+            np.array(policy.initial_state(), dtype=float),
+            *made._room(),
+            forces,
+        )
         names = "x", "angle", "velocity", "angular_velocity"
         columns = dict(zip(names, states[:n_done].T.copy(), strict=True))
         times = np.arange(n_done) * self.time_step
@@ -304,11 +313,10 @@ class InvertedPendulum:
         return kinetic + self.mass * self.gravity * self.length * np.cos(angle)
 
     def _angles(self, n_simulations, rng):
-        angles = np.linspace(-self.max_start, self.max_start, n_simulations)
         if self.starts == "random":
             angles = rng.uniform(-self.max_start, self.max_start, n_simulations)
-        # The hardest first: so evaluations that may end early end soonest.
-        return angles[np.argsort(-np.abs(angles), kind="stable")]
+            return _hardest_first(angles)
+        return _even_angles(self.max_start, n_simulations)
 
     def _simulate(self, policy, angles, incumbent):
         """Mean error, errors and steps of the falls."""
@@ -320,14 +328,29 @@ class InvertedPendulum:
         n_counted = self._n_counted
         n_all = n_counted * len(starts)
         costs, falls = np.empty(len(starts)), np.empty(len(starts), dtype=np.int64)
+        memory = policy.initial_state()
+        memories = np.empty((len(starts), *memory.shape))
+        memories[:] = memory
         # So that a sum that has reached the limit is a mean that has, when rounded.
         limit = (
             np.nextafter(incumbent * n_all, np.inf) if incumbent < np.inf else np.inf
         )
         total = kernels.simulate(
-            policy, cart, starts, self.n_actions, limit, costs, falls
+            policy,
+            cart,
+            starts,
+            memories,
+            *self._room(),
+            self.n_actions,
+            limit,
+            costs,
+            falls,
         )
         return total / n_all, costs / n_counted, falls
+
+    def _room(self):
+        """Room for an observation and an action."""
+        return np.empty(4 if self.observe == "all" else 2), np.zeros(1)
 
     def _cart(self):
         """What the kernels need."""
@@ -357,3 +380,14 @@ def _read_state(state):
             f"a state is position, angle and their velocities, got {len(state)} numbers"
         )
     return state
+
+
+def _hardest_first(angles):
+    """Order angles so that evaluations that may end early end soonest."""
+    return angles[np.argsort(-np.abs(angles), kind="stable")]
+
+
+@lru_cache
+def _even_angles(max_start, n_simulations):
+    """Made once: an evaluation may take no longer than they do."""
+    return _hardest_first(np.linspace(-max_start, max_start, n_simulations))

@@ -57,7 +57,9 @@ def _stands(cart, x, angle):
 
 
 @jit
-def simulate(policy, cart, states, n_actions, limit, costs, falls):
+def simulate(
+    policy, cart, states, memories, observation, action, n_actions, limit, costs, falls
+):
     """Let a policy balance from each start; return the sum of all costs.
 
     All simulations go on for a while before any goes further: a good policy has most of
@@ -65,10 +67,15 @@ def simulate(policy, cart, states, n_actions, limit, costs, falls):
 
     Parameters
     ----------
-    policy : named tuple with the compiled methods `initial_state` and `step`
+    policy : named tuple with the compiled method `step`
     cart : Cart
     states : ndarray of shape (n_simulations, 4)
         Position, angle and their velocities at the start, changed in place.
+    memories : ndarray of shape (n_simulations, ...)
+        Initial states of the policy, changed in place. Python makes them and all that
+        kernels only need room for: numba takes long to compile that.
+    observation, action : ndarrays of shape (2,) or (4,), and (1,)
+        Room for both.
     n_actions : int
     limit : float
         End as soon as the sum reaches this.
@@ -82,20 +89,23 @@ def simulate(policy, cart, states, n_actions, limit, costs, falls):
     -------
     total : float
     """
-    first_memory = policy.initial_state()
-    memories = np.zeros((states.shape[0], *first_memory.shape))
     for k in range(states.shape[0]):
-        memory = memories[k]
-        for place in range(first_memory.size):
-            memory.flat[place] = first_memory.flat[place]
-    costs[:], falls[:] = 0.0, -1
+        costs[k], falls[k] = 0.0, -1
     total, n_done = 0.0, 0
     while n_done < n_actions and total < limit:
         n_next = min(n_done + _TOGETHER, n_actions)
         for k in range(states.shape[0]):
             if falls[k] < 0 and total < limit:
                 cost, falls[k] = _go_on(
-                    policy, cart, states[k], memories[k], n_done, n_next, n_actions
+                    policy,
+                    cart,
+                    states[k],
+                    memories[k],
+                    observation,
+                    action,
+                    n_done,
+                    n_next,
+                    n_actions,
                 )
                 costs[k] += cost
                 total += cost
@@ -104,11 +114,10 @@ def simulate(policy, cart, states, n_actions, limit, costs, falls):
 
 
 @jit
-def _go_on(policy, cart, state, memory, n_done, n_next, n_actions):
+def _go_on(policy, cart, state, memory, observation, action, n_done, n_next, n_actions):
     """Continue a simulation; return the cost, and the step of a fall or -1."""
-    x, angle, velocity, angular_velocity = state
-    observation = np.empty(4 if cart.sees_velocities else 2)
-    action, cost, step = np.empty(1), 0.0, n_done * cart.hold
+    x, angle, velocity, angular_velocity = state[0], state[1], state[2], state[3]
+    cost, step = 0.0, n_done * cart.hold
     for _ in range(n_done, n_next):
         observation[0], observation[1] = x, angle
         if cart.sees_velocities:
@@ -129,16 +138,17 @@ def _go_on(policy, cart, state, memory, n_done, n_next, n_actions):
 
 
 @jit
-def trace(policy, cart, start, states, forces):
+def trace(policy, cart, states, memory, observation, action, forces):
     """Record one simulation; return its number of steps.
 
     Parameters
     ----------
-    policy, cart
+    policy, cart, observation, action
         As in :func:`simulate`.
-    start : ndarray of shape (4,)
     states : ndarray of shape (n_steps + 1, 4)
-        Filled with position, angle and velocities, the start first.
+        The start, then filled with position, angle and velocities.
+    memory : ndarray
+        Initial state of the policy, changed in place.
     forces : ndarray of shape (n_steps,)
         Filled with the force on the cart.
 
@@ -147,17 +157,13 @@ def trace(policy, cart, start, states, forces):
     n_steps : int
         Less than asked for after a fall.
     """
-    observation = np.empty(4 if cart.sees_velocities else 2)
-    action, state = np.zeros(1), policy.initial_state()
-    # Numba takes seconds to compile an assignment of slices.
-    for k in range(start.shape[0]):
-        states[0, k] = start[k]
     for step in range(forces.shape[0]):
-        x, angle, velocity, angular_velocity = states[step]
+        x, angle = states[step, 0], states[step, 1]
+        velocity, angular_velocity = states[step, 2], states[step, 3]
         if step % cart.hold == 0:
             for k in range(observation.shape[0]):
                 observation[k] = states[step, k]
-            policy.step(observation, state, action)
+            policy.step(observation, memory, action)
         forces[step] = action[0]
         x, angle, velocity, angular_velocity = _move(
             cart, x, angle, velocity, angular_velocity, action[0]
