@@ -5,7 +5,6 @@ from functools import cache
 from numbers import Integral
 
 import numpy as np
-from scipy.special import softmax
 from sklearn.utils import check_array, check_random_state, check_scalar, gen_batches
 
 from skmohn._core._validation import read_vector
@@ -289,7 +288,8 @@ def draw_hidden(rbm, n, rng):
         Spread evenly: each state as often as its probability says, to one.
     """
     states = _hidden_states(rbm.n_hidden)
-    share = np.cumsum(softmax(_log_hidden_marginal(rbm, states)))
+    log_share = _log_hidden_marginal(rbm, states)
+    share = np.cumsum(np.exp(log_share - log_share.max()))
     place = (np.arange(n) + rng.random()) / n * share[-1]
     return states[np.minimum(np.searchsorted(share, place), len(states) - 1)]
 

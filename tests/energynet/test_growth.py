@@ -124,7 +124,7 @@ def test_growth_ends_by_dropping_since_that_describes_the_data_in_fewer_nats(dig
         control = replace(WIDTH_ONLY, polish=100.0, paying_share=share)
         _, grown = run_through(width_by_nats(digits, FAST, control, seed))
         rbm = grown.run.rbm
-        z = log_partition(rbm, digits, n_temperatures=1000, random_state=0)
+        z = log_partition(rbm, digits, n_temperatures=200, random_state=0)
         return description_length([rbm], digits, z).total / len(digits)
 
     early, late = (

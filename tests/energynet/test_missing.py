@@ -228,10 +228,11 @@ def test_layers_above_see_the_means_of_the_first(bits):
 
 def test_complete_samples_are_as_without_incomplete_ones(mixed):
     net = net_of(mixed, append_input=True)
-    X = np.vstack([mixed, with_holes(mixed)])
+    X = np.vstack([mixed, with_holes(mixed[:60])])
     for call in (net.transform, net.impute, net.score_samples):
-        assert_allclose(call(X)[:300], call(mixed), rtol=1e-12)
-        assert np.isfinite(call(X)).all()
+        found = call(X)
+        assert_allclose(found[:300], call(mixed), rtol=1e-12)
+        assert np.isfinite(found).all()
     assert_array_equal(net.impute(mixed), mixed)
 
 

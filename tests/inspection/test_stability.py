@@ -59,7 +59,7 @@ def test_true_terms_come_back_and_false_ones_do_not():
     model = MOHNRegressor("pursuit").fit(data.X, data.y)
     before = model.weights_.copy()
     table = selection_stability(
-        model, data.X, data.y, n_resamples=20, random_state=0
+        model, data.X, data.y, n_resamples=10, random_state=0
     ).set_index("term")
     true = [" x ".join(f"x{i}" for i in term) for term in data.terms]
     strong = [name for name, c in zip(true, data.weights, strict=True) if abs(c) > 0.3]

@@ -52,8 +52,11 @@ def test_finds_the_products_and_their_weights():
     assert_allclose(model.intercept_, 0.5, atol=0.3)
 
 
-@pytest.mark.parametrize("strategy", ["logistic", "pursuit", "dense"])
-@pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
+@pytest.mark.parametrize(
+    ("strategy", "y"),
+    [("logistic", Y), ("logistic", THREE), ("pursuit", THREE), ("dense", Y)],
+    ids=["logistic-two", "logistic-three", "pursuit-three", "dense-two"],
+)
 def test_terms_are_those_of_the_transformer(strategy, y):
     model = MOHNClassifier(strategy, random_state=0).fit(X, y)
     features = MOHNTransformer(strategy, target_type="classes", random_state=0)

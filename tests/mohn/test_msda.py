@@ -163,7 +163,7 @@ def test_sets_are_drawn_from_their_distribution(rho, order):
         {*WEIGHTS, *discarded},
         0.5,
     )
-    n_draws = 6000
+    n_draws = 3000
     drawn = drawn_sets(search, n_draws)
     assert set(drawn) <= set(expected)
     observed = np.array([drawn[members] for members in expected])

@@ -434,7 +434,7 @@ ANY_SCALE = {
 
 @pytest.mark.filterwarnings("ignore:the delta rule stopped")
 @pytest.mark.parametrize("name", ANY_SCALE)
-@pytest.mark.parametrize("scale", [2.0**-1000, 1e-170, 1e160, 2.0**1000])
+@pytest.mark.parametrize("scale", [2.0**-1000, 1e160])
 def test_targets_of_any_size(name, scale):
     """Squares of these are out of range."""
     X = signs(80)

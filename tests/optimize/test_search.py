@@ -390,17 +390,19 @@ def test_exact_refuses_more_evaluations_than_allowed():
         minimize(torus(6), "exact", max_evaluations=100)
 
 
-@pytest.mark.parametrize("method", [*RESTARTED, "auto"])
-@pytest.mark.parametrize("n_restarts", [None, 10**6])
+@pytest.mark.parametrize(
+    ("method", "n_restarts"),
+    [*((method, None) for method in RESTARTED), ("auto", None), ("tabu", 10**6)],
+)
 def test_limit_of_time_is_kept(method, n_restarts):
     terms = torus(12)
     options = {"max_width": 3} if method == "auto" else None
     minimize(terms, method, n_restarts=1, options=options)  # compiles
     start = time.perf_counter()
     result = minimize(
-        terms, method, time_limit=0.3, n_restarts=n_restarts, options=options
+        terms, method, time_limit=0.15, n_restarts=n_restarts, options=options
     )
-    assert 0.25 < time.perf_counter() - start < 30.0
+    assert 0.1 < time.perf_counter() - start < 30.0
     assert (result.success, result.status) == (False, 2)
     assert "time_limit" in result.message
     # "auto" first looks for orders of elimination.
