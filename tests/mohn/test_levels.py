@@ -154,10 +154,11 @@ def test_rows_may_follow_and_models_be_copied(fitted):
 @pytest.mark.parametrize("n_rows", [60, 450])
 def test_weights_count_repeated_rows(n_rows):
     X, y = make_step(n_rows)
+    X = X.iloc[:, :2]
     counts = np.resize([1, 2, 3], n_rows)
     model = MOHNRegressor("dense")
     weighted = model.fit(X, y, sample_weight=counts).predict(X)
-    assert len(model.coding_.sites) == 3
+    assert len(model.coding_.sites) == 2
     repeated = model.fit(X.loc[X.index.repeat(counts)], np.repeat(y, counts))
     assert_allclose(weighted, repeated.predict(X), atol=1e-6)
 
