@@ -14,7 +14,7 @@ GROUND = {"_core"}
 FAMILIES = {"mohn", "energynet", "blm"}
 ROOFS = {"inspection", "optimize", "datasets", "integrations", "_warm_up"}
 
-KERNELS_MAY_IMPORT = ("numpy", "numba", "skmohn._core._jit", "typing")
+KERNELS_MAY_IMPORT = ("dataclasses", "numpy", "numba", "skmohn._core._jit", "typing")
 MOST_CODE_LINES = 400
 NO_CODE = {
     tokenize.COMMENT,

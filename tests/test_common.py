@@ -33,8 +33,8 @@ from skmohn import (
 )
 from skmohn.datasets import make_sparse_walsh
 
-# Every parameterisation has to pass every check: there is no list of exceptions. The
-# defaults come first; then what differs in more than a number.
+# The first of each class has to pass every check, others every check of a fit and what
+# follows from it: there is no list of exceptions.
 MOHNS = [
     MOHNRegressor(),
     MOHNRegressor("pursuit"),
@@ -90,8 +90,49 @@ def label(estimator):
     return " ".join(str(estimator).split())
 
 
+# What the names, signatures and tags of a class decide is the same for all of its
+# parameters; and where many checks pass through the same code, some stand for all.
+CHECKS_OF_FITS = {
+    "check_class_weight_classifiers",
+    "check_classifiers_classes",
+    "check_classifiers_one_label_sample_weights",
+    "check_classifiers_train",
+    "check_dict_unchanged",
+    "check_estimator_sparse_array",
+    "check_estimators_dtypes",
+    "check_estimators_overwrite_params",
+    "check_estimators_pickle",
+    "check_fit2d_1feature",
+    "check_fit2d_1sample",
+    "check_fit_idempotent",
+    "check_methods_sample_order_invariance",
+    "check_methods_subset_invariance",
+    "check_n_features_in_after_fitting",
+    "check_non_transformer_estimators_n_iter",
+    "check_readonly_memmap_input",
+    "check_regressors_int",
+    "check_regressors_train",
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_transformer_general",
+    "check_transformer_n_iter",
+    "check_transformer_preserve_dtypes",
+}
+
+
+def without_repeats(mark):
+    """All checks of the first estimator of each class, those of fits of the others."""
+    names, pairs = mark.args
+    firsts = {type(estimator): estimator for estimator in reversed(ESTIMATORS)}
+    pairs = [
+        (estimator, check)
+        for estimator, check in pairs
+        if estimator is firsts[type(estimator)] or check.func.__name__ in CHECKS_OF_FITS
+    ]
+    return pytest.mark.parametrize(names, pairs, **mark.kwargs)
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(ESTIMATORS)
+@without_repeats(parametrize_with_checks(ESTIMATORS))
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
 

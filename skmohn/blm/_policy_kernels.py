@@ -95,7 +95,7 @@ class Policy(NamedTuple):
 
 
 @jit
-def initial_state(policy):
+def _initial_state(policy):
     """Zeros of shape (2, n_hidden_units). O(n_hidden_units)."""
     n_hidden = 0
     for layer in range(1, policy.sizes.shape[0] - 1):
@@ -185,4 +185,4 @@ def _compiled_step(policy, observation, state, action):
 @overload_method(types.NamedTuple, "initial_state")
 def _compiled_initial_state(policy):
     if policy.instance_class is Policy:
-        return lambda policy: initial_state(policy)
+        return lambda policy: _initial_state(policy)

@@ -257,7 +257,6 @@ ENTRIES = [
     "softmax",
     "misses",
     "step",
-    "initial_state",
     "simulate",
     "trace",
 ]
