@@ -11,6 +11,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import LabelBinarizer, StandardScaler
 from sklearn.utils import compute_sample_weight
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _check_partial_fit_first_call, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,7 +20,6 @@ from skmohn.blm import _kernels as kernels
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._labels import Labels
 from skmohn.blm._network import compile_loss
-from skmohn.blm._predictions import ClassPredictionMixin, has_probabilities
 from skmohn.blm._sequences import SequenceScoreMixin
 from skmohn.blm._storage import fill_mlp
 
@@ -31,7 +31,22 @@ _LOSSES = {
 }
 
 
-class BLMClassifier(SequenceScoreMixin, ClassifierMixin, ClassPredictionMixin, BaseBLM):
+def has_probabilities(estimator):
+    """Whether the outputs are probabilities, as last fitted or else as to be fitted."""
+    if hasattr(estimator, "out_activation_"):
+        return estimator.out_activation_ != "identity"
+    return _means_probabilities(estimator.loss)
+
+
+def _has_raw_outputs(estimator):
+    return not has_probabilities(estimator)
+
+
+def _means_probabilities(loss):
+    return loss in ("cross_entropy", "squared")
+
+
+class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
     """Neural network for classification, trained without derivatives on weight bits.
 
     Weights are small whole numbers times a step; training flips their bits and keeps
@@ -404,6 +419,64 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, ClassPredictionMixin, B
             self._classes_wanted = np.unique(classes)
         return self._fit_epoch(X, y, sample_weight)
 
+    def predict(self, X):
+        """Predict classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_labels)
+            Labels.
+        """
+        outputs = self._outputs(X)
+        # Raw outputs are compared with 0, probabilities with one half.
+        threshold = 0.5 if has_probabilities(self) else 0.0
+        return self._in_form(self._labels.decode(outputs, threshold), X)
+
+    @available_if(has_probabilities)
+    def predict_proba(self, X):
+        """Predict the probabilities of the classes.
+
+        There for the losses that make the outputs probabilities, "cross_entropy" and
+        "squared".
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            For a multilabel target, the probability of each label. Logistic outputs of
+            several classes are divided by their sum.
+        """
+        outputs = self._outputs(X)
+        return self._in_form(self._labels.probabilities(outputs), X)
+
+    @available_if(_has_raw_outputs)
+    def decision_function(self, X):
+        """Predict how much speaks for each class.
+
+        There for the losses that leave the outputs as they are, "hinge", "zero_one" and
+        callables; the others have :meth:`predict_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Outputs of the network, the mean of them for an ensemble. Of two classes the
+            second is predicted above 0; of more the one with the largest output; of a
+            multilabel target each label whose output is above 0.
+        """
+        outputs = self._outputs(X)
+        return self._in_form(self._labels.scores(outputs), X)
+
     def to_mlp(self):
         """Make an equal scikit-learn network, scales folded into its weights.
 
@@ -468,6 +541,13 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, ClassPredictionMixin, B
             together = {"cross_entropy": kernels.SOFTMAX, "zero_one": kernels.MISSES}
             loss = together.get(self.loss, loss)
         return loss, 0.0, None
+
+    def _out_activation(self):
+        """Activation of the outputs that the loss asks for."""
+        if not _means_probabilities(self.loss):
+            return "identity"
+        is_softmax = self.loss == "cross_entropy" and self._labels.one_of_many
+        return "softmax" if is_softmax else "logistic"
 
     def _header(self):
         return self._labels.to_plain()
