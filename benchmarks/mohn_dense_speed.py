@@ -19,7 +19,7 @@ import _measured as measured
 import numpy as np
 from scipy.special import expit
 
-from skmohn import MOHNRegressor
+from skmohn import DenseControl, MOHNRegressor
 from skmohn.datasets import make_sparse_walsh
 
 ROWS = (
@@ -102,7 +102,7 @@ def beside_gaussian_process(options):
         f"{peer.score(X_test, y_test):.4f}",
     )
     for noise in ("auto", "constant"):
-        model = MOHNRegressor(strategy="dense", noise=noise)
+        model = MOHNRegressor(strategy="dense", dense_control=DenseControl(noise=noise))
         seconds = common.timed_fit(model, X, y)
         evidence = model.log_marginal_likelihood_
         table.row(

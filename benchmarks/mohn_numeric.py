@@ -27,7 +27,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skmohn import MOHNRegressor
+from skmohn import DenseControl, MOHNRegressor
 
 MOST_TEST = 5000
 PEERS = ["forest", "boosting", "LightGBM", "pairs", "GP"]
@@ -75,7 +75,9 @@ def main():
         if gaussian_process(shape, seed) is None
         else make_pipeline(StandardScaler(), gaussian_process(shape, seed))
     )
-    measured.PEERS["lines"] = lambda shape, seed: MOHNRegressor(numeric="multilinear")
+    measured.PEERS["lines"] = lambda shape, seed: MOHNRegressor(
+        dense_control=DenseControl(numeric="multilinear")
+    )
     options, peers = measured.begin(__doc__, peers=PEERS)
     table = common.Table(
         f"Test R2, means over {options.instances} splits",

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import expit
 from scipy.stats import sobol_indices
 
-from skmohn import MOHNRegressor
+from skmohn import DenseControl, MOHNRegressor
 from skmohn.datasets import make_sparse_walsh
 from skmohn.inspection import selection_stability
 
@@ -39,7 +39,9 @@ def learn(seed):
     folded = expit(3 * energy.y / energy.y.std())
     rng = np.random.default_rng(seed)
     y = folded + 0.1 * folded.std() * rng.standard_normal(N_SAMPLES)
-    return MOHNRegressor("dense", clip=False).fit(energy.X, y)
+    return MOHNRegressor("dense", dense_control=DenseControl(clip=False)).fit(
+        energy.X, y
+    )
 
 
 def enumerate_indices(model):

@@ -11,6 +11,8 @@ _HOMES = {
     "BLMClassifier": "skmohn.blm",
     "BLMController": "skmohn.blm",
     "BLMRegressor": "skmohn.blm",
+    "DeltaControl": "skmohn.mohn",
+    "DenseControl": "skmohn.mohn",
     "EnergyNetClassifier": "skmohn.energynet",
     "EnergyNetRegressor": "skmohn.energynet",
     "EnergyNetTransformer": "skmohn.energynet",
@@ -25,6 +27,8 @@ __all__ = [
     "BLMClassifier",
     "BLMController",
     "BLMRegressor",
+    "DeltaControl",
+    "DenseControl",
     "EnergyNetClassifier",
     "EnergyNetRegressor",
     "EnergyNetTransformer",
@@ -46,6 +50,8 @@ if TYPE_CHECKING:  # what the names are, for editors and type checkers
         EnergyNetTransformer,
     )
     from skmohn.mohn import (
+        DeltaControl,
+        DenseControl,
         MOHNClassifier,
         MOHNRegressor,
         MOHNTransformer,

@@ -37,7 +37,7 @@ def warm_up():
         # Two columns that say the same.
         MOHNRegressor("full", max_order=1).fit(signs[:, [0, 0]], y)
         for rule in ("ols", "lasso", "delta"):
-            MOHNRegressor("full", rule, max_order=2, max_iter=2, tol=1.0).fit(signs, y)
+            MOHNRegressor("full", rule, max_order=2, max_iter=2).fit(signs, y)
             MOHNRegressor("msda", rule, max_iter=2, random_state=0).fit(signs, y)
         for loss in LOSSES:
             address_of_loss(loss)

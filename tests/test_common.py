@@ -24,6 +24,8 @@ from sklearn.utils.estimator_checks import (
 from skmohn import (
     BLMClassifier,
     BLMRegressor,
+    DeltaControl,
+    DenseControl,
     EnergyNetClassifier,
     EnergyNetRegressor,
     EnergyNetTransformer,
@@ -42,10 +44,18 @@ MOHNS = [
     MOHNRegressor("full", max_order=1),
     MOHNRegressor("full", "lasso", max_order=1),
     # Long enough to converge: only then do weights of rows equal repeated rows.
-    MOHNRegressor("full", "delta", max_order=1, max_iter=5000, tol=1e-9),
+    MOHNRegressor(
+        "full",
+        "delta",
+        max_order=1,
+        max_iter=5000,
+        delta_control=DeltaControl(tol=1e-9),
+    ),
     MOHNRegressor("msda", max_order=1, max_iter=50),
     MOHNRegressor(
-        "dense", noise="constant", clip=False, one_hot="auto", handle_unknown="missing"
+        "dense",
+        dense_control=DenseControl(noise="constant", clip=False, one_hot="auto"),
+        handle_unknown="missing",
     ),
 ]
 PRODUCTS = [
@@ -184,7 +194,7 @@ def output(estimator, X):
     "estimator",
     [
         MOHNRegressor("pursuit"),
-        MOHNRegressor("dense", numeric="multilinear"),
+        MOHNRegressor("dense", dense_control=DenseControl(numeric="multilinear")),
         MOHNTransformer("pursuit", target_type="classes"),
         MOHNClassifier("pursuit", C=1.0),
         BLMRegressor((2,), max_flips=100),

@@ -1,12 +1,14 @@
 """Sparse Walsh models: mixed order hyper networks."""
 
 from skmohn.mohn._classifier import MOHNClassifier
+from skmohn.mohn._controls import DeltaControl, DenseControl, MSDAControl
 from skmohn.mohn._features import MOHNTransformer
 from skmohn.mohn._linkage import Linkage
-from skmohn.mohn._msda_control import MSDAControl
 from skmohn.mohn._regressor import MOHNRegressor
 
 __all__ = [
+    "DeltaControl",
+    "DenseControl",
     "Linkage",
     "MOHNClassifier",
     "MOHNRegressor",

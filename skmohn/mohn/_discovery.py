@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 from skmohn._core._coding import NUMERIC, InputCoding
 from skmohn._core._fitting import gather_warnings, warn_caller
 from skmohn._core._validation import require_memory
+from skmohn.mohn._controls import DenseControl
 from skmohn.mohn._design import make_design
 from skmohn.mohn._logistic import LogisticControl
 from skmohn.mohn._logistic_selection import choose_products, deal_folds, learn_on_folds
@@ -359,7 +360,7 @@ def _by_regression(params, problem, strategy, start, most, report):
                 cv=params.cv if problem.folds is None else problem.folds,
                 work_budget=params.work_budget,
                 memory_budget=params.memory_budget,
-                numeric="multilinear",
+                dense_control=DenseControl(numeric="multilinear"),
                 msda_control=params.msda_control,
                 categorical_features=None,
                 random_state=problem.seed,

@@ -17,8 +17,10 @@ from sklearn.utils.validation import (
 )
 
 from skmohn._core._coding import InputCoding
+from skmohn._core._control import Nested
 from skmohn._core._fitting import FitLoop, History, all_or_nothing
 from skmohn.mohn._columns import column_names, read_table
+from skmohn.mohn._controls import MSDAControl
 from skmohn.mohn._discovery import (
     code_inputs,
     discover,
@@ -27,12 +29,13 @@ from skmohn.mohn._discovery import (
 )
 from skmohn.mohn._fitted import NamedColumns
 from skmohn.mohn._members import Members
-from skmohn.mohn._msda_control import MSDAControl
 from skmohn.mohn._routing import FoldsRouting
 
 
-class ProductFinder(FoldsRouting, NamedColumns):
+class ProductFinder(FoldsRouting, Nested, NamedColumns):
     """What the estimators on found products share."""
+
+    _controls = {"msda_control": MSDAControl}
 
     _parameter_constraints = {
         "strategy": [

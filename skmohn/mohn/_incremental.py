@@ -53,7 +53,9 @@ class Incremental:
             return self
         graph = self._graph()
         unit = binary_unit(np.concatenate([y, graph.coef, [graph.intercept]]))
-        rate, longest = self.learning_rate, np.inf
+        control = self._control("delta_control")
+        control._validate_params()
+        rate, longest = control.learning_rate, np.inf
         if rate == "auto":
             # Later rows may weigh more: each is cut by itself, in whatever batch.
             rate = longest = longest_step(len(graph.coef))

@@ -22,6 +22,7 @@ from scipy import stats
 from scipy.special import betaln
 
 from skmohn.mohn._chance import Chance, exact_error, rounding_variance
+from skmohn.mohn._controls import MSDAControl
 from skmohn.mohn._learning import (
     delta_rule,
     first_estimate,
@@ -30,7 +31,6 @@ from skmohn.mohn._learning import (
     moments,
     ols,
 )
-from skmohn.mohn._msda_control import MSDAControl
 from skmohn.mohn._proposals import Proposals, count_orders
 
 # With more weights than this share of the different rows a small error proves nothing.

@@ -12,7 +12,7 @@ def find_one_hot(params, X, names):
     Parameters
     ----------
     params : MOHNRegressor
-        Its `one_hot`, and which columns are categorical.
+        Its `DenseControl.one_hot`, and which columns are categorical.
 
     X : ndarray of shape (n_samples, n_features)
 
@@ -22,7 +22,8 @@ def find_one_hot(params, X, names):
     -------
     groups : list of tuples of int
     """
-    wanted, taken = params.one_hot, params._categories.encoders
+    wanted = params._control("dense_control").one_hot
+    taken = params._categories.encoders
     if wanted is None:
         return []
     if isinstance(wanted, str):

@@ -59,7 +59,7 @@ class Reading(HTMLSummary, FittedStructure):
         probable as each other, so are letters, and a numeric column is uniform over its
         range, its levels included. Indices ([1]_) are exact: sums over weights, and of
         all weights (``"dense"``) over pairs of rows. Predictions are taken without
-        `clip`.
+        `DenseControl.clip`.
 
         Returns
         -------
@@ -137,7 +137,7 @@ class Reading(HTMLSummary, FittedStructure):
             (whole,) = self._mean_of_rows(rows)
             rest = whole - self.intercept_ - parts.sum()
             table.append(("(all other weights)", np.nan, np.nan, rest))
-            (clipped,) = self._mean_of_rows(rows, self.clip)
+            (clipped,) = self._mean_of_rows(rows, self._control("dense_control").clip)
             if clipped != whole:
                 table.append(("(clip)", np.nan, np.nan, clipped - whole))
         terms, *numbers = zip(*table, strict=True)

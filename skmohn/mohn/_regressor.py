@@ -12,15 +12,16 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._coding import InputCoding
+from skmohn._core._control import Nested
 from skmohn._core._fitting import FitLoop, History, all_or_nothing, warn_caller
 from skmohn._core._validation import validate_held_out
 from skmohn.mohn import _strategies
 from skmohn.mohn._auto import most_steps, solve_auto
 from skmohn.mohn._columns import read_table
+from skmohn.mohn._controls import DeltaControl, DenseControl, MSDAControl
 from skmohn.mohn._dense.strategy import DenseMethods, solve_dense
 from skmohn.mohn._from_terms import FromTerms
 from skmohn.mohn._incremental import Incremental
-from skmohn.mohn._msda_control import MSDAControl
 from skmohn.mohn._reading import Reading
 from skmohn.mohn._routing import FoldsRouting
 from skmohn.mohn._task import make_task, wanted_terms
@@ -32,6 +33,7 @@ class MOHNRegressor(
     Reading,
     FromTerms,
     FoldsRouting,
+    Nested,
     CallbackSupportMixin,
     RegressorMixin,
     BaseEstimator,
@@ -88,17 +90,8 @@ class MOHNRegressor(
         noise estimated together with the weights; in msda's loop, see
         `MSDAControl.penalty_factor`.
 
-    learning_rate : float or "auto", default="auto"
-        Step of the delta rule in `fit` and `partial_fit`. "auto" is
-        ``1 / (n_terms + 1)``, divided by the largest weight of a sample if that is more
-        than 1: the largest step that never overshoots. `partial_fit` shortens the step
-        of such a sample alone, and msda's loop takes a fifth.
-
     max_iter : int, default=200
         Most rounds of discovery, epochs of the delta rule or steps of the evidence.
-
-    tol : float, default=1e-4
-        The delta rule stops when an epoch improves its error by less than this share.
 
     selection : {"auto", "cv", "ebic", "lasso"}, default="auto"
         How pursuit settles on a model when no model reproduces the data exactly.
@@ -125,10 +118,6 @@ class MOHNRegressor(
     validation_fraction : float, default=0.1
         Share of the samples held out by `early_stopping`.
 
-    n_iter_no_change : int, default=10
-        Epochs of the delta rule without improvement of the validation error before it
-        stops.
-
     work_budget : float, default=1e9
         What the exhaustive screening of orders three and up may cost, roughly in
         nanoseconds but from counts; what was not searched is in `search_coverage_`.
@@ -136,12 +125,6 @@ class MOHNRegressor(
     memory_budget : float, default=1e9
         Bytes that the candidates of message passing, or all weights, may take. More are
         left out, or by ``"dense"`` refused.
-
-    noise : {"auto", "constant"}, default="auto"
-        Whether ``"dense"`` lets the noise differ by row where residuals say so.
-
-    clip : bool, default=True
-        Whether predictions of ``"dense"`` stay in the range of the targets.
 
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
@@ -153,15 +136,13 @@ class MOHNRegressor(
     handle_unknown : {"error", "missing"}, default="error"
         Whether a letter that was not there in `fit` is an error or an unknown value.
 
-    one_hot : "auto", sequence of sequences of int or str, or None, default=None
-        Groups of columns of 0 and 1 that ``"dense"`` takes for the letters of one site,
-        as one is 1 in every row. "auto" finds runs of three neighbours or more; None
-        takes each column for itself. `one_hot_groups_` says what was found.
+    dense_control : DenseControl, default=None
+        Control parameters of ``"dense"``: its noise, what it makes of numeric columns
+        and of groups of columns. None for the defaults.
 
-    numeric : {"auto", "thermometer", "multilinear"}, default="auto"
-        What ``"dense"`` makes of numeric columns. Their line enters the products; with
-        ``"thermometer"`` so do up to 16 levels of about equally many values, for steps
-        and curves. "auto" has them where the evidence says so. Sparse models have none.
+    delta_control : DeltaControl, default=None
+        Control parameters of the delta rule, in `fit` and `partial_fit`; None for the
+        defaults.
 
     msda_control : MSDAControl, default=None
         Control parameters of ``strategy="msda"``; None for the papers' values.
@@ -238,10 +219,10 @@ class MOHNRegressor(
     Notes
     -----
     Two-valued columns of any kind become -1 and +1. Others are scaled to [-1, 1] and
-    enter the products as they are: the model is multilinear, but for `numeric`.
-    Dates, times and durations are seconds. Constant columns are ignored. NaN means
-    unknown: it is coded as 0, and the prediction is the exact mean over the values the
-    input could have.
+    enter the products as they are: the model is multilinear, but for the levels of
+    `DenseControl.numeric`. Dates, times and durations are seconds. Constant columns are
+    ignored. NaN means unknown: it is coded as 0, and the prediction is the exact mean
+    over the values the input could have.
 
     References
     ----------
@@ -283,29 +264,27 @@ class MOHNRegressor(
         "max_order": [Interval(Integral, 1, None, closed="left"), None],
         "terms": ["array-like", None],
         "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
-        "learning_rate": [
-            Interval(Real, 0, None, closed="neither"),
-            StrOptions({"auto"}),
-        ],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
         "selection": [StrOptions({"auto", "cv", "ebic", "lasso"})],
         "cv": ["cv_object"],
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "work_budget": [Interval(Real, 0, None, closed="left")],
         "memory_budget": [Interval(Real, 0, None, closed="left")],
-        "noise": [StrOptions({"auto", "constant"})],
-        "clip": ["boolean"],
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
         "handle_unknown": [StrOptions({"error", "missing"})],
-        "one_hot": ["array-like", StrOptions({"auto"}), None],
-        "numeric": [StrOptions({"auto", "thermometer", "multilinear"})],
+        "dense_control": [DenseControl, None],
+        "delta_control": [DeltaControl, None],
         "msda_control": [MSDAControl, None],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
+    }
+
+    _controls = {
+        "dense_control": DenseControl,
+        "delta_control": DeltaControl,
+        "msda_control": MSDAControl,
     }
 
     def __init__(
@@ -316,22 +295,17 @@ class MOHNRegressor(
         *,
         terms=None,
         alpha: float | str = "auto",
-        learning_rate: float | str = "auto",
         max_iter=200,
-        tol=1e-4,
         selection="auto",
         cv: object = 5,
         early_stopping=False,
         validation_fraction=0.1,
-        n_iter_no_change=10,
         work_budget=1e9,
         memory_budget=1e9,
-        noise="auto",
-        clip=True,
         categorical_features: ArrayLike | None = "from_dtype",
         handle_unknown="error",
-        one_hot=None,
-        numeric="auto",
+        dense_control=None,
+        delta_control=None,
         msda_control=None,
         warm_start=False,
         random_state=None,
@@ -342,22 +316,17 @@ class MOHNRegressor(
         self.max_order = max_order
         self.terms = terms
         self.alpha = alpha
-        self.learning_rate = learning_rate
         self.max_iter = max_iter
-        self.tol = tol
         self.selection = selection
         self.cv = cv
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
         self.work_budget = work_budget
         self.memory_budget = memory_budget
-        self.noise = noise
-        self.clip = clip
         self.categorical_features = categorical_features
         self.handle_unknown = handle_unknown
-        self.one_hot = one_hot
-        self.numeric = numeric
+        self.dense_control = dense_control
+        self.delta_control = delta_control
         self.msda_control = msda_control
         self.warm_start = warm_start
         self.random_state = random_state
@@ -479,7 +448,7 @@ class MOHNRegressor(
         """
         check_is_fitted(self)
         rows = self._to_rows(read_table(self, X))
-        mean = self._mean_of_rows(rows, self.clip)
+        mean = self._mean_of_rows(rows, self._control("dense_control").clip)
         return (mean, self._predict_std(rows)) if return_std else mean
 
     def __sklearn_tags__(self):

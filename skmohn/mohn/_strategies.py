@@ -13,7 +13,6 @@ from skmohn.mohn._chance import Chance, rounding_variance
 from skmohn.mohn._design import make_design
 from skmohn.mohn._hypergraph import Hypergraph
 from skmohn.mohn._learning import delta_rule, lasso, moments, ols
-from skmohn.mohn._msda_control import MSDAControl
 from skmohn.mohn._pursuit import Pursuit, PursuitControl
 from skmohn.mohn._selection import choose_model
 
@@ -259,13 +258,13 @@ def _run_msda(params, task, loop):
     found = _msda.discover(
         design,
         task.y,
-        params.msda_control or MSDAControl(),
+        params._control("msda_control"),
         params.learning_rule,
         task.seed,
         max_order=min(params.max_order or design.n_features, design.n_features),
         max_iter=params.max_iter,
         alpha=_alpha(params, task),
-        learning_rate=params.learning_rate,
+        learning_rate=params._control("delta_control").learning_rate,
         validation=validation,
         on_iteration=report,
         initial_terms=task.start,
@@ -373,6 +372,7 @@ def _by_delta(params, task, design, terms, loop):
     rng = np.random.default_rng(task.seed)
     best = (np.inf, coef, intercept)
     waited, reason = 0, "max_iter"
+    control = params._control("delta_control")
     for _ in range(params.max_iter):
         fit = delta_rule(
             task.inputs,
@@ -380,7 +380,7 @@ def _by_delta(params, task, design, terms, loop):
             terms,
             coef,
             intercept,
-            learning_rate=params.learning_rate,
+            learning_rate=control.learning_rate,
             rng=rng,
             sample_weight=task.sample_weight,
         )
@@ -390,10 +390,10 @@ def _by_delta(params, task, design, terms, loop):
         stop = loop.step(record, graph)
         if task.validation is not None:
             rmse = record["validation_rmse"]
-        waited = 0 if rmse < best[0] * (1 - params.tol) else waited + 1
+        waited = 0 if rmse < best[0] * (1 - control.tol) else waited + 1
         if rmse < best[0]:
             best = (rmse, coef, intercept)
-        if stop or waited >= params.n_iter_no_change:
+        if stop or waited >= control.n_iter_no_change:
             reason = "stopped" if stop else "converged"
             break
     graph = Hypergraph.sort(terms, best[1], best[2])

@@ -159,9 +159,10 @@ def make_task(
     """
     seed = check_random_state(params.random_state).randint(2**31)
     one_hot, most_levels = [], 1
+    numeric = params._control("dense_control").numeric
     if params.strategy in _WITH_LETTERS:
         one_hot = find_one_hot(params, X, column_names(params))
-        if params.numeric != "multilinear":
+        if numeric != "multilinear":
             most_levels = _MOST_LEVELS
     sample_weight, rows, unit = positive_weights(sample_weight, X)
     folds = wanted_folds(params.cv, X, y, rows, split_params=split_params)
@@ -180,7 +181,7 @@ def make_task(
         if sample_weight is not None:
             held_weight, sample_weight = sample_weight[held], sample_weight[train]
     coding = InputCoding.learn(X, n_letters, one_hot, most_levels)
-    if params.numeric == "auto" and coding.thresholds:
+    if numeric == "auto" and coding.thresholds:
         alphabets, n_levels = coding.alphabets, len(coding.thresholds)
         coded = coding.encode(X)
         if not levels_pay(coded, alphabets, n_levels, y, sample_weight, seed):

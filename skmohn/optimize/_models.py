@@ -171,8 +171,9 @@ def _read_regressor(model):
     is_constant = coding.kind == CONSTANT
     _refuse_letters(model)
     if model._dense is not None:
+        clip = model._control("dense_control").clip
         graph = ProductSum.of_posterior(
-            model._dense, coding.usable, model.n_features_in_, model.clip
+            model._dense, coding.usable, model.n_features_in_, clip
         )
     else:
         graph = Hypergraph(tuple(model.terms_), model.weights_, float(model.intercept_))
@@ -197,7 +198,7 @@ def _refuse_letters(model):
     if model._dense is not None and model.coding_.thresholds:
         raise ValueError(
             "model has levels of numeric columns, and only their two ends can be "
-            'searched: fit with numeric="multilinear"'
+            'searched: fit with dense_control__numeric="multilinear"'
         )
 
 

@@ -7,6 +7,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from skmohn import (
     BLMClassifier,
     BLMRegressor,
+    DenseControl,
     EnergyNetClassifier,
     EnergyNetRegressor,
     EnergyNetTransformer,
@@ -36,10 +37,12 @@ ESTIMATORS = {
     "msda": MOHNRegressor("msda", max_order=2, **_SMALL_MOHN),
     "dense": MOHNRegressor("dense", **_SMALL_MOHN),
     "dense, constant": MOHNRegressor(
-        "dense", noise="constant", clip=False, one_hot="auto", **_SMALL_MOHN
+        "dense",
+        dense_control=DenseControl(noise="constant", clip=False, one_hot="auto"),
+        **_SMALL_MOHN,
     ),
     "dense, thermometer": MOHNRegressor(
-        "dense", numeric="thermometer", **_SMALL_MOHN
+        "dense", dense_control=DenseControl(numeric="thermometer"), **_SMALL_MOHN
     ),
     "held out": MOHNRegressor(early_stopping=True, **_SMALL_MOHN),
     "MOHNClassifier": MOHNClassifier(max_order=2, **_SMALL_MOHN),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from matplotlib import pyplot
 from sklearn.base import clone
 
-from skmohn import BLMRegressor, MOHNRegressor, MSDAControl, datasets, energynet
+from skmohn import BLMRegressor, MOHNRegressor, datasets, energynet
 from skmohn.blm import BLMController, Stage, make_policy
 from skmohn.inspection import (
     DescriptionLengthDisplay,
@@ -163,7 +163,6 @@ CALLS = {
         (datasets.InvertedPendulum, {"n_simulations": 2, "duration": 2.0}),
     ],
     "mohn": [
-        (MSDAControl, {}),
         (Linkage.of_terms, {"terms": [(0,), (1, 2)], "n_features": 3}),
         (MOHNRegressor.from_terms, {"terms": [(0,), (1, 2)], "weights": [1.0, 2.0]}),
         (lambda x: mohn().explain(x), {"x": [1.0, 1.0, 0.0]}),

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from skmohn import MOHNRegressor
+from skmohn import DeltaControl, DenseControl, MOHNRegressor, MSDAControl
 
 RNG = np.random.default_rng(0)
 X = RNG.choice([-1.0, 1.0], (100, 6))
@@ -166,7 +166,9 @@ def test_iterations_that_run_out():
 
 
 def test_step_that_is_too_long():
-    model = MOHNRegressor("full", "delta", max_order=2, learning_rate=5.0)
+    model = MOHNRegressor(
+        "full", "delta", max_order=2, delta_control=DeltaControl(learning_rate=5.0)
+    )
     refused(model, X, Y, match="learning_rate is 5")
 
 
@@ -221,16 +223,14 @@ def test_terms_above_the_order():
         ("learning_rule", "hebb"),
         ("max_order", 0),
         ("alpha", -1),
-        ("learning_rate", 0),
         ("max_iter", 0),
-        ("tol", -1),
         ("selection", "aic"),
         ("cv", 1.5),
         ("early_stopping", "yes"),
         ("validation_fraction", 1.0),
-        ("n_iter_no_change", 0),
         ("work_budget", -1),
         ("memory_budget", None),
+        ("delta_control", 0.1),
         ("msda_control", {"batch_size": 3}),
         ("warm_start", 2),
         ("random_state", "seed"),
@@ -240,6 +240,31 @@ def test_terms_above_the_order():
 def test_parameter_out_of_range(parameter, value):
     model = MOHNRegressor(**{parameter: value})
     refused(model, X, Y, match=f"The '{parameter}' parameter of MOHNRegressor must be")
+
+
+@pytest.mark.parametrize(
+    ("control", "parameter", "value"),
+    [
+        (DeltaControl, "learning_rate", 0),
+        (DeltaControl, "tol", -1),
+        (DeltaControl, "n_iter_no_change", 0),
+        (DenseControl, "noise", "loud"),
+        (DenseControl, "clip", "yes"),
+        (DenseControl, "numeric", "spline"),
+        (DenseControl, "one_hot", "all"),
+        (MSDAControl, "batch_size", 0),
+    ],
+)
+def test_parameter_of_a_control_out_of_range(control, parameter, value):
+    name = f"{control.__name__.removesuffix('Control').lower()}_control"
+    model = MOHNRegressor(**{name: control(**{parameter: value})})
+    words = f"The '{parameter}' parameter of {control.__name__} must be"
+    refused(model, X, Y, match=words)
+    model = MOHNRegressor().fit(X, Y).set_params(**{f"{name}__{parameter}": value})
+    refused(model, X, Y, match=words)
+    if control is DeltaControl:
+        with pytest.raises(ValueError, match=words):
+            model.partial_fit(X, Y)
 
 
 @pytest.mark.parametrize("strategy", ["pursuit", "dense"])
@@ -334,7 +359,7 @@ def test_infinite_input_at_predict():
 
 
 def test_failed_partial_fit_changes_nothing():
-    model = MOHNRegressor(learning_rate=1e3).fit(X, Y)
+    model = MOHNRegressor(delta_control=DeltaControl(learning_rate=1e3)).fit(X, Y)
     before = dict(vars(model))
     with pytest.raises(ValueError, match="learning_rate"):
         model.partial_fit(np.tile(X, (20, 1)), np.tile(Y + 1, 20))

@@ -13,7 +13,7 @@ from sklearn.callback import ScoringMonitor
 from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
-from skmohn import MOHNRegressor
+from skmohn import DenseControl, MOHNRegressor
 from skmohn._core._coding import Alphabet, Rows
 from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._dense.terms import screen
@@ -48,7 +48,9 @@ def whole_frame():
 
 @pytest.fixture(scope="module")
 def fitted():
-    return MOHNRegressor("dense", clip=False).fit(*make_frame())
+    return MOHNRegressor("dense", dense_control=DenseControl(clip=False)).fit(
+        *make_frame()
+    )
 
 
 # ------------------------------------------------------------------- two letters
@@ -146,14 +148,18 @@ def test_numbers_named_as_categories_equal_text(fitted):
     )
     expected = fitted.predict(X)
     for wanted in (["site", "size", "sex"], [0, 2, 3], [True, False, True, True]):
-        model = MOHNRegressor("dense", clip=False, categorical_features=wanted)
+        model = MOHNRegressor(
+            "dense", dense_control=DenseControl(clip=False), categorical_features=wanted
+        )
         assert_allclose(model.fit(coded, y).predict(coded), expected, rtol=1e-12)
         assert_array_equal(model.categories_[0], [5, 15, 25, 35])
 
 
 def test_prediction_is_that_of_a_gaussian_process_with_a_kernel_per_site():
     X, y = make_frame()
-    model = MOHNRegressor("dense", noise="constant", clip=False).fit(X, y)
+    model = MOHNRegressor(
+        "dense", dense_control=DenseControl(noise="constant", clip=False)
+    ).fit(X, y)
     prior = model._dense.prior
     b = {"site": prior.letter_rates[:4], "size": prior.letter_rates[4:]}
     assert model._dense.covariance.terms == ((0, 1),)
@@ -231,7 +237,9 @@ def test_names_of_letters_and_order_of_columns_do_not_matter(fitted):
             site=frame["site"].map(dict(zip("ACGT", "zxyw", strict=True)))
         ).iloc[:, [3, 2, 0, 1]]
 
-    model = MOHNRegressor("dense", clip=False).fit(rename(X), y)
+    model = MOHNRegressor("dense", dense_control=DenseControl(clip=False)).fit(
+        rename(X), y
+    )
     assert_allclose(model.predict(rename(T)), fitted.predict(T), atol=2e-3)
     assert ((1, "big"), (2, "y")) in model.terms_
 
@@ -329,7 +337,9 @@ def test_a_one_hot_group_equals_a_categorical_column():
     text = MOHNRegressor("dense").fit(X[["flag", "site", "size"]], y)
     groups = [list(hot.columns[:4]), [5, 6, 7]]
     for wanted in (groups, "auto"):
-        model = MOHNRegressor("dense", one_hot=wanted).fit(hot, y)
+        model = MOHNRegressor("dense", dense_control=DenseControl(one_hot=wanted)).fit(
+            hot, y
+        )
         assert model.one_hot_groups_ == [(0, 1, 2, 3), (5, 6, 7)]
         assert_allclose(model.predict(hot), text.predict(X[["flag", "site", "size"]]))
         assert len(model.terms_) == len(text.terms_)
@@ -343,7 +353,9 @@ def test_a_one_hot_group_equals_a_categorical_column():
 def test_unknown_columns_of_a_one_hot_group():
     X, y = make_frame()
     hot = one_hot_frame(X)
-    model = MOHNRegressor("dense", one_hot="auto", clip=False).fit(hot, y)
+    model = MOHNRegressor(
+        "dense", dense_control=DenseControl(one_hot="auto", clip=False)
+    ).fit(hot, y)
     T = hot.iloc[:5].copy()
     T.iloc[:, :4] = np.nan
     each = []
@@ -364,7 +376,9 @@ def test_only_runs_that_sum_to_one_are_recognised():
     group = np.eye(3)[rng.integers(0, 3, 60)]
     free = rng.integers(0, 2, (60, 3))
     X = np.hstack([free[:, :1], 1 - free[:, :1], group, free[:, 1:], np.zeros((60, 1))])
-    model = MOHNRegressor("dense", one_hot="auto").fit(X, rng.standard_normal(60))
+    model = MOHNRegressor("dense", dense_control=DenseControl(one_hot="auto")).fit(
+        X, rng.standard_normal(60)
+    )
     assert model.one_hot_groups_ == [(2, 3, 4)]
 
 
@@ -382,13 +396,17 @@ def test_only_runs_that_sum_to_one_are_recognised():
 def test_bad_one_hot_groups(one_hot, message):
     X, y = make_frame()
     with pytest.raises(ValueError, match=message):
-        MOHNRegressor("dense", one_hot=one_hot).fit(one_hot_frame(X), y)
+        MOHNRegressor("dense", dense_control=DenseControl(one_hot=one_hot)).fit(
+            one_hot_frame(X), y
+        )
 
 
 def test_rows_that_are_not_one_hot_are_refused():
     X, y = make_frame()
     hot = one_hot_frame(X)
-    model = MOHNRegressor("dense", one_hot="auto").fit(hot, y)
+    model = MOHNRegressor("dense", dense_control=DenseControl(one_hot="auto")).fit(
+        hot, y
+    )
     hot.iloc[7, :4] = 1
     with pytest.raises(ValueError, match="one-hot group, and in row 7"):
         model.predict(hot)
@@ -474,7 +492,7 @@ def test_types_of_text(fitted, dtype):
         table = pl.from_pandas(X).with_columns(pl.col(names).cast(dtype))
     else:
         table = X.astype(dict.fromkeys(names, dtype))
-    model = MOHNRegressor("dense", clip=False).fit(table, y)
+    model = MOHNRegressor("dense", dense_control=DenseControl(clip=False)).fit(table, y)
     assert_array_equal(model.predict(table), fitted.predict(X))
     assert_array_equal(model.predict(X), fitted.predict(X))
 
@@ -507,7 +525,9 @@ def test_terms_that_are_none(term, message):
 
 def test_later_rows_draws_warm_starts_and_copies(fitted):
     X, y = make_frame()
-    model = MOHNRegressor("dense", noise="constant", clip=False)
+    model = MOHNRegressor(
+        "dense", dense_control=DenseControl(noise="constant", clip=False)
+    )
     model.fit(X[:100], y[:100]).partial_fit(X[100:], y[100:])
     assert model.score(*make_frame(seed=1)) > 0.95
     with pytest.raises(ValueError, match="column site has 'Z'"):
@@ -526,7 +546,7 @@ def test_validation_rows_callbacks_and_cross_validation():
     X, y = make_frame()
     T, t = make_frame(seed=1)
     monitor = ScoringMonitor(scoring="r2")
-    model = MOHNRegressor("dense", noise="constant")
+    model = MOHNRegressor("dense", dense_control=DenseControl(noise="constant"))
     model.set_callbacks(monitor).fit(X, y, X_val=T, y_val=t)
     expected = np.sqrt(np.mean((model.predict(T) - t) ** 2))
     assert model.history_[-1]["validation_rmse"] == pytest.approx(expected)
@@ -555,7 +575,10 @@ def test_many_rows_go_through_inducing_rows():
     X, y = make_frame(n_rows=1700)
     X["other"] = np.random.default_rng(0).random(len(X))
     model = MOHNRegressor(
-        "dense", noise="constant", memory_budget=1.1e8, max_iter=5
+        "dense",
+        dense_control=DenseControl(noise="constant"),
+        memory_budget=1.1e8,
+        max_iter=5,
     ).fit(X, y)
     assert model.history_[-1]["way"] == "nystroem"
     # G is 2 more than the others, 2.5 where the size is big.

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from skmohn import MOHNRegressor
+from skmohn import DenseControl, MOHNRegressor
 from skmohn._core._coding import InputCoding, Rows
 from skmohn.mohn._completions import Completions
 from skmohn.mohn._dense.exact import ExactPosterior
@@ -35,7 +35,9 @@ def all_completions(row):
 
 @pytest.mark.parametrize("strategy", ["auto", "dense"])
 def test_variance_over_completions_is_added(strategy):
-    model = MOHNRegressor(strategy, clip=False, noise="constant")
+    model = MOHNRegressor(
+        strategy, dense_control=DenseControl(clip=False, noise="constant")
+    )
     model.fit(*make_data(250, 0))
     X, _ = make_data(6, 1, share=0.4)
     _, std = model.predict(X, return_std=True)
@@ -74,7 +76,9 @@ def test_letters_are_completed_too():
         {"site": rng.choice(list("ACGT"), 200), "flag": rng.integers(0, 2, 200)}
     )
     y = frame["site"].map({"A": 0.0, "C": 1.0, "G": 3.0, "T": 6.0}) + frame["flag"]
-    model = MOHNRegressor("dense", clip=False, noise="constant")
+    model = MOHNRegressor(
+        "dense", dense_control=DenseControl(clip=False, noise="constant")
+    )
     model.fit(frame, y + 0.05 * rng.standard_normal(200))
     each = pd.DataFrame({"site": list("ACGT"), "flag": 1})
     row = pd.DataFrame({"site": [None], "flag": [1]})
@@ -117,7 +121,9 @@ def test_complete_rows_say_how_much_noise_there_is_beside_gaps(strategy, seed):
     X = rng.choice([-1.0, 1.0], (1200, 6))
     y = X @ [3.0, 2.0, 2.0, 1.0, 1.0, 1.0] + rng.standard_normal(1200)
     X[:150][rng.random((150, 6)) < 0.1] = np.nan
-    model = MOHNRegressor(strategy, noise="constant").fit(X[:150], y[:150])
+    model = MOHNRegressor(strategy, dense_control=DenseControl(noise="constant")).fit(
+        X[:150], y[:150]
+    )
     mean, std = model.predict(X[150:], return_std=True)
     error = np.mean((y[150:] - mean) ** 2)
     assert np.mean(std**2) == pytest.approx(error, rel=0.2)
@@ -131,7 +137,9 @@ def test_dense_rows_are_left_out_as_by_fits_without_them(is_repeat):
     weight = np.ones(len(X))
     weight[:10] = 2.0 if is_repeat else 1.5
     weight /= 1.0 if is_repeat else weight.mean()
-    model = MOHNRegressor("dense", noise="constant", clip=False)
+    model = MOHNRegressor(
+        "dense", dense_control=DenseControl(noise="constant", clip=False)
+    )
     model.fit(X, y, sample_weight=weight)
     rows = model._to_rows(X).as_float()
     task = SimpleNamespace(rows=rows, y=y, sample_weight=weight)
@@ -156,7 +164,7 @@ def test_rows_that_count_twice_say_twice_how_much_noise_there_is():
     X[rng.random((90, 6)) < 0.1] = np.nan
     weight = np.repeat([1.0, 2.0], 45)
     twice = np.repeat(np.arange(90), weight.astype(int))
-    parameters = {"strategy": "dense", "noise": "constant"}
+    parameters = {"strategy": "dense", "dense_control": DenseControl(noise="constant")}
     one = MOHNRegressor(**parameters).fit(X, y, sample_weight=weight)
     other = MOHNRegressor(**parameters).fit(X[twice], y[twice])
     share = one._completions.share
@@ -170,7 +178,9 @@ def test_unknown_numbers_add_doubt(strategy, numeric):
     rng = np.random.default_rng(0)
     X = rng.uniform(-1.0, 1.0, (200, 3))
     y = 5.0 * X[:, 0] + 0.1 * rng.standard_normal(200)
-    model = MOHNRegressor(strategy, numeric=numeric, random_state=0).fit(X, y)
+    model = MOHNRegressor(
+        strategy, dense_control=DenseControl(numeric=numeric), random_state=0
+    ).fit(X, y)
     rows = [[np.nan, 0.0, 0.0], [0.0, np.nan, 0.0], [0.0, 0.0, 0.0]]
     mean, std = model.predict(rows, return_std=True)
     # Around the prediction, over the values that there were.

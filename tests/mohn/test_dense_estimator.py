@@ -12,7 +12,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
-from skmohn import MOHNRegressor
+from skmohn import DenseControl, MOHNRegressor
 
 
 def make_data(n_rows=150, n=8, noise=0.3, seed=0):
@@ -96,7 +96,7 @@ def test_what_is_no_term_is_refused(fitted, term):
 
 def test_unknown_values_are_averaged_over():
     X, y = make_data()
-    model = MOHNRegressor("dense", clip=False).fit(X, y)
+    model = MOHNRegressor("dense", dense_control=DenseControl(clip=False)).fit(X, y)
     both = np.repeat(X[:1], 2, axis=0)
     both[:, 0] = 0, 1
     unknown = X[:1].copy()
@@ -110,7 +110,7 @@ def test_clipping():
     X, y = make_data(noise=0.0)
     y = np.maximum(y, 4.0)
     clipped = MOHNRegressor("dense").fit(X, y)
-    free = MOHNRegressor("dense", clip=False).fit(X, y)
+    free = MOHNRegressor("dense", dense_control=DenseControl(clip=False)).fit(X, y)
     T, _ = make_data(seed=5)
     assert clipped.predict(T).min() >= 4.0
     assert_allclose(clipped.predict(T), np.clip(free.predict(T), y.min(), y.max()))
@@ -137,7 +137,9 @@ def test_noisy_rows_are_told():
     model = MOHNRegressor("dense").fit(X, y)
     _, std = model.predict(X, return_std=True)
     assert np.median(std[X[:, 7] == 1]) > 2 * np.median(std[X[:, 7] == 0])
-    constant = MOHNRegressor("dense", noise="constant").fit(X, y)
+    constant = MOHNRegressor("dense", dense_control=DenseControl(noise="constant")).fit(
+        X, y
+    )
     _, std = constant.predict(X, return_std=True)
     assert np.median(std[X[:, 7] == 1]) < 1.3 * np.median(std[X[:, 7] == 0])
 
@@ -282,9 +284,9 @@ def test_batches_of_weighted_rows_make_no_difference():
     weights = np.random.default_rng(0).uniform(0.1, 5.0, 90)
     models = []
     for batches in ([30, 90], [30, 40, 41, 90]):
-        model = MOHNRegressor("dense", noise="constant").fit(
-            X[:30], y[:30], weights[:30]
-        )
+        model = MOHNRegressor(
+            "dense", dense_control=DenseControl(noise="constant")
+        ).fit(X[:30], y[:30], weights[:30])
         for first, last in itertools.pairwise(batches):
             part = slice(first, last)
             model.partial_fit(X[part], y[part], weights[part])

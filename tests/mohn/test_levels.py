@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from skmohn import MOHNRegressor
+from skmohn import DenseControl, MOHNRegressor
 from skmohn._core._coding import InputCoding, Rows
 from skmohn.mohn._dense import levels
 from skmohn.mohn._dense.evidence import (
@@ -41,8 +41,10 @@ def test_curves_are_fitted_better_than_by_boosting():
     scores = {
         name: model.fit(X[train], y[train]).score(X[test], y[test])
         for name, model in {
-            "auto": MOHNRegressor(noise="constant"),
-            "line": MOHNRegressor(numeric="multilinear", noise="constant"),
+            "auto": MOHNRegressor(dense_control=DenseControl(noise="constant")),
+            "line": MOHNRegressor(
+                dense_control=DenseControl(numeric="multilinear", noise="constant")
+            ),
             "boosting": HistGradientBoostingRegressor(random_state=0),
         }.items()
     }
@@ -52,18 +54,26 @@ def test_curves_are_fitted_better_than_by_boosting():
 def test_lines_stay_lines():
     X, y = (part[:300] for part in load_diabetes(return_X_y=True))
     model = MOHNRegressor("dense").fit(X, y)
-    line = MOHNRegressor("dense", numeric="multilinear").fit(X, y)
+    line = MOHNRegressor(
+        "dense", dense_control=DenseControl(numeric="multilinear")
+    ).fit(X, y)
     assert model.coding_.sites == ()
     assert_array_equal(model.predict(X), line.predict(X))
-    forced = MOHNRegressor("dense", numeric="thermometer").fit(X[:100], y[:100])
+    forced = MOHNRegressor(
+        "dense", dense_control=DenseControl(numeric="thermometer")
+    ).fit(X[:100], y[:100])
     assert len(forced.coding_.sites) == 9
 
 
 def test_the_evidence_decides(fitted):
     X, y = make_step()
-    forced = MOHNRegressor("dense", numeric="thermometer").fit(X, y)
+    forced = MOHNRegressor(
+        "dense", dense_control=DenseControl(numeric="thermometer")
+    ).fit(X, y)
     assert_array_equal(fitted.predict(X), forced.predict(X))
-    line = MOHNRegressor("dense", numeric="multilinear").fit(X, y)
+    line = MOHNRegressor(
+        "dense", dense_control=DenseControl(numeric="multilinear")
+    ).fit(X, y)
     assert fitted.log_marginal_likelihood_ > line.log_marginal_likelihood_ + 50
     assert "3 inputs, 3 of them with levels, by" in fitted.stopping_reason_
 
@@ -71,7 +81,9 @@ def test_the_evidence_decides(fitted):
 @pytest.mark.parametrize("strategy", ["pursuit", "full"])
 def test_sparse_models_have_lines_alone(strategy):
     X, y = make_step()
-    model = MOHNRegressor(strategy, numeric="thermometer", max_order=2).fit(X, y)
+    model = MOHNRegressor(
+        strategy, dense_control=DenseControl(numeric="thermometer"), max_order=2
+    ).fit(X, y)
     assert model.coding_.sites == ()
 
 
@@ -166,7 +178,7 @@ def test_weights_count_repeated_rows(n_rows):
 def test_bad_numeric():
     X, y = make_step()
     with pytest.raises(ValueError, match="The 'numeric' parameter"):
-        MOHNRegressor(numeric="spline").fit(X, y)
+        MOHNRegressor(dense_control=DenseControl(numeric="spline")).fit(X, y)
 
 
 @pytest.mark.parametrize(("curve", "pay"), [(0.8, False), (1.2, True)])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.exceptions import NotFittedError
 
-from skmohn import MOHNRegressor
+from skmohn import DenseControl, MOHNRegressor
 from skmohn.datasets import make_mk_trap, make_sparse_walsh
 from skmohn.mohn import Linkage
 
@@ -109,7 +109,9 @@ def test_columns_of_a_one_hot_group_are_linked():
     letters = rng.integers(0, 4, 200)
     X = np.column_stack([np.eye(4)[letters], rng.integers(0, 2, (200, 2))])
     y = 3.0 * (letters == 2) * X[:, 4] + 0.1 * rng.standard_normal(200)
-    model = MOHNRegressor("dense", one_hot="auto", clip=False).fit(X, y)
+    model = MOHNRegressor(
+        "dense", dense_control=DenseControl(one_hot="auto", clip=False)
+    ).fit(X, y)
     assert model.one_hot_groups_ == [(0, 1, 2, 3)]
     model.terms_, model.weights_ = [(2, 4)], np.ones(1)
     assert model.linkage_.components == ((0, 1, 2, 3, 4),)
@@ -182,7 +184,9 @@ def test_numeric_columns_are_uniform_over_their_range():
 
 def test_indices_of_all_weights():
     data = make_sparse_walsh(8, {1: 4, 2: 4}, n_samples=150, noise=0.3, random_state=0)
-    model = MOHNRegressor("dense", clip=False).fit(data.X, data.y)
+    model = MOHNRegressor("dense", dense_control=DenseControl(clip=False)).fit(
+        data.X, data.y
+    )
     check_indices(model, [(-1.0, 1.0)] * 8)
 
 
@@ -195,7 +199,7 @@ def test_indices_of_letters():
     frame["flag"] = rng.integers(0, 2, 120)
     y = 2.0 * (frame["c0"] == "G") * frame["flag"] + (frame["c1"] == "big")
     y += 0.1 * rng.standard_normal(120) - 1.0 * (frame["c2"] == "yes")
-    model = MOHNRegressor("dense", clip=False).fit(frame, y)
+    model = MOHNRegressor("dense", dense_control=DenseControl(clip=False)).fit(frame, y)
     check_indices(model, [*letters, (0, 1)], frame.columns)
 
 
@@ -204,7 +208,7 @@ def test_levels_belong_to_their_column():
     X = np.column_stack([rng.uniform(0, 10, 200), rng.integers(0, 2, 200)])
     step = (X[:, 0] > 4) & (X[:, 0] < 7)
     y = 2.0 * step + 1.5 * step * X[:, 1] + 0.05 * rng.standard_normal(200)
-    model = MOHNRegressor("dense", clip=False).fit(X, y)
+    model = MOHNRegressor("dense", dense_control=DenseControl(clip=False)).fit(X, y)
     assert model.coding_.thresholds.keys() == {0}
     low, high = X[:, 0].min(), X[:, 0].max()
     dose = low + (high - low) * (np.arange(20_000) + 0.5) / 20_000
@@ -225,7 +229,9 @@ def test_columns_of_a_one_hot_group_have_its_indices():
     letters = rng.integers(0, 3, 150)
     X = np.column_stack([np.eye(3)[letters], rng.integers(0, 2, 150), np.ones(150)])
     y = 1.0 * (letters == 1) + X[:, 3] + 0.1 * rng.standard_normal(150)
-    model = MOHNRegressor("dense", one_hot="auto", clip=False).fit(X, y)
+    model = MOHNRegressor(
+        "dense", dense_control=DenseControl(one_hot="auto", clip=False)
+    ).fit(X, y)
     table = model.sobol_indices()
     rows = [[*np.eye(3)[k], bit, 1.0] for k in range(3) for bit in (0, 1)]
     first, total = by_definition(model.predict(rows).reshape(3, 2))
@@ -293,7 +299,9 @@ def with_letters():
     )
     y = 2.0 * (frame["site"] == "G") * frame["dose"] + 1.0 * (frame["sex"] == "male")
     y += 0.05 * rng.standard_normal(120)
-    return MOHNRegressor("dense", clip=False).fit(frame, y), frame
+    return MOHNRegressor("dense", dense_control=DenseControl(clip=False)).fit(
+        frame, y
+    ), frame
 
 
 def test_contributions_of_letters(with_letters):

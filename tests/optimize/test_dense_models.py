@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skmohn import MOHNRegressor
+from skmohn import DenseControl, MOHNRegressor
 from skmohn.mohn._dense import model as dense
 from skmohn.optimize import maximize, minimize
 from skmohn.optimize._dense_search import _State
@@ -26,9 +26,9 @@ def make_data(n_rows=60, seed=0, n_inputs=N_INPUTS):
     return X, y
 
 
-def fit(X, y, **params):
-    params = {"strategy": "dense", "clip": False} | params
-    return MOHNRegressor(**params).fit(X, y)
+def fit(X, y, numeric="auto", **params):
+    control = DenseControl(clip=False, numeric=numeric)
+    return MOHNRegressor("dense", dense_control=control, **params).fit(X, y)
 
 
 @pytest.fixture(scope="module")
@@ -166,5 +166,5 @@ def test_what_cannot_be_searched(fitted):
         maximize(fitted, "exact", max_evaluations=100)
     X, y = make_data(150)
     X[:, 0] = np.random.default_rng(0).uniform(size=150)
-    with pytest.raises(ValueError, match='fit with numeric="multilinear"'):
+    with pytest.raises(ValueError, match="fit with dense_control__numeric"):
         maximize(fit(X, y, numeric="thermometer"))

@@ -78,7 +78,7 @@ def solve_dense(params, task, members, loop):
         )
 
     model = fit(
-        noise=params.noise,
+        noise=params._control("dense_control").noise,
         start=_earlier_prior(params, task.inputs.shape[1], members.alphabets),
         max_iter=min(params.max_iter, MAX_ITER),
         report=report,

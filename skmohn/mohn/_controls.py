@@ -1,15 +1,14 @@
-"""Control parameters of the stochastic search."""
+"""Parameters of MOHN that belong together: of one strategy or one learning rule."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils._param_validation import (
-    Interval,
-    StrOptions,
-    validate_parameter_constraints,
-)
+from numpy.typing import ArrayLike
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from skmohn._core._control import Control
 
 _SHARE = [Interval(Real, 0, 1, closed="both")]
 _POSITIVE_SHARE = [Interval(Real, 0, 1, closed="right")]
@@ -17,14 +16,106 @@ _COUNT = [Interval(Integral, 1, None, closed="left")]
 _NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
 
 
-@dataclass(frozen=True, kw_only=True)
-class MSDAControl:
+@dataclass(kw_only=True, eq=False, repr=False)
+class DenseControl(Control):
+    """Control parameters of ``strategy="dense"``.
+
+    Parameters
+    ----------
+    noise : {"auto", "constant"}, default="auto"
+        Whether the noise may differ by row where residuals say so.
+
+    clip : bool, default=True
+        Whether predictions stay in the range of the targets.
+
+    numeric : {"auto", "thermometer", "multilinear"}, default="auto"
+        What becomes of numeric columns. Their line enters the products; with
+        ``"thermometer"`` so do up to 16 levels of about equally many values, for steps
+        and curves. "auto" has them where the evidence says so.
+
+    one_hot : "auto", sequence of sequences of int or str, or None, default=None
+        Groups of columns of 0 and 1 that are taken for the letters of one site, as one
+        is 1 in every row. "auto" finds runs of three neighbours or more; None takes
+        each column for itself. `one_hot_groups_` says what was found.
+
+    See Also
+    --------
+    MOHNRegressor : The estimator that takes it as `dense_control`.
+
+    Examples
+    --------
+    >>> from skmohn import DenseControl, MOHNRegressor
+    >>> model = MOHNRegressor(dense_control=DenseControl(noise="constant"))
+    >>> model.set_params(dense_control__clip=False).dense_control
+    DenseControl(clip=False, noise='constant')
+    """
+
+    _parameter_constraints = {
+        "noise": [StrOptions({"auto", "constant"})],
+        "clip": ["boolean"],
+        "numeric": [StrOptions({"auto", "thermometer", "multilinear"})],
+        "one_hot": ["array-like", StrOptions({"auto"}), None],
+    }
+
+    noise: str = "auto"
+    clip: bool = True
+    numeric: str = "auto"
+    one_hot: ArrayLike | None = None
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DeltaControl(Control):
+    """Control parameters of the delta rule, in `fit` and `partial_fit`.
+
+    Parameters
+    ----------
+    learning_rate : float or "auto", default="auto"
+        Step of the rule. "auto" is ``1 / (n_terms + 1)``, divided by the largest weight
+        of a sample if that is more than 1: the largest step that never overshoots.
+        `partial_fit` shortens the step of such a sample alone, and msda's loop takes a
+        fifth.
+
+    tol : float, default=1e-4
+        The rule stops when an epoch improves its error by less than this share.
+
+    n_iter_no_change : int, default=10
+        Epochs without improvement of the validation error before it stops.
+
+    See Also
+    --------
+    MOHNRegressor : The estimator that takes it as `delta_control`.
+
+    Examples
+    --------
+    >>> from skmohn import DeltaControl, MOHNRegressor
+    >>> model = MOHNRegressor(
+    ...     "full", "delta", max_order=2, delta_control=DeltaControl(tol=1e-3)
+    ... )
+    >>> model.fit([[0, 0], [0, 1], [1, 0], [1, 1]], [0, 1, 1, 0]).terms_
+    [(0,), (1,), (0, 1)]
+    """
+
+    _parameter_constraints = {
+        "learning_rate": [
+            Interval(Real, 0, None, closed="neither"),
+            StrOptions({"auto"}),
+        ],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    learning_rate: float | str = "auto"
+    tol: float = 1e-4
+    n_iter_no_change: int = 10
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MSDAControl(Control):
     """Control parameters of the stochastic search, with the articles' defaults.
 
     They are those that only ``strategy="msda"`` has. The highest order, the number of
-    iterations, the lasso's penalty and the step of the delta rule are parameters of
-    :class:`MOHNRegressor`. A control cannot be changed;
-    :func:`dataclasses.replace` makes a variant.
+    iterations and the lasso's penalty are parameters of :class:`MOHNRegressor`, the
+    step of the delta rule one of :class:`DeltaControl`.
 
     Parameters
     ----------
@@ -85,11 +176,11 @@ class MSDAControl:
 
     initial_orders : array-like of shape (max_order,), default=None
         First distribution over orders, up to a factor; None for the Laplace around
-        order 1. Kept as a tuple.
+        order 1.
 
     initial_inputs : array-like of shape (n_inputs,), default=None
         Prior distribution over inputs, up to a factor; None for a uniform one. Constant
-        columns are no inputs. Kept as a tuple.
+        columns are no inputs.
 
     penalty_factor : float, default=2.5
         The lasso's penalty under ``alpha="auto"``, in standard errors of a weight under
@@ -104,11 +195,6 @@ class MSDAControl:
 
     tol : float, default=1e-4
         Improvement that counts, as a share of the error (or what is worth it).
-
-    Raises
-    ------
-    ValueError
-        For a value out of range; the message names the parameter and its range.
 
     See Also
     --------
@@ -177,15 +263,12 @@ class MSDAControl:
     n_iter_no_change: int = 50
     tol: float = 1e-4
 
-    def __post_init__(self):
-        """Check the range of each field, then what concerns several."""
-        validate_parameter_constraints(
-            self._parameter_constraints, vars(self), caller_name=type(self).__name__
-        )
+    def _validate_params(self):
+        """Check the range of each parameter, then what concerns several."""
+        super()._validate_params()
         for name in ("initial_orders", "initial_inputs"):
             if (given := getattr(self, name)) is not None:
-                # A tuple, unlike an array, cannot change and can be compared.
-                object.__setattr__(self, name, _prior(name, given))
+                _check_prior(name, given)
         if not 0.0 < self.order_share + self.mode_share <= 1.0:
             raise ValueError(
                 "order_share + mode_share of MSDAControl must be above 0 and at most "
@@ -193,8 +276,8 @@ class MSDAControl:
             )
 
 
-def _prior(name, given):
-    """Return numbers that can be made a distribution as a tuple."""
+def _check_prior(name, given):
+    """Refuse what cannot be made a distribution."""
     try:
         prior = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
@@ -205,4 +288,3 @@ def _prior(name, given):
             f"The {name!r} parameter of MSDAControl must be None or a list of finite "
             f"numbers >= 0, not all of them 0. Got {given!r} instead."
         )
-    return tuple(prior.tolist())

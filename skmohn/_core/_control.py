@@ -1,0 +1,55 @@
+"""Parameters that belong together, in an object of their own."""
+
+from sklearn.base import BaseEstimator
+
+
+class Control(BaseEstimator):
+    """Parameters that belong together and that few users set.
+
+    A control is a parameter of an estimator, as the kernel of a Gaussian process is.
+    Its own parameters are set, cloned and searched from outside by nested names such as
+    ``msda_control__exploitation``, and checked when the estimator is fitted, as they
+    are: by ``_validate_params``. Subclasses are dataclasses, which write the
+    constructor.
+    """
+
+    _parameter_constraints: dict = {}
+
+
+class Nested:
+    """What estimators with controls share.
+
+    Subclasses name the class of each in ``_controls``. The parameter itself is None by
+    default, for a control with all its defaults.
+    """
+
+    _controls: dict = {}
+
+    def set_params(self, **params):
+        """Set parameters, those of a control by its name, two underscores and theirs.
+
+        Parameters
+        ----------
+        **params : dict
+            Where a control is None, naming one of its parameters makes the default.
+
+        Returns
+        -------
+        estimator
+            The estimator itself.
+        """
+        for name, kind in self._controls.items():
+            is_named = any(key.startswith(f"{name}__") for key in params)
+            if is_named and params.get(name, getattr(self, name)) is None:
+                params[name] = kind()
+        return super().set_params(**params)
+
+    def _validate_params(self):
+        super()._validate_params()
+        for name in self._controls:
+            self._control(name)._validate_params()
+
+    def _control(self, name):
+        """Return a control; the default for None."""
+        given = getattr(self, name)
+        return self._controls[name]() if given is None else given

@@ -1,0 +1,125 @@
+"""Controls: parameters that belong together, beside the others of an estimator."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+import skops.io
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+
+import skmohn
+from skmohn import DenseControl, MOHNRegressor
+
+# An estimator that uses the control, a parameter of it, and a value other than its own.
+USED = {
+    "MOHNRegressor.delta_control": (
+        MOHNRegressor("full", "delta", max_order=1, max_iter=3), "learning_rate", 0.01
+    ),
+    "MOHNRegressor.dense_control": (MOHNRegressor("dense"), "clip", False),
+    "MOHNRegressor.msda_control": (
+        MOHNRegressor("msda", max_order=2, max_iter=3), "batch_size", 1
+    ),
+    "MOHNTransformer.msda_control": (
+        skmohn.MOHNTransformer("msda", 2, max_iter=3), "batch_size", 1
+    ),
+    "MOHNClassifier.msda_control": (
+        skmohn.MOHNClassifier("msda", 2, max_iter=3), "batch_size", 1
+    ),
+}  # fmt: skip
+
+
+def controls():
+    """Each control of each public estimator, as name and class."""
+    return {
+        f"{name}.{control}": kind
+        for name in skmohn.__all__
+        for control, kind in getattr(getattr(skmohn, name), "_controls", {}).items()
+    }
+
+
+def from_skops(model):
+    """A model that skops has written and read."""
+    data = skops.io.dumps(model)
+    return skops.io.loads(data, skops.io.get_untrusted_types(data=data))
+
+
+def problem():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 5))
+    return X, (X @ [1.0, 2.0, -1.0, 0.0, 0.5] + rng.normal(size=40) > 0).astype(float)
+
+
+def test_every_control_is_tried_here():
+    assert controls().keys() == USED.keys()
+
+
+@pytest.mark.parametrize("where", USED)
+def test_a_control_is_none_and_takes_nested_names(where):
+    estimator, parameter, value = USED[where]
+    name, kind = where.partition(".")[2], controls()[where]
+    assert getattr(estimator, name) is None
+    changed = clone(estimator).set_params(**{f"{name}__{parameter}": value})
+    control = getattr(changed, name)
+    assert type(control) is kind
+    assert control.get_params() == {**kind().get_params(), parameter: value}
+    assert changed.get_params()[f"{name}__{parameter}"] == value
+    # A control that is there is changed, one that is given with it as well.
+    assert changed.set_params(**{f"{name}__{parameter}": value}).get_params()[name] is (
+        control
+    )
+    own = kind()
+    changed.set_params(**{name: own, f"{name}__{parameter}": value})
+    assert getattr(changed, name) is own
+    assert getattr(own, parameter) == value
+    with pytest.raises(ValueError, match="Invalid parameter 'nonsense'"):
+        changed.set_params(**{f"{name}__nonsense": 1})
+
+
+@pytest.mark.parametrize("where", USED)
+@pytest.mark.parametrize(
+    "copied",
+    [clone, copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model)), from_skops],
+    ids=["clone", "deepcopy", "pickle", "skops"],
+)
+def test_a_control_is_copied_with_its_estimator(where, copied):
+    estimator, parameter, value = USED[where]
+    name = where.partition(".")[2]
+    model = clone(estimator).set_params(**{f"{name}__{parameter}": value})
+    twin = copied(model)
+    assert getattr(twin, name) is not getattr(model, name)
+    assert getattr(twin, name).get_params() == getattr(model, name).get_params()
+    assert repr(twin) == repr(model)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("where", USED)
+def test_a_fit_reads_its_control(where):
+    estimator, parameter, value = USED[where]
+    name = f"{where.partition('.')[2]}__{parameter}"
+    X, y = problem()
+    use = "transform" if hasattr(estimator, "transform") else "predict"
+    models = [clone(estimator).set_params(random_state=0).fit(X, y) for _ in range(2)]
+    models += [clone(models[0]).set_params(**{name: value}).fit(X, y)]
+    answers = [np.asarray(getattr(m, use)(2 * X)) for m in models]
+    assert_array_equal(answers[0], answers[1])
+    changed = answers[2]
+    assert changed.shape != answers[0].shape or not np.allclose(changed, answers[0])
+
+
+def test_grids_search_controls_inside_of_pipelines():
+    X, y = problem()
+    pipeline = make_pipeline(MinMaxScaler(), MOHNRegressor("dense"))
+    name = "mohnregressor__dense_control__noise"
+    search = GridSearchCV(pipeline, {name: ["auto", "constant"]}, cv=2).fit(X, y)
+    assert search.best_params_[name] == search.best_estimator_[-1].dense_control.noise
+    assert pipeline[-1].dense_control is None
+
+
+def test_repr_names_what_is_not_the_default():
+    model = MOHNRegressor(dense_control=DenseControl(clip=False))
+    assert repr(model) == "MOHNRegressor(dense_control=DenseControl(clip=False))"
