@@ -15,7 +15,7 @@ from skmohn.energynet._growth import (
 )
 from skmohn.energynet._irbm import OrderedPlan
 from skmohn.energynet._rbm import ROWS_AT_ONCE
-from skmohn.energynet._stack import StackControl, grow_stack, watched
+from skmohn.energynet._stack import StackControl, grow_stack, of_layer
 from skmohn.energynet._training import Plan, epochs_at_once, new_machine
 
 # The sum of the learning rates of a layer's last training.
@@ -58,6 +58,10 @@ class Built:
     descriptions: list | None = None
 
 
+class _Stopped(Exception):  # noqa: N818
+    """A callback asks to stop, which ends all loops inside; holds the layers so far."""
+
+
 class Builder:
     """How an estimator wants its layers.
 
@@ -81,46 +85,41 @@ class Builder:
         self.n_samples = n_samples
         self.thermometers = thermometers
 
-    def build(self, X):
-        """Grow or train layers from nothing.
+    @one_blas_thread
+    def build(self, X, report, rbms=None):
+        """Grow or train layers, to their end or until a callback asks to stop.
 
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_units), float32
             In [0, 1].
 
-        Yields
-        ------
-        record : dict
+        report : callable
+            Called as ``report(record, make_rbms)`` after every epoch, decision and
+            layer, with a dictionary and a function that returns the stack as it is;
+            says whether to stop. That is then the result.
 
-        rbms : list of RBM
-            The stack as it is.
+        rbms : list of RBM, default=None
+            Layers that keep their widths and are trained further, each as long as one
+            that has just got its width. None to begin from nothing.
 
         Returns
         -------
         built : Built
         """
-        if widths_of(self.parameters) is not None:
-            return (yield from self._train(X, self._new_machines()))
-        stack = yield from grow_stack(
-            X, self._growing_layer, self._stack_control(), self.seed, self.thermometers
-        )
-        return Built(
-            [layer.rbm for layer in stack.layers],
-            stack.reason,
-            [layer.grown.reason for layer in stack.layers],
-            [layer.grown.limit for layer in stack.layers],
-            [layer.log_partition for layer in stack.layers],
-            [layer.description for layer in stack.layers],
-        )
 
-    def train_on(self, X, rbms):
-        """Train layers further, each as long as one that has just got its width.
+        def tell(record, make_rbms):
+            if report(record, make_rbms):
+                raise _Stopped(make_rbms())
 
-        The arguments, what is yielded and what is returned are those of :meth:`build`;
-        the layers keep their widths.
-        """
-        return self._train(X, [lambda inputs, rbm=rbm: rbm for rbm in rbms])
+        starts = self._starts(rbms)
+        try:
+            return (
+                self._grow(X, tell) if starts is None else self._train(X, starts, tell)
+            )
+        except _Stopped as stop:
+            (rbms,) = stop.args
+            return Built(rbms, STOPPED, [STOPPED] * len(rbms), [None] * len(rbms))
 
     def n_records(self, X, rbms=None):
         """How many records there will be; None where layers grow.
@@ -136,13 +135,13 @@ class Builder:
         -------
         n_records : int or None
         """
-        layers = widths_of(self.parameters) if rbms is None else rbms
-        if layers is None:
+        starts = self._starts(rbms)
+        if starts is None:
             return None
         plan = self._plan(X)
         n_epochs = self._n_epochs(plan, len(X))
         at_once = epochs_at_once(len(X), plan.batch_size)
-        return len(layers) * -(-n_epochs // at_once)
+        return len(starts) * -(-n_epochs // at_once)
 
     @one_blas_thread
     def train_epoch(self, X, rbms, seed):
@@ -161,48 +160,69 @@ class Builder:
         -------
         rbms : list of RBM
         """
-        starts = self._new_machines() if rbms is None else rbms
         trained, inputs = [], X
-        for start in starts:
-            rbm = start(inputs) if rbms is None else start
+        for start in self._starts(rbms):
             plan = self._plan(inputs)
-            run = plan.begin(inputs, rbm, plan.steps_of_epochs(1, len(inputs)), seed)
+            n_steps = plan.steps_of_epochs(1, len(inputs))
+            run = plan.begin(inputs, start(inputs), n_steps, seed)
             plan.advance(run, inputs)
             trained.append(run.rbm)
             inputs = run.rbm.hidden_probabilities(inputs)
         return trained
 
-    def _new_machines(self):
-        """For each width that is given a function from inputs to a machine."""
+    def _starts(self, rbms):
+        """For each layer a function from its inputs to the machine that it begins as.
+
+        None where layers grow.
+        """
+        if rbms is not None:
+            return [lambda inputs, rbm=rbm: rbm for rbm in rbms]
+        widths = widths_of(self.parameters)
+        if widths is None:
+            return None
         return [
             lambda inputs, width=width, depth=depth: new_machine(
                 inputs, width, self.seed + depth, None if depth else self.thermometers
             )
-            for depth, width in enumerate(widths_of(self.parameters))
+            for depth, width in enumerate(widths)
         ]
 
-    def _train(self, X, starts):
+    def _train(self, X, starts, report):
         """Train layers whose width does not change."""
         rbms, reasons, inputs = [], [], X
         for depth, start in enumerate(starts):
             plan = self._plan(inputs)
-            growing = given_width(
+            grown = given_width(
                 inputs, plan, start(inputs), self._n_epochs(plan, len(X)),
-                self.seed + depth,
+                self.seed + depth, of_layer(report, depth, rbms),
             )  # fmt: skip
-            grown = yield from watched(growing, depth, rbms)
             rbms = [*rbms, grown.run.rbm]
             reasons.append(grown.reason)
             inputs = rbms[-1].hidden_probabilities(inputs)
         return Built(rbms, GIVEN_DEPTH, reasons, [None] * len(rbms))
 
-    def _growing_layer(self, inputs, seed, thermometers):
-        """The generator of a layer, as :func:`grow_stack` wants it."""
+    def _grow(self, X, report):
+        """Find how many layers there are, and how wide they are."""
+        stack = grow_stack(
+            X, self._grow_layer, self._stack_control(), self.seed, report,
+            self.thermometers,
+        )  # fmt: skip
+        return Built(
+            [layer.rbm for layer in stack.layers],
+            stack.reason,
+            [layer.grown.reason for layer in stack.layers],
+            [layer.grown.limit for layer in stack.layers],
+            [layer.log_partition for layer in stack.layers],
+            [layer.description for layer in stack.layers],
+        )
+
+    def _grow_layer(self, inputs, seed, report, thermometers):
+        """Find how wide a layer is, as :func:`grow_stack` wants it."""
         parameters, plan = self.parameters, self._plan(inputs, thermometers)
         if parameters.growth == "paper":
             n_epochs = self._n_epochs(plan, len(inputs))
             ordered = self._ordered_plan(plan.resample, thermometers)
-            return width_by_gamma(inputs, ordered, plan, n_epochs, seed)
+            return width_by_gamma(inputs, ordered, plan, n_epochs, seed, report)
         polish = _POLISH_CLOCK
         if parameters.polish != "auto":
             n_steps = plan.steps_of_epochs(parameters.polish, len(inputs))
@@ -213,7 +233,7 @@ class Builder:
             max_units=parameters.max_units,
             max_steps=parameters.max_steps,
         )
-        return width_by_nats(inputs, plan, control, seed)
+        return width_by_nats(inputs, plan, control, seed, report)
 
     def _plan(self, inputs, thermometers=None):
         parameters = self.parameters
@@ -294,29 +314,3 @@ def are_bits(X):
 
 def _unless_auto(value, default):
     return default if isinstance(value, str) else value
-
-
-@one_blas_thread
-def run_through(building, loop):
-    """Run a building to its end, or until a callback asks to stop.
-
-    Parameters
-    ----------
-    building : generator
-        Of :meth:`Builder.build` or :meth:`Builder.train_on`.
-
-    loop : FitLoop
-
-    Returns
-    -------
-    built : Built
-    """
-    while True:
-        try:
-            record, rbms = next(building)
-        except StopIteration as end:
-            return end.value
-        if loop.step(record, rbms):
-            building.close()
-            n_layers = len(rbms)
-            return Built(rbms, STOPPED, [STOPPED] * n_layers, [None] * n_layers)

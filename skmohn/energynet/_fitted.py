@@ -6,6 +6,7 @@ from numbers import Integral
 import numpy as np
 from scipy.special import expit
 from sklearn.base import TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, check_scalar, gen_batches
 from sklearn.utils._set_output import _get_container_adapter
 from sklearn.utils.validation import (
@@ -228,7 +229,7 @@ class FittedStackMixin(ListedAttributes, TransformerMixin):
         return float(self.score_samples(X).mean())
 
     def _transform_batch(self, X):
-        units = self.coding_.encode(X, self._names())
+        units = self._encode(X)
         X, incomplete = filled(self.layers_[0], self.coding_, X, units, self._seed)
         blocks = feature_blocks(self.layers_, units, X, incomplete)
         if self.standardize:
@@ -238,12 +239,12 @@ class FittedStackMixin(ListedAttributes, TransformerMixin):
         return np.hstack(blocks).astype(X.dtype, copy=False)
 
     def _impute_batch(self, X):
-        units = self.coding_.encode(X, self._names())
+        units = self._encode(X)
         return filled(self.layers_[0], self.coding_, X, units, self._seed)[0]
 
     def _score_batch(self, X, start):
         """Log-likelihoods of samples, of which the first has the number `start`."""
-        units = self.coding_.encode(X, self._names())
+        units = self._encode(X)
         log_z = self._log_partition_of(len(self.weights_) - 1).value
         rbms, options = self.layers_, (log_z, self.n_draws, self._seed)
         incomplete, found = unknown_units(self.coding_, X), np.empty(len(X))
@@ -307,8 +308,8 @@ class FittedStackMixin(ListedAttributes, TransformerMixin):
         if learn:
             self.coding_ = UnitCoding.learn(X, self.coding, self.n_bins, self._names())
         # Coded again, since the units in two orders would take the most memory of all.
-        X = X[order_of(self.coding_.encode(X, self._names()))]
-        return X, self.coding_.encode(X, self._names())
+        X = X[order_of(self._encode(X))]
+        return X, self._encode(X)
 
     def _new_seed(self):
         return int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -343,8 +344,8 @@ class FittedStackMixin(ListedAttributes, TransformerMixin):
         for name, value in self._fitted(rbms, X, units, earlier).items():
             setattr(self, name, value)
 
-    def _expose(self, built, X, units):
-        """Set the fitted attributes."""
+    def _expose(self, built, X, units, history):
+        """Set the fitted attributes; warn of layers that did not come to their end."""
         self._set_fitted(built.rbms, X, units)
         self.stopping_reason_ = built.reason
         self.width_reasons_ = built.width_reasons
@@ -359,6 +360,17 @@ class FittedStackMixin(ListedAttributes, TransformerMixin):
             self.description_length_ = [
                 float(found.total - within) for found in built.descriptions
             ]
+        self.history_, self.n_iter_ = history, len(history)
+        self.n_samples_seen_ = len(units)
+        for k, limit in enumerate(built.limits):
+            if limit is not None:
+                warn_caller(
+                    f"layer {k} was still growing at {limit}={getattr(self, limit)}: "
+                    f"raise {limit}, or make units dearer by "
+                    f"{'threshold' if self.growth == 'paper' else 'kappa'}",
+                    ConvergenceWarning,
+                )
+        return self
 
     @one_blas_thread
     def _log_partition_of(self, k):
@@ -382,6 +394,9 @@ class FittedStackMixin(ListedAttributes, TransformerMixin):
             check_layer(self.layer, n_layers)
             shown = [range(n_layers)[self.layer]]
         return shown + [n_layers] * self.append_input
+
+    def _encode(self, X):
+        return self.coding_.encode(X, self._names())
 
     def _names(self):
         return getattr(self, "feature_names_in_", None)

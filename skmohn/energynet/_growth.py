@@ -1,8 +1,8 @@
 """How wide a layer becomes: by the nats each unit is worth, or by EnergyNet's gamma.
 
-A growth is a generator. It yields a record and the machine as it is after every epoch,
-or some short ones, and after every decision, so that a caller can watch or stop it, and
-it returns a :class:`Grown`.
+A growth returns a :class:`Grown`. After every epoch, or some short ones, and after each
+decision it calls ``report(record, make_rbm)`` with what happened, a dictionary, and a
+function that returns the machine as it is. What `report` raises ends the growth.
 """
 
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ class Grown:
     limit: str | None = None
 
 
-def given_width(X, plan, rbm, n_epochs, seed):
+def given_width(X, plan, rbm, n_epochs, seed, report):
     """Train a layer of fixed width.
 
     Parameters
@@ -79,14 +79,9 @@ def given_width(X, plan, rbm, n_epochs, seed):
 
     seed : int
 
-    Yields
-    ------
-    record : dict
-        ``stage`` ("train"), ``units``, ``steps``, ``clock`` and ``epochs``, the number
-        of epochs since the record before.
-
-    rbm : RBM
-        The machine as it is.
+    report : callable
+        Its records have ``stage`` ("train"), ``units``, ``steps``, ``clock`` and
+        ``epochs``, the number of epochs since the record before.
 
     Returns
     -------
@@ -94,11 +89,11 @@ def given_width(X, plan, rbm, n_epochs, seed):
     """
     n_steps = plan.steps_of_epochs(n_epochs, len(X))
     run = plan.begin(X, rbm, n_steps, seed)
-    yield from _epochs(run, X, plan, "train")
+    _train(run, X, plan, "train", report)
     return Grown(run, GIVEN_REASON)
 
 
-def width_by_gamma(X, ordered_plan, plan, polish_epochs, seed):
+def width_by_gamma(X, ordered_plan, plan, polish_epochs, seed, report):
     """Grow an infinite machine until units are rarely born; make it a plain one.
 
     This is TrainNewLayer of EnergyNet: gamma is the number of units for each step of
@@ -119,14 +114,10 @@ def width_by_gamma(X, ordered_plan, plan, polish_epochs, seed):
 
     seed : int
 
-    Yields
-    ------
-    record : dict
-        ``stage`` ("grow" or "polish"), ``units``, ``steps`` and ``epochs``; ``gamma``
-        while it grows, ``clock`` afterwards.
-
-    rbm : RBM
-        The machine as it is, converted.
+    report : callable
+        Its records have ``stage`` ("grow" or "polish"), ``units``, ``steps`` and
+        ``epochs``; ``gamma`` while it grows, when the machine is a converted one, and
+        ``clock`` afterwards.
 
     Returns
     -------
@@ -137,21 +128,21 @@ def width_by_gamma(X, ordered_plan, plan, polish_epochs, seed):
         n_epochs = ordered_plan.advance(ordered, X)
         record = {"stage": "grow", "units": ordered.machine.n_hidden}
         record |= {"steps": ordered.step, "gamma": ordered.gamma}
-        yield record | {"epochs": n_epochs}, ordered.machine.converted()
+        report(record | {"epochs": n_epochs}, ordered.machine.converted)
     n_steps = plan.steps_of_epochs(polish_epochs, len(X))
     run = plan.begin(X, ordered.machine.converted(), n_steps, seed)
-    yield from _epochs(run, X, plan, "polish", ordered.step)
+    _train(run, X, plan, "polish", report, ordered.step)
     if ordered.reason == "gamma":
         return Grown(run, GAMMA_REASON)
     return Grown(run, ordered.reason, ordered.reason)
 
 
-def _epochs(run, X, plan, stage, n_steps=0):
-    """Train to the end of a run; yield after every epoch or some short ones."""
+def _train(run, X, plan, stage, report, n_steps=0):
+    """Train to the end of a run; report after every epoch or some short ones."""
     while not run.is_over:
         n_epochs = plan.advance(run, X)
         record = _record(run, stage, n_steps + run.step)
-        yield record | {"epochs": n_epochs}, run.rbm
+        report(record | {"epochs": n_epochs}, lambda: run.rbm)
 
 
 def _record(run, stage, n_steps):
@@ -248,7 +239,7 @@ def _residual_gains(rbm, V, activity):
     return np.logaddexp(0.0, active) - activity * active
 
 
-def width_by_nats(X, plan, control, seed):
+def width_by_nats(X, plan, control, seed, report):
     """Grow a layer while its units are worth their price; drop those that are not.
 
     A unit is valued beside the others, and units that share what one of them could say
@@ -267,28 +258,23 @@ def width_by_nats(X, plan, control, seed):
 
     seed : int
 
-    Yields
-    ------
-    record : dict
-        ``stage`` ("start", "grow", "drop" or "polish"), ``units``, ``steps`` and
-        ``clock``; at a decision also ``price`` and ``paying``, the number of units
-        worth it, else ``epochs``.
-
-    rbm : RBM
-        The machine as it is.
+    report : callable
+        Its records have ``stage`` ("start", "grow", "drop" or "polish"), ``units``,
+        ``steps`` and ``clock``; at a decision also ``price`` and ``paying``, the number
+        of units worth it, else ``epochs``.
 
     Returns
     -------
     grown : Grown
     """
     price = unit_price(X, control.kappa, plan.thermometers)
-    ladder = _Ladder(X, plan, control, seed)
-    run = yield from ladder.start(price)
+    ladder = _Ladder(X, plan, control, seed, report)
+    run = ladder.start(price)
     limit, decided = None, False
     while not decided:
         values, activity = ladder.value(run.rbm)
         paying = values > price
-        yield ladder.decision(run, "grow", price, paying)
+        ladder.tell(run, "grow", price, paying)
         n_units = run.rbm.n_hidden
         decided = paying.mean() < control.paying_share
         if not decided and n_units >= control.max_units:
@@ -298,7 +284,7 @@ def width_by_nats(X, plan, control, seed):
         elif not decided:
             n_new = min(n_units, control.max_units - n_units)
             further = new_machine(X, n_new, seed + n_units, plan.thermometers)
-            wide = yield from ladder.train(widened(run, further), "grow", control.clock)
+            wide = ladder.train(widened(run, further), "grow", control.clock)
             decided = not ladder.is_likelier(wide.rbm, run.rbm)
             if not decided:
                 run = wide
@@ -307,13 +293,13 @@ def width_by_nats(X, plan, control, seed):
             limit = limit or "max_steps"
             break
         run = _without_worst(run, values, activity, paying, control.drop_share)
-        run = yield from ladder.train(run, "drop", ladder.drop_clock)
+        run = ladder.train(run, "drop", ladder.drop_clock)
         values, activity = ladder.value(run.rbm)
         paying = values > price
-        yield ladder.decision(run, "drop", price, paying)
-    run = yield from ladder.descend(run, price)
+        ladder.tell(run, "drop", price, paying)
+    run = ladder.descend(run, price)
     if control.polish > 0:
-        run = yield from ladder.train(run, "polish", control.polish)
+        run = ladder.train(run, "polish", control.polish)
     return Grown(run, limit or PAYING_REASON, limit)
 
 
@@ -337,8 +323,9 @@ def _entropy(bits):
 class _Ladder:
     """The training between decisions, and the samples that decisions are made on."""
 
-    def __init__(self, X, plan, control, seed):
+    def __init__(self, X, plan, control, seed, report):
         self.X, self.plan, self.control, self.seed = X, plan, control, seed
+        self.report = report
         self.stream = random_stream(seed + 1)
         self.n_steps = 0
         # Units that stay have little to learn when others go.
@@ -374,7 +361,7 @@ class _Ladder:
                 break
             rbm = new_machine(self.X, width, self.seed, self.plan.thermometers)
             run = self.plan.begin(self.X, rbm, 0, self.seed)
-            run = yield from self.train(run, "start", control.clock)
+            run = self.train(run, "start", control.clock)
             length = self.description_length(run.rbm, start_price)
             if best is None or length < least:
                 best, least = run, length
@@ -403,7 +390,7 @@ class _Ladder:
             unpaid = np.zeros(len(values), bool)
             share = self.control.drop_share
             run = _without_worst(run, values, activity, unpaid, share)
-            run = yield from self.train(run, "drop", self.drop_clock)
+            run = self.train(run, "drop", self.drop_clock)
             length = self.description_length(run.rbm, price)
             missed += 1
             if length < least:
@@ -426,7 +413,7 @@ class _Ladder:
         if stage != "polish":
             n_steps = min(n_steps, self.control.max_steps - self.n_steps)
         run = prolonged(run, n_steps)
-        yield from _epochs(run, self.X, self.plan, stage, self.n_steps)
+        _train(run, self.X, self.plan, stage, self.report, self.n_steps)
         self.n_steps += run.step
         return run
 
@@ -443,7 +430,7 @@ class _Ladder:
             gibbs(rbm, self.model, self.control.n_gibbs, self.stream)
         return unit_values(rbm, self.data, self.model)
 
-    def decision(self, run, stage, price, paying):
-        """The record of a decision, and the machine."""
+    def tell(self, run, stage, price, paying):
+        """Report a decision."""
         record = {"price": price, "paying": int(paying.sum())}
-        return _record(run, stage, self.n_steps) | record, run.rbm
+        self.report(_record(run, stage, self.n_steps) | record, lambda: run.rbm)

@@ -161,12 +161,16 @@ def _of_bits(rbms, bits, log_z, n_draws, seed):
 
 
 class Monitor:
-    """Adds log-likelihoods to the records of layers while they are trained.
+    """Completes the records of layers while they are trained.
 
     Parameters
     ----------
-    every : int
-        Epochs from one measurement to the next.
+    within : dict of str to float
+        What is added to the entries of records with these names, which are then in the
+        units of the columns.
+
+    every : int, default=None
+        Epochs from one measurement to the next; None for no measurements.
 
     tables : dict of str to ndarray of shape (n_samples, n_units), float32
         Visible units of samples, in [0, 1]; by the name of their log-likelihood. Where
@@ -179,45 +183,45 @@ class Monitor:
     seed : int
     """
 
-    def __init__(self, every, tables, n_temperatures, n_draws, seed):
-        self.every = every
-        self.bits = {name: _some_bits(X, seed) for name, X in tables.items()}
+    def __init__(self, within, every, tables, n_temperatures, n_draws, seed):
+        self.within, self.every = within, every
+        if every is not None:
+            self.bits = {name: _some_bits(X, seed) for name, X in tables.items()}
         self.n_temperatures = min(n_temperatures, _MONITOR_TEMPERATURES)
         self.n_draws, self.seed = n_draws, seed
 
-    def watch(self, building):
-        """Pass on what a building yields, with log-likelihoods now and then.
+    def watch(self, report):
+        """Pass on reports, with what the records lack.
 
         Parameters
         ----------
-        building : generator
-            Of :class:`~skmohn.energynet._building.Builder`.
-
-        Yields
-        ------
-        record : dict
-            With the number of the ``epoch`` and, where measured, the mean
-            log-likelihoods.
-
-        rbms : list of RBM
+        report : callable
+            As :meth:`~skmohn.energynet._building.Builder.build` takes it.
 
         Returns
         -------
-        built : Built
+        report : callable
+            The same with the number of the ``epoch``, if anything is measured, now and
+            then the mean log-likelihoods, and all in the units of the columns.
         """
         epoch = 0
-        while True:
-            try:
-                record, rbms = next(building)
-            except StopIteration as end:
-                return end.value
+
+        def tell(record, make_rbms):
+            nonlocal epoch
             # Neither a decision nor the sum of a layer.
-            if "epochs" in record:
+            if self.every is not None and "epochs" in record:
                 before, epoch = epoch, epoch + record["epochs"]
                 record = record | {"epoch": epoch}
                 if epoch // self.every > before // self.every:
-                    record |= self.measure(rbms)
-            yield record, rbms
+                    record |= self.measure(make_rbms())
+            further = {
+                name: float(record[name] + shift)
+                for name, shift in self.within.items()
+                if name in record
+            }
+            return report(record | further, make_rbms)
+
+        return tell
 
     def measure(self, rbms):
         """Mean log-likelihood of the samples of each table."""
@@ -232,41 +236,6 @@ class Monitor:
             name: float(dbn_log_likelihood(rbms, bits, log_z, **options).mean())
             for name, bits in self.bits.items()
         }
-
-
-def shifted(building, within):
-    """Pass on what a building yields, in the units of the columns.
-
-    Parameters
-    ----------
-    building : generator
-        Of :class:`~skmohn.energynet._building.Builder`.
-
-    within : dict of str to float
-        What is to be added to the entries of records with these names.
-
-    Yields
-    ------
-    record : dict
-
-    rbms : list of RBM
-
-    Returns
-    -------
-    built : Built
-        Unchanged.
-    """
-    while True:
-        try:
-            record, rbms = next(building)
-        except StopIteration as end:
-            return end.value
-        further = {
-            name: float(record[name] + within[name])
-            for name in within
-            if name in record
-        }
-        yield record | further, rbms
 
 
 def _some_bits(X, seed):

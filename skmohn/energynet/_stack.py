@@ -104,7 +104,7 @@ class Stack:
     reason: str
 
 
-def grow_stack(X, grow_layer, control, seed, thermometers=None):
+def grow_stack(X, grow_layer, control, seed, report, thermometers=None):
     """Grow layers on layers: BuildNetwork of EnergyNet.
 
     The first layer always stays, since a stack without layers has no features: compare
@@ -117,26 +117,23 @@ def grow_stack(X, grow_layer, control, seed, thermometers=None):
         In [0, 1]. Numbers that are not bits are taken for probabilities.
 
     grow_layer : callable
-        ``grow_layer(inputs, seed, thermometers)`` returns the generator of a layer, as
-        those of :mod:`skmohn.energynet._growth`. The inputs of the first are X, those
-        of the others the hidden probabilities of the layer below, all of them bits.
+        ``grow_layer(inputs, seed, report, thermometers)`` returns a layer, as the
+        functions of :mod:`skmohn.energynet._growth` do. The inputs of the first are X,
+        those of the others the hidden probabilities of the layer below, all of them
+        bits.
 
     control : StackControl
 
     seed : int
 
+    report : callable
+        Called as ``report(record, make_rbms)``. Records are those of the layers with
+        their ``layer``, from 0; when one is complete also ``log_likelihood`` (mean over
+        samples), ``complexity`` and ``description_length``. ``make_rbms()`` returns the
+        machines of the stack as it is.
+
     thermometers : ndarray of int, default=None
         Number of units of each column of X; None where each is a column.
-
-    Yields
-    ------
-    record : dict
-        That of the layer with its ``layer``, from 0; when it is complete also
-        ``log_likelihood`` (mean over samples), ``complexity`` and
-        ``description_length``.
-
-    layers : list of RBM
-        The stack as it is.
 
     Returns
     -------
@@ -147,13 +144,13 @@ def grow_stack(X, grow_layer, control, seed, thermometers=None):
     layers, reason, inputs = [], ALL_LAYERS, X
     for depth in range(control.max_layers):
         below = [layer.rbm for layer in layers]
-        growing = grow_layer(inputs, seed + depth, None if layers else thermometers)
-        grown = yield from watched(growing, depth, below)
+        tell, sizes = of_layer(report, depth, below), None if layers else thermometers
+        grown = grow_layer(inputs, seed + depth, tell, sizes)
         rbms = [*below, grown.run.rbm]
         found = judge.look(rbms, inputs, best) if layers else None
         if found is None:
             found = judge.measure(rbms, inputs)
-        yield judge.record(depth, rbms[-1], found.description), rbms
+        report(judge.record(depth, rbms[-1], found.description), lambda r=rbms: r)
         better = found.description.total < best.description.total
         if better or not layers:
             layers.append(StackedLayer(grown, found.log_partition, found.description))
@@ -164,14 +161,29 @@ def grow_stack(X, grow_layer, control, seed, thermometers=None):
     return Stack(layers, nothing.description, reason)
 
 
-def watched(growing, depth, below):
-    """Pass on what a layer yields, with what is below it."""
-    while True:
-        try:
-            record, rbm = next(growing)
-        except StopIteration as end:
-            return end.value
-        yield {"layer": depth} | record, [*below, rbm]
+def of_layer(report, depth, below):
+    """Report of a layer as of the stack that ends with it.
+
+    Parameters
+    ----------
+    report : callable
+        Takes a record and a function that returns the machines of the stack.
+
+    depth : int
+        Number of the layer, from 0.
+
+    below : list of RBM
+
+    Returns
+    -------
+    report : callable
+        Takes a record and a function that returns the machine of the layer.
+    """
+
+    def tell(record, make_rbm):
+        report({"layer": depth} | record, lambda: [*below, make_rbm()])
+
+    return tell
 
 
 @dataclass(frozen=True)

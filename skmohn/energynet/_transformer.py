@@ -6,21 +6,15 @@ from typing import Self
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skmohn._core._fitting import FitLoop, History, all_or_nothing, warn_caller
-from skmohn.energynet._building import (
-    GIVEN_DEPTH,
-    Builder,
-    run_through,
-    widths_of,
-)
+from skmohn._core._fitting import FitLoop, History, all_or_nothing
+from skmohn.energynet._building import GIVEN_DEPTH, Builder, widths_of
 from skmohn.energynet._coding import MINMAX, UnitCoding
 from skmohn.energynet._fitted import FittedStackMixin
 from skmohn.energynet._growth import GIVEN_REASON
-from skmohn.energynet._scoring import Monitor, shifted
+from skmohn.energynet._scoring import Monitor
 
 
 class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator):
@@ -384,33 +378,16 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
         """
         go_on, given = self.warm_start and hasattr(self, "weights_"), X
         X, units = self._read_samples(X, sample_weight, learn=not go_on)
-        rbms = self.layers_ if go_on else None
-        self._seed = self._new_seed()
+        rbms, self._seed = self.layers_ if go_on else None, self._new_seed()
         builder = Builder(self, self._seed, len(units), self.coding_.thermometers)
-        building = builder.train_on(units, rbms) if go_on else builder.build(units)
-        tables, within = self._monitored(X, units, X_val)
-        if tables is not None:
-            options = self.n_temperatures, self.n_draws, self._seed
-            building = Monitor(self.monitor, tables, *options).watch(building)
-        building = shifted(building, within)
-        n_records = builder.n_records(units, rbms)
+        monitor = self._monitor(X, units, X_val)
         loop = FitLoop(
-            self, given, y, None, n_records, lambda rbms: self._fitted(rbms, X, units)
-        )
-        built = run_through(building, loop)
-        loop.finish(built.rbms)
-        self._expose(built, X, units)
-        self.history_, self.n_iter_ = loop.history, len(loop.history)
-        self.n_samples_seen_ = len(units)
-        for k, limit in enumerate(built.limits):
-            if limit is not None:
-                warn_caller(
-                    f"layer {k} was still growing at {limit}={getattr(self, limit)}: "
-                    f"raise {limit}, or make units dearer by "
-                    f"{'threshold' if self.growth == 'paper' else 'kappa'}",
-                    ConvergenceWarning,
-                )
-        return self
+            self, given, y, None, builder.n_records(units, rbms),
+            lambda make_rbms: self._fitted(make_rbms(), X, units),
+        )  # fmt: skip
+        built = builder.build(units, monitor.watch(loop.step), rbms)
+        loop.finish(lambda: built.rbms)
+        return self._expose(built, X, units, loop.history)
 
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
@@ -460,31 +437,26 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
         self.n_iter_ += 1
         return self
 
-    def _monitored(self, X, units, X_val):
-        """Visible units whose log-likelihood is asked for; None if it is not.
-
-        The second one returned is what a record changes by in the units of X.
-        """
+    def _monitor(self, X, units, X_val):
+        """What completes the records of a fit."""
+        if X_val is not None and self.monitor is None:
+            raise ValueError(
+                "X_val is there to be recorded, and monitor=None records nothing: "
+                "set monitor to the epochs from one record to the next"
+            )
         density = self.coding_.log_density(X)
+        tables = {"log_likelihood": units}
         within = {
             "log_likelihood": density.mean(),
             "description_length": -density.sum(),
         }
-        if self.monitor is None:
-            if X_val is not None:
-                raise ValueError(
-                    "X_val is there to be recorded, and monitor=None records nothing: "
-                    "set monitor to the epochs from one record to the next"
-                )
-            return None, within
-        tables = {"log_likelihood": units}
         if X_val is not None:
             X_val = self._read_table(X_val, ensure_all_finite=True)
-            validation = self.coding_.encode(X_val, self._names())
-            tables["validation_log_likelihood"] = validation
+            tables["validation_log_likelihood"] = self._encode(X_val)
             density = self.coding_.log_density(X_val)
             within["validation_log_likelihood"] = density.mean()
-        return tables, within
+        options = self.n_temperatures, self.n_draws, self._seed
+        return Monitor(within, self.monitor, tables, *options)
 
     def __sklearn_tags__(self):
         """Say what the estimator can take."""

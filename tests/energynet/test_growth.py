@@ -39,18 +39,19 @@ FAST = Plan(learning_rate=0.2, batch_size=64)
 WIDTH_ONLY = NatsControl(polish=1.0)
 
 
-def run_through(growing):
-    """What a growth yields, and what it returns."""
-    yielded = []
-    while True:
-        try:
-            yielded.append(next(growing))
-        except StopIteration as end:
-            return [record for record, _ in yielded], end.value
+def told(grow, *args):
+    """What a growth reports, and what it returns."""
+    records = []
+    grown = grow(*args, lambda record, make_rbm: records.append(record))
+    return records, grown
+
+
+def untold(record, make_rbm):
+    """A report that nobody listens to."""
 
 
 def width(X, plan=FAST, control=WIDTH_ONLY, seed=0):
-    _, grown = run_through(width_by_nats(X, plan, control, seed))
+    _, grown = told(width_by_nats, X, plan, control, seed)
     return grown.run.rbm.n_hidden
 
 
@@ -122,7 +123,7 @@ def test_width_on_digits_depends_little_on_the_seed(digits):
 def test_growth_ends_by_dropping_since_that_describes_the_data_in_fewer_nats(digits):
     def described(seed, share):
         control = replace(WIDTH_ONLY, polish=100.0, paying_share=share)
-        _, grown = run_through(width_by_nats(digits, FAST, control, seed))
+        _, grown = told(width_by_nats, digits, FAST, control, seed)
         rbm = grown.run.rbm
         z = log_partition(rbm, digits, n_temperatures=200, random_state=0)
         return description_length([rbm], digits, z).total / len(digits)
@@ -152,15 +153,20 @@ def test_two_clusters_need_fewer_units_than_growth_begins_with(seed):
 
 def test_growth_begins_with_the_units_that_describe_the_data_shortest(digits):
     def started(X, control=WIDTH_ONLY, seed=0):
-        tried = {}
-        for record, rbm in width_by_nats(X, FAST, control, seed):
+        tried, decided = {}, []
+
+        def report(record, make_rbm):
             if record["stage"] == "start":
-                tried[record["units"]] = rbm
+                tried[record["units"]] = make_rbm()
             elif "price" in record:
-                break
+                decided.append(record["units"])
+                raise InterruptedError
+
+        with pytest.raises(InterruptedError):
+            width_by_nats(X, FAST, control, seed, report)
         lengths = [described(rbm, X, control.start_share) for rbm in tried.values()]
-        assert record["units"] == list(tried)[np.argmin(lengths)]
-        return list(tried), record["units"]
+        assert decided == [list(tried)[np.argmin(lengths)]]
+        return list(tried), *decided
 
     assert started(clusters(2)) == ([1, 2, 4, 8], 2)
     assert started(digits) == ([1, 2, 4, 8], 8)
@@ -178,7 +184,7 @@ def test_cheaper_units_make_wider_layers(digits):
 
 def test_growth_by_nats_says_what_it_does(digits):
     control = replace(WIDTH_ONLY, polish=5.0)
-    records, grown = run_through(width_by_nats(digits, FAST, control, 0))
+    records, grown = told(width_by_nats, digits, FAST, control, 0)
     assert (grown.reason, grown.limit) == (PAYING_REASON, None)
     decisions = [r for r in records if "price" in r]
     assert decisions[0]["units"] == 8
@@ -207,8 +213,8 @@ def test_growth_by_nats_says_what_it_does(digits):
 
 def test_growth_by_nats_can_be_repeated(digits):
     X = digits[:400]
-    _, grown = run_through(width_by_nats(X, FAST, WIDTH_ONLY, 3))
-    _, again = run_through(width_by_nats(X, FAST, WIDTH_ONLY, 3))
+    _, grown = told(width_by_nats, X, FAST, WIDTH_ONLY, 3)
+    _, again = told(width_by_nats, X, FAST, WIDTH_ONLY, 3)
     assert_array_equal(grown.run.rbm.weights, again.run.rbm.weights)
 
 
@@ -219,8 +225,8 @@ def test_starts_that_are_left_out_would_not_have_been_the_best(
     X = clusters(4, n_samples, n_columns=6)
 
     def started():
-        starting = _Ladder(X, FAST, WIDTH_ONLY, 0).start(unit_price(X))
-        records, run = run_through(starting)
+        records, ladder = told(_Ladder, X, FAST, WIDTH_ONLY, 0)
+        run = ladder.start(unit_price(X))
         return len(dict.fromkeys(r["units"] for r in records)), run.rbm.weights
 
     n_trained, weights = started()
@@ -242,7 +248,7 @@ def test_entropy_of_rows_is_that_of_their_numbers():
 )
 def test_growth_by_nats_ends_at_its_limits(options, limit):
     control = replace(WIDTH_ONLY, **options)
-    records, grown = run_through(width_by_nats(clusters(32), FAST, control, 0))
+    records, grown = told(width_by_nats, clusters(32), FAST, control, 0)
     assert (grown.limit, grown.reason) == (limit, limit)
     assert grown.run.rbm.n_hidden <= 10
     growing = [r["steps"] for r in records if r["stage"] != "polish"]
@@ -252,8 +258,8 @@ def test_growth_by_nats_ends_at_its_limits(options, limit):
 def test_growth_by_gamma_converts_and_polishes():
     X = clusters(4, n_columns=12)
     ordered = OrderedPlan(learning_rate=0.1)
-    raw_records, raw = run_through(width_by_gamma(X, ordered, Plan(), 0, 0))
-    records, polished = run_through(width_by_gamma(X, ordered, Plan(), 30, 0))
+    raw_records, raw = told(width_by_gamma, X, ordered, Plan(), 0, 0)
+    records, polished = told(width_by_gamma, X, ordered, Plan(), 30, 0)
     assert (raw.reason, raw.limit) == (GAMMA_REASON, None)
     assert raw_records[-1]["gamma"] <= 0.1
     assert raw_records[-1]["units"] == raw.run.rbm.n_hidden
@@ -268,14 +274,14 @@ def test_growth_by_gamma_converts_and_polishes():
 
 def test_growth_by_gamma_ends_at_its_limits():
     ordered = OrderedPlan(learning_rate=0.1, max_units=5)
-    _, grown = run_through(width_by_gamma(clusters(4), ordered, Plan(), 1, 0))
+    _, grown = told(width_by_gamma, clusters(4), ordered, Plan(), 1, 0)
     assert (grown.reason, grown.limit) == ("max_units", "max_units")
     assert grown.run.rbm.n_hidden == 5
 
 
 def test_given_width_trains_for_the_epochs_asked(digits):
     start = new_machine(digits, 7, 0)
-    records, grown = run_through(given_width(digits, FAST, start, 3, 0))
+    records, grown = told(given_width, digits, FAST, start, 3, 0)
     assert [r["stage"] for r in records] == ["train"] * 3
     assert grown.reason == GIVEN_REASON
     assert grown.run.rbm.weights.shape == (7, 64)
@@ -285,14 +291,14 @@ def test_given_width_trains_for_the_epochs_asked(digits):
 # --------------------------------------------------------------------------- stacks
 
 
-def by_nats(inputs, seed, thermometers=None):
+def by_nats(inputs, seed, report, thermometers=None):
     plan = replace(FAST, resample=not are_bits(inputs))
-    return width_by_nats(inputs, plan, replace(WIDTH_ONLY, polish=20.0), seed)
+    return width_by_nats(inputs, plan, replace(WIDTH_ONLY, polish=20.0), seed, report)
 
 
 def test_stack_keeps_the_layers_that_shorten_the_description():
     X = clusters(8)[:600]
-    records, stack = run_through(grow_stack(X, by_nats, StackControl(), 0))
+    records, stack = told(grow_stack, X, by_nats, StackControl(), 0)
     totals = [r["description_length"] for r in records if r["stage"] == "layer"]
     kept = [layer.description.total for layer in stack.layers]
     assert stack.reason == DEEP_ENOUGH
@@ -319,9 +325,14 @@ def test_a_layer_that_is_clearly_not_worth_it_is_found_out_by_few_samples(
         return full(rbms, bits, *args, **kwargs)
 
     monkeypatch.setattr("skmohn.energynet._stack.dbn_log_likelihood", watched)
-    yielded = list(grow_stack(X, by_nats, StackControl(), 0))
+    ends = []
+
+    def report(record, make_rbms):
+        if record["stage"] == "layer":
+            ends.append((record, make_rbms()))
+
+    grow_stack(X, by_nats, StackControl(), 0, report)
     assert seen == [(1, 600), (1, 600), (2, 200)]
-    ends = [(record, rbms) for record, rbms in yielded if record["stage"] == "layer"]
     (first, _), (second, rbms) = ends
     z = log_partition(rbms[-1], rbms[0].hidden_probabilities(X), random_state=0)
     found = description_length(rbms, X, z, random_state=0)
@@ -350,7 +361,7 @@ def test_a_layer_that_may_be_worth_it_is_measured_in_full():
 def test_a_first_layer_that_is_not_worth_it_stays_and_is_told_of():
     rng = np.random.default_rng(0)
     X = (rng.random((500, 20)) < 0.5).astype(np.float32)
-    _, stack = run_through(grow_stack(X, by_nats, StackControl(), 0))
+    _, stack = told(grow_stack, X, by_nats, StackControl(), 0)
     assert stack.reason == DEEP_ENOUGH
     assert len(stack.layers) == 1
     assert stack.layers[0].description.total >= stack.without.total
@@ -360,10 +371,11 @@ def test_layers_see_the_probabilities_of_those_below():
     X = clusters(4)[:300]
     seen = []
 
-    def layer(inputs, seed, thermometers=None):
+    def layer(inputs, seed, report, thermometers=None):
         seen.append((inputs, seed))
         plan, width = replace(FAST, resample=not are_bits(inputs)), 7 - len(seen)
-        return given_width(inputs, plan, new_machine(inputs, width, 0), 2, seed)
+        start = new_machine(inputs, width, 0)
+        return given_width(inputs, plan, start, 2, seed, report)
 
     # Layers of no price and ever better likelihood: all that are asked for stay.
     control = StackControl(max_layers=3, kappa=0.0, n_temperatures=100)
@@ -375,7 +387,7 @@ def test_layers_see_the_probabilities_of_those_below():
                 len(bits), gains[rbms[-1].n_hidden]
             ),
         )
-        records, stack = run_through(grow_stack(X, layer, control, 5))
+        records, stack = told(grow_stack, X, layer, control, 5)
     shapes = [layer.rbm.weights.shape for layer in stack.layers]
     assert shapes == [(6, 64), (5, 6), (4, 5)]
     assert stack.reason == ALL_LAYERS
@@ -391,14 +403,14 @@ def test_layers_see_the_probabilities_of_those_below():
 def test_stack_by_the_rademacher_bound():
     X = clusters(4, n_columns=12)[:300]
 
-    def layer(inputs, seed, thermometers=None):
+    def layer(inputs, seed, report, thermometers=None):
         resample = not are_bits(inputs)
         plan = Plan(resample=resample)
         ordered = OrderedPlan(learning_rate=0.1, max_units=6, resample=resample)
-        return width_by_gamma(inputs, ordered, plan, 30, seed)
+        return width_by_gamma(inputs, ordered, plan, 30, seed, report)
 
     control = StackControl(max_layers=2, complexity="rademacher")
-    _, stack = run_through(grow_stack(X, layer, control, 0))
+    _, stack = told(grow_stack, X, layer, control, 0)
     assert stack.layers[0].description.total < stack.without.total
     assert stack.layers[0].grown.limit == "max_units"
     bound = stack.layers[0].description.complexity
@@ -421,7 +433,7 @@ def described(rbm, X, kappa=1.0):
 def test_copies_of_columns_need_a_unit_each():
     X = np.random.default_rng(0).integers(2, size=(400, 6)).astype(np.float32)
     X = np.hstack([X, X])
-    _, grown = run_through(width_by_nats(X, Plan(batch_size=50), NatsControl(), 0))
+    _, grown = told(width_by_nats, X, Plan(batch_size=50), NatsControl(), 0)
     rbm = grown.run.rbm
     # Of eight seeds all take one for each bit, and up to another one.
     assert 6 <= rbm.n_hidden <= 12
@@ -433,7 +445,7 @@ def test_copies_of_columns_need_a_unit_each():
 @pytest.mark.parametrize("k", [2, 4])
 def test_clusters_are_described_nearly_as_shortly_as_by_what_made_them(k):
     X = clusters(k)
-    _, grown = run_through(width_by_nats(X, Plan(batch_size=50), NatsControl(), 0))
+    _, grown = told(width_by_nats, X, Plan(batch_size=50), NatsControl(), 0)
     noise = -64 * (0.05 * np.log(0.05) + 0.95 * np.log(0.95))
     made_by = len(X) * (noise + np.log(k))
     rbm = grown.run.rbm
@@ -464,14 +476,14 @@ def test_new_units_do_not_start_as_others_did(digits, monkeypatch):
 
     monkeypatch.setattr("skmohn.energynet._growth.new_machine", watched)
     control = replace(WIDTH_ONLY, max_steps=3300)
-    run_through(width_by_nats(digits, FAST, control, 0))
+    told(width_by_nats, digits, FAST, control, 0)
     # Four starts, then units beside those there are.
     assert len(seeds) == 5
     assert seeds[4] not in seeds[:4]
 
 
 def test_units_are_dropped_after_a_third_of_the_clock():
-    records, _ = run_through(width_by_nats(clusters(4), FAST, WIDTH_ONLY, 0))
+    records, _ = told(width_by_nats, clusters(4), FAST, WIDTH_ONLY, 0)
     steps = [r["steps"] for r in records if r["stage"] == "drop" and "price" not in r]
     widths = [r["units"] for r in records if r["stage"] == "drop" and "price" not in r]
     first = [steps[widths.index(units)] for units in dict.fromkeys(widths)]
@@ -483,9 +495,10 @@ def test_units_are_dropped_after_a_third_of_the_clock():
 # ---------------------------------------------------------------------- the ladder
 
 
-def make_ladder(n_columns=6, **control):
+def make_ladder(n_columns=6, report=untold, **control):
     X = (np.random.default_rng(0).random((50, n_columns)) < 0.5).astype(np.float32)
-    return _Ladder(X, Plan(learning_rate=0.2, batch_size=25), NatsControl(**control), 0)
+    plan = Plan(learning_rate=0.2, batch_size=25)
+    return _Ladder(X, plan, NatsControl(**control), 0, report)
 
 
 def test_a_stage_needs_its_steps():
@@ -496,13 +509,14 @@ def test_a_stage_needs_its_steps():
 
 
 def test_steps_are_counted_and_limited_but_for_the_polish():
-    ladder = make_ladder(max_steps=150)
+    records = []
+    ladder = make_ladder(report=lambda r, make_rbm: records.append(r), max_steps=150)
     run = ladder.plan.begin(ladder.X, new_machine(ladder.X, 2, 0), 0, 0)
     for stage, n_steps, total in (("grow", 100, 100), ("drop", 50, 150)):
-        records, run = run_through(ladder.train(run, stage, 10.0))
+        run = ladder.train(run, stage, 10.0)
         assert (run.step, ladder.n_steps) == (n_steps, total)
         assert records[-1]["steps"] == total
-    records, run = run_through(ladder.train(run, "polish", 10.0))
+    run = ladder.train(run, "polish", 10.0)
     assert run.step == 100
     assert records[-1]["steps"] == 250
 
@@ -524,10 +538,10 @@ def test_machines_are_compared_by_the_nats_they_need(n_hidden, is_exact):
 
 def test_data_are_drawn_where_they_are_probabilities():
     X = np.full((4000, 2), 0.25, np.float32)
-    drawn = _Ladder(X, Plan(resample=True), NatsControl(), 0).data
+    drawn = _Ladder(X, Plan(resample=True), NatsControl(), 0, untold).data
     assert set(np.unique(drawn)) == {0.0, 1.0}
     assert_allclose(drawn.mean(axis=0), 0.25, atol=0.03)
-    assert _Ladder(X, Plan(), NatsControl(), 0).data is X
+    assert _Ladder(X, Plan(), NatsControl(), 0, untold).data is X
 
 
 def lengths_by_width(ladder, lengths, monkeypatch):
@@ -537,7 +551,6 @@ def lengths_by_width(ladder, lengths, monkeypatch):
     def train(run, stage, clock):
         tried.append(run.rbm.n_hidden)
         ladder.n_steps += 100
-        yield from ()
         return run
 
     def length(rbm, price):
@@ -566,7 +579,7 @@ def test_growth_begins_with_the_shortest_of_few(
 ):
     ladder = make_ladder(clock=1.0, **options)
     found = lengths_by_width(ladder, lengths, monkeypatch)
-    _, run = run_through(ladder.start(1.0))
+    run = ladder.start(1.0)
     assert run.rbm.n_hidden == best
     assert found == tried
 
@@ -587,7 +600,7 @@ def test_units_are_dropped_while_the_description_gets_shorter(
     ladder = make_ladder(clock=1.0, max_steps=max_steps)
     found = lengths_by_width(ladder, lengths, monkeypatch)
     run = ladder.plan.begin(ladder.X, new_machine(ladder.X, 5, 0), 0, 0)
-    _, run = run_through(ladder.descend(run, 0.25))
+    run = ladder.descend(run, 0.25)
     assert run.rbm.n_hidden == best
     assert found == tried
 
@@ -597,14 +610,12 @@ class Rungs(_Ladder):
 
     def start(self, price):
         """Two units."""
-        yield from ()
         return self.plan.begin(self.X, new_machine(self.X, 2, 0), 0, 0)
 
     def train(self, run, stage, clock):
         """Say so."""
         self.log.append((stage, run.rbm.n_hidden, clock))
         self.n_steps += 100
-        yield from ()
         return run
 
     def value(self, rbm):
@@ -618,7 +629,6 @@ class Rungs(_Ladder):
 
     def descend(self, run, price):
         """No further."""
-        yield from ()
         return run
 
 
@@ -648,7 +658,7 @@ def test_growth_doubles_while_units_pay_and_drops_those_that_do_not(
     X = (np.random.default_rng(0).random((50, 6)) < 0.5).astype(np.float32)
     plan = Plan(learning_rate=0.2, batch_size=25)
     control = NatsControl(clock=0.9, polish=polish, **options)
-    records, grown = run_through(width_by_nats(X, plan, control, 0))
+    records, grown = told(width_by_nats, X, plan, control, 0)
     found = ", ".join(
         f"{stage} {width}" for stage, width, _ in log if stage != "polish"
     )
