@@ -154,7 +154,7 @@ def test_breach_of_a_law_is_seen(module, source):
         ("skmohn.__init__", "from skmohn.mohn import MOHNRegressor"),
         ("skmohn._core._coding", "import numpy as np\nfrom ._jit import jit"),
         ("skmohn.mohn._regressor", "from .._core import History"),
-        ("skmohn.mohn._regressor", "from skmohn.mohn._learning import lasso"),
+        ("skmohn.mohn._regressor", "from skmohn.mohn._sparse.learning import lasso"),
         ("skmohn.mohn.__init__", "from ._regressor import MOHNRegressor"),
         ("skmohn.optimize._climb", "from ..mohn import MOHNRegressor"),
         ("skmohn.mohn._kernels", "import numpy as np\nimport numba"),

@@ -1,8 +1,8 @@
 """Models as networkx graphs."""
 
 from skmohn.integrations._optional import require
-from skmohn.mohn._columns import repeated_name
 from skmohn.mohn._given import require_regressor
+from skmohn.mohn._table.columns import repeated_name
 
 
 def to_networkx(model):

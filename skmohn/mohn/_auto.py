@@ -9,10 +9,10 @@ from skmohn._core._units import binary_unit
 from skmohn.mohn._dense.evidence import MAX_ITER
 from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._dense.strategy import solve_dense
-from skmohn.mohn._design import make_design
-from skmohn.mohn._hypergraph import Hypergraph
-from skmohn.mohn._sparse_posterior import SparsePosterior
-from skmohn.mohn._strategies import Solution, solve
+from skmohn.mohn._sparse.model import SparsePosterior
+from skmohn.mohn._sparse.solve import Solution, solve
+from skmohn.mohn._walsh.design import make_design
+from skmohn.mohn._walsh.hypergraph import Hypergraph
 
 # Standard errors over folds by which a sparse model must predict better to be chosen
 # although its description is longer.

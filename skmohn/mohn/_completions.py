@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skmohn._core._coding import NUMERIC, Rows, sizes_of
 from skmohn.mohn._dense.noise import fit_scale
+from skmohn.mohn._table.coding import NUMERIC, Rows, sizes_of
 
 # A row is completed in all ways where there are no more, else so many times by chance.
 _MOST_WAYS = 64

@@ -6,17 +6,21 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skmohn._core._coding import NUMERIC, InputCoding
 from skmohn._core._fitting import gather_warnings, warn_caller
 from skmohn._core._validation import require_memory
 from skmohn.mohn._controls import DenseControl
-from skmohn.mohn._design import make_design
-from skmohn.mohn._logistic import LogisticControl
-from skmohn.mohn._logistic_selection import choose_products, deal_folds, learn_on_folds
-from skmohn.mohn._members import Members
 from skmohn.mohn._regressor import MOHNRegressor
-from skmohn.mohn._selection import FEWEST_ROWS
+from skmohn.mohn._sparse.logistic import LogisticControl
+from skmohn.mohn._sparse.logistic_selection import (
+    choose_products,
+    deal_folds,
+    learn_on_folds,
+)
+from skmohn.mohn._sparse.selection import FEWEST_ROWS
+from skmohn.mohn._table.coding import NUMERIC, InputCoding
+from skmohn.mohn._table.vocabulary import Members
 from skmohn.mohn._task import positive_weights, wanted_folds
+from skmohn.mohn._walsh.design import make_design
 
 _REASONS = {
     "cv": "k-fold validation of the log loss chose how many products to keep",

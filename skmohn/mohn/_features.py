@@ -16,10 +16,8 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from skmohn._core._coding import InputCoding
 from skmohn._core._control import Nested
 from skmohn._core._fitting import FitLoop, History, all_or_nothing
-from skmohn.mohn._columns import column_names, read_table
 from skmohn.mohn._controls import MSDAControl
 from skmohn.mohn._discovery import (
     code_inputs,
@@ -28,8 +26,10 @@ from skmohn.mohn._discovery import (
     product_columns,
 )
 from skmohn.mohn._fitted import NamedColumns
-from skmohn.mohn._members import Members
 from skmohn.mohn._routing import FoldsRouting
+from skmohn.mohn._table.coding import InputCoding
+from skmohn.mohn._table.columns import column_names, read_table
+from skmohn.mohn._table.vocabulary import Members
 
 
 class ProductFinder(FoldsRouting, Nested, NamedColumns):

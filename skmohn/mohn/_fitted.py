@@ -3,12 +3,12 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skmohn._core._coding import ONE_HOT
 from skmohn._core._units import binary_unit
-from skmohn.mohn._columns import column_names
-from skmohn.mohn._hypergraph import Hypergraph, tabulate
-from skmohn.mohn._members import Members
+from skmohn.mohn._table.coding import ONE_HOT
+from skmohn.mohn._table.columns import column_names
+from skmohn.mohn._table.vocabulary import Members
 from skmohn.mohn._task import to_inputs
+from skmohn.mohn._walsh.hypergraph import Hypergraph, tabulate
 
 
 class NamedColumns:

@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 
-from skmohn._core._coding import TWO_VALUED, InputCoding
 from skmohn._core._fitting import History
 from skmohn._core._validation import read_names, read_sets, read_vector
-from skmohn.mohn._columns import Categories, repeated_name
 from skmohn.mohn._completions import Completions
-from skmohn.mohn._hypergraph import Hypergraph
-from skmohn.mohn._sparse_posterior import SparsePosterior
+from skmohn.mohn._sparse.model import SparsePosterior
+from skmohn.mohn._table.coding import TWO_VALUED, InputCoding
+from skmohn.mohn._table.columns import Categories, repeated_name
 from skmohn.mohn._task import given_terms
+from skmohn.mohn._walsh.hypergraph import Hypergraph
 
 _CONSTRAINTS = {
     "n_features": [Interval(Integral, 1, None, closed="left"), None],

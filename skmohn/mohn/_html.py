@@ -6,8 +6,8 @@ from html import escape
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from skmohn._core._coding import CONSTANT, LETTERS, NUMERIC, ONE_HOT, TWO_VALUED
 from skmohn._core._html import ListedAttributes
+from skmohn.mohn._table.coding import CONSTANT, LETTERS, NUMERIC, ONE_HOT, TWO_VALUED
 
 _MOST_TERMS = 10
 _KINDS = {

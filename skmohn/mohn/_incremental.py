@@ -7,8 +7,8 @@ from sklearn.base import _fit_context
 
 from skmohn._core._fitting import all_or_nothing
 from skmohn._core._units import binary_unit
-from skmohn.mohn._columns import read_table
-from skmohn.mohn._learning import delta_rule, longest_step
+from skmohn.mohn._sparse.learning import delta_rule, longest_step
+from skmohn.mohn._table.columns import read_table
 from skmohn.mohn._task import positive_weights
 
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from skmohn._core._coding import one_hot_rows
-from skmohn.mohn._columns import find_columns
+from skmohn.mohn._table.coding import one_hot_rows
+from skmohn.mohn._table.columns import find_columns
 
 
 def find_one_hot(params, X, names):

@@ -7,12 +7,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._html import ComputedProperty
 from skmohn._core._validation import to_numpy
-from skmohn.mohn._columns import column_names, read_table
 from skmohn.mohn._fitted import FittedStructure
 from skmohn.mohn._html import HTMLSummary
-from skmohn.mohn._hypergraph import to_frame
 from skmohn.mohn._linkage import Linkage
 from skmohn.mohn._sobol import column_of, parts_of_terms
+from skmohn.mohn._table.columns import column_names, read_table
+from skmohn.mohn._walsh.hypergraph import to_frame
 
 
 class Reading(HTMLSummary, FittedStructure):

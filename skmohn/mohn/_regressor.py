@@ -11,19 +11,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from skmohn._core._coding import InputCoding
 from skmohn._core._control import Nested
 from skmohn._core._fitting import FitLoop, History, all_or_nothing, warn_caller
 from skmohn._core._validation import validate_held_out
-from skmohn.mohn import _strategies
 from skmohn.mohn._auto import most_steps, solve_auto
-from skmohn.mohn._columns import read_table
 from skmohn.mohn._controls import DeltaControl, DenseControl, MSDAControl
 from skmohn.mohn._dense.strategy import DenseMethods, solve_dense
 from skmohn.mohn._from_terms import FromTerms
 from skmohn.mohn._incremental import Incremental
 from skmohn.mohn._reading import Reading
 from skmohn.mohn._routing import FoldsRouting
+from skmohn.mohn._sparse import solve as _strategies
+from skmohn.mohn._table.coding import InputCoding
+from skmohn.mohn._table.columns import read_table
 from skmohn.mohn._task import make_task, wanted_terms
 
 

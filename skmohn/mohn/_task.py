@@ -11,16 +11,16 @@ from sklearn.model_selection import check_cv, train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
-from skmohn._core._coding import NUMERIC, InputCoding, Rows
 from skmohn._core._validation import (
     read_sets,
     require_memory,
     to_numpy,
     weight_unit,
 )
-from skmohn.mohn._columns import column_names
 from skmohn.mohn._dense.levels import levels_pay
 from skmohn.mohn._one_hot import find_one_hot
+from skmohn.mohn._table.coding import NUMERIC, InputCoding, Rows
+from skmohn.mohn._table.columns import column_names
 
 # Strategies with a weight for each letter of a site.
 _WITH_LETTERS = ("auto", "dense")

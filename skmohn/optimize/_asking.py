@@ -7,7 +7,7 @@ from scipy.optimize import OptimizeResult
 from sklearn.utils import check_random_state
 
 from skmohn._core._units import binary_unit
-from skmohn.mohn._hypergraph import Hypergraph
+from skmohn.mohn._walsh.hypergraph import Hypergraph
 from skmohn.optimize._dense_search import answer_dense
 from skmohn.optimize._driver import Answer, Question, answer
 from skmohn.optimize._methods import CALLBACK, DONE, EVALUATIONS, TIME, Budget

@@ -7,7 +7,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from skmohn._core._validation import require_memory
-from skmohn.mohn._hypergraph import Hypergraph
+from skmohn.mohn._walsh.hypergraph import Hypergraph
 from skmohn.optimize import _elimination, _methods
 from skmohn.optimize._methods import CALLBACK, DONE, EVALUATIONS, TIME, Budget
 from skmohn.optimize._polynomial import combine, make_polynomial, split

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skmohn.mohn._design import flatten_sets
+from skmohn.mohn._walsh.design import flatten_sets
 from skmohn.optimize import _elimination_kernels as kernels
 
 # Table entries, some nanoseconds each, that are not worth a search for a better order.

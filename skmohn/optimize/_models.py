@@ -9,9 +9,9 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skmohn._core._coding import CONSTANT, NUMERIC
 from skmohn.mohn import MOHNRegressor
-from skmohn.mohn._hypergraph import Hypergraph
+from skmohn.mohn._table.coding import CONSTANT, NUMERIC
+from skmohn.mohn._walsh.hypergraph import Hypergraph
 from skmohn.optimize._product_sum import ProductSum
 
 # A product of k variables that are 0 or 1 has 2^k terms over -1 and +1.

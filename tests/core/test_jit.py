@@ -210,7 +210,8 @@ WARM_UP = """
 import skmohn
 from skmohn.blm import _kernels as network_kernels, _policy_kernels as policies
 from skmohn.datasets import _pendulum_kernels as pendulum
-from skmohn.mohn import _kernels, _learning_kernels
+from skmohn.mohn._walsh import product_kernels as _kernels
+from skmohn.mohn._sparse import learning_kernels as _learning_kernels
 
 kernels = {
     name: kernel

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skmohn.mohn._active_set import ActiveSet
-from skmohn.mohn._design import DenseDesign, PackedDesign
+from skmohn.mohn._sparse.active_set import ActiveSet
+from skmohn.mohn._walsh.design import DenseDesign, PackedDesign
 
 SETS = [(0,), (3,), (0, 1), (1, 2), (2, 3, 4), (0, 1, 2, 3)]
 

@@ -15,16 +15,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
 from skmohn import MOHNRegressor
-from skmohn._core._coding import Rows
 from skmohn._core._units import binary_unit
 from skmohn.datasets import make_ising, make_mk_trap, make_sparse_walsh
 from skmohn.mohn._auto import _predicts_better as predicts_better
 from skmohn.mohn._auto import most_steps
 from skmohn.mohn._dense.model import fit_dense
-from skmohn.mohn._design import make_design
-from skmohn.mohn._hypergraph import Hypergraph, choice_length
-from skmohn.mohn._sparse_posterior import SparsePosterior
+from skmohn.mohn._sparse.model import SparsePosterior
+from skmohn.mohn._table.coding import Rows
 from skmohn.mohn._task import Task
+from skmohn.mohn._walsh.design import make_design
+from skmohn.mohn._walsh.hypergraph import Hypergraph, choice_length
 
 TERMS = ((0,), (2,), (1, 3), (0, 2, 4))
 

@@ -14,10 +14,10 @@ from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 from skmohn import DenseControl, MOHNRegressor
-from skmohn._core._coding import Alphabet, Rows
 from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._dense.terms import screen
-from skmohn.mohn._members import Members
+from skmohn.mohn._table.coding import Alphabet, Rows
+from skmohn.mohn._table.vocabulary import Members
 
 SITES = {"site": ["A", "C", "G", "T"], "size": ["big", "mid", "tiny"]}
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from skmohn import MOHNRegressor
-from skmohn._core._coding import Rows
-from skmohn.mohn._chance import Chance, rounding_variance
-from skmohn.mohn._design import PackedDesign
-from skmohn.mohn._hypergraph import Hypergraph
-from skmohn.mohn._sparse_posterior import SparsePosterior
+from skmohn.mohn._sparse.chance import Chance, rounding_variance
+from skmohn.mohn._sparse.model import SparsePosterior
+from skmohn.mohn._table.coding import Rows
+from skmohn.mohn._walsh.design import PackedDesign
+from skmohn.mohn._walsh.hypergraph import Hypergraph
 
 CUBE = 1.0 - 2.0 * (np.arange(8)[:, None] >> np.arange(3) & 1)
 

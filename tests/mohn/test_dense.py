@@ -13,7 +13,6 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.metrics import r2_score
 from sklearn.model_selection import train_test_split
 
-from skmohn._core._coding import Rows
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import Evidence, join_equal_rows, log_density
 from skmohn.mohn._dense.exact import ExactPosterior
@@ -26,6 +25,7 @@ from skmohn.mohn._dense.terms import (
     screen,
 )
 from skmohn.mohn._dense.walsh import walsh_transform
+from skmohn.mohn._table.coding import Rows
 
 
 def plain(inputs):

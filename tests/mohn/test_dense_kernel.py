@@ -7,7 +7,6 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal, norm
 
-from skmohn._core._coding import Alphabet, Rows, sizes_of
 from skmohn.mohn._dense import kernel
 from skmohn.mohn._dense.covariance import Covariance, parity
 from skmohn.mohn._dense.evidence import (
@@ -21,6 +20,7 @@ from skmohn.mohn._dense.evidence import (
     start_prior,
 )
 from skmohn.mohn._dense.kernel import Pairs, Prior
+from skmohn.mohn._table.coding import Alphabet, Rows, sizes_of
 
 N_INPUTS = 5
 LETTERS = (Alphabet(3), Alphabet(4))

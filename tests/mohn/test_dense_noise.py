@@ -9,12 +9,12 @@ from scipy.optimize import minimize_scalar
 from scipy.special import digamma
 from scipy.stats import multivariate_normal
 
-from skmohn._core._coding import Rows
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import join_equal_rows, start_prior
 from skmohn.mohn._dense.exact import ExactPosterior
 from skmohn.mohn._dense.kernel import Pairs, Prior
 from skmohn.mohn._dense.noise import NoiseMap, _smooth, map_noise
+from skmohn.mohn._table.coding import Rows
 
 SHARES = (0.0, 0.5, 1.0)
 # Of the logarithm of a squared standard normal number.

@@ -15,13 +15,13 @@ from sklearn.gaussian_process.kernels import (
     WhiteKernel,
 )
 
-from skmohn._core._coding import Rows
 from skmohn.mohn._dense.covariance import Covariance, parity
 from skmohn.mohn._dense.evidence import Evidence, join_equal_rows
 from skmohn.mohn._dense.exact import ExactPosterior
 from skmohn.mohn._dense.kernel import Prior
 from skmohn.mohn._dense.nystroem import NystroemPosterior
 from skmohn.mohn._dense.walsh import WalshPosterior, vertices, walsh_transform
+from skmohn.mohn._table.coding import Rows
 
 EXACT = {
     "cholesky": ExactPosterior.condition,

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from skmohn._core._coding import Alphabet, Rows, sizes_of
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import join_equal_rows
 from skmohn.mohn._dense.exact import ExactPosterior
@@ -20,6 +19,7 @@ from skmohn.mohn._dense.variance import (
     make_site,
 )
 from skmohn.mohn._dense.walsh import WalshPosterior
+from skmohn.mohn._table.coding import Alphabet, Rows, sizes_of
 
 
 def by_definition(values):

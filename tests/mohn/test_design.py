@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skmohn.mohn._design import (
+from skmohn.mohn._walsh.design import (
     DenseDesign,
     PackedDesign,
     flatten_sets,

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import Lasso
 
-from skmohn.mohn._design import DenseDesign, PackedDesign
-from skmohn.mohn._learning import delta_rule, first_estimate, lasso, moments, ols
+from skmohn.mohn._sparse.learning import delta_rule, first_estimate, lasso, moments, ols
+from skmohn.mohn._walsh.design import DenseDesign, PackedDesign
 
 SETS = [(0,), (2,), (0, 1), (1, 3), (0, 2, 4), (1, 2, 3, 4), (0, 1, 2, 3, 4)]
 

@@ -10,7 +10,6 @@ from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from skmohn import DenseControl, MOHNRegressor
-from skmohn._core._coding import InputCoding, Rows
 from skmohn.mohn._dense import levels
 from skmohn.mohn._dense.evidence import (
     Evidence,
@@ -19,6 +18,7 @@ from skmohn.mohn._dense.evidence import (
     standardise,
 )
 from skmohn.mohn._dense.levels import levels_pay
+from skmohn.mohn._table.coding import InputCoding, Rows
 
 
 def make_step(n_rows=150, seed=0):

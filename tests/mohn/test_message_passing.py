@@ -10,9 +10,9 @@ from scipy.integrate import trapezoid
 from scipy.stats import norm
 
 from skmohn.datasets import make_ising, make_sparse_walsh
-from skmohn.mohn import _message_passing
-from skmohn.mohn._design import DenseDesign, PackedDesign, make_design
-from skmohn.mohn._message_passing import MixturePrior, infer_structure
+from skmohn.mohn._sparse import message_passing as _message_passing
+from skmohn.mohn._sparse.message_passing import MixturePrior, infer_structure
+from skmohn.mohn._walsh.design import DenseDesign, PackedDesign, make_design
 
 
 def widths(grid):

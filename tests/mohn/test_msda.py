@@ -16,14 +16,14 @@ from sklearn.model_selection import GridSearchCV
 
 from skmohn import MOHNRegressor
 from skmohn.mohn._controls import MSDAControl
-from skmohn.mohn._design import DenseDesign, PackedDesign
-from skmohn.mohn._msda import _Search, discover
-from skmohn.mohn._proposals import (
+from skmohn.mohn._sparse.msda import _Search, discover
+from skmohn.mohn._sparse.proposals import (
     Proposals,
     first_inputs,
     laplace_orders,
     updated_orders,
 )
+from skmohn.mohn._walsh.design import DenseDesign, PackedDesign
 
 # ------------------------------------------------------------------- distributions
 

@@ -16,9 +16,9 @@ from skmohn.datasets import (
     make_nk,
     make_sparse_walsh,
 )
-from skmohn.mohn import _pursuit
-from skmohn.mohn._design import DenseDesign, PackedDesign
-from skmohn.mohn._pursuit import Pursuit, PursuitControl, chance_thresholds
+from skmohn.mohn._sparse import pursuit as _pursuit
+from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl, chance_thresholds
+from skmohn.mohn._walsh.design import DenseDesign, PackedDesign
 
 EXACT = "exact: the model reproduces every sample"
 

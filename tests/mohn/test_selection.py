@@ -18,10 +18,10 @@ from sklearn.preprocessing import PolynomialFeatures
 
 from skmohn import MOHNRegressor, MOHNTransformer
 from skmohn.datasets import make_ising, make_sparse_walsh
-from skmohn.mohn import _selection
-from skmohn.mohn._design import DenseDesign, PackedDesign
-from skmohn.mohn._hypergraph import log_comb
-from skmohn.mohn._pursuit import PursuitControl
+from skmohn.mohn._sparse import selection as _selection
+from skmohn.mohn._sparse.pursuit import PursuitControl
+from skmohn.mohn._walsh.design import DenseDesign, PackedDesign
+from skmohn.mohn._walsh.hypergraph import log_comb
 
 # ----------------------------------------------------------------------- criterion
 

@@ -29,13 +29,13 @@ from runs import Runs  # noqa: E402
 
 # The modules with decision rules, and the tests that are meant to notice.
 MODULES = {
-    "mohn/_selection": "mohn/test_selection.py",
-    "mohn/_pursuit": "mohn/test_pursuit.py mohn/test_message_passing.py",
+    "mohn/_sparse/selection": "mohn/test_selection.py",
+    "mohn/_sparse/pursuit": "mohn/test_pursuit.py mohn/test_message_passing.py",
     "mohn/_auto": "mohn/test_auto.py",
     "mohn/_dense/evidence": "mohn/test_dense_kernel.py mohn/test_dense_posterior.py",
     "mohn/_dense/noise": "mohn/test_dense_noise.py",
     "mohn/_dense/levels": "mohn/test_levels.py",
-    "mohn/_logistic_selection": "mohn/test_logistic.py mohn/test_classifier.py",
+    "mohn/_sparse/logistic_selection": "mohn/test_logistic.py mohn/test_classifier.py",
     "energynet/_growth": "energynet/test_growth.py",
     "energynet/_training": "energynet/test_training.py",
     "energynet/_partition": "energynet/test_partition.py",

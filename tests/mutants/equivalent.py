@@ -11,7 +11,7 @@ EQUIVALENT = {
     "energynet/_training": {
         ("Plan.advance", "break  ->  continue"): "a run that is over stays so",
     },
-    "mohn/_logistic_selection": {
+    "mohn/_sparse/logistic_selection": {
         ("learn_on_folds", "1  ->  2"): "where nothing is searched, no order is",
     },
     "mohn/_dense/noise": {

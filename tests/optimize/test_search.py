@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from skmohn import MOHNRegressor
 from skmohn.datasets import make_ising, make_mk_trap
-from skmohn.mohn._hypergraph import Hypergraph
+from skmohn.mohn._walsh.hypergraph import Hypergraph
 from skmohn.optimize import maximize, minimize
 
 METHODS = ["auto", "hill_climb", "annealing", "tabu", "weight_satisfaction", "exact"]

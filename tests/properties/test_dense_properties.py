@@ -5,11 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from skmohn._core._coding import Alphabet, Rows
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import Evidence, join_equal_rows
 from skmohn.mohn._dense.kernel import Prior
 from skmohn.mohn._dense.model import fit_dense
+from skmohn.mohn._table.coding import Alphabet, Rows
 
 FEW = settings(max_examples=8)
 MANY = settings(max_examples=30)

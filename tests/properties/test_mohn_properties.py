@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from skmohn import MOHNRegressor
-from skmohn.mohn._design import DenseDesign, PackedDesign
-from skmohn.mohn._hypergraph import Hypergraph
+from skmohn.mohn._walsh.design import DenseDesign, PackedDesign
+from skmohn.mohn._walsh.hypergraph import Hypergraph
 
 FEW = settings(max_examples=10)
 MANY = settings(max_examples=60)

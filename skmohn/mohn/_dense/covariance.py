@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skmohn._core._coding import sizes_of
 from skmohn.mohn._dense.kernel import (
     CONSTANT_VARIANCE,
     LetterTables,
@@ -12,6 +11,7 @@ from skmohn.mohn._dense.kernel import (
     Prior,
     find_alike,
 )
+from skmohn.mohn._table.coding import sizes_of
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ import numpy as np
 from scipy.linalg import eigvalsh, lapack
 from scipy.optimize import minimize
 
-from skmohn._core._coding import Rows, sizes_of
 from skmohn._core._units import binary_unit
 from skmohn.mohn._dense.kernel import Pairs, Prior
+from skmohn.mohn._table.coding import Rows, sizes_of
 
 LEAST_NOISE = 1e-6
 _BOUNDS = {

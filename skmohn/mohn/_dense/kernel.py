@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skmohn._core._coding import sizes_of
+from skmohn.mohn._table.coding import sizes_of
 
 # A priori variance of the constant; the target is standardised.
 CONSTANT_VARIANCE = 1.0

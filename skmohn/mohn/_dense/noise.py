@@ -14,11 +14,11 @@ import numpy as np
 from scipy.linalg import cho_solve, cholesky, lapack
 from scipy.optimize import minimize_scalar
 
-from skmohn._core._coding import Rows
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import start_prior
 from skmohn.mohn._dense.exact import ExactPosterior, row_blocks
 from skmohn.mohn._dense.kernel import Pairs
+from skmohn.mohn._table.coding import Rows
 
 # Mean and variance of the logarithm of a squared standard normal number.
 _LOG_SQUARE_MEAN = -1.2704

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
-from skmohn._core._coding import Rows
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.exact import draw_normal, row_blocks
 from skmohn.mohn._dense.variance import PairVariance
+from skmohn.mohn._table.coding import Rows
 
 # Relative to the mean variance of the inducing values, for their Cholesky factor.
 _JITTER = 1e-10

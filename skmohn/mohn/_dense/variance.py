@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skmohn._core._coding import Rows
 from skmohn.mohn._dense.covariance import parity
 from skmohn.mohn._dense.kernel import Pairs, Prior
+from skmohn.mohn._table.coding import Rows
 
 _ROWS_AT_ONCE = 1024
 # tanh of a large rate is 1 to the last bit, and then two rows share nothing at all.

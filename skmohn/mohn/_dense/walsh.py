@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, eigh_tridiagonal, lapack
 
-from skmohn._core._coding import Rows
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.variance import CubeVariance
+from skmohn.mohn._table.coding import Rows
 
 _EXACT_WEIGHTS = 2048
 _TOLERANCE = 1e-10

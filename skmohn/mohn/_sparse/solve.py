@@ -7,14 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from skmohn._core._units import binary_unit
-from skmohn.mohn import _msda
-from skmohn.mohn._active_set import ActiveSet
-from skmohn.mohn._chance import Chance, rounding_variance
-from skmohn.mohn._design import make_design
-from skmohn.mohn._hypergraph import Hypergraph
-from skmohn.mohn._learning import delta_rule, lasso, moments, ols
-from skmohn.mohn._pursuit import Pursuit, PursuitControl
-from skmohn.mohn._selection import choose_model
+from skmohn.mohn._sparse import msda as _msda
+from skmohn.mohn._sparse.active_set import ActiveSet
+from skmohn.mohn._sparse.chance import Chance, rounding_variance
+from skmohn.mohn._sparse.learning import delta_rule, lasso, moments, ols
+from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
+from skmohn.mohn._sparse.selection import choose_model
+from skmohn.mohn._walsh.design import make_design
+from skmohn.mohn._walsh.hypergraph import Hypergraph
 
 _EXACT = "exact: the model reproduces every sample"
 _REASONS = {

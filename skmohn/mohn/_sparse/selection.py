@@ -18,11 +18,11 @@ from scipy.stats import sem
 from sklearn.linear_model import Lasso, LassoCV
 from sklearn.model_selection import GroupKFold
 
-from skmohn.mohn._active_set import ActiveSet
-from skmohn.mohn._chance import rounding_variance
-from skmohn.mohn._design import make_design
-from skmohn.mohn._hypergraph import choice_length
-from skmohn.mohn._pursuit import Pursuit
+from skmohn.mohn._sparse.active_set import ActiveSet
+from skmohn.mohn._sparse.chance import rounding_variance
+from skmohn.mohn._sparse.pursuit import Pursuit
+from skmohn.mohn._walsh.design import make_design
+from skmohn.mohn._walsh.hypergraph import choice_length
 
 # Bars in stages: the next stage is searched when the last bar so far is the best.
 # Within the first, a function is sparse.

@@ -6,8 +6,8 @@ from itertools import combinations
 
 import numpy as np
 
-from skmohn.mohn import _kernels
-from skmohn.mohn._design import flatten_sets
+from skmohn.mohn._walsh import product_kernels as _kernels
+from skmohn.mohn._walsh.design import flatten_sets
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,9 @@ import numpy as np
 from scipy import stats
 from scipy.special import betaln
 
-from skmohn.mohn._chance import Chance, exact_error, rounding_variance
 from skmohn.mohn._controls import MSDAControl
-from skmohn.mohn._learning import (
+from skmohn.mohn._sparse.chance import Chance, exact_error, rounding_variance
+from skmohn.mohn._sparse.learning import (
     delta_rule,
     first_estimate,
     lasso,
@@ -31,7 +31,7 @@ from skmohn.mohn._learning import (
     moments,
     ols,
 )
-from skmohn.mohn._proposals import Proposals, count_orders
+from skmohn.mohn._sparse.proposals import Proposals, count_orders
 
 # With more weights than this share of the different rows a small error proves nothing.
 _MOST_WEIGHTS = 0.8

@@ -12,8 +12,8 @@ import math
 
 import numpy as np
 
-from skmohn.mohn import _proposal_kernels as kernels
-from skmohn.mohn._design import flatten_sets
+from skmohn.mohn._sparse import proposal_kernels as kernels
+from skmohn.mohn._walsh.design import flatten_sets
 
 # Stands for numbers of sets that no computer counts to.
 _COUNTLESS = 2**62

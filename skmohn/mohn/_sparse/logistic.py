@@ -18,8 +18,8 @@ import numpy as np
 from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
-from skmohn.mohn._design import make_design
-from skmohn.mohn._pursuit import chance_thresholds, count_children
+from skmohn.mohn._sparse.pursuit import chance_thresholds, count_children
+from skmohn.mohn._walsh.design import make_design
 
 # Penalty of the search. Products are -1 and +1: a standard deviation of .3 a weight.
 SEARCH_C = 0.1

@@ -12,9 +12,9 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.model_selection import StratifiedKFold
 
-from skmohn.mohn._hypergraph import choice_length
-from skmohn.mohn._logistic import SEARCH_C, LogisticControl, LogisticPath
-from skmohn.mohn._selection import FEWEST_ROWS, sparsest_of_the_best
+from skmohn.mohn._sparse.logistic import SEARCH_C, LogisticControl, LogisticPath
+from skmohn.mohn._sparse.selection import FEWEST_ROWS, sparsest_of_the_best
+from skmohn.mohn._walsh.hypergraph import choice_length
 
 # Penalties that are compared when the logistic regression is to choose its own.
 PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 10.0)

@@ -14,8 +14,8 @@ import numpy as np
 from scipy.linalg import cho_solve
 from scipy.linalg.lapack import dpstrf
 
-from skmohn.mohn import _learning_kernels
-from skmohn.mohn._design import flatten_sets
+from skmohn.mohn._sparse import learning_kernels as _learning_kernels
+from skmohn.mohn._walsh.design import flatten_sets
 
 # A column whose spread is this small a share of its size is a constant in rounding.
 _CONSTANT = 1e-14

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skmohn.mohn._active_set import ActiveSet
-from skmohn.mohn._chance import exact_error
-from skmohn.mohn._hypergraph import count_parents
-from skmohn.mohn._message_passing import infer_structure
+from skmohn.mohn._sparse.active_set import ActiveSet
+from skmohn.mohn._sparse.chance import exact_error
+from skmohn.mohn._sparse.message_passing import infer_structure
+from skmohn.mohn._walsh.hypergraph import count_parents
 
 # With more weights than this share of the samples a perfect fit proves nothing.
 MOST_WEIGHTS = 0.8

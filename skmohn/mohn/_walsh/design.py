@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from skmohn.mohn import _kernels
+from skmohn.mohn._walsh import product_kernels as _kernels
 
 # Words are handled in blocks of 8, so that loops over them have no scalar remainder.
 _BLOCK = 8 * 64

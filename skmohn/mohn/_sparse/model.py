@@ -15,7 +15,6 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.optimize import minimize
 
 from skmohn._core._units import binary_unit
-from skmohn.mohn._chance import rounding_variance
 from skmohn.mohn._dense.evidence import (
     LEAST_NOISE,
     LOG_NOISE,
@@ -25,8 +24,9 @@ from skmohn.mohn._dense.evidence import (
 )
 from skmohn.mohn._dense.exact import row_blocks
 from skmohn.mohn._dense.kernel import CONSTANT_VARIANCE
-from skmohn.mohn._design import DenseDesign
-from skmohn.mohn._hypergraph import Hypergraph, choice_length
+from skmohn.mohn._sparse.chance import rounding_variance
+from skmohn.mohn._walsh.design import DenseDesign
+from skmohn.mohn._walsh.hypergraph import Hypergraph, choice_length
 
 # Logarithms of variances in units of the target's: of the weights, and the most noise.
 _SPREADS = (-30.0, 10.0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skmohn._core._coding import (
+from skmohn.mohn._table.coding import (
     CONSTANT,
     NUMERIC,
     TWO_VALUED,

@@ -6,8 +6,8 @@ from numbers import Integral
 
 import numpy as np
 
-from skmohn._core._coding import LETTERS, NUMERIC, sizes_of
 from skmohn.mohn._dense.variance import make_input, make_levels, make_site
+from skmohn.mohn._table.coding import LETTERS, NUMERIC, sizes_of
 
 
 class Members:

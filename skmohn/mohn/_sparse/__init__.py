@@ -1,0 +1,1 @@
+"""Few weights: found, chosen, learnt."""

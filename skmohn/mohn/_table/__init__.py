@@ -1,0 +1,1 @@
+"""What a table says, and how its parts are called."""
