@@ -3,6 +3,7 @@
 import ast
 import io
 import tokenize
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,17 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 GROUND = {"_core"}
 FAMILIES = {"mohn", "energynet", "blm"}
 ROOFS = {"inspection", "optimize", "datasets", "integrations", "_warm_up"}
+
+# What stands on what inside of mohn; files that are not named here may import them all.
+_SHARED = {"_table", "_walsh", "_controls"}
+INNER_ROOMS = {
+    "_table": {"_table"},
+    "_walsh": {"_walsh"},
+    "_controls": set(),
+    "_model": _SHARED,
+    "_sparse": {"_sparse", "_model", *_SHARED},
+    "_dense": {"_dense", "_model", *_SHARED},
+}
 
 KERNELS_MAY_IMPORT = ("dataclasses", "numpy", "numba", "skmohn._core._jit", "typing")
 MOST_CODE_LINES = 400
@@ -74,6 +86,14 @@ def is_kernels_import(module, name):
     ) or name.startswith(f"{family}._search_kernels.")
 
 
+def is_inner_import(module, name):
+    """Whether a file of mohn may import a name, as far as its inner room says so."""
+    inner, others = (part.split(".")[2:3] for part in (module, name))
+    if not module.startswith("skmohn.mohn.") or not name.startswith("skmohn.mohn."):
+        return True
+    return inner[0] not in INNER_ROOMS or others[0] in INNER_ROOMS[inner[0]]
+
+
 def violations(module, source):
     """Return one sentence for each import that breaks a law."""
     if module == "skmohn.__init__":  # gathers the public names from everywhere
@@ -87,12 +107,34 @@ def violations(module, source):
             found.append(f"{module} may not import {name}: it is another room's")
         elif is_kernel and not is_kernels_import(module, name):
             found.append(f"{module} may not import {name}: kernels know no more")
+        elif not is_inner_import(module, name):
+            found.append(f"{module} may not import {name}: another inner room's")
     return found
 
 
 @pytest.mark.parametrize("path", MODULES, ids=dotted_name)
 def test_imports_keep_the_laws(path):
     assert violations(dotted_name(path), path.read_text(encoding="utf-8")) == []
+
+
+def files_imported(path):
+    """Names of the files of skmohn that a file imports, the package's own left out."""
+    names = {dotted_name(module) for module in MODULES}
+    module = dotted_name(path)
+    for name in imported_modules(module, path.read_text(encoding="utf-8")):
+        # A name of a file, or of something in it.
+        yield from names.intersection((name, name.rpartition(".")[0]))
+
+
+def test_imports_go_round_in_no_circle():
+    graph = {dotted_name(path): set(files_imported(path)) for path in MODULES}
+    assert sum(map(len, graph.values())) > 300
+    assert list(TopologicalSorter(graph).static_order())
+
+
+def test_a_circle_is_seen():
+    with pytest.raises(CycleError):
+        list(TopologicalSorter({"a": {"b"}, "b": {"c"}, "c": {"a"}}).static_order())
 
 
 def count_code_lines(source):
@@ -142,6 +184,11 @@ def test_only_code_is_counted():
         ("skmohn.mohn._kernels", "from .._core._history import History"),
         ("skmohn.mohn._kernels", "import scipy.linalg"),
         ("skmohn.mohn._kernels", "import numbalike"),
+        ("skmohn.mohn._table.rows", "from skmohn.mohn._walsh.terms import log_comb"),
+        ("skmohn.mohn._dense.model", "from skmohn.mohn._sparse.pursuit import Pursuit"),
+        ("skmohn.mohn._sparse.msda", "from .._dense import kernel"),
+        ("skmohn.mohn._model", "from skmohn.mohn._dense.noise import RowNoise"),
+        ("skmohn.mohn._sparse.solve", "from skmohn.mohn._task import Task"),
     ],
 )
 def test_breach_of_a_law_is_seen(module, source):
@@ -162,6 +209,8 @@ def test_breach_of_a_law_is_seen(module, source):
         ("skmohn.mohn._kernels", "from .._core._jit import jit"),
         ("skmohn.blm._kernels", "from skmohn.blm._search_kernels import ask"),
         ("skmohn.mohn._kernels", "from skmohn._core._jit import jit"),
+        ("skmohn.mohn._sparse.model", "from skmohn.mohn._model import Solution"),
+        ("skmohn.mohn._task", "from skmohn.mohn._dense.levels import levels_pay"),
     ],
 )
 def test_lawful_import_passes(module, source):

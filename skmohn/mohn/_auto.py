@@ -9,8 +9,9 @@ from skmohn._core._units import binary_unit
 from skmohn.mohn._dense.evidence import MAX_ITER
 from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._dense.strategy import solve_dense
+from skmohn.mohn._model import Solution
 from skmohn.mohn._sparse.model import SparsePosterior
-from skmohn.mohn._sparse.solve import Solution, solve
+from skmohn.mohn._sparse.solve import solve
 from skmohn.mohn._walsh.design import make_design
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 

@@ -21,6 +21,7 @@ from skmohn.mohn._table.coding import NUMERIC, InputCoding
 from skmohn.mohn._table.vocabulary import Members
 from skmohn.mohn._task import positive_weights, wanted_folds
 from skmohn.mohn._walsh.design import make_design
+from skmohn.mohn._walsh.terms import with_kept
 
 _REASONS = {
     "cv": "k-fold validation of the log loss chose how many products to keep",
@@ -387,11 +388,7 @@ def _by_regression(params, problem, strategy, start, most, report):
     choice = None
     if problem.classes is not None:
         choice = learn_on_folds(problem, terms, params.selection, params.cv)
-    kept = np.bincount([len(term) for term in terms] or [0])
-    coverage = [
-        {**row, "kept": int(kept[order]) if order < len(kept) else 0}
-        for order, row in sorted(coverage.items())
-    ]
+    coverage = with_kept(coverage.values(), terms)
     return Found(terms, "; ".join(dict.fromkeys(reasons)), coverage, choice)
 
 

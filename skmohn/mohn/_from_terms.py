@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval, validate_parameter_constra
 
 from skmohn._core._fitting import History
 from skmohn._core._validation import read_names, read_sets, read_vector
-from skmohn.mohn._completions import Completions
+from skmohn.mohn._model import Completions
 from skmohn.mohn._sparse.model import SparsePosterior
 from skmohn.mohn._table.coding import TWO_VALUED, InputCoding
 from skmohn.mohn._table.columns import Categories, repeated_name

@@ -19,8 +19,9 @@ from skmohn._core._validation import (
 )
 from skmohn.mohn._dense.levels import levels_pay
 from skmohn.mohn._one_hot import find_one_hot
-from skmohn.mohn._table.coding import NUMERIC, InputCoding, Rows
+from skmohn.mohn._table.coding import NUMERIC, InputCoding
 from skmohn.mohn._table.columns import column_names
+from skmohn.mohn._table.rows import Rows
 
 # Strategies with a weight for each letter of a site.
 _WITH_LETTERS = ("auto", "dense")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skmohn.mohn._dense.covariance import parity
-from skmohn.mohn._dense.kernel import CONSTANT_VARIANCE
+from skmohn.mohn._model import CONSTANT_VARIANCE
 
 
 @dataclass(frozen=True)

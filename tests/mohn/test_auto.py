@@ -21,10 +21,11 @@ from skmohn.mohn._auto import _predicts_better as predicts_better
 from skmohn.mohn._auto import most_steps
 from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._sparse.model import SparsePosterior
-from skmohn.mohn._table.coding import Rows
+from skmohn.mohn._table.rows import Rows
 from skmohn.mohn._task import Task
 from skmohn.mohn._walsh.design import make_design
-from skmohn.mohn._walsh.hypergraph import Hypergraph, choice_length
+from skmohn.mohn._walsh.hypergraph import Hypergraph
+from skmohn.mohn._walsh.terms import choice_length
 
 TERMS = ((0,), (2,), (1, 3), (0, 2, 4))
 

@@ -16,7 +16,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from skmohn import DenseControl, MOHNRegressor
 from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._dense.terms import screen
-from skmohn.mohn._table.coding import Alphabet, Rows
+from skmohn.mohn._table.rows import Alphabet, Rows
 from skmohn.mohn._table.vocabulary import Members
 
 SITES = {"site": ["A", "C", "G", "T"], "size": ["big", "mid", "tiny"]}

@@ -9,7 +9,7 @@ import pytest
 from skmohn import MOHNRegressor
 from skmohn.mohn._sparse.chance import Chance, rounding_variance
 from skmohn.mohn._sparse.model import SparsePosterior
-from skmohn.mohn._table.coding import Rows
+from skmohn.mohn._table.rows import Rows
 from skmohn.mohn._walsh.design import PackedDesign
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 

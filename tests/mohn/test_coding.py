@@ -4,13 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skmohn.mohn._table.coding import (
-    CONSTANT,
-    NUMERIC,
-    TWO_VALUED,
-    Alphabet,
-    InputCoding,
-)
+from skmohn.mohn._table.coding import CONSTANT, NUMERIC, TWO_VALUED, InputCoding
+from skmohn.mohn._table.rows import Alphabet
 
 TABLE = np.array(
     [

@@ -10,9 +10,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from skmohn import DenseControl, MOHNRegressor
-from skmohn.mohn._completions import Completions
 from skmohn.mohn._dense.exact import ExactPosterior
-from skmohn.mohn._table.coding import InputCoding, Rows
+from skmohn.mohn._model import Completions
+from skmohn.mohn._table.coding import InputCoding
+from skmohn.mohn._table.rows import Rows
 
 
 def make_data(n_rows, seed, share=0.0, n_inputs=8):

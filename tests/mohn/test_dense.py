@@ -25,7 +25,7 @@ from skmohn.mohn._dense.terms import (
     screen,
 )
 from skmohn.mohn._dense.walsh import walsh_transform
-from skmohn.mohn._table.coding import Rows
+from skmohn.mohn._table.rows import Rows
 
 
 def plain(inputs):

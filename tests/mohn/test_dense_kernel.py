@@ -16,11 +16,11 @@ from skmohn.mohn._dense.evidence import (
     join_equal_rows,
     learn_prior,
     log_density,
-    occam_factor,
     start_prior,
 )
 from skmohn.mohn._dense.kernel import Pairs, Prior
-from skmohn.mohn._table.coding import Alphabet, Rows, sizes_of
+from skmohn.mohn._model import occam_factor
+from skmohn.mohn._table.rows import Alphabet, Rows, sizes_of
 
 N_INPUTS = 5
 LETTERS = (Alphabet(3), Alphabet(4))

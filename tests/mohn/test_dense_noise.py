@@ -14,7 +14,7 @@ from skmohn.mohn._dense.evidence import join_equal_rows, start_prior
 from skmohn.mohn._dense.exact import ExactPosterior
 from skmohn.mohn._dense.kernel import Pairs, Prior
 from skmohn.mohn._dense.noise import NoiseMap, _smooth, map_noise
-from skmohn.mohn._table.coding import Rows
+from skmohn.mohn._table.rows import Rows
 
 SHARES = (0.0, 0.5, 1.0)
 # Of the logarithm of a squared standard normal number.

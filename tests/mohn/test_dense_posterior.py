@@ -21,7 +21,7 @@ from skmohn.mohn._dense.exact import ExactPosterior
 from skmohn.mohn._dense.kernel import Prior
 from skmohn.mohn._dense.nystroem import NystroemPosterior
 from skmohn.mohn._dense.walsh import WalshPosterior, vertices, walsh_transform
-from skmohn.mohn._table.coding import Rows
+from skmohn.mohn._table.rows import Rows
 
 EXACT = {
     "cholesky": ExactPosterior.condition,

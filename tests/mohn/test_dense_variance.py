@@ -12,14 +12,10 @@ from skmohn.mohn._dense.exact import ExactPosterior
 from skmohn.mohn._dense.kernel import Prior
 from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._dense.nystroem import NystroemPosterior
-from skmohn.mohn._dense.variance import (
-    PairVariance,
-    make_input,
-    make_levels,
-    make_site,
-)
+from skmohn.mohn._dense.variance import PairVariance
 from skmohn.mohn._dense.walsh import WalshPosterior
-from skmohn.mohn._table.coding import Alphabet, Rows, sizes_of
+from skmohn.mohn._table.rows import Alphabet, Rows, sizes_of
+from skmohn.mohn._table.variables import make_input, make_levels, make_site
 
 
 def by_definition(values):

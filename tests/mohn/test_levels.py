@@ -11,14 +11,10 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 from skmohn import DenseControl, MOHNRegressor
 from skmohn.mohn._dense import levels
-from skmohn.mohn._dense.evidence import (
-    Evidence,
-    join_equal_rows,
-    learn_prior,
-    standardise,
-)
+from skmohn.mohn._dense.evidence import Evidence, join_equal_rows, learn_prior
 from skmohn.mohn._dense.levels import levels_pay
-from skmohn.mohn._table.coding import InputCoding, Rows
+from skmohn.mohn._table.coding import InputCoding
+from skmohn.mohn._table.rows import Rows, standardise
 
 
 def make_step(n_rows=150, seed=0):

@@ -21,7 +21,7 @@ from skmohn.datasets import make_ising, make_sparse_walsh
 from skmohn.mohn._sparse import selection as _selection
 from skmohn.mohn._sparse.pursuit import PursuitControl
 from skmohn.mohn._walsh.design import DenseDesign, PackedDesign
-from skmohn.mohn._walsh.hypergraph import log_comb
+from skmohn.mohn._walsh.terms import log_comb
 
 # ----------------------------------------------------------------------- criterion
 

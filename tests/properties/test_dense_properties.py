@@ -9,7 +9,7 @@ from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import Evidence, join_equal_rows
 from skmohn.mohn._dense.kernel import Prior
 from skmohn.mohn._dense.model import fit_dense
-from skmohn.mohn._table.coding import Alphabet, Rows
+from skmohn.mohn._table.rows import Alphabet, Rows
 
 FEW = settings(max_examples=8)
 MANY = settings(max_examples=30)

@@ -4,14 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skmohn.mohn._dense.kernel import (
-    CONSTANT_VARIANCE,
-    LetterTables,
-    Pairs,
-    Prior,
-    find_alike,
-)
-from skmohn.mohn._table.coding import sizes_of
+from skmohn.mohn._dense.kernel import LetterTables, Pairs, Prior, find_alike
+from skmohn.mohn._model import CONSTANT_VARIANCE
+from skmohn.mohn._table.rows import sizes_of
 
 
 @dataclass(frozen=True)

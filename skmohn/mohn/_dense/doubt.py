@@ -17,10 +17,11 @@ from skmohn.mohn._dense.evidence import (
     Evidence,
     density_curvature,
     log_density,
-    occam_factor,
 )
-from skmohn.mohn._dense.exact import ExactPosterior, row_blocks
+from skmohn.mohn._dense.exact import ExactPosterior
 from skmohn.mohn._dense.kernel import Prior
+from skmohn.mohn._model import occam_factor
+from skmohn.mohn._table.rows import row_blocks
 
 # Beyond, hyper-parameters are known well enough, and this costs more than the fit.
 MOST_ROWS = 200

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import eigvalsh, lapack
+from scipy.linalg import lapack
 from scipy.optimize import minimize
 
-from skmohn._core._units import binary_unit
 from skmohn.mohn._dense.kernel import Pairs, Prior
-from skmohn.mohn._table.coding import Rows, sizes_of
+from skmohn.mohn._model import LEAST_NOISE, LOG_NOISE, LOG_SCALE
+from skmohn.mohn._table.rows import Rows, sizes_of
 
-LEAST_NOISE = 1e-6
 _BOUNDS = {
     "rate": (1e-8, 8.0),
     "scale": (1e-6, 1e4),
@@ -36,8 +35,6 @@ _LOG_RATE_SPREAD = 1.0
 # Of the letters of a site around their mean, which has the spread of a rate. With many
 # letters a wider one lets the evidence explain each row by letters of its own.
 _LOG_LETTER_SPREAD = 0.3
-LOG_SCALE = 0.0, 1.0
-LOG_NOISE = -1.0, 1.0
 _LOG_ENDS_CENTRE, _LOG_ENDS_SPREAD = np.transpose([LOG_SCALE, (0.0, np.inf), LOG_NOISE])
 _START_NOISE = 0.1
 
@@ -141,15 +138,6 @@ class Sample:
         spread = np.sum(self.within / noise)
         spread += np.sum((self.count - 1.0) * np.log(2.0 * np.pi * noise))
         return -0.5 * (spread + np.sum(np.log(self.weight)) - self.log_weight)
-
-
-def standardise(y, sample_weight=None):
-    """Targets of mean 0 and variance 1, and the mean and deviation that they had."""
-    unit = binary_unit(y)
-    y = y / unit
-    centre = float(np.average(y, weights=sample_weight))
-    scale = float(np.sqrt(np.average((y - centre) ** 2, weights=sample_weight))) or 1.0
-    return (y - centre) / scale, unit * centre, unit * scale
 
 
 def join_equal_rows(rows, y, sample_weight=None):
@@ -390,31 +378,6 @@ def density_curvature(n_inputs, alphabets=()):
     width = np.subtract(*np.log(_BOUNDS["linear"]))
     curvature[-2, -2] = 2.0 * math.pi / width**2
     return curvature
-
-
-def occam_factor(density, curvature, by_data):
-    """Log share of the density of hyper-parameters that the data leave (Laplace).
-
-    The integral of the likelihood over normal hyper-parameters is its value at the best
-    ones times this. What the data say nothing of costs nothing.
-
-    Source: MacKay, Bayesian interpolation, Neural Computation 4, 1992, Eq 2.10.
-
-    Parameters
-    ----------
-    density : float
-        Log density at the best ones, less that at its highest.
-
-    curvature, by_data : ndarrays of shape (n_directions, n_directions)
-        Negative Hessians of the log density and of the log likelihood.
-
-    Returns
-    -------
-    factor : float
-        A logarithm, 0 at most.
-    """
-    ratios = eigvalsh(by_data, curvature)
-    return density - 0.5 * float(np.sum(np.log1p(np.maximum(ratios, 0.0))))
 
 
 def learn_prior(

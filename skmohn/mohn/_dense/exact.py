@@ -10,8 +10,7 @@ from scipy.linalg import cho_solve, cholesky, lapack, solve_triangular
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import Sample
 from skmohn.mohn._dense.variance import PairVariance
-
-_ROWS_AT_ONCE = 2048
+from skmohn.mohn._table.rows import row_blocks
 
 
 @dataclass(frozen=True)
@@ -166,12 +165,6 @@ def _factorise(covariance, sample):
     K.ravel()[:: len(K) + 1] += sample.noise(covariance.prior)
     # The transpose of a symmetric matrix, in LAPACK's order, is factored in place.
     return cholesky(K.T, lower=True, overwrite_a=True, check_finite=False)
-
-
-def row_blocks(n_rows):
-    """Yield slices: what is computed for some rows at a time stays small."""
-    for start in range(0, n_rows, _ROWS_AT_ONCE):
-        yield slice(start, min(start + _ROWS_AT_ONCE, n_rows))
 
 
 def draw_normal(mean, covariance, n_draws, rng):

@@ -24,10 +24,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skmohn.mohn._table.coding import sizes_of
+from skmohn.mohn._model import CONSTANT_VARIANCE
+from skmohn.mohn._table.rows import sizes_of
 
-# A priori variance of the constant; the target is standardised.
-CONSTANT_VARIANCE = 1.0
 # Entries of factors that are computed at a time: they stay in the processor's cache.
 _ENTRIES_TOGETHER = 2**14
 

@@ -4,13 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from skmohn.mohn._dense.evidence import (
-    Evidence,
-    join_equal_rows,
-    learn_prior,
-    standardise,
-)
-from skmohn.mohn._table.coding import Rows
+from skmohn.mohn._dense.evidence import Evidence, join_equal_rows, learn_prior
+from skmohn.mohn._table.rows import Rows, standardise
 
 # Rows that are asked; where a line does not do, they tell by tens of nats.
 _ROWS_ASKED = 400

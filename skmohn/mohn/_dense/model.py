@@ -7,17 +7,13 @@ import numpy as np
 from skmohn._core._validation import require_memory
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.doubt import MOST_ROWS, PriorDoubt, doubt_prior
-from skmohn.mohn._dense.evidence import (
-    MAX_ITER,
-    join_equal_rows,
-    learn_prior,
-    standardise,
-)
+from skmohn.mohn._dense.evidence import MAX_ITER, join_equal_rows, learn_prior
 from skmohn.mohn._dense.exact import ExactPosterior
 from skmohn.mohn._dense.noise import NoiseMap, map_noise
 from skmohn.mohn._dense.nystroem import NystroemPosterior
 from skmohn.mohn._dense.terms import description_length, find_strong_terms
 from skmohn.mohn._dense.walsh import WalshPosterior, is_on_cube
+from skmohn.mohn._table.rows import standardise
 
 # Rows up to which the Cholesky factor of all is taken.
 _MOST_EXACT = 5000

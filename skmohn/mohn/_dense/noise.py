@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, lapack
-from scipy.optimize import minimize_scalar
 
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import start_prior
-from skmohn.mohn._dense.exact import ExactPosterior, row_blocks
+from skmohn.mohn._dense.exact import ExactPosterior
 from skmohn.mohn._dense.kernel import Pairs
-from skmohn.mohn._table.coding import Rows
+from skmohn.mohn._model import fit_scale
+from skmohn.mohn._table.rows import Rows, row_blocks
 
 # Mean and variance of the logarithm of a squared standard normal number.
 _LOG_SQUARE_MEAN = -1.2704
@@ -154,29 +154,3 @@ def _log_density(covariance, target):
 
 def _bounded(log_noise):
     return np.clip(np.exp(log_noise), *_RANGE)
-
-
-def fit_scale(squares, certain, noise, count=1.0):
-    """Factor of the noise that makes left-out rows most likely.
-
-    Parameters
-    ----------
-    squares : ndarray of shape (n_rows,)
-        Squared errors of rows that the others predict.
-
-    certain, noise : ndarrays of shape (n_rows,)
-        Variances: one that is known, and one that is known up to the factor.
-
-    count : ndarray of shape (n_rows,), default=1.0
-        How many observations each row stands for.
-
-    Returns
-    -------
-    scale : float
-    """
-
-    def loss(log_scale):
-        variance = certain + np.exp(log_scale) * noise
-        return np.sum(count * (squares / variance + np.log(variance)))
-
-    return float(np.exp(minimize_scalar(loss, bounds=(-3, 3), method="bounded").x))

@@ -14,9 +14,9 @@ import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from skmohn.mohn._dense.covariance import Covariance
-from skmohn.mohn._dense.exact import draw_normal, row_blocks
+from skmohn.mohn._dense.exact import draw_normal
 from skmohn.mohn._dense.variance import PairVariance
-from skmohn.mohn._table.coding import Rows
+from skmohn.mohn._table.rows import Rows, row_blocks
 
 # Relative to the mean variance of the inducing values, for their Cholesky factor.
 _JITTER = 1e-10

@@ -8,12 +8,11 @@ import numpy as np
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
-from skmohn.mohn._completions import Completions, LeftOut
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import MAX_ITER
 from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._dense.terms import find_significant_terms, highest_order
-from skmohn.mohn._sparse.solve import Solution
+from skmohn.mohn._model import Completions, LeftOut, Solution
 from skmohn.mohn._table.columns import read_table
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 

@@ -17,7 +17,7 @@ from scipy.stats import norm
 
 from skmohn.mohn._dense.covariance import parity
 from skmohn.mohn._dense.exact import ExactPosterior
-from skmohn.mohn._walsh.hypergraph import choice_length, log_comb
+from skmohn.mohn._walsh.terms import choice_length, log_comb
 
 _MOST_ROUNDS = 50
 # Nats that the description length must fall by.

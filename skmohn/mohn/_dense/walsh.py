@@ -19,7 +19,7 @@ from scipy.linalg import cho_solve, cholesky, eigh_tridiagonal, lapack
 
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.variance import CubeVariance
-from skmohn.mohn._table.coding import Rows
+from skmohn.mohn._table.rows import Rows
 
 _EXACT_WEIGHTS = 2048
 _TOLERANCE = 1e-10

@@ -6,7 +6,7 @@ from itertools import chain
 import numpy as np
 from scipy.special import gammaln
 
-from skmohn.mohn._walsh.hypergraph import choice_length, log_comb
+from skmohn.mohn._walsh.terms import choice_length, log_comb
 
 # An error this small beside the spread of a target is rounding error.
 _EXACT = 1e-8

@@ -18,8 +18,9 @@ import numpy as np
 from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
-from skmohn.mohn._sparse.pursuit import chance_thresholds, count_children
+from skmohn.mohn._sparse.pursuit import chance_thresholds
 from skmohn.mohn._walsh.design import make_design
+from skmohn.mohn._walsh.terms import count_children
 
 # Penalty of the search. Products are -1 and +1: a standard deviation of .3 a weight.
 SEARCH_C = 0.1

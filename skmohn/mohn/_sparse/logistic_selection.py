@@ -14,7 +14,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from skmohn.mohn._sparse.logistic import SEARCH_C, LogisticControl, LogisticPath
 from skmohn.mohn._sparse.selection import FEWEST_ROWS, sparsest_of_the_best
-from skmohn.mohn._walsh.hypergraph import choice_length
+from skmohn.mohn._walsh.terms import choice_length, with_kept
 
 # Penalties that are compared when the logistic regression is to choose its own.
 PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 10.0)
@@ -283,11 +283,7 @@ def _ebic(path, position):
 
 def _settle(path, parts, position, how):
     terms = path.model(position)
-    kept = np.bincount([len(term) for term in terms] or [0])
-    coverage = [
-        {**row, "kept": int(kept[row["order"]]) if row["order"] < len(kept) else 0}
-        for row in path.coverage
-    ]
+    coverage = with_kept(path.coverage, terms)
     return LogisticChoice(terms, how, coverage, parts, position)
 
 

@@ -18,7 +18,7 @@ from itertools import combinations
 import numpy as np
 
 from skmohn.mohn._walsh import product_kernels as _kernels
-from skmohn.mohn._walsh.hypergraph import count_parents
+from skmohn.mohn._walsh.terms import count_parents
 
 _GRID_SIZE = 30
 # Steps near zero are this many e-folds smaller than steps near the largest magnitude.

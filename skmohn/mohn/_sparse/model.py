@@ -15,18 +15,18 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.optimize import minimize
 
 from skmohn._core._units import binary_unit
-from skmohn.mohn._dense.evidence import (
+from skmohn.mohn._model import (
+    CONSTANT_VARIANCE,
     LEAST_NOISE,
     LOG_NOISE,
     LOG_SCALE,
     occam_factor,
-    standardise,
 )
-from skmohn.mohn._dense.exact import row_blocks
-from skmohn.mohn._dense.kernel import CONSTANT_VARIANCE
 from skmohn.mohn._sparse.chance import rounding_variance
+from skmohn.mohn._table.rows import row_blocks, standardise
 from skmohn.mohn._walsh.design import DenseDesign
-from skmohn.mohn._walsh.hypergraph import Hypergraph, choice_length
+from skmohn.mohn._walsh.hypergraph import Hypergraph
+from skmohn.mohn._walsh.terms import choice_length
 
 # Logarithms of variances in units of the target's: of the weights, and the most noise.
 _SPREADS = (-30.0, 10.0)

@@ -31,7 +31,8 @@ from skmohn.mohn._sparse.learning import (
     moments,
     ols,
 )
-from skmohn.mohn._sparse.proposals import Proposals, count_orders
+from skmohn.mohn._sparse.proposals import Proposals
+from skmohn.mohn._walsh.terms import count_orders
 
 # With more weights than this share of the different rows a small error proves nothing.
 _MOST_WEIGHTS = 0.8

@@ -14,6 +14,7 @@ import numpy as np
 
 from skmohn.mohn._sparse import proposal_kernels as kernels
 from skmohn.mohn._walsh.design import flatten_sets
+from skmohn.mohn._walsh.terms import count_orders
 
 # Stands for numbers of sets that no computer counts to.
 _COUNTLESS = 2**62
@@ -279,12 +280,6 @@ class Proposals:
         """Keep the tables at least half free after n_more insertions."""
         self._table = _grown(self._table, int(self.used.sum()) + n_more)
         self._tried_table = _grown(self._tried_table, int(self.tried.sum()) + n_more)
-
-
-def count_orders(sets, max_order):
-    """Count the sets of each order from 1 to max_order."""
-    sizes = np.array([len(members) for members in sets], dtype=np.int64)
-    return np.bincount(sizes, minlength=max_order + 1)[1:]
 
 
 def _share_of(share, count):

@@ -15,7 +15,12 @@ import numpy as np
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.chance import exact_error
 from skmohn.mohn._sparse.message_passing import infer_structure
-from skmohn.mohn._walsh.hypergraph import count_parents
+from skmohn.mohn._walsh.terms import (
+    count_children,
+    count_orders,
+    count_parents,
+    with_kept,
+)
 
 # With more weights than this share of the samples a perfect fit proves nothing.
 MOST_WEIGHTS = 0.8
@@ -158,18 +163,18 @@ class Pursuit:
     @property
     def coverage(self):
         """Per order: how many sets there are, were scored, and are in the model."""
-        kept = np.bincount([len(term) for term in self.model.terms])
-        return [
-            {
-                "order": order,
-                "possible": math.comb(self.design.n_features, order),
-                "tried": self._count_tried(order),
-                "kept": int(kept[order]) if order < len(kept) else 0,
-            }
-            for order in range(1, self.control.max_order + 1)
-            if order <= max(_BASE_ORDER, len(kept) - 1, *self.screened, 0)
-            or self._count_tried(order)
-        ]
+        terms = self.model.terms
+        highest = max(_BASE_ORDER, len(count_orders(terms)), *self.screened, 0)
+        coverage = []
+        for order in range(1, self.control.max_order + 1):
+            possible, tried = (
+                math.comb(self.design.n_features, order),
+                self._count_tried(order),
+            )
+            if order <= highest or tried:
+                row = {"order": order, "possible": possible, "tried": tried}
+                coverage.append(row)
+        return with_kept(coverage, terms)
 
     def is_exact(self):
         """Whether the model explains the target up to rounding."""
@@ -386,28 +391,3 @@ def chance_thresholds(terms, present, n_features, n_rivals=1):
             elif parents:
                 rivals[j] = min(rivals[j], n_features * len(present))
     return np.sqrt(2 * np.log(np.maximum(rivals * n_rivals, 10)))
-
-
-def count_children(parents, order, n_features):
-    """Number of sets of one order that have one of the given sets within them.
-
-    Parameters
-    ----------
-    parents : iterable of tuples of int
-        Those of other orders than ``order - 1`` do not count.
-
-    order, n_features : int
-
-    Returns
-    -------
-    n_children : int
-    """
-    parents = np.array([p for p in parents if len(p) == order - 1], dtype=int)
-    if not parents.size:
-        return 0
-    # A set is known by the exclusive or of its members' random 64-bit names.
-    names = np.random.default_rng(0).integers(2**64, size=n_features, dtype=np.uint64)
-    children = np.bitwise_xor.reduce(names[parents], axis=1)[:, None] ^ names
-    fresh = np.ones(children.shape, dtype=bool)
-    np.put_along_axis(fresh, parents, False, axis=1)
-    return len(np.unique(children[fresh]))

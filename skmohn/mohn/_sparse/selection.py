@@ -22,7 +22,7 @@ from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.chance import rounding_variance
 from skmohn.mohn._sparse.pursuit import Pursuit
 from skmohn.mohn._walsh.design import make_design
-from skmohn.mohn._walsh.hypergraph import choice_length
+from skmohn.mohn._walsh.terms import choice_length
 
 # Bars in stages: the next stage is searched when the last bar so far is the best.
 # Within the first, a function is sparse.

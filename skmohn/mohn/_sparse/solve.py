@@ -2,11 +2,11 @@
 
 import math
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
 from skmohn._core._units import binary_unit
+from skmohn.mohn._model import Solution
 from skmohn.mohn._sparse import msda as _msda
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.chance import Chance, rounding_variance
@@ -15,6 +15,7 @@ from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
 from skmohn.mohn._sparse.selection import choose_model
 from skmohn.mohn._walsh.design import make_design
 from skmohn.mohn._walsh.hypergraph import Hypergraph
+from skmohn.mohn._walsh.terms import count_orders, with_kept
 
 _EXACT = "exact: the model reproduces every sample"
 _REASONS = {
@@ -29,22 +30,6 @@ _REASONS = {
     "ebic": "noise: the extended BIC chose which weights stand out enough",
     "lasso": "noise: k-fold validation preferred shrunken weights (lasso)",
 }
-
-
-class Solution(NamedTuple):
-    """A fitted model and what is to be said about it."""
-
-    graph: Hypergraph
-    standard_errors: np.ndarray
-    noise: float
-    reason: str
-    coverage: list
-    warning: str | None = None
-    dense: object = None
-    sparse: object = None
-    is_exact: bool = False
-    is_stopped: bool = False
-    choice: object = None
 
 
 def solve(params, task, wanted, loop):
@@ -160,7 +145,7 @@ def _run_pursuit(params, task, loop):
             cv=5 if params.cv is None else params.cv,
             n_jobs=params.n_jobs,
         )
-        reason, coverage = chosen.how, _merge(coverage, chosen.terms)
+        reason, coverage = chosen.how, with_kept(coverage, chosen.terms)
         warning = _SHORT if chosen.limited else None
         if chosen.how == "lasso":
             graph = Hypergraph.sort(chosen.terms, chosen.coef, chosen.intercept)
@@ -201,7 +186,7 @@ def _pursuit_reporter(loop, validation):
             "training_rmse": model.rms,
             "validation_rmse": validation_rmse,
             "n_weights": len(model) - 1,
-            "weights_per_order": _count_orders(model.terms),
+            "weights_per_order": tuple(count_orders(model.terms).tolist()),
             "proposed": search.proposed,
             "removed": search.removed,
             "discarded": search.n_banned,
@@ -209,16 +194,6 @@ def _pursuit_reporter(loop, validation):
         return loop.step(record, Hypergraph.sort(model.terms, model.coef, 0.0))
 
     return report
-
-
-def _merge(coverage, terms):
-    """Take the numbers of weights kept from the final terms."""
-    kept = _count_orders(terms)
-    known = {row["order"]: row for row in coverage}
-    return [
-        {**row, "kept": kept[order - 1] if order <= len(kept) else 0}
-        for order, row in sorted(known.items())
-    ]
 
 
 def _from_least_squares(model, reason, coverage, warning):
@@ -304,16 +279,12 @@ def _learn(params, task, terms, loop):
     # Alone the constant is the mean, whatever the rule.
     rule = rules[params.learning_rule] if terms else _by_ols
     graph, reason, warning = rule(params, task, design, terms, loop)
-    kept = _count_orders(graph.terms)
+    tried = enumerate(count_orders(terms).tolist(), start=1)
     coverage = [
-        {
-            "order": order,
-            "possible": math.comb(design.n_features, order),
-            "tried": tried,
-            "kept": kept[order - 1] if order <= len(kept) else 0,
-        }
-        for order, tried in enumerate(_count_orders(terms), start=1)
+        {"order": k, "possible": math.comb(design.n_features, k), "tried": count}
+        for k, count in tried
     ]
+    coverage = with_kept(coverage, graph.terms)
     is_ols = params.learning_rule == "ols"
     return _describe(design, task.y, graph, reason, coverage, warning, ols=is_ols)
 
@@ -416,7 +387,7 @@ def _fixed_record(design, task, graph):
         "training_rmse": training_rmse,
         "validation_rmse": validation_rmse,
         "n_weights": len(graph.terms),
-        "weights_per_order": _count_orders(graph.terms),
+        "weights_per_order": tuple(count_orders(graph.terms).tolist()),
         "proposed": 0,
         "removed": 0,
         "discarded": 0,
@@ -455,12 +426,6 @@ def _describe(
         is_exact=reason == "exact",
         is_stopped=reason == "stopped",
     )
-
-
-def _count_orders(terms):
-    """Numbers of terms of order 1, 2, ... up to the highest, as a tuple."""
-    counts = np.bincount([len(term) for term in terms] or [0], minlength=1)
-    return tuple(counts[1:].tolist())
 
 
 def _rms(residual, weights):

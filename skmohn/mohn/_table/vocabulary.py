@@ -6,8 +6,9 @@ from numbers import Integral
 
 import numpy as np
 
-from skmohn.mohn._dense.variance import make_input, make_levels, make_site
-from skmohn.mohn._table.coding import LETTERS, NUMERIC, sizes_of
+from skmohn.mohn._table.coding import LETTERS, NUMERIC
+from skmohn.mohn._table.rows import sizes_of
+from skmohn.mohn._table.variables import make_input, make_levels, make_site
 
 
 class Members:

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass, field
-from itertools import combinations
 
 import numpy as np
 
@@ -84,34 +83,6 @@ class Hypergraph:
             values,
         )
         return values
-
-    def count_orders(self):
-        """Number of weights of each order that occurs, as a dict."""
-        orders, counts = np.unique(np.diff(self.indptr), return_counts=True)
-        return dict(zip(orders.tolist(), counts.tolist(), strict=True))
-
-
-def count_parents(term, present):
-    """Count the sets in ``present`` that lack just one member of a term."""
-    return len(present.intersection(combinations(term, len(term) - 1)))
-
-
-def choice_length(terms, n_inputs):
-    """Nats that it costs to say which of all sets of their orders the terms are."""
-    orders = [len(term) for term in terms]
-    return sum(
-        log_comb(math.comb(n_inputs, order), orders.count(order))
-        for order in set(orders)
-    )
-
-
-def log_comb(n, k):
-    """Logarithm of the number of ways to choose k of n.
-
-    By whole numbers: there are so many sets of a high order that differences of
-    logarithms of factorials have no digits left.
-    """
-    return math.log(math.comb(n, k))
 
 
 def tabulate(terms, coef, standard_errors, names, total, squares):

@@ -1,4 +1,4 @@
-"""How far a row with unknown inputs may be from the mean over its completions."""
+"""What fitted models share: their priors, what is said of them, gaps in their rows."""
 
 import math
 from dataclasses import dataclass, field, replace
@@ -6,10 +6,21 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import eigvalsh
+from scipy.optimize import minimize_scalar
 
-from skmohn.mohn._dense.noise import fit_scale
-from skmohn.mohn._table.coding import NUMERIC, Rows, sizes_of
+from skmohn.mohn._table.coding import NUMERIC
+from skmohn.mohn._table.rows import Rows, sizes_of
+from skmohn.mohn._walsh.hypergraph import Hypergraph
 
+# A priori variance of the constant; the target is standardised.
+CONSTANT_VARIANCE = 1.0
+# Least variance of the noise.
+LEAST_NOISE = 1e-6
+# Log-normal densities of the variance of a function and of its noise, in units of the
+# target's variance: mean and standard deviation of the logarithm.
+LOG_SCALE = 0.0, 1.0
+LOG_NOISE = -1.0, 1.0
 # A row is completed in all ways where there are no more, else so many times by chance.
 _MOST_WAYS = 64
 # Values of a numeric column that stand for all.
@@ -19,6 +30,73 @@ _ROWS_AT_ONCE = 32
 _ROWS_ASKED = 200
 # Of the noise found in training that gaps may explain: some is always left.
 _LARGEST_SHARE = 0.95
+
+
+class Solution(NamedTuple):
+    """A fitted model and what is to be said about it."""
+
+    graph: Hypergraph
+    standard_errors: np.ndarray
+    noise: float
+    reason: str
+    coverage: list
+    warning: str | None = None
+    dense: object = None
+    sparse: object = None
+    is_exact: bool = False
+    is_stopped: bool = False
+    choice: object = None
+
+
+def occam_factor(density, curvature, by_data):
+    """Log share of the density of hyper-parameters that the data leave (Laplace).
+
+    The integral of the likelihood over normal hyper-parameters is its value at the best
+    ones times this. What the data say nothing of costs nothing.
+
+    Source: MacKay, Bayesian interpolation, Neural Computation 4, 1992, Eq 2.10.
+
+    Parameters
+    ----------
+    density : float
+        Log density at the best ones, less that at its highest.
+
+    curvature, by_data : ndarrays of shape (n_directions, n_directions)
+        Negative Hessians of the log density and of the log likelihood.
+
+    Returns
+    -------
+    factor : float
+        A logarithm, 0 at most.
+    """
+    ratios = eigvalsh(by_data, curvature)
+    return density - 0.5 * float(np.sum(np.log1p(np.maximum(ratios, 0.0))))
+
+
+def fit_scale(squares, certain, noise, count=1.0):
+    """Factor of the noise that makes left-out rows most likely.
+
+    Parameters
+    ----------
+    squares : ndarray of shape (n_rows,)
+        Squared errors of rows that the others predict.
+
+    certain, noise : ndarrays of shape (n_rows,)
+        Variances: one that is known, and one that is known up to the factor.
+
+    count : ndarray of shape (n_rows,), default=1.0
+        How many observations each row stands for.
+
+    Returns
+    -------
+    scale : float
+    """
+
+    def loss(log_scale):
+        variance = certain + np.exp(log_scale) * noise
+        return np.sum(count * (squares / variance + np.log(variance)))
+
+    return float(np.exp(minimize_scalar(loss, bounds=(-3, 3), method="bounded").x))
 
 
 class LeftOut(NamedTuple):

@@ -1,0 +1,102 @@
+"""Rows of a table with their unknown inputs."""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from skmohn._core._units import binary_unit
+
+_ROWS_AT_ONCE = 2048
+
+
+class Alphabet(NamedTuple):
+    """The letters of a site.
+
+    Attributes
+    ----------
+    size : int
+        How many there are.
+
+    is_ordered : bool, default=False
+        Whether they are levels, from the lowest to the highest.
+    """
+
+    size: int
+    is_ordered: bool = False
+
+    @property
+    def n_steps(self):
+        """Over how many steps they share the rate of the site."""
+        return self.size - 1 if self.is_ordered else 1
+
+
+def sizes_of(alphabets):
+    """Number of letters of each site, as a list of int."""
+    return [alphabet.size for alphabet in alphabets]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of a table: coded inputs and letters.
+
+    Attributes
+    ----------
+    inputs : ndarray of shape (n_rows, n_inputs)
+        Values in [-1, 1]; 0 where unknown, the mean of a product over both ends.
+
+    letters : ndarray of shape (n_rows, n_sites), int
+        From 0 to the site's number of letters, which itself means unknown.
+
+    unknown : ndarray of shape (n_rows, n_inputs), bool, default=None
+        Which inputs are unknown: a 0 may as well be the middle of three values. None
+        when all are known.
+    """
+
+    inputs: np.ndarray
+    letters: np.ndarray
+    unknown: np.ndarray | None = None
+
+    def __len__(self):
+        return len(self.inputs)
+
+    def take(self, index):
+        """Some of the rows."""
+        unknown = None if self.unknown is None else self.unknown[index]
+        return Rows(self.inputs[index], self.letters[index], unknown)
+
+    def join(self, other):
+        """These rows, then others."""
+        unknown = None
+        if self.unknown is not None or other.unknown is not None:
+            unknown = np.concatenate([self.mask(), other.mask()])
+        return Rows(
+            np.concatenate([self.inputs, other.inputs]),
+            np.concatenate([self.letters, other.letters]),
+            unknown,
+        )
+
+    def as_float(self):
+        """The same rows, whose inputs may have been small integers."""
+        return replace(self, inputs=self.inputs.astype(float, copy=False))
+
+    def mask(self):
+        """Which inputs are unknown, as an array in any case."""
+        if self.unknown is None:
+            return np.zeros(self.inputs.shape, dtype=bool)
+        return self.unknown
+
+
+def row_blocks(n_rows):
+    """Yield slices: what is computed for some rows at a time stays small."""
+    for start in range(0, n_rows, _ROWS_AT_ONCE):
+        yield slice(start, min(start + _ROWS_AT_ONCE, n_rows))
+
+
+def standardise(y, sample_weight=None):
+    """Targets of mean 0 and variance 1, and the mean and deviation that they had."""
+    unit = binary_unit(y)
+    y = y / unit
+    centre = float(np.average(y, weights=sample_weight))
+    scale = float(np.sqrt(np.average((y - centre) ** 2, weights=sample_weight))) or 1.0
+    return (y - centre) / scale, unit * centre, unit * scale

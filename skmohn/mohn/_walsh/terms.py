@@ -1,0 +1,94 @@
+"""Sets of inputs: counted by order, priced, parents and children."""
+
+import math
+from itertools import combinations
+
+import numpy as np
+
+
+def count_orders(terms, highest=0):
+    """Count sets by their order.
+
+    Parameters
+    ----------
+    terms : sequence of tuples
+
+    highest : int, default=0
+        Count at least up to this order.
+
+    Returns
+    -------
+    counts : ndarray, int
+        Of orders 1, 2, ... up to the highest that there is.
+    """
+    orders = [len(term) for term in terms] or [0]
+    return np.bincount(orders, minlength=highest + 1)[1:]
+
+
+def with_kept(coverage, terms):
+    """Say in a search's coverage how many sets of each order the model has.
+
+    Parameters
+    ----------
+    coverage : iterable of dict
+        A row for each order, named ``order``.
+
+    terms : sequence of tuples
+
+    Returns
+    -------
+    coverage : list of dict
+        The same rows with ``kept``, in the order of the orders.
+    """
+    coverage = sorted(coverage, key=lambda row: row["order"])
+    kept = count_orders(terms, coverage[-1]["order"] if coverage else 0)
+    kept = kept.tolist()
+    return [{**row, "kept": kept[row["order"] - 1]} for row in coverage]
+
+
+def choice_length(terms, n_inputs):
+    """Nats that it costs to say which of all sets of their orders the terms are."""
+    orders = [len(term) for term in terms]
+    return sum(
+        log_comb(math.comb(n_inputs, order), orders.count(order))
+        for order in set(orders)
+    )
+
+
+def log_comb(n, k):
+    """Logarithm of the number of ways to choose k of n.
+
+    By whole numbers: there are so many sets of a high order that differences of
+    logarithms of factorials have no digits left.
+    """
+    return math.log(math.comb(n, k))
+
+
+def count_parents(term, present):
+    """Count the sets in ``present`` that lack just one member of a term."""
+    return len(present.intersection(combinations(term, len(term) - 1)))
+
+
+def count_children(parents, order, n_features):
+    """Number of sets of one order that have one of the given sets within them.
+
+    Parameters
+    ----------
+    parents : iterable of tuples of int
+        Those of other orders than ``order - 1`` do not count.
+
+    order, n_features : int
+
+    Returns
+    -------
+    n_children : int
+    """
+    parents = np.array([p for p in parents if len(p) == order - 1], dtype=int)
+    if not parents.size:
+        return 0
+    # A set is known by the exclusive or of its members' random 64-bit names.
+    names = np.random.default_rng(0).integers(2**64, size=n_features, dtype=np.uint64)
+    children = np.bitwise_xor.reduce(names[parents], axis=1)[:, None] ^ names
+    fresh = np.ones(children.shape, dtype=bool)
+    np.put_along_axis(fresh, parents, False, axis=1)
+    return len(np.unique(children[fresh]))
