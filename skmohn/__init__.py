@@ -20,6 +20,7 @@ _HOMES = {
     "MOHNRegressor": "skmohn.mohn",
     "MOHNTransformer": "skmohn.mohn",
     "MSDAControl": "skmohn.mohn",
+    "PaperControl": "skmohn.energynet",
     "warm_up": "skmohn._warm_up",
 }
 
@@ -36,6 +37,7 @@ __all__ = [
     "MOHNRegressor",
     "MOHNTransformer",
     "MSDAControl",
+    "PaperControl",
     "__version__",
     "warm_up",
 ]
@@ -48,6 +50,7 @@ if TYPE_CHECKING:  # what the names are, for editors and type checkers
         EnergyNetClassifier,
         EnergyNetRegressor,
         EnergyNetTransformer,
+        PaperControl,
     )
     from skmohn.mohn import (
         DeltaControl,

@@ -32,6 +32,7 @@ from skmohn import (
     MOHNClassifier,
     MOHNRegressor,
     MOHNTransformer,
+    PaperControl,
 )
 from skmohn.datasets import make_sparse_walsh
 
@@ -80,7 +81,13 @@ NETWORKS = [
 STACKS = [
     EnergyNetTransformer(),
     EnergyNetTransformer(learning_rate=1.0, polish=5, coding="minmax"),
-    EnergyNetTransformer("paper", max_layers=1, max_units=10, threshold=0.5, polish=5),
+    EnergyNetTransformer(
+        "paper",
+        max_layers=1,
+        max_units=10,
+        polish=5,
+        paper_control=PaperControl(threshold=0.5),
+    ),
     EnergyNetTransformer(None, [5, 3], polish=20, layer="all", append_input=True),
 ]
 FEW_UNITS = EnergyNetTransformer(None, 5, polish=20)

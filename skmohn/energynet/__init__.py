@@ -1,5 +1,6 @@
 """Unsupervised layers that grow to fit the data."""
 
+from skmohn.energynet._building import PaperControl
 from skmohn.energynet._estimators import EnergyNetClassifier, EnergyNetRegressor
 from skmohn.energynet._likelihood import (
     DescriptionLength,
@@ -25,6 +26,7 @@ __all__ = [
     "EnergyNetRegressor",
     "EnergyNetTransformer",
     "LogPartition",
+    "PaperControl",
     "annealed_importance_sampling",
     "dbn_log_likelihood",
     "description_length",

@@ -1,11 +1,13 @@
 """From an estimator's parameters to a stack of layers."""
 
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils import gen_batches
+from sklearn.utils._param_validation import Interval
 
+from skmohn._core._control import Control
 from skmohn._core._fitting import one_blas_thread
 from skmohn.energynet._growth import (
     NatsControl,
@@ -28,6 +30,59 @@ _PRIOR_PRECISION = 0.25
 
 GIVEN_DEPTH = "the layers were given"
 STOPPED = "a callback asked to stop"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PaperControl(Control):
+    """Control parameters of ``growth="paper"``, with the article's defaults.
+
+    The other growths do not look at them. Learning rate, batch size and limits are
+    parameters of :class:`EnergyNetTransformer`.
+
+    Parameters
+    ----------
+    beta : float, default=1.01
+        Penalty of a unit of the infinite machine, more than 1 ([2]_).
+
+    threshold : float, default=0.1
+        Gamma of [1]_, the units for each step at which a layer stops growing.
+
+    p : float, default=2.0
+        Norm of the weights of a unit in the Rademacher bound that layers pay ([1]_).
+
+    n_gibbs : int, default=1
+        Steps k of contrastive divergence while a layer grows.
+
+    See Also
+    --------
+    EnergyNetTransformer : The estimator that takes it as `paper_control`.
+
+    References
+    ----------
+    .. [1] Kristiansen and Gonzalvo, "EnergyNet: energy-based adaptive structural
+       learning of artificial neural network architectures" (2017).
+    .. [2] Côté and Larochelle, "An infinite restricted Boltzmann machine", Neural
+       Computation 28 (2016).
+
+    Examples
+    --------
+    >>> from skmohn import EnergyNetTransformer, PaperControl
+    >>> net = EnergyNetTransformer("paper", paper_control=PaperControl(threshold=0.5))
+    >>> net.set_params(paper_control__beta=1.1).paper_control
+    PaperControl(beta=1.1, threshold=0.5)
+    """
+
+    _parameter_constraints = {
+        "beta": [Interval(Real, 1, None, closed="neither")],
+        "threshold": [Interval(Real, 0, None, closed="neither")],
+        "p": [Interval(Real, 1, None, closed="left")],
+        "n_gibbs": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    beta: float = 1.01
+    threshold: float = 0.1
+    p: float = 2.0
+    n_gibbs: int = 1
 
 
 @dataclass(frozen=True)
@@ -81,6 +136,7 @@ class Builder:
 
     def __init__(self, estimator, seed, n_samples, thermometers):
         self.parameters = estimator
+        self.paper_control = estimator.paper_control or PaperControl()
         self.seed = seed
         self.n_samples = n_samples
         self.thermometers = thermometers
@@ -246,13 +302,13 @@ class Builder:
         )
 
     def _ordered_plan(self, resample, thermometers):
-        parameters = self.parameters
+        parameters, control = self.parameters, self.paper_control
         return OrderedPlan(
-            beta=parameters.beta,
-            threshold=parameters.threshold,
+            beta=control.beta,
+            threshold=control.threshold,
             learning_rate=_unless_auto(parameters.learning_rate, _PAPER_RATE),
             batch_size=_unless_auto(parameters.batch_size, _PAPER_BATCH_SIZE),
-            n_gibbs=parameters.n_gibbs,
+            n_gibbs=control.n_gibbs,
             resample=resample,
             thermometers=thermometers,
             max_units=parameters.max_units,
@@ -273,7 +329,7 @@ class Builder:
             max_layers=parameters.max_layers,
             complexity="rademacher" if is_paper else "parameters",
             kappa=parameters.kappa,
-            p=parameters.p,
+            p=self.paper_control.p,
             n_temperatures=parameters.n_temperatures,
             n_draws=parameters.n_draws,
         )

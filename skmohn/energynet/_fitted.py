@@ -362,12 +362,13 @@ class FittedStackMixin(ListedAttributes, TransformerMixin):
             ]
         self.history_, self.n_iter_ = history, len(history)
         self.n_samples_seen_ = len(units)
+        is_paper = self.growth == "paper"
         for k, limit in enumerate(built.limits):
             if limit is not None:
                 warn_caller(
                     f"layer {k} was still growing at {limit}={getattr(self, limit)}: "
                     f"raise {limit}, or make units dearer by "
-                    f"{'threshold' if self.growth == 'paper' else 'kappa'}",
+                    f"{'paper_control__threshold' if is_paper else 'kappa'}",
                     ConvergenceWarning,
                 )
         return self

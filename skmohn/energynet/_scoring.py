@@ -169,7 +169,7 @@ class Monitor:
         What is added to the entries of records with these names, which are then in the
         units of the columns.
 
-    every : int, default=None
+    every : int or None
         Epochs from one measurement to the next; None for no measurements.
 
     tables : dict of str to ndarray of shape (n_samples, n_units), float32

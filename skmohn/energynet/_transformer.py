@@ -9,15 +9,18 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from skmohn._core._control import Nested
 from skmohn._core._fitting import FitLoop, History, all_or_nothing
-from skmohn.energynet._building import GIVEN_DEPTH, Builder, widths_of
+from skmohn.energynet._building import GIVEN_DEPTH, Builder, PaperControl, widths_of
 from skmohn.energynet._coding import MINMAX, UnitCoding
 from skmohn.energynet._fitted import FittedStackMixin
 from skmohn.energynet._growth import GIVEN_REASON
 from skmohn.energynet._scoring import Monitor
 
 
-class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator):
+class EnergyNetTransformer(
+    Nested, FittedStackMixin, CallbackSupportMixin, BaseEstimator
+):
     """Layers of hidden units whose number is found from the data, without labels.
 
     Each layer is a restricted Boltzmann machine trained by centred persistent
@@ -35,9 +38,10 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
           samples for each parameter; units that do not are dropped. The width depends
           little on learning rate and batch size.
         - ``"paper"``: EnergyNet [1]_. An infinite machine [2]_, trained by contrastive
-          divergence, lets units be born until there are no more than `threshold` for
-          each step. Then it is made a plain machine. Layers pay the Rademacher bound.
-          The width depends on learning rate and batch size as much as on the data.
+          divergence, lets units be born until there are no more than the `threshold`
+          of `paper_control` for each step. Then it is made a plain machine. Layers pay
+          the Rademacher bound. The width depends on learning rate and batch size as
+          much as on the data.
         - None: they are not, and have to be given.
 
     n_components : int or array-like of int, default=None
@@ -101,17 +105,9 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
         the number of samples: the weights then have a normal prior of standard
         deviation 2.
 
-    beta : float, default=1.01
-        Penalty of a unit in ``growth="paper"``, more than 1 ([2]_).
-
-    threshold : float, default=0.1
-        Gamma of [1]_, the units for each step at which ``growth="paper"`` stops.
-
-    p : float, default=2.0
-        Norm of the weights of a unit in the Rademacher bound of ``growth="paper"``.
-
-    n_gibbs : int, default=1
-        Steps k of contrastive divergence while ``growth="paper"`` grows.
+    paper_control : PaperControl, default=None
+        What only ``growth="paper"`` has: a :class:`PaperControl`. None for its
+        defaults.
 
     max_units : int, default=2000
         Most units of a layer that grows.
@@ -270,10 +266,7 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
             StrOptions({"auto"}),
         ],
         "l2": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
-        "beta": [Interval(Real, 1, None, closed="neither")],
-        "threshold": [Interval(Real, 0, None, closed="neither")],
-        "p": [Interval(Real, 1, None, closed="left")],
-        "n_gibbs": [Interval(Integral, 1, None, closed="left")],
+        "paper_control": [PaperControl, None],
         "max_units": [Interval(Integral, 1, None, closed="left")],
         "max_steps": [Interval(Integral, 1, None, closed="left")],
         "n_temperatures": [Interval(Integral, 1, None, closed="left")],
@@ -282,6 +275,7 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
     }
+    _controls = {"paper_control": PaperControl}
 
     def __init__(
         self,
@@ -299,10 +293,7 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
         learning_rate: float | str = "auto",
         batch_size: int | str = "auto",
         l2: float | str = "auto",
-        beta=1.01,
-        threshold=0.1,
-        p=2.0,
-        n_gibbs=1,
+        paper_control: PaperControl | None = None,
         max_units=2000,
         max_steps=1_000_000,
         n_temperatures=10_000,
@@ -324,10 +315,7 @@ class EnergyNetTransformer(FittedStackMixin, CallbackSupportMixin, BaseEstimator
         self.learning_rate = learning_rate
         self.batch_size = batch_size
         self.l2 = l2
-        self.beta = beta
-        self.threshold = threshold
-        self.p = p
-        self.n_gibbs = n_gibbs
+        self.paper_control = paper_control
         self.max_units = max_units
         self.max_steps = max_steps
         self.n_temperatures = n_temperatures

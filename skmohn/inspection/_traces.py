@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils import check_scalar
 
+from skmohn.energynet import PaperControl
 from skmohn.inspection._fitted import (
     BLUE,
     RED,
@@ -125,7 +126,8 @@ class GrowthDisplay:
                 "nothing grew in the last fit of this estimator: the widths were "
                 "given (growth=None) or kept (warm_start=True)"
             )
-        threshold = stack.threshold if stack.growth == "paper" else None
+        control = stack.paper_control or PaperControl()
+        threshold = control.threshold if stack.growth == "paper" else None
         return cls(records, threshold=threshold).plot(ax=ax, **line_kw)
 
     def plot(self, ax=None, **line_kw) -> Self:

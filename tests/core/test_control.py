@@ -30,6 +30,11 @@ USED = {
     "MOHNClassifier.msda_control": (
         skmohn.MOHNClassifier("msda", 2, max_iter=3), "batch_size", 1
     ),
+    "EnergyNetTransformer.paper_control": (
+        skmohn.EnergyNetTransformer(
+            "paper", max_layers=1, max_units=9, polish=2, n_temperatures=10
+        ), "beta", 1.5
+    ),
 }  # fmt: skip
 
 

@@ -9,7 +9,12 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
-from skmohn import EnergyNetClassifier, EnergyNetRegressor, EnergyNetTransformer
+from skmohn import (
+    EnergyNetClassifier,
+    EnergyNetRegressor,
+    EnergyNetTransformer,
+    PaperControl,
+)
 from skmohn.energynet._training import Plan
 
 RNG = np.random.default_rng(0)
@@ -126,8 +131,8 @@ def test_nothing_varies(value, coding):
 @pytest.mark.parametrize("growth", ["description_length", "paper"])
 def test_columns_that_are_constant(value, growth):
     table = np.column_stack([BITS, np.full((60, 2), value)])
-    net = EnergyNetTransformer(growth, polish=5, max_units=30, threshold=0.5)
-    net.set_params(append_input=True, random_state=0).fit(table)
+    net = EnergyNetTransformer(growth, polish=5, max_units=30, append_input=True)
+    net.set_params(paper_control__threshold=0.5, random_state=0).fit(table)
     assert np.isfinite(net.transform(table)).all()
     assert np.isfinite(net.score(table))
     back = net.inverse_transform(net.transform(table))
@@ -173,9 +178,8 @@ RANGES = [
     ("layer", "top"), ("layer", 1.0), ("standardize", "yes"), ("append_input", "no"),
     ("polish", -1), ("polish", 1.5), ("polish", "long"), ("learning_rate", 0),
     ("learning_rate", "fast"), ("batch_size", 0), ("batch_size", 2.0), ("l2", -1),
-    ("beta", 1.0), ("threshold", 0), ("p", 0.5), ("n_gibbs", 0), ("max_units", 0),
-    ("max_steps", 0), ("n_temperatures", 0), ("n_draws", 0), ("monitor", 0),
-    ("monitor", 1.5), ("warm_start", "yes"),
+    ("paper_control", 0.5), ("max_units", 0), ("max_steps", 0), ("n_temperatures", 0),
+    ("n_draws", 0), ("monitor", 0), ("monitor", 1.5), ("warm_start", "yes"),
     ("random_state", "seed"),
 ]  # fmt: skip
 
@@ -184,6 +188,15 @@ RANGES = [
 def test_parameter_out_of_range(parameter, value):
     words = f"The '{parameter}' parameter of EnergyNetTransformer must be"
     refused(BITS, match=words, **{parameter: value})
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [("beta", 1.0), ("threshold", 0), ("p", 0.5), ("n_gibbs", 0), ("n_gibbs", 1.5)],
+)
+def test_parameter_of_the_paper_out_of_range(parameter, value):
+    words = f"The '{parameter}' parameter of PaperControl must be"
+    refused(BITS, match=words, paper_control=PaperControl(**{parameter: value}))
 
 
 @pytest.mark.parametrize("widths", [[], [0], [3, -1], [2.5], ["3"], [[3]], [True]])

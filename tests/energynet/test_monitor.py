@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 
-from skmohn import EnergyNetTransformer
+from skmohn import EnergyNetTransformer, PaperControl
 from skmohn.energynet import RBM, dbn_log_likelihood, exact_log_partition
 from skmohn.energynet._scoring import Monitor
 
@@ -65,8 +65,8 @@ def test_likelihoods_against_enumeration(bits):
 @pytest.mark.parametrize("growth", ["description_length", "paper", None])
 def test_monitor_changes_nothing_else(bits, growth):
     net = EnergyNetTransformer(
-        growth, None if growth else 4, max_layers=1, polish=3, threshold=0.9, beta=1.5,
-        n_temperatures=20, random_state=0,
+        growth, None if growth else 4, max_layers=1, polish=3, n_temperatures=20,
+        paper_control=PaperControl(threshold=0.9, beta=1.5), random_state=0,
     )  # fmt: skip
     X = patch_of(bits)
     plain, watched = clone(net).fit(X), net.set_params(monitor=1).fit(X)

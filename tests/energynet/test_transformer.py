@@ -20,7 +20,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_sco
 from sklearn.neural_network import BernoulliRBM
 from sklearn.pipeline import make_pipeline
 
-from skmohn import EnergyNetTransformer
+from skmohn import EnergyNetTransformer, PaperControl
 from skmohn.energynet import (
     LogPartition,
     annealed_importance_sampling,
@@ -107,13 +107,11 @@ def test_columns_that_are_independent_need_one_unit(n_bins):
 
 
 def by_the_paper(**parameters):
-    return EnergyNetTransformer(
-        "paper",
-        **{
-            "max_layers": 1, "learning_rate": 0.1, "threshold": 0.5, "polish": 0,
-            "n_temperatures": 200, "random_state": 0, **parameters,
-        },
+    net = EnergyNetTransformer(
+        "paper", max_layers=1, learning_rate=0.1, polish=0, n_temperatures=200,
+        random_state=0,
     )  # fmt: skip
+    return net.set_params(paper_control__threshold=0.5).set_params(**parameters)
 
 
 @pytest.fixture(scope="module")
@@ -151,8 +149,9 @@ def plain_paper(patch):
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"beta": 1.5}, {"threshold": 0.8}, {"learning_rate": 0.2}, {"n_gibbs": 3},
-     {"batch_size": 20}, {"polish": 1}, {"polish": 1, "l2": 0.1}],
+    [{"paper_control__beta": 1.5}, {"paper_control__threshold": 0.8},
+     {"paper_control__n_gibbs": 3}, {"learning_rate": 0.2}, {"batch_size": 20},
+     {"polish": 1}, {"polish": 1, "l2": 0.1}],
 )  # fmt: skip
 def test_each_parameter_of_the_paper_matters(patch, plain_paper, parameters):
     found = plain_paper[int("l2" in parameters)]
@@ -161,18 +160,19 @@ def test_each_parameter_of_the_paper_matters(patch, plain_paper, parameters):
 
 
 def test_norm_of_the_bound_matters(patch):
-    one, two = (by_the_paper(p=p).fit(patch) for p in (1.0, 2.0))
+    one, two = (by_the_paper(paper_control__p=p).fit(patch) for p in (1.0, 2.0))
     assert_array_equal(one.weights_[0], two.weights_[0])
     assert one.complexity_ != two.complexity_
 
 
 def test_rates_of_the_paper_are_the_default(patch):
-    assert_array_equal(
-        by_the_paper(learning_rate="auto", threshold=0.9).fit(patch).weights_[0],
-        by_the_paper(learning_rate=0.01, threshold=0.9, batch_size=10)
-        .fit(patch)
-        .weights_[0],
-    )
+    one, two = (
+        by_the_paper(**rates, paper_control__threshold=0.9).fit(patch).weights_[0]
+        for rates in (
+            {"learning_rate": "auto"}, {"learning_rate": 0.01, "batch_size": 10}
+        )
+    )  # fmt: skip
+    assert_array_equal(one, two)
 
 
 def test_given_widths(deep, bits):
@@ -219,8 +219,9 @@ def test_a_layer_that_grows_takes_no_more_steps_than_it_may(bits):
 @pytest.mark.parametrize("limit", ["max_units", "max_steps"])
 def test_limits_of_growth_are_told_of(bits, growth, limit):
     value = {"max_units": 5, "max_steps": 650}[limit]
+    control = PaperControl(beta=1.5, threshold=0.001)
     net = EnergyNetTransformer(
-        growth, max_layers=1, polish=1, beta=1.5, threshold=0.001, n_temperatures=100,
+        growth, max_layers=1, polish=1, paper_control=control, n_temperatures=100,
         random_state=0,
     ).set_params(**{limit: value})  # fmt: skip
     with pytest.warns(ConvergenceWarning, match=f"{limit}={value}: raise {limit}"):
@@ -667,12 +668,13 @@ def test_samples_are_levels_that_columns_have(widths):
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"n_components": [3, 2]}, {"growth": "paper", "max_layers": 1, "threshold": 0.9}],
-)
+    [{"n_components": [3, 2]},
+     {"growth": "paper", "max_layers": 1, "paper_control__threshold": 0.9}],
+)  # fmt: skip
 def test_whole_weights_are_repeated_rows_in_any_order(parameters):
     rng = np.random.default_rng(0)
     X, weights = rng.normal(size=(60, 3)), rng.integers(0, 4, 60)
-    net = EnergyNetTransformer(polish=5, random_state=0, **parameters)
+    net = EnergyNetTransformer(polish=5, random_state=0).set_params(**parameters)
     order = rng.permutation(60)
     repeated = clone(net).fit(X.repeat(weights, axis=0))
     weighted = clone(net).fit(X[order], sample_weight=weights[order])

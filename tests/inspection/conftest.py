@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from skmohn import EnergyNetTransformer
+from skmohn import EnergyNetTransformer, PaperControl
 
 
 @pytest.fixture(autouse=True)
@@ -36,8 +36,8 @@ def grown(bits):
 def by_gamma(bits):
     """Layers that grew by gamma, the last of which did not stay."""
     net = EnergyNetTransformer(
-        "paper", max_layers=2, threshold=0.6, learning_rate=0.05, polish=80,
-        n_temperatures=100, random_state=0,
+        "paper", max_layers=2, paper_control=PaperControl(threshold=0.6),
+        learning_rate=0.05, polish=80, n_temperatures=100, random_state=0,
     )  # fmt: skip
     return net.fit(bits[:300])
 

@@ -55,7 +55,7 @@ def test_gamma_is_drawn_with_its_threshold(by_gamma):
         growing = display.lines_[layer].get_xdata()[: len(line.get_xdata())]
         assert_array_equal(line.get_xdata(), growing)
     threshold = display.gamma_ax_.get_lines()[-1]
-    assert set(threshold.get_ydata()) == {by_gamma.threshold}
+    assert set(threshold.get_ydata()) == {by_gamma.paper_control.threshold}
     labels = [text.get_text() for text in display.gamma_ax_.get_legend().get_texts()]
     assert labels == ["units", "gamma", "threshold of gamma"]
 

@@ -18,6 +18,7 @@ from skmohn import (
     MOHNRegressor,
     MOHNTransformer,
     MSDAControl,
+    PaperControl,
 )
 from skmohn.datasets import InvertedPendulum, make_ising, make_sparse_walsh
 from skmohn.inspection import FiltersDisplay, HypergraphDisplay, WeightsDisplay
@@ -41,6 +42,7 @@ def fitted_attributes_are_known(X: np.ndarray, y: np.ndarray) -> None:
     print(network.codes_.dtype, network.loss_ + 1.0, network.coefs_[0].shape)
     stack = EnergyNetTransformer().fit(X)
     print(stack.n_components_per_layer_[0], stack.stopping_reason_.upper())
+    print(EnergyNetTransformer(paper_control=PaperControl(beta=1.1)).paper_control)
     print(EnergyNetClassifier(stack).fit(X, y).transformer_.coding_)
     print(BLMController((2,)).fit(InvertedPendulum()).n_evaluations_)
 
