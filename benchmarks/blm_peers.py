@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._network import Layout, Problem, refresh
-from skmohn.blm._search import SearchControl
+from skmohn.blm._search import Moves, Start
 from skmohn.blm._training import Plan
 
 RATIO = 20
@@ -113,11 +113,9 @@ def by_us(problem, seconds, seed):
     plan = Plan(
         problem,
         validation=None,
-        control=SearchControl(),
+        moves=Moves(),
+        start=Start(),
         w_max=np.full(len(problem.layout.sizes) - 1, 6.0),
-        init="bounded",
-        w_init="auto",
-        sparsity=0.0,
         perturbation=0.01,
         n_iter_no_change=100,
         **limits,

@@ -17,7 +17,7 @@ import _blm as blm
 import _common as common
 import numpy as np
 
-from skmohn import BLMClassifier
+from skmohn import BLMClassifier, SearchControl
 from skmohn.datasets import make_two_spirals
 
 NET = {"hidden_layer_sizes": (20, 20), "loss": "squared", "alpha": 0, "n_bits": 12}
@@ -25,9 +25,7 @@ PUBLISHED = {
     **NET,
     "standardize": False,
     "search": "gray",
-    "start_bits": 2,
     "w_max": 6.0,
-    "init": "bounded",
     "perturbation": 0,
     "max_flips": 40_000_000,
     # Starts that get stuck are left early.
@@ -37,7 +35,12 @@ PUBLISHED = {
 ROWS = (
     (
         "default search",
-        {**NET, "w_init": 2.0, "max_flips": 600_000, "n_iter_no_change": 1000},
+        {
+            **NET,
+            "search_control": SearchControl(w_init=2.0),
+            "max_flips": 600_000,
+            "n_iter_no_change": 1000,
+        },
         20,
         1.0,
         1.0,
@@ -46,9 +49,9 @@ ROWS = (
         "telescopic, gray",
         {
             **PUBLISHED,
-            "telescopic": "local_minimum",
-            "freeze": "gray",
-            "w_init": 0.001,
+            "search_control": SearchControl(
+                telescopic="local_minimum", freeze="gray", w_init=0.001
+            ),
             "n_iter_no_change": 500,
         },
         120,
@@ -59,10 +62,9 @@ ROWS = (
         "telescopic, binary",
         {
             **PUBLISHED,
-            "telescopic": "threshold",
-            "phi": 0.02,
-            "freeze": "binary",
-            "w_init": 0.5,
+            "search_control": SearchControl(
+                telescopic="threshold", phi=0.02, w_init=0.5
+            ),
             "n_iter_no_change": 50,
         },
         120,

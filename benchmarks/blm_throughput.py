@@ -21,8 +21,9 @@ import numpy as np
 from numba import njit
 
 from skmohn.blm import _kernels as kernels
+from skmohn.blm._codec import auto_bound
 from skmohn.blm._network import Layout, Problem, refresh
-from skmohn.blm._search import SearchControl
+from skmohn.blm._search import Moves, Start
 from skmohn.blm._training import Plan
 
 # Sizes, samples, flips a second aimed at, ratio aimed at.
@@ -46,11 +47,9 @@ def make_plan(sizes, n_samples, seed=0):
     return Plan(
         problem,
         validation=None,
-        control=SearchControl(),
+        moves=Moves(),
+        start=Start(layout.spread(auto_bound(sizes[:-1]))),
         w_max=np.full(len(sizes) - 1, 6.0),
-        init="bounded",
-        w_init="auto",
-        sparsity=0.0,
         perturbation=0.0,
         max_flips=10**9,
         tol=1e-4,

@@ -221,7 +221,12 @@ def learn_spirals():
     """Learn the two spirals; return the points and the map that the network draws."""
     X, y = make_two_spirals(return_X_y=True)
     model = skmohn.BLMClassifier(
-        (20, 20), loss="squared", alpha=0, w_init=2.0, n_restarts=3, random_state=0
+        (20, 20),
+        loss="squared",
+        alpha=0,
+        search_control=skmohn.SearchControl(w_init=2.0),
+        n_restarts=3,
+        random_state=0,
     )
     # Half a million moves are enough to see the arms, not to end the search.
     model.set_params(max_flips=500_000, n_iter_no_change=1000)

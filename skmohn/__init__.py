@@ -21,6 +21,7 @@ _HOMES = {
     "MOHNTransformer": "skmohn.mohn",
     "MSDAControl": "skmohn.mohn",
     "PaperControl": "skmohn.energynet",
+    "SearchControl": "skmohn.blm",
     "warm_up": "skmohn._warm_up",
 }
 
@@ -38,6 +39,7 @@ __all__ = [
     "MOHNTransformer",
     "MSDAControl",
     "PaperControl",
+    "SearchControl",
     "__version__",
     "warm_up",
 ]
@@ -45,7 +47,12 @@ __all__ = [
 
 if TYPE_CHECKING:  # what the names are, for editors and type checkers
     from skmohn._warm_up import warm_up
-    from skmohn.blm import BLMClassifier, BLMController, BLMRegressor
+    from skmohn.blm import (
+        BLMClassifier,
+        BLMController,
+        BLMRegressor,
+        SearchControl,
+    )
     from skmohn.energynet import (
         EnergyNetClassifier,
         EnergyNetRegressor,

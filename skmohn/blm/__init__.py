@@ -6,12 +6,14 @@ from skmohn.blm._objective import Stage
 from skmohn.blm._policy import make_policy
 from skmohn.blm._policy_kernels import Policy
 from skmohn.blm._regressor import BLMRegressor
+from skmohn.blm._search import SearchControl
 
 __all__ = [
     "BLMClassifier",
     "BLMController",
     "BLMRegressor",
     "Policy",
+    "SearchControl",
     "Stage",
     "make_policy",
 ]

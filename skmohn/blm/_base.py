@@ -18,19 +18,20 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
+from skmohn._core._control import Nested
 from skmohn._core._fitting import FitLoop, warn_caller
 from skmohn._core._rows import order_of
 from skmohn._core._scaling import fitted_scaler
 from skmohn._core._times import validate_columns
 from skmohn._core._validation import as_counts, densify, is_pair_given
-from skmohn.blm._codec import auto_range
+from skmohn.blm._codec import auto_bound, auto_range
 from skmohn.blm._network import (
     ACTIVATIONS,
     Problem,
     forward,
     read_hidden_sizes,
 )
-from skmohn.blm._search import WORST, SearchControl
+from skmohn.blm._search import WORST, Moves, SearchControl, Start
 from skmohn.blm._sequences import (
     SequenceForm,
     SequenceProblem,
@@ -54,9 +55,10 @@ def _positive(kind):
     return Interval(kind, 0, None, closed="neither")
 
 
-class BaseBLM(SequenceForm, CallbackSupportMixin, BaseEstimator):
+class BaseBLM(Nested, SequenceForm, CallbackSupportMixin, BaseEstimator):
     """Network trained by local search on the bits of its weights."""
 
+    _controls = {"search_control": SearchControl}
     _parameter_constraints = {
         "hidden_layer_sizes": [
             "array-like",
@@ -66,16 +68,8 @@ class BaseBLM(SequenceForm, CallbackSupportMixin, BaseEstimator):
         "recurrent": ["boolean", StrOptions({"steps", "sequences"})],
         "n_bits": [Interval(Integral, 2, 24, closed="both")],
         "w_max": [_positive(Real), "array-like", StrOptions({"auto"})],
-        "init": [StrOptions({"uniform", "bounded", "zero_low_bits"})],
-        "w_init": [_positive(Real), StrOptions({"auto"})],
-        "freeze": [StrOptions({"binary", "gray"})],
         "search": [StrOptions({"adaptive", "gray"})],
-        "neighborhood": [StrOptions({"first", "best"})],
-        "telescopic": [StrOptions({"local_minimum", "threshold"}), None],
-        "phi": [Interval(Real, 0, 1, closed="both")],
-        "eta": [Interval(Real, 0, 1, closed="left")],
-        "start_bits": [Interval(Integral, 1, 24, closed="both")],
-        "sparsity": [Interval(Real, 0, 1, closed="left")],
+        "search_control": [SearchControl, None],
         "perturbation": [Interval(Real, 0, 1, closed="both")],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "standardize": ["boolean"],
@@ -230,13 +224,12 @@ class BaseBLM(SequenceForm, CallbackSupportMixin, BaseEstimator):
             max_flips = epochs * MOVES_PER_EPOCH * layout.n_weights
         elif max_flips == "auto":
             max_flips = _AUTO_FLIPS * layout.n_weights
+        control = self._control("search_control")
         return Plan(
             *problems,
-            self._control(),
+            Moves.of(control, self.n_bits, self.search, telescopic=None),
+            Start.of(control, layout.spread(auto_bound(layout.sizes[:-1]))),
             self._w_max(layout),
-            self.init,
-            self.w_init,
-            self.sparsity,
             self.perturbation,
             max_flips,
             self.tol,
@@ -261,35 +254,14 @@ class BaseBLM(SequenceForm, CallbackSupportMixin, BaseEstimator):
             )
         return w_max
 
-    def _control(self):
-        return SearchControl(
-            n_bits=self.n_bits,
-            search=self.search,
-            neighborhood=self.neighborhood,
-            telescopic=self.telescopic,
-            start_bits=self.start_bits,
-            phi=self.phi,
-            eta=self.eta,
-            freeze=self.freeze,
-            sparse=self.sparsity > 0,
-        )
-
     # ---------------------------------------------------------------- validation
 
     def _check_parameters(self):
         """Check what concerns several parameters."""
-        if self.neighborhood == "best" and self.search == "adaptive":
-            raise ValueError(
-                'neighborhood="best" looks at all bits and needs search="gray"'
-            )
         if self.ensemble > self.n_restarts:
             raise ValueError(
                 f"ensemble={self.ensemble} averages that many runs, but n_restarts="
                 f"{self.n_restarts}: raise n_restarts"
-            )
-        if self.telescopic is not None and self.start_bits > self.n_bits:
-            raise ValueError(
-                f"start_bits={self.start_bits} is above n_bits={self.n_bits}"
             )
 
     def _hidden_sizes(self):

@@ -20,6 +20,7 @@ from skmohn.blm import _kernels as kernels
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._labels import Labels
 from skmohn.blm._network import compile_loss
+from skmohn.blm._search import SearchControl
 from skmohn.blm._sequences import SequenceScoreMixin
 from skmohn.blm._storage import fill_mlp
 
@@ -88,43 +89,13 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         ``2 ** (n_bits / 2 - 1)`` times ``2.4 / sqrt(n_inputs)`` or 0.6 if that is less,
         and never more than 6.
 
-    init : {"bounded", "uniform", "zero_low_bits"}, default="bounded"
-        Random start ([1]_ III-F): up to `w_init`, over the whole range, or up to
-        `w_init` with all bits zero but the first `start_bits`.
-
-    w_init : float or "auto", default="auto"
-        Largest weight at the start; at least one step of the grid. "auto" is 1, and
-        less for units with more than 20 inputs: ``sqrt(20 / n_inputs)``.
-
     search : {"adaptive", "gray"}, default="adaptive"
         The moves. "adaptive" gives each weight a signed step that doubles when it
         helps and shrinks when it does not, and tries single bits in between; "gray"
         flips single bits of the Gray code in random order, as published.
 
-    neighborhood : {"first", "best"}, default="first"
-        Make the first move that improves or, with ``search="gray"``, the best one.
-
-    telescopic : {None, "local_minimum", "threshold"}, default=None
-        Whether only the highest bits move at first ([1]_ III-D), and when there is one
-        more: at a local minimum, or when few moves improve ([1]_ III-E).
-
-    start_bits : int, default=2
-        Bits that a telescopic search begins with.
-
-    phi : float, default=0.1
-        With "threshold": share of improving moves below which a bit is added.
-
-    eta : float, default=0.95
-        Decay of the moving average that estimates this share.
-
-    freeze : {"binary", "gray"}, default="binary"
-        Which bits a telescopic search freezes. "gray" is as published: a flip of a high
-        bit then mirrors the low ones. "binary" leaves the low bits as they are, and
-        small weights stay small.
-
-    sparsity : float, default=0.0
-        Share of the weights that start at zero. These move only when no other move
-        improves ([1]_ IV).
+    search_control : SearchControl, default=None
+        Random start, neighbourhood and telescope of the search; None for all defaults.
 
     perturbation : float, default=0.01
         Share of the weights (at least one) that are drawn anew at a local minimum, the
@@ -294,16 +265,8 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         recurrent: bool | str = False,
         n_bits=12,
         w_max: ArrayLike = "auto",
-        init="bounded",
-        w_init: float | str = "auto",
         search="adaptive",
-        neighborhood="first",
-        telescopic=None,
-        start_bits=2,
-        phi=0.1,
-        eta=0.95,
-        freeze="binary",
-        sparsity=0.0,
+        search_control: SearchControl | None = None,
         perturbation=0.01,
         alpha=3.0,
         standardize=True,
@@ -326,16 +289,8 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         self.recurrent = recurrent
         self.n_bits = n_bits
         self.w_max = w_max
-        self.init = init
-        self.w_init = w_init
         self.search = search
-        self.neighborhood = neighborhood
-        self.telescopic = telescopic
-        self.start_bits = start_bits
-        self.phi = phi
-        self.eta = eta
-        self.freeze = freeze
-        self.sparsity = sparsity
+        self.search_control = search_control
         self.perturbation = perturbation
         self.alpha = alpha
         self.standardize = standardize

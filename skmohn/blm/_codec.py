@@ -37,6 +37,11 @@ def auto_range(n_bits, fan_in, is_scaled):
     return np.minimum(6.0, 2.0 ** (n_bits / 2 - 1) * spread)
 
 
+def auto_bound(fan_in):
+    """Largest weight of each layer at the start; less where many inputs add up."""
+    return np.minimum(1.0, np.sqrt(20.0 / np.array(fan_in)))
+
+
 def code_range(n_bits):
     """Smallest and largest code, in two's complement."""
     return -(2 ** (n_bits - 1)), 2 ** (n_bits - 1) - 1

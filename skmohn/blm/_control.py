@@ -12,16 +12,17 @@ from math import inf
 import numpy as np
 from joblib import delayed, effective_n_jobs
 
-from skmohn.blm._codec import code_range
 from skmohn.blm._objective import call_objective
 from skmohn.blm._policy import PolicyLayout, make_policy
 from skmohn.blm._search import (
     WORST,
-    SearchControl,
+    Moves,
+    Start,
     ask,
     draw_codes,
     explored_share,
     go_on,
+    perturbed,
     start_search,
     tell,
 )
@@ -117,11 +118,10 @@ class ControlPlan:
         The same for all runs.
     layout : PolicyLayout
     activation, out_activation : str
-    control : SearchControl
+    moves : Moves
+    start : Start
     step : ndarray of shape (n_weights,)
         What one unit of each code stands for.
-    init : {"uniform", "bounded", "zero_low_bits"}
-    w_init : float
     perturbation : float
         Share of the weights that are drawn anew at a local minimum; 0 ends the stage.
     noisy : bool
@@ -137,10 +137,9 @@ class ControlPlan:
     layout: PolicyLayout
     activation: str
     out_activation: str
-    control: SearchControl
+    moves: Moves
+    start: Start
     step: np.ndarray
-    init: str
-    w_init: float
     perturbation: float
     noisy: bool
     epoch: int
@@ -160,7 +159,8 @@ class ControlPlan:
         deadline = time.perf_counter() + seconds
         if run.search is None:
             rng = np.random.default_rng([run.seed, _STARTS])
-            self._enter(run, self._draw(rng))
+            codes = draw_codes(rng, self.moves, self.start, self.step)
+            self._enter(run, codes)
         policy = self.policy(run.search.codes)
         if self.noisy:
             self._hear_again(run, policy)
@@ -271,12 +271,10 @@ class ControlPlan:
         if run.home is None or here[1] < run.home[1]:
             run.home = here
         rng = np.random.default_rng([run.seed, _MINIMA, run.evaluations])
-        codes = run.home[0].copy()
-        n_drawn = max(round(self.perturbation * len(codes)), 1)
-        drawn = rng.choice(len(codes), n_drawn, replace=False)
-        codes[drawn] = self._draw(rng)[drawn]
+        how = self.perturbation, self.moves, self.start, self.step
+        codes = perturbed(rng, run.home[0], *how)
         policy.weights[:] = codes * self.step
-        go_on(search, codes, self._judge_start(run, policy), self._first_step)
+        go_on(search, codes, self._judge_start(run, policy), self.moves.first_step)
 
     def _judge(self, run, policy, incumbent):
         """Loss of a policy in the stage of the run."""
@@ -297,14 +295,6 @@ class ControlPlan:
         run.n_heard = 1
         return min(self._judge(run, policy, inf), WORST)
 
-    def _draw(self, rng):
-        return draw_codes(rng, self.control, self.init, self.w_init, self.step)
-
-    @property
-    def _first_step(self):
-        """First step of the adaptive search, a sixth of the range."""
-        return max(code_range(self.control.n_bits)[1] // 6, 1)
-
     # ------------------------------------------------------------------------ stages
 
     def _enter(self, run, codes):
@@ -313,7 +303,7 @@ class ControlPlan:
         loss = self._judge_start(run, self.policy(codes))
         rng = np.random.default_rng([run.seed, _SEARCHES, run.stage])
         seed = int(rng.integers(2**63))
-        run.search = start_search(codes, loss, self.control, seed, self._first_step)
+        run.search = start_search(codes, loss, self.moves, seed, self.moves.first_step)
 
     def _end_stage_if_due(self, run, policy):
         """Go to the next stage at the goal or the limit of this one."""

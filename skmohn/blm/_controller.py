@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from skmohn._core._control import Nested
 from skmohn._core._fitting import FitLoop, History, all_or_nothing, warn_caller
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._codec import gray_bits, grid_step
@@ -22,20 +23,14 @@ from skmohn.blm._network import read_hidden_sizes
 from skmohn.blm._objective import read_size, read_stages
 from skmohn.blm._policy import ACTIVATIONS, PolicyLayout, act
 from skmohn.blm._policy_kernels import Policy
-from skmohn.blm._search import WORST, SearchControl
+from skmohn.blm._search import WORST, Moves, SearchControl, Start
 
 _SHARED = (
     "hidden_layer_sizes",
     "activation",
     "n_bits",
-    "init",
-    "freeze",
     "search",
-    "neighborhood",
-    "telescopic",
-    "phi",
-    "eta",
-    "start_bits",
+    "search_control",
     "perturbation",
     "n_restarts",
     "max_time",
@@ -44,10 +39,12 @@ _SHARED = (
     "n_jobs",
 )
 _POSITIVE = Interval(Real, 0, None, closed="neither")
+# Largest weight at the start.
+_BOUND = 0.01
 _COUNT = Interval(Integral, 1, None, closed="left")
 
 
-class BLMController(CallbackSupportMixin, BaseEstimator):
+class BLMController(Nested, CallbackSupportMixin, BaseEstimator):
     """Network whose weights are trained on a black box, bit by bit.
 
     The black box is any function that judges the network: a simulator, a game, a
@@ -85,36 +82,12 @@ default="identity"
         of their layer's `w_max`: larger ones make the network's state jump, which no
         search recovers from.
 
-    init : {"bounded", "uniform", "zero_low_bits"}, default="bounded"
-        Random weights at the start: small ones, any, or small ones whose bits that do
-        not move at first are zero.
-
-    w_init : float, default=0.01
-        Largest weight at the start, unless `init` is "uniform"; at least one step of
-        the grid of weights.
-
     search : {"adaptive", "gray"}, default="adaptive"
         Signed steps of a size that adapts to each weight, or single bits in random
         order.
 
-    neighborhood : {"first", "best"}, default="first"
-        Make the first move that improves, or the best of all ("gray" only).
-
-    telescopic : {"threshold", "local_minimum", None}, default="threshold"
-        What lets one more bit of each weight move: that fewer than `phi` of the moves
-        improve, or that none does. None lets all bits move from the start.
-
-    start_bits : int, default=2
-        Highest bits of each weight that move at first.
-
-    phi : float, default=0.1
-        See `telescopic`.
-
-    eta : float, default=0.95
-        Decay of the moving average of moves tried per success.
-
-    freeze : {"binary", "gray"}, default="binary"
-        Which low bits stay while they may not move.
+    search_control : SearchControl, default=None
+        Random start, neighbourhood and telescope of the search; None for all defaults.
 
     perturbation : float, default=0.1
         Share of the weights drawn anew at a local minimum, from the best one so far;
@@ -253,6 +226,7 @@ default="identity"
     stopping_reason_: str
     n_features_in_: int
 
+    _controls = {"search_control": SearchControl}
     _parameter_constraints = {
         **{name: BaseBLM._parameter_constraints[name] for name in _SHARED},
         "recurrent": ["boolean"],
@@ -261,7 +235,6 @@ default="identity"
         "out_activation": [StrOptions(set(ACTIVATIONS))],
         "w_max": [_POSITIVE, "array-like"],
         "w_max_recurrent": [_POSITIVE, StrOptions({"auto"})],
-        "w_init": [_POSITIVE],
         "noisy": ["boolean"],
         "goal": [Real, None],
         "validation_goal": [Real, None],
@@ -281,15 +254,8 @@ default="identity"
         n_bits=16,
         w_max: ArrayLike = 10.0,
         w_max_recurrent: float | str = "auto",
-        init="bounded",
-        w_init=0.01,
         search="adaptive",
-        neighborhood="first",
-        telescopic: str | None = "threshold",
-        start_bits=2,
-        phi=0.1,
-        eta=0.95,
-        freeze="binary",
+        search_control: SearchControl | None = None,
         perturbation=0.1,
         noisy=False,
         goal=None,
@@ -311,15 +277,8 @@ default="identity"
         self.n_bits = n_bits
         self.w_max = w_max
         self.w_max_recurrent = w_max_recurrent
-        self.init = init
-        self.w_init = w_init
         self.search = search
-        self.neighborhood = neighborhood
-        self.telescopic = telescopic
-        self.start_bits = start_bits
-        self.phi = phi
-        self.eta = eta
-        self.freeze = freeze
+        self.search_control = search_control
         self.perturbation = perturbation
         self.noisy = noisy
         self.goal = goal
@@ -444,14 +403,15 @@ default="identity"
         return actions
 
     def _plan(self, stages, validation):
-        if self.neighborhood == "best" and self.search == "adaptive":
-            raise ValueError(
-                'neighborhood="best" looks at all bits and needs search="gray"'
-            )
-        if self.telescopic is not None and self.start_bits > self.n_bits:
-            raise ValueError(
-                f"start_bits={self.start_bits} is above n_bits={self.n_bits}"
-            )
+        control = self._control("search_control")
+        moves = Moves.of(
+            control,
+            self.n_bits,
+            self.search,
+            telescopic="threshold",
+            # Whatever is added to all losses must not hide what weights gain.
+            least_gain=0.0,
+        )
         hidden = read_hidden_sizes(self.hidden_layer_sizes)
         n_inputs, n_outputs = (
             read_size(name, getattr(self, name), stages)
@@ -468,21 +428,9 @@ default="identity"
             layout,
             self.activation,
             self.out_activation,
-            SearchControl(
-                self.n_bits,
-                self.search,
-                self.neighborhood,
-                self.telescopic,
-                self.start_bits,
-                self.phi,
-                self.eta,
-                self.freeze,
-                # Whatever is added to all losses must not hide what weights gain.
-                least_gain=0.0,
-            ),
+            moves,
+            Start.of(control, _BOUND),
             grid_step(self.n_bits, self._ranges(layout)),
-            self.init,
-            self.w_init,
             self.perturbation,
             self.noisy,
             self.validate_every,
@@ -596,11 +544,11 @@ def _made_with(plan):
     return {
         "layers": plan.layout.sizes,
         "recurrent": bool(plan.layout.recurrent),
-        "n_bits": plan.control.n_bits,
+        "n_bits": plan.moves.n_bits,
         "w_max": plan.step,
         "activation": plan.activation,
         "out_activation": plan.out_activation,
-        "search": plan.control,
+        "search": plan.moves,
     }
 
 

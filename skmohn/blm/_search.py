@@ -8,9 +8,12 @@ networks", IEEE TNNLS 28 (2017), sections III-A, III-C to III-E.
 """
 
 from dataclasses import dataclass
+from numbers import Integral, Real
 
 import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
 
+from skmohn._core._control import Control
 from skmohn.blm import _search_kernels as kernels
 from skmohn.blm._codec import code_range
 
@@ -23,8 +26,91 @@ _TELESCOPES = {
 WORST = 1e300
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
+class SearchControl(Control):
+    """Control parameters of the search on weight bits.
+
+    Parameters
+    ----------
+    init : {"bounded", "uniform", "zero_low_bits"}, default="bounded"
+        Random start ([1]_ III-F): up to `w_init`, over the whole range, or up to
+        `w_init` with all bits zero but the first `start_bits`.
+
+    w_init : float or "auto", default="auto"
+        Largest weight at the start; at least one step of the grid. "auto" is 0.01 for
+        :class:`BLMController`; for networks on samples it is 1, and less for units with
+        more than 20 inputs: ``sqrt(20 / n_inputs)``.
+
+    neighborhood : {"first", "best"}, default="first"
+        Make the first move that improves or, with ``search="gray"``, the best one.
+
+    telescopic : {"auto", "threshold", "local_minimum", None}, default="auto"
+        Whether only the highest bits move at first ([1]_ III-D), and what lets one more
+        bit of each weight move: that fewer than `phi` of the moves improve ([1]_
+        III-E), or that none does. "auto" is "threshold" for :class:`BLMController` and
+        None, for all bits from the start, for networks on samples.
+
+    start_bits : int, default=2
+        Highest bits of each weight that a telescopic search begins with.
+
+    phi : float, default=0.1
+        With "threshold": share of improving moves below which a bit is added.
+
+    eta : float, default=0.95
+        Decay of the moving average that estimates this share.
+
+    freeze : {"binary", "gray"}, default="binary"
+        Which bits a telescopic search freezes. "gray" is as published: a flip of a high
+        bit then mirrors the low ones. "binary" leaves the low bits as they are, and
+        small weights stay small.
+
+    sparsity : float, default=0.0
+        Share of the weights that start at zero. These move only when no other move
+        improves ([1]_ IV).
+
+    See Also
+    --------
+    BLMClassifier, BLMRegressor, BLMController : Take it as `search_control`.
+
+    References
+    ----------
+    .. [1] Brunato, M. and Battiti, R. (2017). A telescopic binary learning machine for
+       training neural networks. IEEE Trans. Neural Networks and Learning Systems 28(3).
+
+    Examples
+    --------
+    >>> from skmohn import BLMClassifier, SearchControl
+    >>> published = SearchControl(telescopic="local_minimum", freeze="gray")
+    >>> model = BLMClassifier(search="gray", search_control=published)
+    >>> model.set_params(search_control__w_init=0.5).search_control
+    SearchControl(freeze='gray', telescopic='local_minimum', w_init=0.5)
+    """
+
+    _parameter_constraints = {
+        "init": [StrOptions({"uniform", "bounded", "zero_low_bits"})],
+        "w_init": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "neighborhood": [StrOptions({"first", "best"})],
+        "telescopic": [StrOptions({"auto", "local_minimum", "threshold"}), None],
+        "start_bits": [Interval(Integral, 1, 24, closed="both")],
+        "phi": [Interval(Real, 0, 1, closed="both")],
+        "eta": [Interval(Real, 0, 1, closed="left")],
+        "freeze": [StrOptions({"binary", "gray"})],
+        "sparsity": [Interval(Real, 0, 1, closed="left")],
+    }
+
+    init: str = "bounded"
+    w_init: float | str = "auto"
+    neighborhood: str = "first"
+    telescopic: str | None = "auto"
+    start_bits: int = 2
+    phi: float = 0.1
+    eta: float = 0.95
+    freeze: str = "binary"
+    sparsity: float = 0.0
+
+
 @dataclass(frozen=True)
-class SearchControl:
+class Moves:
     """How a search moves.
 
     Parameters
@@ -35,23 +121,8 @@ class SearchControl:
     search : {"adaptive", "gray"}, default="adaptive"
         Signed steps of adaptive size, or single bits in random order.
 
-    neighborhood : {"first", "best"}, default="first"
-        Make the first move that improves, or the best of all (with "gray" only).
-
-    telescopic : {None, "local_minimum", "threshold"}, default=None
-        Whether the search begins with few bits, and what adds one.
-
-    start_bits : int, default=2
-        Bits that move at first when `telescopic` is not None.
-
-    phi : float, default=0.1
-        With "threshold": add a bit when fewer than this share of the moves improve.
-
-    eta : float, default=0.95
-        Decay of the moving average that estimates it.
-
-    freeze : {"binary", "gray"}, default="binary"
-        Which low bits a telescopic search freezes.
+    neighborhood, telescopic, start_bits, phi, eta, freeze
+        As in :class:`SearchControl`, `telescopic` without "auto".
 
     sparse : bool, default=False
         Whether codes of 0 move only when no other move improves.
@@ -71,6 +142,65 @@ class SearchControl:
     freeze: str = "binary"
     sparse: bool = False
     least_gain: float = 2e-7
+
+    @classmethod
+    def of(cls, control, n_bits, search, *, telescopic, **options):
+        """Moves that a user asks for; `telescopic` is what "auto" stands for."""
+        if control.telescopic != "auto":
+            telescopic = control.telescopic
+        if control.neighborhood == "best" and search == "adaptive":
+            raise ValueError(
+                'neighborhood="best" looks at all bits and needs search="gray"'
+            )
+        if telescopic is not None and control.start_bits > n_bits:
+            raise ValueError(
+                f"start_bits={control.start_bits} is above n_bits={n_bits}"
+            )
+        return cls(
+            n_bits=n_bits,
+            search=search,
+            neighborhood=control.neighborhood,
+            telescopic=telescopic,
+            start_bits=control.start_bits,
+            phi=control.phi,
+            eta=control.eta,
+            freeze=control.freeze,
+            sparse=control.sparsity > 0,
+            **options,
+        )
+
+    @property
+    def first_step(self):
+        """First step of the adaptive search, a sixth of the range."""
+        return max(code_range(self.n_bits)[1] // 6, 1)
+
+
+@dataclass(frozen=True)
+class Start:
+    """How codes are drawn.
+
+    Parameters
+    ----------
+    bound : float or ndarray of shape (n_weights,), default=1.0
+        Largest value, unless `init` is "uniform"; at least one step.
+
+    init : {"uniform", "bounded", "zero_low_bits"}, default="bounded"
+        All codes alike, those of small values, or those of small values whose bits that
+        do not move at first are zero.
+
+    sparsity : float, default=0.0
+        Share of the codes that are 0.
+    """
+
+    bound: float | np.ndarray = 1.0
+    init: str = "bounded"
+    sparsity: float = 0.0
+
+    @classmethod
+    def of(cls, control, bound):
+        """Start that a user asks for; `bound` is what ``w_init="auto"`` stands for."""
+        bound = bound if control.w_init == "auto" else control.w_init
+        return cls(bound, control.init, control.sparsity)
 
 
 class Search:
@@ -116,21 +246,16 @@ class Search:
         return Search, (self.codes, self.steps, self.order, self.moves, state)
 
 
-def draw_codes(rng, control, init, bound, step):
+def draw_codes(rng, moves, start, step):
     """Draw codes to start from.
 
     Parameters
     ----------
     rng : Generator
 
-    control : SearchControl
+    moves : Moves
 
-    init : {"uniform", "bounded", "zero_low_bits"}
-        All codes alike, those of small values, or those of small values whose bits that
-        do not move at first are zero.
-
-    bound : float or ndarray of shape (n_weights,)
-        Largest value, unless `init` is "uniform"; at least one step.
+    start : Start
 
     step : ndarray of shape (n_weights,)
         What one unit of each code stands for.
@@ -139,19 +264,49 @@ def draw_codes(rng, control, init, bound, step):
     -------
     codes : ndarray of shape (n_weights,), int
     """
-    low, high = code_range(control.n_bits)
-    if init == "uniform":
-        return rng.integers(low, high + 1, len(step))
-    unit = 1
-    if init == "zero_low_bits":
-        unit = 2 ** (control.n_bits - min(control.start_bits, control.n_bits))
-    # A range below the grid's step would leave nothing but zeros.
-    bound = np.maximum(bound, unit * step)
-    codes = np.rint(rng.uniform(-bound, bound, len(step)) / unit / step)
-    return np.clip(codes, low // unit, high // unit).astype(np.int64) * unit
+    low, high = code_range(moves.n_bits)
+    if start.init == "uniform":
+        codes = rng.integers(low, high + 1, len(step))
+    else:
+        unit = 1
+        if start.init == "zero_low_bits":
+            unit = 2 ** (moves.n_bits - min(moves.start_bits, moves.n_bits))
+        # A range below the grid's step would leave nothing but zeros.
+        bound = np.maximum(start.bound, unit * step)
+        codes = np.rint(rng.uniform(-bound, bound, len(step)) / unit / step)
+        codes = np.clip(codes, low // unit, high // unit).astype(np.int64) * unit
+    if start.sparsity:
+        drawn = rng.permutation(len(codes))
+        codes[drawn[: round(start.sparsity * len(drawn))]] = 0
+    return codes
 
 
-def start_search(codes, loss, control, seed, first_step=1):
+def perturbed(rng, codes, share, moves, start, step):
+    """Copy codes with a share of them (at least one) drawn anew.
+
+    Parameters
+    ----------
+    rng, moves, start, step
+        As in :func:`draw_codes`.
+
+    codes : ndarray of shape (n_weights,), int
+
+    share : float
+
+    Returns
+    -------
+    codes : ndarray of shape (n_weights,), int
+    """
+    codes = codes.copy()
+    # A sparse network stays sparse.
+    places = np.flatnonzero(codes) if moves.sparse else np.arange(len(codes))
+    n_drawn = min(max(round(share * len(codes)), 1), len(places))
+    drawn = rng.choice(places, n_drawn, replace=False)
+    codes[drawn] = draw_codes(rng, moves, start, step)[drawn]
+    return codes
+
+
+def start_search(codes, loss, moves, seed, first_step=1):
     """Prepare a search.
 
     Parameters
@@ -162,7 +317,7 @@ def start_search(codes, loss, control, seed, first_step=1):
     loss : float
         The loss there.
 
-    control : SearchControl
+    moves : Moves
 
     seed : int
 
@@ -176,36 +331,36 @@ def start_search(codes, loss, control, seed, first_step=1):
         State for :func:`ask` and :func:`tell`.
     """
     codes = np.array(codes, dtype=np.int32)
-    low, high = code_range(control.n_bits)
+    low, high = code_range(moves.n_bits)
     if codes.min() < low or codes.max() > high:
-        raise ValueError(f"codes of {control.n_bits} bits lie in [{low}, {high}]")
-    movable = control.n_bits
-    if control.telescopic is not None:
-        movable = min(control.start_bits, control.n_bits)
+        raise ValueError(f"codes of {moves.n_bits} bits lie in [{low}, {high}]")
+    movable = moves.n_bits
+    if moves.telescopic is not None:
+        movable = min(moves.start_bits, moves.n_bits)
     step = 2 ** int(np.log2(np.clip(first_step, 1, high)))
-    step = max(step, 2 ** (control.n_bits - movable))
+    step = max(step, 2 ** (moves.n_bits - movable))
     state = np.recarray(1, dtype=kernels.STATE)
     state.fill(0)
     search = Search(
         codes,
         np.full(len(codes), step, dtype=np.int32),
         np.arange(len(codes), dtype=np.int32),
-        np.zeros(len(codes) * control.n_bits, dtype=np.int32),
+        np.zeros(len(codes) * moves.n_bits, dtype=np.int32),
         state,
     )
     for name, value in {
         "rng": seed,
         "loss": loss,
         "bits": movable,
-        "n_bits": control.n_bits,
-        "binary": control.freeze == "binary",
-        "adaptive": control.search == "adaptive",
-        "best": control.neighborhood == "best",
-        "sparse": control.sparse,
-        "telescopic": _TELESCOPES[control.telescopic],
-        "share": control.phi,
-        "decay": control.eta,
-        "least_gain": control.least_gain,
+        "n_bits": moves.n_bits,
+        "binary": moves.freeze == "binary",
+        "adaptive": moves.search == "adaptive",
+        "best": moves.neighborhood == "best",
+        "sparse": moves.sparse,
+        "telescopic": _TELESCOPES[moves.telescopic],
+        "share": moves.phi,
+        "decay": moves.eta,
+        "least_gain": moves.least_gain,
     }.items():
         state[name] = value
     kernels.restart(search.address)

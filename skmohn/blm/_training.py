@@ -8,12 +8,13 @@ from math import inf
 import numpy as np
 
 from skmohn.blm import _kernels as kernels
-from skmohn.blm._codec import code_range, grid_step
+from skmohn.blm._codec import grid_step
 from skmohn.blm._search import (
     WORST,
     draw_codes,
     explored_share,
     go_on,
+    perturbed,
     start_search,
 )
 
@@ -73,13 +74,10 @@ class Plan:
         The training samples.
     validation : Problem or None
         Further samples that say which codes are best and when to stop.
-    control : SearchControl
+    moves : Moves
+    start : Start
     w_max : ndarray of shape (n_layers,)
         Largest weight of each layer.
-    init : {"uniform", "bounded", "zero_low_bits"}
-    w_init : float or "auto"
-    sparsity : float
-        Share of the weights that start at zero.
     perturbation : float
         Share of the weights that are drawn anew at a local minimum; 0 ends the run.
     max_flips : int
@@ -92,11 +90,9 @@ class Plan:
 
     problem: object
     validation: object
-    control: object
+    moves: object
+    start: object
     w_max: np.ndarray
-    init: str
-    w_init: float | str
-    sparsity: float
     perturbation: float
     max_flips: int
     tol: float
@@ -105,22 +101,17 @@ class Plan:
     @cached_property
     def step(self):
         """What one unit of a code stands for, shape (n_weights,)."""
-        step = grid_step(self.control.n_bits, self.w_max)
+        step = grid_step(self.moves.n_bits, self.w_max)
         return self.problem.layout.spread(step)
-
-    @property
-    def first_step(self):
-        """First step of the adaptive search, a sixth of the range."""
-        return max(code_range(self.control.n_bits)[1] // 6, 1)
 
     def begin(self, seed, codes=None):
         """Start a run, from given codes or at random."""
         rng = np.random.default_rng(seed)
         if codes is None:
-            codes = self._initial_codes(rng)
+            codes = draw_codes(rng, self.moves, self.start, self.step)
         loss = _finite(self.problem.evaluate(codes * self.step))
         seed = int(rng.integers(2**63))
-        search = start_search(codes, loss, self.control, seed, self.first_step)
+        search = start_search(codes, loss, self.moves, seed, self.moves.first_step)
         run = Run(search, rng, loss, search.codes.copy())
         self._record(run)
         return run
@@ -169,15 +160,11 @@ class Plan:
         search = run.search
         if run.home is None or run.loss < run.home[1]:
             run.home = search.codes.copy(), run.loss
-        codes = run.home[0].copy()
-        # A sparse network stays sparse.
-        places = np.flatnonzero(codes) if self.control.sparse else np.arange(len(codes))
-        n_drawn = min(max(round(self.perturbation * len(codes)), 1), len(places))
-        drawn = run.rng.choice(places, n_drawn, replace=False)
-        codes[drawn] = self._initial_codes(run.rng)[drawn]
+        how = self.perturbation, self.moves, self.start, self.step
+        codes = perturbed(run.rng, run.home[0], *how)
         net.weights[:] = codes * self.step
         run.loss = _finite(self.problem.refresh(net))
-        go_on(search, codes, run.loss, self.first_step)
+        go_on(search, codes, run.loss, self.moves.first_step)
 
     def _keep_best(self, run):
         """Keep the codes when they are the best so far; return what judges them."""
@@ -214,18 +201,6 @@ class Plan:
                 "accepted": int(state.accepted),
             }
         )
-
-    def _initial_codes(self, rng):
-        """Random codes of the network's weights."""
-        layout, bound = self.problem.layout, self.w_init
-        if bound == "auto":
-            fan_in = np.array(layout.sizes[:-1])
-            bound = layout.spread(np.minimum(1.0, np.sqrt(20.0 / fan_in)))
-        codes = draw_codes(rng, self.control, self.init, bound, self.step)
-        if self.sparsity:
-            drawn = rng.permutation(layout.n_weights)
-            codes[drawn[: round(self.sparsity * len(drawn))]] = 0
-        return codes
 
 
 def train(plan, runs, parallel, delayed, report, deadline=inf):

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from skmohn import BLMClassifier, BLMRegressor
+from skmohn import BLMClassifier, BLMController, BLMRegressor, SearchControl
 from skmohn.blm._training import Plan
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -147,10 +147,8 @@ def test_numbers_beyond_single_precision():
 
 RANGES = [
     ("n_bits", 1), ("n_bits", 25), ("n_bits", 8.0), ("w_max", 0), ("w_max", -1.0),
-    ("w_max", "big"), ("w_init", 0), ("init", "zeros"), ("activation", "sin"),
-    ("loss", "log"), ("search", "random"), ("neighborhood", "all"),
-    ("telescopic", "yes"), ("phi", 1.5), ("eta", 1.0), ("freeze", "none"),
-    ("start_bits", 0), ("sparsity", 1.0), ("sparsity", -0.1), ("alpha", -1),
+    ("w_max", "big"), ("activation", "sin"), ("loss", "log"), ("search", "random"),
+    ("search_control", "gray"), ("search_control", {"phi": 0.1}), ("alpha", -1),
     ("standardize", "yes"), ("n_restarts", 0), ("ensemble", 0), ("max_flips", 0),
     ("max_flips", None), ("max_time", 0), ("tol", -1), ("n_iter_no_change", 0),
     ("early_stopping", "yes"), ("validation_fraction", 1.0), ("warm_start", 2),
@@ -163,6 +161,22 @@ RANGES = [
 def test_parameter_out_of_range(network, parameter, value):
     words = f"The '{parameter}' parameter of {network.__name__} must be"
     refused(network, X, TARGETS[network], match=words, **{parameter: value})
+
+
+SEARCH_RANGES = [
+    ("w_init", 0), ("w_init", "small"), ("init", "zeros"), ("neighborhood", "all"),
+    ("telescopic", "yes"), ("phi", 1.5), ("eta", 1.0), ("freeze", "none"),
+    ("start_bits", 0), ("sparsity", 1.0), ("sparsity", -0.1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("parameter", "value"), SEARCH_RANGES)
+def test_parameter_of_the_search_out_of_range(network, parameter, value):
+    control = SearchControl(**{parameter: value})
+    words = f"The '{parameter}' parameter of SearchControl must be"
+    refused(network, X, TARGETS[network], match=words, search_control=control)
+    with pytest.raises(ValueError, match=words):
+        BLMController((), n_inputs=2, n_outputs=1, search_control=control).fit(max)
 
 
 @pytest.mark.parametrize(
@@ -201,7 +215,11 @@ def test_impossible_hidden_layers(network, sizes):
 def test_parameters_that_contradict_each_other(network):
     y = TARGETS[network]
     refused(
-        network, X, y, match='neighborhood="best".*search="gray"', neighborhood="best"
+        network,
+        X,
+        y,
+        match='neighborhood="best".*search="gray"',
+        search_control=SearchControl(neighborhood="best"),
     )
     refused(network, X, y, match="ensemble=3.*n_restarts=2", ensemble=3, n_restarts=2)
     refused(
@@ -209,12 +227,11 @@ def test_parameters_that_contradict_each_other(network):
         X,
         y,
         match="start_bits=9 is above n_bits=8",
-        start_bits=9,
+        search_control=SearchControl(start_bits=9, telescopic="threshold"),
         n_bits=8,
-        telescopic="threshold",
     )
     # Nobody asks for the bits of a telescope that is not there.
-    network(**QUICK, start_bits=9, n_bits=8).fit(X, y)
+    network(**QUICK, search_control=SearchControl(start_bits=9), n_bits=8).fit(X, y)
 
 
 def no_function_of_two(output):
@@ -274,7 +291,13 @@ def nan_below_zero(target, output):
 
 
 def test_a_loss_that_is_no_number_somewhere_leads_elsewhere():
-    model = BLMRegressor((), loss=nan_below_zero, w_init=0.1, alpha=0, random_state=0)
+    model = BLMRegressor(
+        (),
+        loss=nan_below_zero,
+        search_control=SearchControl(w_init=0.1),
+        alpha=0,
+        random_state=0,
+    )
     outputs = model.set_params(standardize=False).fit(X, Y).predict(X)
     assert outputs.min() >= 0
     assert model.loss_ == pytest.approx(np.mean((outputs - 1) ** 2), rel=1e-3, abs=1e-6)

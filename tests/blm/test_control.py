@@ -16,6 +16,7 @@ from sklearn.base import clone
 from sklearn.callback import ProgressBar
 from sklearn.exceptions import ConvergenceWarning
 
+from skmohn import SearchControl
 from skmohn.blm import BLMController, Policy, Stage
 from skmohn.datasets import InvertedPendulum
 
@@ -64,7 +65,9 @@ def assert_same(one, other):
 @pytest.mark.parametrize("search", ["gray", "adaptive"])
 @pytest.mark.parametrize("telescopic", [None, "threshold", "local_minimum"])
 def test_nearest_weights_of_the_grid_are_found(search, telescopic):
-    model = linear(search=search, telescopic=telescopic).fit(distance)
+    model = linear(
+        search=search, search_control=SearchControl(telescopic=telescopic)
+    ).fit(distance)
     step = 2.0 / 127
     assert_array_equal(model.codes_, np.rint(WANTED / step))
     assert model.loss_ == distance(model.policy_, None, np.inf)
@@ -99,7 +102,12 @@ def test_giving_up_early_changes_nothing(search, neighborhood):
     def whole(policy, rng, incumbent):
         return PENDULUM(policy, rng, np.inf)
 
-    model = small(search=search, neighborhood=neighborhood, n_inputs=4, n_outputs=1)
+    model = small(
+        search=search,
+        search_control=SearchControl(neighborhood=neighborhood),
+        n_inputs=4,
+        n_outputs=1,
+    )
     assert_same(clone(model).fit(PENDULUM), clone(model).fit(whole))
 
 
@@ -162,13 +170,39 @@ def test_processes_make_the_same_controller():
     assert_same(clone(model).set_params(n_jobs=2).fit(PENDULUM), serial)
 
 
+def test_controllers_begin_near_zero_with_few_bits():
+    said = SearchControl(w_init=0.01, telescopic="threshold")
+    model = small().fit(PENDULUM)
+    assert_same(model, small(search_control=said).fit(PENDULUM))
+    for control in (SearchControl(w_init=1.0), SearchControl(telescopic=None)):
+        other = small(search_control=control).fit(PENDULUM)
+        assert np.any(other.codes_ != model.codes_)
+
+
+def test_weights_of_a_sparse_controller_are_zero_while_others_improve():
+    heard = []
+
+    def steep(policy, rng, incumbent):
+        heard.append(policy.weights.copy())
+        return -np.abs(policy.weights).sum()
+
+    control = SearchControl(init="uniform", sparsity=0.5, telescopic=None)
+    linear(n_inputs=19, search_control=control, max_evaluations=11).fit(steep)
+    kept = heard[0] == 0
+    assert kept.sum() == 10
+    assert not np.any(np.array(heard)[:, kept])
+    assert len({weights.tobytes() for weights in heard}) > 2
+
+
 # ----------------------------------------------------------------------------- stages
 
 
 def test_stages_follow_one_another_at_their_goals():
     near = partial(distance, wanted=np.zeros(3))
     stages = [Stage(near, goal=1e-3), Stage(distance, goal=1e-2, max_evaluations=400)]
-    model = linear(w_init=2.0, validate_every=1).fit(stages)
+    model = linear(search_control=SearchControl(w_init=2.0), validate_every=1).fit(
+        stages
+    )
     assert model.succeeded_
     assert model.stopping_reason_ == "goal in stage 2"
     assert model.n_stages_done_ == 2
@@ -228,9 +262,12 @@ def test_restarts_begin_at_different_points(recurrent):
         heard.append(policy.weights.copy())
         return distance(policy, rng, incumbent)
 
-    linear(n_restarts=4, max_evaluations=1, init="uniform", recurrent=recurrent).fit(
-        watch
-    )
+    linear(
+        n_restarts=4,
+        max_evaluations=1,
+        search_control=SearchControl(init="uniform"),
+        recurrent=recurrent,
+    ).fit(watch)
     for one, other in itertools.combinations(heard, 2):
         assert np.all(one != other)
 
@@ -325,7 +362,12 @@ def test_the_best_of_noisy_moves_is_not_asked_for_ever():
         asked.append(tuple(policy.weights))
         return noise.standard_normal()
 
-    model = linear(noisy=True, search="gray", neighborhood="best", max_evaluations=400)
+    model = linear(
+        noisy=True,
+        search="gray",
+        search_control=SearchControl(neighborhood="best"),
+        max_evaluations=400,
+    )
     model.fit(nothing_but_noise)
     assert asked.count(asked[350]) < 50
 
@@ -429,7 +471,9 @@ def test_another_objective_is_judged_anew(other, perturbation, noisy):
 
 def test_runs_that_another_objective_finds_are_compared_by_it():
     stages = [Stage(raised, 0.0, 30), distance]
-    model = linear(n_restarts=3, init="uniform", warm_start=True).fit(stages)
+    model = linear(
+        n_restarts=3, search_control=SearchControl(init="uniform"), warm_start=True
+    ).fit(stages)
     codes = [run.best_codes * 2.0 / 127 for run in model._runs]
     best = min(np.sum((weights + WANTED) ** 2) for weights in codes)
     model.set_params(max_evaluations=1).fit([Stage(elsewhere, 0.0, 1), distance])
@@ -531,7 +575,9 @@ def test_predictions_are_those_of_acting_step_by_step(recurrent):
 
 
 def test_recurrent_weights_have_a_range_of_their_own():
-    model = small(recurrent=True, init="uniform", max_evaluations=1)
+    model = small(
+        recurrent=True, search_control=SearchControl(init="uniform"), max_evaluations=1
+    )
     for w_max_recurrent, bound in (("auto", 1.0), (0.5, 0.5)):
         model.set_params(w_max_recurrent=w_max_recurrent).fit(PENDULUM)
         assert 0.8 * bound < np.abs(model.recurrent_coefs_[0]).max() < 1.01 * bound
@@ -547,7 +593,9 @@ def test_nan_is_the_worst_loss():
             return np.nan
         return distance(policy, rng, incumbent)
 
-    model = linear(init="uniform", random_state=1).fit(patchy)
+    model = linear(search_control=SearchControl(init="uniform"), random_state=1).fit(
+        patchy
+    )
     assert model.policy_.weights[0] >= 0
     assert model.loss_ < 1e-3
     with pytest.raises(ValueError, match="no finite loss in 5 evaluations"):
@@ -590,10 +638,15 @@ def test_what_an_objective_raises_comes_through_and_leaves_a_fitted_model():
         ),
         ({"validation_goal": 1.0}, distance, ValueError, "validation_goal needs a val"),
         ({"w_max": [1.0, 2.0]}, distance, ValueError, "w_max must be a positive"),
-        ({"start_bits": 9}, distance, ValueError, "start_bits=9 is above n_bits=8"),
+        (
+            {"search_control": SearchControl(start_bits=9)},
+            distance,
+            ValueError,
+            "start_bits=9 is above n_bits=8",
+        ),
         ({"hidden_layer_sizes": (0,)}, distance, ValueError, "hidden_layer_sizes must"),
         (
-            {"search": "adaptive", "neighborhood": "best"},
+            {"search_control": SearchControl(neighborhood="best")},
             distance,
             ValueError,
             'needs search="gray"',

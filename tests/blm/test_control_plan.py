@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 from skmohn.blm import Stage
 from skmohn.blm._control import ControlPlan, ControlRun
 from skmohn.blm._policy import PolicyLayout
-from skmohn.blm._search import SearchControl, ask, tell
+from skmohn.blm._search import Moves, Start, ask, tell
 
 WANTED = np.array([0.5, -0.9, 0.25])
 STEP = np.full(3, 2.0 / 127)
@@ -38,10 +38,9 @@ def make_plan(*objectives, n_bits=8, **options):
         layout=PolicyLayout((2, 1), False),
         activation="tanh",
         out_activation="identity",
-        control=SearchControl(n_bits=n_bits),
+        moves=Moves(n_bits=n_bits),
+        start=Start(init="uniform"),
         step=STEP,
-        init="uniform",
-        w_init=1.0,
         **options,
     )
 
@@ -66,7 +65,7 @@ def test_means_are_those_of_all_that_was_heard():
 
 @pytest.mark.parametrize(("n_bits", "first"), [(2, 1), (4, 1), (6, 5), (8, 21)])
 def test_first_step_is_a_sixth_of_the_range(n_bits, first):
-    assert make_plan(Heard(), n_bits=n_bits)._first_step == first
+    assert make_plan(Heard(), n_bits=n_bits).moves.first_step == first
 
 
 @pytest.mark.parametrize(("n_heard", "n_asked"), [(1, 2), (2, 2), (5, 5)])

@@ -35,7 +35,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
-from skmohn import BLMClassifier, BLMRegressor
+from skmohn import BLMClassifier, BLMRegressor, SearchControl
 from skmohn.blm import _base as base
 from skmohn.blm import _kernels as kernels
 from skmohn.blm import _training as training
@@ -835,7 +835,11 @@ def test_perturbed_minima_are_left_for_better_ones(task):
 
 
 def test_perturbation_leaves_the_zeros_of_a_sparse_network():
-    parameters = {"n_bits": 2, "sparsity": 0.8, "hidden_layer_sizes": (30,)}
+    parameters = {
+        "n_bits": 2,
+        "search_control": SearchControl(sparsity=0.8),
+        "hidden_layer_sizes": (30,),
+    }
     lone = fitted("one", perturbation=0, alpha=100, **parameters)
     iterated = fitted("one", perturbation=0.5, alpha=100, **parameters)
     assert np.mean(lone.codes_ == 0) > 0.5
@@ -951,20 +955,29 @@ def test_weights_lie_on_the_grid(task, n_bits):
 def test_codes_stay_in_range(search, telescopic, init):
     for seed in range(6):
         model = fitted(
-            "labels", n_bits=5, w_max=1.0, search=search, init=init, alpha=0,
-            telescopic=telescopic, random_state=seed,
+            "labels", n_bits=5, w_max=1.0, search=search, alpha=0, random_state=seed,
+            search_control=SearchControl(init=init, telescopic=telescopic),
         )  # fmt: skip
         assert model.codes_.min() >= -16
         assert model.codes_.max() <= 15
 
 
-def start_of(**parameters):
+def start_of(n_bits=12, w_max="auto", **control):
     """The codes before the first move that could change them."""
-    model = BLMRegressor((40,), max_flips=1, random_state=0, alpha=1e9, **parameters)
+    model = BLMRegressor(
+        (40,), n_bits=n_bits, w_max=w_max, search_control=SearchControl(**control),
+        max_flips=1, random_state=0, alpha=1e9,
+    )  # fmt: skip
     X = np.random.default_rng(2).normal(size=(10, 5))
     codes = model.set_params(search="gray").fit(X, X[:, 0]).codes_
     assert len(codes) == 281
     return codes
+
+
+@pytest.mark.parametrize("task", ["one", "classes"])
+def test_networks_begin_with_all_bits_and_weights_up_to_one(task):
+    said = SearchControl(w_init=1.0, telescopic=None)
+    assert_same_network(fitted(task), fitted(task, search_control=said))
 
 
 def test_share_of_zeros_at_the_start():
@@ -999,8 +1012,9 @@ def test_low_bits_at_the_start():
 @pytest.mark.parametrize("telescopic", ["local_minimum", "threshold"])
 def test_telescope_ends_with_all_bits_or_all_flips(telescopic, search, freeze):
     model = fitted(
-        "one", telescopic=telescopic, search=search, freeze=freeze, n_bits=6,
-        max_flips=20_000, tol=0, n_iter_no_change=10**6,
+        "one", search=search, n_bits=6, max_flips=20_000, tol=0,
+        search_control=SearchControl(telescopic=telescopic, freeze=freeze),
+        n_iter_no_change=10**6,
     )  # fmt: skip
     bits = [record["bits"] for record in model.history_]
     assert (np.diff(bits) >= 0).all()
@@ -1011,7 +1025,8 @@ def test_telescope_ends_with_all_bits_or_all_flips(telescopic, search, freeze):
 
 def test_more_bits_renew_the_patience():
     model = fitted(
-        "one", telescopic="local_minimum", search="gray", n_bits=16, start_bits=1,
+        "one", search="gray", n_bits=16,
+        search_control=SearchControl(telescopic="local_minimum", start_bits=1),
         max_flips=10**6, tol=1.0, n_iter_no_change=2, perturbation=0,
     )  # fmt: skip
     # No improvement counts: without more bits it would end after two epochs.
@@ -1019,8 +1034,10 @@ def test_more_bits_renew_the_patience():
 
 
 def test_best_neighborhood_and_sparsity_learn():
-    assert fitted("one", search="gray", neighborhood="best").score(X, Y) > 0.3
-    assert fitted("one", sparsity=0.5, max_flips=5000).score(X, Y) > 0.7
+    best = SearchControl(neighborhood="best")
+    assert fitted("one", search="gray", search_control=best).score(X, Y) > 0.3
+    sparse = SearchControl(sparsity=0.5)
+    assert fitted("one", search_control=sparse, max_flips=5000).score(X, Y) > 0.7
 
 
 @pytest.mark.parametrize(("task", "last"), [("one", 0.24), ("binary", 0.6)])

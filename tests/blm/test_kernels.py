@@ -20,7 +20,7 @@ from sklearn.metrics import (
 
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._network import ACTIVATIONS, Layout, Problem, refresh
-from skmohn.blm._search import SearchControl, start_search
+from skmohn.blm._search import Moves, start_search
 
 LOSSES = {
     "squared": kernels.SQUARED,
@@ -174,8 +174,8 @@ class Case:
         assert_allclose(loss, self.oracle(weights), rtol=1e-4, atol=2e-6)
 
     def start(self, **control):
-        control = SearchControl(n_bits=N_BITS, **control)
-        return start_search(self.codes, self.loss, control, 0, first_step=4)
+        moves = Moves(n_bits=N_BITS, **control)
+        return start_search(self.codes, self.loss, moves, 0, first_step=4)
 
     def run(self, search, max_moves):
         steps = np.full(len(search.codes), STEP)

@@ -13,8 +13,9 @@ from numpy.testing import assert_array_equal
 
 from skmohn.blm import _search_kernels as kernels
 from skmohn.blm._search import (
+    Moves,
     Search,
-    SearchControl,
+    Start,
     ask,
     draw_codes,
     explored_share,
@@ -139,9 +140,9 @@ class Landscape:
 
 
 def begin(loss, start=None, seed=0, first_step=4, **control):
-    control = SearchControl(n_bits=N_BITS, **control)
+    moves = Moves(n_bits=N_BITS, **control)
     codes = loss.start if start is None else np.array(start)
-    return start_search(codes, loss(codes), control, seed, first_step)
+    return start_search(codes, loss(codes), moves, seed, first_step)
 
 
 def moves(search, loss, most=20_000):
@@ -250,9 +251,7 @@ def test_losses_below_zero_can_fall():
     def shifted(codes):
         return loss(codes) - 1e4
 
-    search = start_search(
-        loss.start, shifted(loss.start), SearchControl(n_bits=N_BITS), 0, 4
-    )
+    search = start_search(loss.start, shifted(loss.start), Moves(n_bits=N_BITS), 0, 4)
     for _ in moves(search, shifted):
         pass
     assert_array_equal(search.codes, np.rint(loss.target))
@@ -349,9 +348,9 @@ def test_same_seed_same_path(name):
 
 
 def draw(init, bound=0.0, step=1.0, start_bits=2):
-    control = SearchControl(n_bits=N_BITS, start_bits=start_bits)
-    rng = np.random.default_rng(0)
-    return draw_codes(rng, control, init, bound, np.full(2000, step))
+    moves = Moves(n_bits=N_BITS, start_bits=start_bits)
+    rng, start = np.random.default_rng(0), Start(bound, init)
+    return draw_codes(rng, moves, start, np.full(2000, step))
 
 
 def test_uniform_codes_are_all_codes_alike():
@@ -636,14 +635,14 @@ def test_zeros_wait_as_long_as_there_is_hope():
 def test_codes_out_of_range_are_refused():
     for code in (LOW - 1, HIGH + 1):
         with pytest.raises(ValueError, match=r"codes of 5 bits lie in \[-16, 15\]"):
-            start_search([0, code], 1.0, SearchControl(n_bits=5), 0)
+            start_search([0, code], 1.0, Moves(n_bits=5), 0)
 
 
 def test_codes_of_the_caller_are_not_written_to():
     loss = Landscape(12)
     start = loss.start.astype(np.int32)
     kept = start.copy()
-    search = start_search(start, loss(start), SearchControl(n_bits=N_BITS), 0)
+    search = start_search(start, loss(start), Moves(n_bits=N_BITS), 0)
     for _ in moves(search, loss):
         pass
     assert search.state[0].accepted > 0

@@ -8,7 +8,8 @@ from joblib import Parallel, delayed
 from numpy.testing import assert_array_equal
 
 from skmohn.blm import _kernels as kernels
-from skmohn.blm._search import WORST, SearchControl, ask, tell
+from skmohn.blm._codec import auto_bound
+from skmohn.blm._search import WORST, Moves, Start, ask, tell
 from skmohn.blm._training import MOVES_PER_EPOCH, Plan, train
 
 N_BITS, STEP = 6, 1.0 / 31
@@ -65,11 +66,13 @@ WANTED = [0.5, -0.9, 0.25, 0.0]
 
 def make_plan(problem=None, validation=None, **options):
     options = {
-        "init": "bounded", "w_init": 1.0, "sparsity": 0.0, "perturbation": 0.0,
-        "max_flips": 10_000, "tol": 1e-4, "n_iter_no_change": 5, **options,
+        "start": Start(), "perturbation": 0.0, "max_flips": 10_000, "tol": 1e-4,
+        "n_iter_no_change": 5, **options,
     }  # fmt: skip
-    control = SearchControl(n_bits=N_BITS, sparse=options.pop("sparse", False))
-    return Plan(problem or Bowl(WANTED), validation, control, np.ones(1), **options)
+    moves = Moves(n_bits=N_BITS, sparse=options.pop("sparse", False))
+    return Plan(
+        problem or Bowl(WANTED), validation, moves=moves, w_max=np.ones(1), **options
+    )
 
 
 def test_a_run_ends_at_the_local_minimum():
@@ -122,9 +125,9 @@ def test_the_clock_is_seen_every_fiftieth_of_a_second(monkeypatch, seconds, aske
 
 
 def test_steps_begin_with_a_sixth_of_the_range():
-    assert make_plan().first_step == 5
+    assert make_plan().moves.first_step == 5
     assert_array_equal(make_plan().begin(0).search.steps, 4)
-    assert Plan.first_step.fget(SimpleNamespace(control=SearchControl(n_bits=2))) == 1
+    assert Moves(n_bits=2).first_step == 1
 
 
 @pytest.mark.parametrize(
@@ -219,13 +222,13 @@ def test_a_record_shows_the_best_minimum_so_far():
 
 @pytest.mark.parametrize(("n_inputs", "largest"), [(4, 31), (20, 31), (80, 15)])
 def test_automatic_bounds_follow_the_fan_in(n_inputs, largest):
-    plan = make_plan(Bowl(np.zeros(500), sizes=(n_inputs, 1)), w_init="auto")
+    plan = make_plan(Bowl(np.zeros(500)), start=Start(auto_bound((n_inputs,))[0]))
     codes = plan.begin(0).search.codes
     assert abs(codes).max() == largest
 
 
 def test_a_share_of_the_weights_begins_at_zero():
-    plan = make_plan(Bowl(np.zeros(500)), sparsity=0.8)
+    plan = make_plan(Bowl(np.zeros(500)), start=Start(sparsity=0.8))
     zeros = np.count_nonzero(plan.begin(0).search.codes == 0)
     assert 400 <= zeros < 430
 

@@ -17,6 +17,16 @@ from skmohn import DenseControl, MOHNRegressor
 
 # An estimator that uses the control, a parameter of it, and a value other than its own.
 USED = {
+    "BLMClassifier.search_control": (
+        skmohn.BLMClassifier((2,), max_flips=5), "sparsity", 0.9
+    ),
+    "BLMController.search_control": (
+        skmohn.BLMController((), n_inputs=5, n_outputs=1, max_evaluations=50),
+        "sparsity", 0.5,
+    ),
+    "BLMRegressor.search_control": (
+        skmohn.BLMRegressor((2,), max_flips=300), "init", "uniform"
+    ),
     "MOHNRegressor.delta_control": (
         MOHNRegressor("full", "delta", max_order=1, max_iter=3), "learning_rate", 0.01
     ),
@@ -57,6 +67,17 @@ def problem():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 5))
     return X, (X @ [1.0, 2.0, -1.0, 0.0, 0.5] + rng.normal(size=40) > 0).astype(float)
+
+
+def black_box(policy, rng, incumbent):
+    """Squared error of a controller on the rows of the problem."""
+    X, y = problem()
+    state, action = policy.initial_state(), np.empty(1)
+    total = 0.0
+    for row, target in zip(X, y, strict=True):
+        policy.step(row, state, action)
+        total += (action[0] - target) ** 2
+    return total
 
 
 def test_every_control_is_tried_here():
@@ -107,9 +128,11 @@ def test_a_fit_reads_its_control(where):
     estimator, parameter, value = USED[where]
     name = f"{where.partition('.')[2]}__{parameter}"
     X, y = problem()
+    is_controller = isinstance(estimator, skmohn.BLMController)
+    given = (black_box,) if is_controller else (X, y)
     use = "transform" if hasattr(estimator, "transform") else "predict"
-    models = [clone(estimator).set_params(random_state=0).fit(X, y) for _ in range(2)]
-    models += [clone(models[0]).set_params(**{name: value}).fit(X, y)]
+    models = [clone(estimator).set_params(random_state=0).fit(*given) for _ in range(2)]
+    models += [clone(models[0]).set_params(**{name: value}).fit(*given)]
     answers = [np.asarray(getattr(m, use)(2 * X)) for m in models]
     assert_array_equal(answers[0], answers[1])
     changed = answers[2]
@@ -123,6 +146,17 @@ def test_grids_search_controls_inside_of_pipelines():
     search = GridSearchCV(pipeline, {name: ["auto", "constant"]}, cv=2).fit(X, y)
     assert search.best_params_[name] == search.best_estimator_[-1].dense_control.noise
     assert pipeline[-1].dense_control is None
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_grids_search_the_search():
+    X, y = problem()
+    net = skmohn.BLMClassifier((), search="gray", max_flips=300, random_state=0)
+    net.set_params(search_control__telescopic="threshold")
+    name = "search_control__phi"
+    search = GridSearchCV(net, {name: [0.05, 0.5]}, cv=2).fit(X, y > 0)
+    assert search.best_estimator_.search_control.phi == search.best_params_[name]
+    assert search.best_estimator_.search_control.telescopic == "threshold"
 
 
 def test_repr_names_what_is_not_the_default():

@@ -14,6 +14,7 @@ from skmohn import (
     MOHNClassifier,
     MOHNRegressor,
     MOHNTransformer,
+    SearchControl,
 )
 
 _SMALL_MOHN = {"cv": 2, "max_iter": 20, "work_budget": 1e6, "random_state": 0}
@@ -60,8 +61,8 @@ ESTIMATORS = {
     "BLMRegressor, pinball": BLMRegressor((), loss="pinball", **_SMALL_BLM),
     "BLMClassifier": BLMClassifier((3,), **_SMALL_BLM),
     "BLMClassifier, squared": BLMClassifier(
-        (3,), loss="squared", class_weight="balanced", telescopic="threshold",
-        **_SMALL_BLM,
+        (3,), loss="squared", class_weight="balanced",
+        search_control=SearchControl(telescopic="threshold"), **_SMALL_BLM,
     ),
     "BLMClassifier, held out": BLMClassifier(
         (3,), "step", loss="hinge", early_stopping=True, **_SMALL_BLM

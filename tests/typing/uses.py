@@ -19,6 +19,7 @@ from skmohn import (
     MOHNTransformer,
     MSDAControl,
     PaperControl,
+    SearchControl,
 )
 from skmohn.datasets import InvertedPendulum, make_ising, make_sparse_walsh
 from skmohn.inspection import FiltersDisplay, HypergraphDisplay, WeightsDisplay
@@ -57,6 +58,7 @@ def results_have_their_types(X: np.ndarray, y: np.ndarray) -> None:
     print(BLMRegressor().fit(X, y).partial_fit(X, y).stopping_reason_)
     print(maximize(model).x, make_sparse_walsh(5).X, make_ising((3, 3)).optima)
     print(HypergraphDisplay.from_estimator(model).plot().ax_)
+    print(BLMRegressor(search_control=SearchControl(phi=0.2)).search_control)
     print(MSDAControl(batch_size=10).batch_size, skmohn.__version__.split("."))
     skmohn.warm_up()
 
