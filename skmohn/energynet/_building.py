@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval
 
 from skmohn._core._control import Control
-from skmohn._core._fitting import one_blas_thread
+from skmohn._core._fitting import one_blas_thread, warn_caller
 from skmohn.energynet._growth import (
     NatsControl,
     given_width,
@@ -111,6 +112,31 @@ class Built:
     limits: list
     log_partitions: list | None = None
     descriptions: list | None = None
+
+    def measured(self, n_samples, within):
+        """What the stack up to each layer says of the samples, in the units of columns.
+
+        Parameters
+        ----------
+        n_samples : int
+
+        within : float
+            Sum over samples of the log-densities within levels.
+
+        Returns
+        -------
+        log_likelihoods : list of float
+            In nats per sample.
+
+        complexities, lengths : list of float
+            In nats.
+        """
+        found = self.descriptions
+        return (
+            [float((one.log_likelihood + within) / n_samples) for one in found],
+            [one.complexity for one in found],
+            [float(one.total - within) for one in found],
+        )
 
 
 class _Stopped(Exception):  # noqa: N818
@@ -358,6 +384,18 @@ def widths_of(parameters):
             f"{parameters.n_components!r}"
         )
     return [int(width) for width in widths]
+
+
+def warn_of_limits(parameters, limits):
+    """Warn of layers whose growth did not come to its own end."""
+    price = "paper_control__threshold" if parameters.growth == "paper" else "kappa"
+    for k, limit in enumerate(limits):
+        if limit is not None:
+            warn_caller(
+                f"layer {k} was still growing at {limit}={getattr(parameters, limit)}: "
+                f"raise {limit}, or make units dearer by {price}",
+                ConvergenceWarning,
+            )
 
 
 def are_bits(X):

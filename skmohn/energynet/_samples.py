@@ -9,6 +9,7 @@ on their order, nor on whether a row is repeated or has a whole number as its we
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
+from skmohn._core._fitting import warn_caller
 from skmohn._core._validation import as_counts, require_memory
 
 
@@ -61,3 +62,22 @@ def rows_of(weights):
         "divide the weights by what they have in common",
     )
     return np.repeat(np.arange(len(weights)), counts.astype(np.int64))
+
+
+def complete_samples(X, n_needed):
+    """The samples without NaN, with a warning if there are others."""
+    complete = ~np.isnan(X).any(axis=1)
+    n_complete, n_samples = int(complete.sum()), len(X)
+    if n_complete == n_samples:
+        return X
+    advice = "impute first, for instance with sklearn.impute.KNNImputer"
+    if n_complete < n_needed:
+        raise ValueError(
+            f"Input X contains NaN: {n_complete} of {n_samples} samples are complete, "
+            f"and at least {n_needed} must be, to learn from; {advice}"
+        )
+    warn_caller(
+        f"{n_samples - n_complete} of {n_samples} samples have NaN and are left out of "
+        f"the fit: {advice}, to learn from these too"
+    )
+    return X[complete]

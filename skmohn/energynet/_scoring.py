@@ -3,14 +3,17 @@
 Those of fitted layers are the same whatever samples are beside them.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.special import logsumexp
 
 from skmohn._core._fitting import one_blas_thread
 from skmohn.energynet import _kernels as kernels
+from skmohn.energynet._coding import UnitCoding
 from skmohn.energynet._likelihood import dbn_log_likelihood
-from skmohn.energynet._missing import given_known
-from skmohn.energynet._partition import log_partition
+from skmohn.energynet._missing import completions, given_known, unknown_units
+from skmohn.energynet._partition import LogPartition, log_partition
 from skmohn.energynet._rbm import random_stream
 
 # Draws of the bits of a sample that is given as probabilities.
@@ -127,6 +130,68 @@ def known_log_likelihood(rbm, units, unknown, log_z, means, n_temperatures, seed
         )
         found.append(bits @ rbm.visible_bias.astype(np.float64) + rest.value)
     return float(np.mean(found) - log_z)
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """How a fitted stack scores samples, complete or not.
+
+    Parameters
+    ----------
+    rbms : list of RBM
+        From the bottom to the top.
+    coding : UnitCoding
+    means : ndarray of shape (n_units,)
+        Of the visible units on the samples of the fit.
+    n_temperatures, n_draws, seed : int
+        For partition functions and stacks.
+    log_partition : LogPartition
+        Of the top machine.
+    """
+
+    rbms: list
+    coding: UnitCoding
+    means: np.ndarray
+    n_temperatures: int
+    n_draws: int
+    seed: int
+    log_partition: LogPartition
+
+    def score(self, X, units, first):
+        """Estimate the log-likelihood of what is known of samples.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            With NaN for unknown values.
+
+        units : ndarray of shape (n_samples, n_units), float32
+            Their visible units.
+
+        first : int
+            Number of the first sample, for errors.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            In nats, in the units of X.
+        """
+        log_z = self.log_partition.value
+        options = log_z, self.n_draws, self.seed
+        incomplete, found = unknown_units(self.coding, X), np.empty(len(X))
+        complete = np.ones(len(X), dtype=bool)
+        complete[list(incomplete)] = False
+        found[complete] = log_likelihoods(self.rbms, units[complete], *options)
+        for row, unknown in incomplete.items():
+            if len(self.rbms) == 1:
+                found[row] = known_log_likelihood(
+                    self.rbms[0], units[row], unknown, log_z, self.means,
+                    self.n_temperatures, self.seed,
+                )  # fmt: skip
+            else:
+                states = completions(self.coding, units[row], unknown, first + row)
+                found[row] = marginal_log_likelihood(self.rbms, states, *options)
+        return found + self.coding.log_density(X)
 
 
 def _are_uncertain(units):

@@ -1,0 +1,70 @@
+"""Features of samples: probabilities of hidden units, and what standardises them."""
+
+from copy import deepcopy
+
+import numpy as np
+from scipy.special import expit
+from sklearn.utils import gen_batches
+
+from skmohn._core._scaling import plain_scaler
+from skmohn.energynet._rbm import ROWS_AT_ONCE
+
+
+def feature_blocks(rbms, units, X, incomplete=None):
+    """Probabilities of the hidden units of each layer, and the columns of X.
+
+    They are computed in the precision of X: in double precision they do not depend on
+    which samples stand beside one another. Those of the first layer of `incomplete`
+    samples, a dictionary, are known.
+    """
+    blocks, states = [], units.astype(X.dtype)
+    for rbm in rbms:
+        active = states @ rbm.weights.T.astype(X.dtype) + rbm.hidden_bias
+        states = expit(active, dtype=X.dtype)
+        if incomplete and not blocks:
+            states[list(incomplete)] = list(incomplete.values())
+        blocks.append(states)
+    return [*blocks, X]
+
+
+def learn_scalers(rbms, X, units, earlier=None):
+    """Learn what standardises each block of features.
+
+    Parameters
+    ----------
+    rbms : list of RBM
+        From the bottom to the top.
+
+    X : ndarray of shape (n_samples, n_features)
+
+    units : ndarray of shape (n_samples, n_units), float32
+        Their visible units.
+
+    earlier : list of StandardScaler, default=None
+        Those of earlier samples, which go on as copies.
+
+    Returns
+    -------
+    scalers : list of StandardScaler
+        One for each layer, and one for the columns of X.
+
+    input_means : list of ndarray
+        Means of what each layer sees.
+    """
+    if earlier is None:
+        scalers = [plain_scaler() for _ in range(len(rbms) + 1)]
+    else:
+        scalers = deepcopy(earlier)
+    sums = [np.zeros(rbm.n_visible) for rbm in rbms]
+    for rows in batches(X):
+        blocks = feature_blocks(rbms, units[rows], X[rows])
+        for total, inputs in zip(sums, (units[rows], *blocks[:-2]), strict=True):
+            total += inputs.sum(axis=0, dtype=np.float64)
+        for scaler, block in zip(scalers, blocks, strict=True):
+            scaler.partial_fit(block)
+    return scalers, [total / len(X) for total in sums]
+
+
+def batches(X):
+    """Rows that are coded at once: visible units take several times what values do."""
+    return gen_batches(len(X), ROWS_AT_ONCE)
