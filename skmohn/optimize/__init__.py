@@ -1,5 +1,5 @@
 """The input at which a model is largest or smallest."""
 
-from skmohn.optimize._search import maximize, minimize
+from skmohn.optimize._maximize import maximize, minimize
 
 __all__ = ["maximize", "minimize"]

@@ -1,17 +1,22 @@
 """From a question to its answer: restarts, components, limits."""
 
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from skmohn._core._validation import require_memory
-from skmohn.mohn._walsh.hypergraph import Hypergraph
 from skmohn.optimize import _elimination, _methods
-from skmohn.optimize._methods import CALLBACK, DONE, EVALUATIONS, TIME, Budget
+from skmohn.optimize._methods import (
+    CALLBACK,
+    DONE,
+    EVALUATIONS,
+    METHODS,
+    TIME,
+    Budget,
+)
 from skmohn.optimize._polynomial import combine, make_polynomial, split
-from skmohn.optimize._product_sum import ProductSum
 
 N_RESTARTS = 10
 MAX_WIDTH = 24
@@ -23,13 +28,6 @@ _EXACT_COST = 2**27
 _MOVE_WIDTH = 16
 _ORDERED = 25_000
 _MOST_HELD = 0.5
-
-RUNS = {
-    "hill_climb": _methods.hill_climb,
-    "annealing": _methods.annealing,
-    "tabu": _methods.tabu,
-    "weight_satisfaction": _methods.weight_satisfaction,
-}
 
 
 class Question(NamedTuple):
@@ -60,7 +58,7 @@ class Question(NamedTuple):
         Called with the Answer so far after every restart; returns whether to stop.
     """
 
-    graph: Hypergraph | ProductSum
+    graph: Any
     start: np.ndarray | None
     seed: int
     n_restarts: int | None
@@ -123,7 +121,9 @@ def answer(question, method, options):
     if method == "auto":
         return _search_parts(question, **options)
     polynomial = make_polynomial(question.graph, question.n_variables)
-    return restart(question, polynomial, RUNS[method], lambda number: options, better)
+    return restart(
+        question, polynomial, METHODS[method].run, lambda number: options, better
+    )
 
 
 # ------------------------------------------------------------------------- restarts

@@ -1,9 +1,12 @@
-"""The searches: one run of each, from one start."""
+"""The searches: one run of each, from one start, and what each can be told."""
 
 import time
+from collections.abc import Callable
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.utils._param_validation import Interval
 
 from skmohn.optimize import _elimination, _kernels
 from skmohn.optimize._polynomial import (
@@ -290,3 +293,107 @@ def _move_subgraphs(polynomial, state, seed, looks, budget, schedules):
             state.best[:] = state.spins
         status = budget.status(looks)
     return looks, status
+
+
+# ------------------------------------------------------------- the table of methods
+
+
+class _Temperatures:
+    """Two positive finite numbers, the first not below the second."""
+
+    def is_satisfied_by(self, value):
+        """Whether a value is such a pair."""
+        try:
+            hot, cold = (float(temperature) for temperature in value)
+        except (TypeError, ValueError):
+            return False
+        return bool(0 < cold <= hot < np.inf)
+
+    def __str__(self):
+        return "two finite numbers above 0, the higher first"
+
+
+_COUNT = Interval(Integral, 1, None, closed="left")
+_COUNT_OR_0 = Interval(Integral, 0, None, closed="left")
+# Beyond this, indices into a table would not fit.
+_WIDTH = Interval(Integral, 0, 30, closed="both")
+_ORDER = Interval(Integral, 1, 30, closed="both")
+
+
+class Method(NamedTuple):
+    """A method as a user names it.
+
+    Attributes
+    ----------
+    options : dict of str to constraint
+        What it can be told.
+
+    run : callable or None
+        ``run(polynomial, spins, seed, budget, **options)`` returns an Outcome, a local
+        optimum; None for what takes the whole function apart.
+
+    has_starts : bool
+        Whether it goes from points, several times.
+    """
+
+    options: dict
+    run: Callable | None = None
+    has_starts: bool = True
+
+
+METHODS = {
+    "auto": Method({"max_width": _WIDTH, "n_sweeps": _COUNT}),
+    "hill_climb": Method({}, hill_climb),
+    "annealing": Method(
+        {"n_sweeps": _COUNT, "temperatures": _Temperatures()}, annealing
+    ),
+    "tabu": Method({"n_steps": _COUNT, "tenure": _COUNT_OR_0}, tabu),
+    "weight_satisfaction": Method({"max_order": _ORDER}, weight_satisfaction),
+    "exact": Method({"max_width": _WIDTH}, has_starts=False),
+}
+
+
+def check_options(method, options):
+    """Refuse options that a method does not have, and values that make no sense.
+
+    Parameters
+    ----------
+    method : str
+
+    options : dict or None
+
+    Returns
+    -------
+    options : dict
+    """
+    options = {} if options is None else dict(options)
+    allowed = METHODS[method].options
+    for name, value in options.items():
+        if name not in allowed:
+            known = ", ".join(map(repr, allowed)) or "none"
+            raise ValueError(
+                f"options has {name!r}, which method={method!r} does not know; it "
+                f"knows {known}"
+            )
+        if not allowed[name].is_satisfied_by(value):
+            raise ValueError(
+                f"options[{name!r}] must be {allowed[name]}, got {value!r}"
+            )
+    return options
+
+
+def check_use(method, *, x0, n_restarts, return_optima, n_jobs):
+    """Refuse what a method would have to ignore."""
+    if not METHODS[method].has_starts:
+        given = {"x0": x0, "n_restarts": n_restarts, "n_jobs": n_jobs}
+        for name, value in given.items():
+            if value is not None:
+                raise ValueError(
+                    f'{name} means nothing to method="{method}", which searches once '
+                    "and from no point: leave it out"
+                )
+    if return_optima and METHODS[method].run is None:
+        raise ValueError(
+            f"return_optima needs a method that ends at local optima, and "
+            f"method={method!r} does not"
+        )

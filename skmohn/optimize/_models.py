@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from skmohn.mohn import MOHNRegressor
 from skmohn.mohn._table.coding import CONSTANT, NUMERIC
 from skmohn.mohn._walsh.hypergraph import Hypergraph
-from skmohn.optimize._product_sum import ProductSum
+from skmohn.optimize._dense import ProductSum
 
 # A product of k variables that are 0 or 1 has 2^k terms over -1 and +1.
 _MOST_TERMS = 10**7

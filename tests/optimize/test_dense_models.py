@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from skmohn import DenseControl, MOHNRegressor
 from skmohn.mohn._dense import model as dense
 from skmohn.optimize import maximize, minimize
-from skmohn.optimize._dense_search import _State
+from skmohn.optimize._dense import _State
 from skmohn.optimize._models import read_model
 
 N_INPUTS = 7
