@@ -11,7 +11,7 @@ import warnings
 import numpy as np
 
 from skmohn.blm import Stage, make_policy
-from skmohn.blm._policy import PolicyLayout
+from skmohn.blm._network import Layout
 from skmohn.datasets import InvertedPendulum
 
 # A net that has not fallen, on 50 fresh starts of 1000 simulated seconds.
@@ -60,7 +60,7 @@ class Black:
 
     def __init__(self, objective, sizes, recurrent, seed=0):
         self.objective = objective
-        self.layout = PolicyLayout(sizes, recurrent)
+        self.layout = Layout(sizes, recurrent)
         weights = np.zeros(self.layout.n_weights)
         self.policy = make_policy(sizes, weights, recurrent=recurrent)
         self.seed = seed

@@ -13,7 +13,7 @@ import _control as control
 import numpy as np
 
 from skmohn import BLMController
-from skmohn.blm._policy import PolicyLayout
+from skmohn.blm._network import Layout
 
 # Units: least error, first quartile, runs below .1, median seconds.
 PUBLISHED = {
@@ -40,7 +40,7 @@ def main():
         errors, times = [], []
         for seed in range(options.seed, options.seed + options.instances):
             controller = BLMController((units,), recurrent=True, random_state=seed)
-            limit = PER_WEIGHT * PolicyLayout((2, units, 1), recurrent=True).n_weights
+            limit = PER_WEIGHT * Layout((2, units, 1), recurrent=True).n_weights
             stages = control.curriculum("positions", limits=(limit,) * 4)
             times.append(control.timed_fit(controller, stages))
             errors.append(control.tested(controller.policy_, "positions", seed)[0])

@@ -27,18 +27,17 @@ from skmohn._core._validation import as_counts, densify, is_pair_given
 from skmohn.blm._codec import auto_bound, auto_range
 from skmohn.blm._network import (
     ACTIVATIONS,
+    Layout,
     Problem,
     forward,
     read_hidden_sizes,
 )
+from skmohn.blm._policy import SequenceProblem, outputs_of
 from skmohn.blm._search import WORST, Moves, SearchControl, Start
 from skmohn.blm._sequences import (
     SequenceForm,
-    SequenceProblem,
     hold_out,
     lay_out,
-    layout_of,
-    outputs_of,
 )
 from skmohn.blm._storage import (
     network_attributes,
@@ -196,7 +195,7 @@ class BaseBLM(Nested, SequenceForm, CallbackSupportMixin, BaseEstimator):
     def _plan(self, samples, validation, epochs):
         n_inputs, n_outputs = samples[0].shape[1], samples[1].shape[1]
         sizes = n_inputs, *self._hidden_sizes(), n_outputs
-        layout = layout_of(sizes, bool(self.recurrent))
+        layout = Layout(sizes, bool(self.recurrent))
         kind = SequenceProblem if self.recurrent else Problem
         layout.require_memory(len(samples[0]), self.n_bits)
         loss, number, own = self._loss_of(n_outputs)

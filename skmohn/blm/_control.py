@@ -13,7 +13,7 @@ import numpy as np
 from joblib import delayed, effective_n_jobs
 
 from skmohn.blm._objective import call_objective
-from skmohn.blm._policy import PolicyLayout, make_policy
+from skmohn.blm._policy import Layout, make_policy
 from skmohn.blm._search import (
     WORST,
     Moves,
@@ -116,7 +116,7 @@ class ControlPlan:
         Validation loss that is good enough.
     validation_seed : int
         The same for all runs.
-    layout : PolicyLayout
+    layout : Layout
     activation, out_activation : str
     moves : Moves
     start : Start
@@ -134,7 +134,7 @@ class ControlPlan:
     validation: Callable | None
     validation_goal: float | None
     validation_seed: int
-    layout: PolicyLayout
+    layout: Layout
     activation: str
     out_activation: str
     moves: Moves

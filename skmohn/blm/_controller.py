@@ -21,7 +21,7 @@ from skmohn.blm._codec import gray_bits, grid_step
 from skmohn.blm._control import ControlPlan, train_controller
 from skmohn.blm._network import read_hidden_sizes
 from skmohn.blm._objective import read_size, read_stages
-from skmohn.blm._policy import ACTIVATIONS, PolicyLayout, act
+from skmohn.blm._policy import ACTIVATIONS, Layout, act
 from skmohn.blm._policy_kernels import Policy
 from skmohn.blm._search import WORST, Moves, SearchControl, Start
 
@@ -417,7 +417,7 @@ default="identity"
             read_size(name, getattr(self, name), stages)
             for name in ("n_inputs", "n_outputs")
         )
-        layout = PolicyLayout((n_inputs, *hidden, n_outputs), self.recurrent)
+        layout = Layout((n_inputs, *hidden, n_outputs), self.recurrent)
         layout.require_memory(0, self.n_bits)
         random = check_random_state(self.random_state)
         return ControlPlan(

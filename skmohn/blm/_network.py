@@ -35,57 +35,107 @@ _FUNCTIONS = {
 
 @dataclass(frozen=True)
 class Layout:
-    """The weights of a layered network in one vector.
+    """The weights of a network in one vector.
 
     Unit by unit, the layers in order; of each unit first the bias, then a weight for
-    each unit of the layer before.
+    each unit of the layer before, then one for each unit of its own layer if that is a
+    hidden one of a recurrent network.
 
     Parameters
     ----------
     sizes : tuple of int
         Units of each layer, from the inputs to the outputs.
+    recurrent : bool, default=False
+        Whether hidden units hear their own layer's outputs of a step ago.
     """
 
     sizes: tuple
+    recurrent: bool = False
+
+    def blocks(self):
+        """Of each layer: its units, their inputs, and how many of these are its own."""
+        for layer, (n_in, n_out) in enumerate(pairwise(self.sizes)):
+            is_hidden = layer < len(self.sizes) - 2
+            yield n_out, n_in, n_out if self.recurrent and is_hidden else 0
 
     @property
     def n_weights(self):
         """Number of weights, biases among them."""
-        return sum((n_in + 1) * n_out for n_in, n_out in pairwise(self.sizes))
+        return sum(n_out * (1 + n_in + n_own) for n_out, n_in, n_own in self.blocks())
+
+    def spread(self, values, own_values=None):
+        """Give each weight the value of its layer, or that of weights within it.
+
+        Parameters
+        ----------
+        values, own_values : sequences of float, one for each layer
+            By default weights within a layer have a tenth of what others have.
+
+        Returns
+        -------
+        spread : ndarray of shape (n_weights,)
+        """
+        if own_values is None:
+            own_values = np.asarray(values) / 10.0
+        pairs = zip(values, own_values, self.blocks(), strict=True)
+        return np.concatenate(
+            [
+                np.tile(np.repeat([value, own], [1 + n_in, n_own]), n_out)
+                for value, own, (n_out, n_in, n_own) in pairs
+            ]
+        )
+
+    def split(self, weights):
+        """Matrices of shape (n_in, n_out), biases, and matrices within hidden layers.
+
+        The first two as in scikit-learn's MLP; the last ones have shape (n_out, n_out),
+        rows being the units a step ago, and are none without recurrence.
+        """
+        coefs, intercepts, own, start = [], [], [], 0
+        for n_out, n_in, n_own in self.blocks():
+            n_weights = n_out * (1 + n_in + n_own)
+            block = weights[start : start + n_weights].reshape(n_out, -1)
+            intercepts.append(block[:, 0].copy())
+            coefs.append(block[:, 1 : 1 + n_in].T.copy())
+            if n_own:
+                own.append(block[:, 1 + n_in :].T.copy())
+            start += n_weights
+        return coefs, intercepts, own
+
+    def join(self, coefs, intercepts, own):
+        """The weights in one vector: the inverse of :meth:`split`."""
+        own = [*own, *[np.empty((0, len(b))) for b in intercepts[len(own) :]]]
+        parts = zip(intercepts, coefs, own, strict=True)
+        return np.concatenate([np.vstack(part).T.ravel() for part in parts])
+
+    def require_memory(self, n_samples, n_bits):
+        """Refuse a network that cannot be trained in this machine's memory."""
+        # Whole numbers for each weight.
+        n_bytes = (60.0 + 4.0 * n_bits) * self.n_weights
+        what, way = f"A {'-'.join(map(str, self.sizes))} network", ""
+        if self.recurrent:
+            # Outputs of all steps, and the rows of what judges them.
+            n_bytes += 32.0 * self.sizes[-1] * n_samples
+        elif n_samples:
+            # Four rows of single precision for each unit.
+            n_bytes += 16.0 * (1.0 + sum(self.sizes)) * n_samples
+            what, way = f"{what} on {n_samples} samples", " or fewer samples"
+        require_memory(
+            n_bytes,
+            what,
+            f"use fewer or smaller hidden layers (hidden_layer_sizes){way}",
+        )
 
     @cached_property
     def first_units(self):
         """First unit of each layer, and the end; unit 0 is the constant."""
         return np.cumsum([1, *self.sizes]).astype(np.int64)
 
-    def require_memory(self, n_samples, n_bits):
-        """Refuse a network that cannot be trained in this machine's memory."""
-        n_rows = 1.0 + sum(self.sizes)
-        # Four rows of single precision for each unit; whole numbers for each weight.
-        n_bytes = 16.0 * n_rows * n_samples + (60.0 + 4.0 * n_bits) * self.n_weights
-        require_memory(
-            n_bytes,
-            f"A {'-'.join(map(str, self.sizes))} network on {n_samples} samples",
-            "use fewer or smaller hidden layers (hidden_layer_sizes) or fewer samples",
-        )
-
-    def spread(self, values):
-        """Give the weights, biases among them, the value of their layer."""
-        n_weights = [(n_in + 1) * n_out for n_in, n_out in pairwise(self.sizes)]
-        return np.repeat(values, n_weights)
-
-    def split(self, weights):
-        """Matrices of shape (n_in, n_out) and biases, as in scikit-learn's MLP."""
-        coefs, intercepts, start = [], [], 0
-        for n_in, n_out in pairwise(self.sizes):
-            block = weights[start : start + (n_in + 1) * n_out].reshape(n_out, n_in + 1)
-            coefs.append(np.ascontiguousarray(block[:, 1:].T))
-            intercepts.append(block[:, 0].copy())
-            start += block.size
-        return coefs, intercepts
-
     def wiring(self):
-        """Units that the weights lead to and come from; each unit's first weight."""
+        """Units that the weights lead to and come from; each unit's first weight.
+
+        Of a network without recurrence.
+        """
         layers = self.first_units
         target, source = [], []
         for layer, (n_in, n_out) in enumerate(pairwise(self.sizes)):
@@ -327,7 +377,6 @@ class Problem:
 
     def price(self, weights):
         """Part of the loss that the size of the weights causes."""
-        coefs, _, *own = self.layout.split(weights)
-        coefs = [*coefs, *(coef for layer in own for coef in layer)]
-        squares = sum(float((coef**2).sum()) for coef in coefs)
+        coefs, _, own = self.layout.split(weights)
+        squares = sum(float((coef**2).sum()) for coef in (*coefs, *own))
         return 0.5 * self.alpha * squares / float(self.sample_weight.sum())

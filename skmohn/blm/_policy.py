@@ -1,15 +1,20 @@
-"""Where the weights of a controller lie, and what its user sees of it."""
+"""Networks that go step by step: policies, and recurrent networks on sequences.
+
+Source: Elman, "Finding structure in time", Cognitive Science 14 (1990).
+"""
 
 from dataclasses import dataclass
-from itertools import pairwise
 from numbers import Integral
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions, validate_params
 
-from skmohn._core._validation import require_memory
 from skmohn.blm import _policy_kernels as kernels
+from skmohn.blm._kernels import Network
+from skmohn.blm._network import Layout, Problem, activate, refresh
+from skmohn.blm._search import ask, tell
 
 ACTIVATIONS = {
     "identity": kernels.IDENTITY,
@@ -18,89 +23,6 @@ ACTIVATIONS = {
     "relu": kernels.RELU,
     "step": kernels.STEP,
 }
-
-
-@dataclass(frozen=True)
-class PolicyLayout:
-    """The weights of a controller in one vector.
-
-    Unit by unit, the layers in order; of each unit first the bias, then a weight for
-    each unit of the layer before, then one for each unit of its own layer if that is a
-    hidden one of a recurrent network.
-
-    Parameters
-    ----------
-    sizes : tuple of int
-        Units of each layer, from the inputs to the outputs.
-    recurrent : bool
-    """
-
-    sizes: tuple
-    recurrent: bool
-
-    def blocks(self):
-        """Of each layer: its units, their inputs, and how many of these are its own."""
-        for layer, (n_in, n_out) in enumerate(pairwise(self.sizes)):
-            is_hidden = layer < len(self.sizes) - 2
-            yield n_out, n_in, n_out if self.recurrent and is_hidden else 0
-
-    @property
-    def n_weights(self):
-        """Number of weights, biases among them."""
-        return sum(n_out * (1 + n_in + n_own) for n_out, n_in, n_own in self.blocks())
-
-    def spread(self, values, own_values=None):
-        """Give each weight the value of its layer, or that of weights within it.
-
-        Parameters
-        ----------
-        values, own_values : sequences of float, one for each layer
-            By default weights within a layer have a tenth of what others have.
-
-        Returns
-        -------
-        spread : ndarray of shape (n_weights,)
-        """
-        if own_values is None:
-            own_values = np.asarray(values) / 10.0
-        pairs = zip(values, own_values, self.blocks(), strict=True)
-        return np.concatenate(
-            [
-                np.tile(np.repeat([value, own], [1 + n_in, n_own]), n_out)
-                for value, own, (n_out, n_in, n_own) in pairs
-            ]
-        )
-
-    def split(self, weights):
-        """Matrices of shape (n_in, n_out), biases, and matrices within hidden layers.
-
-        The first two as in scikit-learn's MLP; the last ones have shape (n_out, n_out),
-        rows being the units a step ago, and are none without recurrence.
-        """
-        coefs, intercepts, own, start = [], [], [], 0
-        for n_out, n_in, n_own in self.blocks():
-            n_weights = n_out * (1 + n_in + n_own)
-            block = weights[start : start + n_weights].reshape(n_out, -1)
-            intercepts.append(block[:, 0].copy())
-            coefs.append(block[:, 1 : 1 + n_in].T.copy())
-            if n_own:
-                own.append(block[:, 1 + n_in :].T.copy())
-            start += n_weights
-        return coefs, intercepts, own
-
-    def join(self, coefs, intercepts, own):
-        """The weights in one vector: the inverse of :meth:`split`."""
-        own = [*own, *[np.empty((0, len(b))) for b in intercepts[len(own) :]]]
-        parts = zip(intercepts, coefs, own, strict=True)
-        return np.concatenate([np.vstack(part).T.ravel() for part in parts])
-
-    def require_memory(self, n_samples, n_bits):
-        """Refuse a network that cannot be searched in this machine's memory."""
-        require_memory(
-            (60.0 + 4.0 * n_bits) * self.n_weights + 32.0 * self.sizes[-1] * n_samples,
-            f"A {'-'.join(map(str, self.sizes))} network",
-            "use fewer or smaller hidden layers (hidden_layer_sizes)",
-        )
 
 
 @validate_params(
@@ -153,7 +75,7 @@ default="identity"
     >>> float(action[0])
     2.5
     """
-    layout = PolicyLayout(tuple(sizes), recurrent)
+    layout = Layout(tuple(sizes), recurrent)
     are_counts = all(isinstance(size, Integral) and size > 0 for size in layout.sizes)
     if len(layout.sizes) < 2 or not are_counts:
         raise ValueError(
@@ -203,3 +125,93 @@ def _numbers(values, name):
         ensure_min_samples=0,
         input_name=name,
     )
+
+
+def outputs_of(rows, lengths, coefs, intercepts, own, activation, out_activation):
+    """Outputs of a network at all steps, in double precision.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_inputs)
+    lengths : ndarray of shape (n_sequences,)
+    coefs, intercepts, own : lists of ndarrays
+        Weights between layers, biases, weights within layers.
+    activation, out_activation : str
+
+    Returns
+    -------
+    outputs : ndarray of shape (n_rows, n_outputs)
+    """
+    sizes = (len(coefs[0]), *(len(intercept) for intercept in intercepts))
+    weights = Layout(sizes, recurrent=True).join(coefs, intercepts, own)
+    policy = make_policy(sizes, weights, recurrent=True, activation=activation)
+    outputs = np.empty((len(rows), sizes[-1]))
+    rows = np.ascontiguousarray(rows, dtype=np.float64)
+    kernels.run_sequences(policy, rows, lengths, outputs)
+    return activate(outputs, out_activation)
+
+
+class SequenceNet(NamedTuple):
+    """A recurrent network on its sequences."""
+
+    policy: kernels.Policy
+    weights: np.ndarray  # of the policy
+    rows: np.ndarray  # (n_rows, n_inputs) float64, as the policy takes them
+    outputs: np.ndarray  # (n_rows, n_outputs)
+    judge: Network  # takes these outputs as they are, and knows the losses
+
+
+@dataclass(frozen=True)
+class SequenceProblem(Problem):
+    """What a recurrent network is to learn, from rows that follow one another.
+
+    `sample_weight` is zero where an output is not judged.
+    A move computes all steps anew.
+
+    Parameters
+    ----------
+    lengths : ndarray of shape (n_sequences,), int64
+        Rows of each sequence.
+    """
+
+    lengths: np.ndarray
+
+    def connect(self, weights):
+        """The network with these weights, its outputs still to be computed."""
+        policy = make_policy(
+            self.layout.sizes, weights, recurrent=True, activation=self.activation
+        )
+        n_outputs = self.layout.sizes[-1]
+        unchanged = np.column_stack([np.zeros(n_outputs), np.eye(n_outputs)]).ravel()
+        judge = Problem(
+            Layout((n_outputs, n_outputs)),
+            "identity",
+            self.loss,
+            self.loss_number,
+            self.own_loss,
+            np.zeros((len(self.X), n_outputs), dtype=np.float32),
+            self.y,
+            self.sample_weight,
+            0.0,
+        ).connect(unchanged)
+        outputs = np.empty((len(self.X), n_outputs))
+        rows = self.X.astype(np.float64)
+        return SequenceNet(policy, policy.weights, rows, outputs, judge)
+
+    def refresh(self, net):
+        """Compute all steps; return the loss."""
+        kernels.run_sequences(net.policy, net.rows, self.lengths, net.outputs)
+        net.judge.out[1 : 1 + net.outputs.shape[1]] = net.outputs.T
+        loss = refresh(net.judge)
+        return loss + self.price(net.weights) if self.alpha else loss
+
+    def search(self, search, net, step, n_moves):
+        """Try moves of a search; return whether there may be further ones."""
+        for _ in range(n_moves):
+            weight, code = ask(search)
+            if weight < 0:
+                return False
+            net.weights[weight] = code * step[weight]
+            if not tell(search, self.refresh(net)):
+                net.weights[weight] = search.codes[weight] * step[weight]
+        return True

@@ -1,10 +1,4 @@
-"""Sequences as tables of their steps, and recurrent networks that learn from them.
-
-Source: Elman, "Finding structure in time", Cognitive Science 14 (1990).
-"""
-
-from dataclasses import dataclass
-from typing import NamedTuple
+"""Sequences as tables of their steps, and answers in their form."""
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -14,12 +8,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length
 
 from skmohn._core._validation import as_counts
-from skmohn.blm import _kernels as kernels
-from skmohn.blm._network import Layout, Problem, activate, refresh
-from skmohn.blm._policy import PolicyLayout, make_policy
-from skmohn.blm._policy_kernels import Policy
-from skmohn.blm._search import ask, tell
-from skmohn.blm._sequence_kernels import run_sequences
 
 # What `recurrent` can say of the targets, by whether each step has one.
 _NAMES = {True: "steps", False: "sequences"}
@@ -121,101 +109,6 @@ def hold_out(samples, share, random_state, strata):
         (*(table[np.isin(owner, kept)] for table in tables), lengths[np.sort(kept)])
         for kept in places
     ]
-
-
-def layout_of(sizes, recurrent):
-    """Where the weights of an estimator lie."""
-    return PolicyLayout(sizes, True) if recurrent else Layout(sizes)
-
-
-def outputs_of(rows, lengths, coefs, intercepts, own, activation, out_activation):
-    """Outputs of a network at all steps, in double precision.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_rows, n_inputs)
-    lengths : ndarray of shape (n_sequences,)
-    coefs, intercepts, own : lists of ndarrays
-        Weights between layers, biases, weights within layers.
-    activation, out_activation : str
-
-    Returns
-    -------
-    outputs : ndarray of shape (n_rows, n_outputs)
-    """
-    sizes = (len(coefs[0]), *(len(intercept) for intercept in intercepts))
-    weights = PolicyLayout(sizes, True).join(coefs, intercepts, own)
-    policy = make_policy(sizes, weights, recurrent=True, activation=activation)
-    outputs = np.empty((len(rows), sizes[-1]))
-    rows = np.ascontiguousarray(rows, dtype=np.float64)
-    run_sequences(policy, rows, lengths, outputs)
-    return activate(outputs, out_activation)
-
-
-class SequenceNet(NamedTuple):
-    """A recurrent network on its sequences."""
-
-    policy: Policy
-    weights: np.ndarray  # of the policy
-    rows: np.ndarray  # (n_rows, n_inputs) float64, as the policy takes them
-    outputs: np.ndarray  # (n_rows, n_outputs)
-    judge: kernels.Network  # takes these outputs as they are, and knows the losses
-
-
-@dataclass(frozen=True)
-class SequenceProblem(Problem):
-    """What a recurrent network is to learn, from rows that follow one another.
-
-    Its layout is a PolicyLayout; `sample_weight` is zero where an output is not judged.
-    A move computes all steps anew.
-
-    Parameters
-    ----------
-    lengths : ndarray of shape (n_sequences,), int64
-        Rows of each sequence.
-    """
-
-    lengths: np.ndarray
-
-    def connect(self, weights):
-        """The network with these weights, its outputs still to be computed."""
-        policy = make_policy(
-            self.layout.sizes, weights, recurrent=True, activation=self.activation
-        )
-        n_outputs = self.layout.sizes[-1]
-        unchanged = np.column_stack([np.zeros(n_outputs), np.eye(n_outputs)]).ravel()
-        judge = Problem(
-            Layout((n_outputs, n_outputs)),
-            "identity",
-            self.loss,
-            self.loss_number,
-            self.own_loss,
-            np.zeros((len(self.X), n_outputs), dtype=np.float32),
-            self.y,
-            self.sample_weight,
-            0.0,
-        ).connect(unchanged)
-        outputs = np.empty((len(self.X), n_outputs))
-        rows = self.X.astype(np.float64)
-        return SequenceNet(policy, policy.weights, rows, outputs, judge)
-
-    def refresh(self, net):
-        """Compute all steps; return the loss."""
-        run_sequences(net.policy, net.rows, self.lengths, net.outputs)
-        net.judge.out[1 : 1 + net.outputs.shape[1]] = net.outputs.T
-        loss = refresh(net.judge)
-        return loss + self.price(net.weights) if self.alpha else loss
-
-    def search(self, search, net, step, n_moves):
-        """Try moves of a search; return whether there may be further ones."""
-        for _ in range(n_moves):
-            weight, code = ask(search)
-            if weight < 0:
-                return False
-            net.weights[weight] = code * step[weight]
-            if not tell(search, self.refresh(net)):
-                net.weights[weight] = search.codes[weight] * step[weight]
-        return True
 
 
 class SequenceForm:

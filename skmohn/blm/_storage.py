@@ -6,7 +6,7 @@ import numpy as np
 
 from skmohn._core._scaling import plain_scaler
 from skmohn.blm import _codec
-from skmohn.blm._sequences import layout_of
+from skmohn.blm._network import Layout
 
 _MAGIC = b"BLM1"
 
@@ -28,9 +28,11 @@ def network_attributes(members, layout, n_bits, step):
     attributes : dict
     """
     networks = [layout.split(codes * step) for codes in members]
-    own = networks[0][2:]
+    own = {"recurrent_coefs_": networks[0][2]}
+    if not layout.recurrent:
+        own, networks = {}, [parts[:2] for parts in networks]
     return {
-        **({"recurrent_coefs_": own[0]} if own else {}),
+        **own,
         "codes_": members[0],
         "coefs_": networks[0][0],
         "intercepts_": networks[0][1],
@@ -76,7 +78,7 @@ def read_network(cls, packed):
     if header["class"] != cls.__name__:
         raise ValueError(f"packed holds a {header['class']}, not a {cls.__name__}")
     sizes = tuple(header["sizes"])
-    layout = layout_of(sizes, header["params"]["recurrent"])
+    layout = Layout(sizes, header["params"]["recurrent"])
     model = cls(hidden_layer_sizes=layout.sizes[1:-1], **header["params"])
     if 8 * (len(packed) - end) < layout.n_weights * model.n_bits:
         raise ValueError("packed ends before the last weight")

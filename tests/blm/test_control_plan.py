@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 
 from skmohn.blm import Stage
 from skmohn.blm._control import ControlPlan, ControlRun
-from skmohn.blm._policy import PolicyLayout
+from skmohn.blm._network import Layout
 from skmohn.blm._search import Moves, Start, ask, tell
 
 WANTED = np.array([0.5, -0.9, 0.25])
@@ -35,7 +35,7 @@ def make_plan(*objectives, n_bits=8, **options):
     goal = options.pop("goal")
     return ControlPlan(
         stages=tuple(Stage(each, goal, 1000) for each in objectives),
-        layout=PolicyLayout((2, 1), False),
+        layout=Layout((2, 1), False),
         activation="tanh",
         out_activation="identity",
         moves=Moves(n_bits=n_bits),

@@ -19,7 +19,8 @@ layer_sizes = st.lists(st.integers(1, 6), min_size=2, max_size=5).map(tuple)
 def test_weights_lie_unit_by_unit_with_the_bias_first(sizes):
     layout = Layout(sizes)
     weights = np.arange(layout.n_weights) * 1.0
-    coefs, intercepts = layout.split(weights)
+    coefs, intercepts, own = layout.split(weights)
+    assert own == []
     target, source, first = layout.wiring()
     place, fan_in = 0, []
     # Row 0 is the constant; each unit of each layer has the next row.
@@ -46,14 +47,14 @@ def test_weights_lie_unit_by_unit_with_the_bias_first(sizes):
 
 def test_split_copies():
     weights = np.zeros(8)
-    coefs, intercepts = Layout((1, 2, 1)).split(weights[:7])
+    coefs, intercepts, _ = Layout((1, 2, 1)).split(weights[:7])
     coefs[0][:] = intercepts[1][:] = 1
     assert not weights.any()
 
 
 def weights_of(sizes, seed=0):
     layout = Layout(sizes)
-    return layout.split(np.random.default_rng(seed).normal(size=layout.n_weights))
+    return layout.split(np.random.default_rng(seed).normal(size=layout.n_weights))[:2]
 
 
 @pytest.mark.parametrize("activation", ["identity", "tanh", "logistic", "relu"])

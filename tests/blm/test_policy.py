@@ -13,7 +13,7 @@ from scipy.special import expit
 
 from skmohn.blm import BLMRegressor, Policy, make_policy
 from skmohn.blm._network import Layout
-from skmohn.blm._policy import PolicyLayout, act
+from skmohn.blm._policy import act
 
 FUNCTIONS = {
     "identity": lambda x: x,
@@ -50,7 +50,7 @@ def test_steps_are_those_of_a_plain_loop(
     sizes, recurrent, activation, out_activation, seed
 ):
     rng = np.random.default_rng(seed)
-    layout = PolicyLayout(tuple(sizes), recurrent)
+    layout = Layout(tuple(sizes), recurrent)
     weights = rng.normal(size=layout.n_weights)
     policy = make_policy(
         sizes,
@@ -70,18 +70,6 @@ def test_steps_are_those_of_a_plain_loop(
     assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
 
 
-def test_layout_of_a_network_without_recurrence_is_that_of_the_estimators():
-    sizes = (3, 4, 2)
-    weights = np.arange(26.0)
-    theirs = Layout(sizes)
-    ours = PolicyLayout(sizes, recurrent=False)
-    assert ours.n_weights == theirs.n_weights
-    for parts in zip(ours.split(weights), theirs.split(weights), strict=False):
-        for one, other in zip(*parts, strict=True):
-            assert_array_equal(one, other)
-    assert_array_equal(ours.spread([1, 2], [np.nan, np.nan]), theirs.spread([1, 2]))
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_weights_of_an_estimator_make_a_policy_with_its_outputs():
     rng = np.random.default_rng(0)
@@ -95,7 +83,7 @@ def test_weights_of_an_estimator_make_a_policy_with_its_outputs():
 
 
 def test_ranges_within_a_layer_are_their_own():
-    layout = PolicyLayout((2, 3, 1), recurrent=True)
+    layout = Layout((2, 3, 1), recurrent=True)
     ranges = layout.spread([10.0, 5.0], [1.0, 0.5])
     coefs, intercepts, own = layout.split(ranges)
     assert layout.n_weights == 3 * (1 + 2 + 3) + (1 + 3)

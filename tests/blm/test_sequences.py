@@ -12,7 +12,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import cross_val_score
 
 from skmohn.blm import BLMClassifier, BLMRegressor
-from skmohn.blm._policy import PolicyLayout
+from skmohn.blm._network import Layout
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 RNG = np.random.default_rng(0)
@@ -145,7 +145,7 @@ def test_steps_of_classes_are_scored_and_cross_validated():
 @settings(max_examples=25)
 def test_joining_is_the_inverse_of_splitting(sizes, seed):
     for recurrent in (False, True):
-        layout = PolicyLayout(tuple(sizes), recurrent)
+        layout = Layout(tuple(sizes), recurrent)
         weights = np.random.default_rng(seed).normal(size=layout.n_weights)
         assert_array_equal(layout.join(*layout.split(weights)), weights)
 
