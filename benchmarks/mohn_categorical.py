@@ -1,8 +1,8 @@
-"""Proteins letter by letter: 20 amino acids at four sites of GB1 (Wu et al. 2016).
+"""Proteins: 20 amino acids in each of four places of GB1 (Wu et al. 2016).
 
-MOHNRegressor("dense") reads the letters themselves; beside it are scikit-learn's
-histogram gradient boosting on the same letters, a random forest and ridge regression on
-one input per letter, and ridge on all pairs of those. All learn the logarithm of
+MOHNRegressor("dense") reads the amino acids themselves; beside it are scikit-learn's
+histogram gradient boosting on the same, a random forest and ridge regression on
+one input per amino acid, and ridge on all pairs of those. All learn the logarithm of
 fitness + 0.01 from the same random rows and are scored on 20,000 others. Printed are
 the mean test R2 with its standard error over the splits, the median seconds of a fit,
 and for MOHN the share of the test rows in the 90 % intervals. Aimed at is an R2 of .59
@@ -39,14 +39,14 @@ PENALTIES = np.logspace(-2, 4, 13)
 
 
 def read_gb1():
-    """Return the letters at the four sites and the logarithm of fitness."""
+    """Return the amino acids in the four places and the logarithm of fitness."""
     folder = Path(os.environ.get("SKMOHN_DATA", DEFAULT_FOLDER))
     table = pd.read_csv(folder / "wu2016_gb1.csv.gz")
     return table.iloc[:, :-1], np.log(table.iloc[:, -1].to_numpy() + FLOOR)
 
 
 def one_hot(*steps):
-    """Pipeline of one input per letter and further steps."""
+    """Pipeline of one input per amino acid and further steps."""
     encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     return make_pipeline(encoder, *steps)
 
@@ -94,7 +94,8 @@ def main():
     options = common.parse_options(__doc__, instances=10, quick_instances=2)
     X, y = read_gb1()
     table = common.Table(
-        "GB1: test R2 from letters, over splits", "learner rows R2 error seconds cover"
+        "GB1: test R2 from amino acids, over splits",
+        "learner rows R2 error seconds cover",
     )
     for n_train, aim in AIMS.items():
         scores, seconds, covered = compare(

@@ -5,8 +5,9 @@ LogisticRegressionCV, on the same stratified folds and the same columns of 0 and
 
 - digits, of which a pixel is 1 at 8 and above;
 - breast cancer, each measurement in four quantile bins;
-- german credit, letters one by one and numbers in four quantile bins;
-- mushrooms, generated: 22 attributes with letters, edible by a few rules that join two
+- german credit, categories one by one and numbers in four quantile bins;
+- mushrooms, generated: 22 attributes with categories, edible by a few rules that join
+two
   attributes, a twentieth of the labels wrong.
 
 Also shown are LogisticRegressionCV on the columns themselves, MOHNTransformer without
@@ -58,8 +59,8 @@ def bins():
     )
 
 
-def letters():
-    """Columns of 0 and 1, one for each letter."""
+def categories():
+    """Columns of 0 and 1, one for each category."""
     return OneHotEncoder(drop="if_binary", handle_unknown="ignore", sparse_output=False)
 
 
@@ -91,7 +92,7 @@ def german():
         X,
         y,
         make_column_transformer(
-            (bins(), numbers), (letters(), np.flatnonzero(~np.array(is_number)))
+            (bins(), numbers), (categories(), np.flatnonzero(~np.array(is_number)))
         ),
     )
 
@@ -104,11 +105,15 @@ def mushrooms(n_rows=2000, seed=0):
     odor, spores, ring, gill = (X[:, j] for j in np.argsort(sizes)[-4:])
     poisonous = ((odor < 3) & (spores > 2)) | ((ring == 0) ^ (gill == 1))
     wrong = rng.random(n_rows) < 0.05
-    return X.astype(str), np.where(poisonous ^ wrong, "poisonous", "edible"), letters()
+    return (
+        X.astype(str),
+        np.where(poisonous ^ wrong, "poisonous", "edible"),
+        categories(),
+    )
 
 
 def shares(size, rng):
-    """Uneven frequencies of the letters of an attribute."""
+    """Uneven frequencies of the categories of an attribute."""
     return rng.dirichlet(np.full(size, 3.0))
 
 

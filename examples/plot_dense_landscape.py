@@ -13,8 +13,8 @@ and every input a relevance.
 # A protein that folds or does not
 # --------------------------------
 #
-# Thirteen sites have two letters each. Every site adds to the energy of the protein,
-# and so do some pairs: few weights. What is measured is the share of the molecules that
+# Thirteen sites have two amino acids each. Every site adds to the protein's energy, and
+# so do some pairs: few weights. What is measured is the share of the molecules that
 # are folded, a logistic function of the energy, and with it all weights of all orders
 # are there. The noise has a fiftieth of the variance of the signal.
 
@@ -151,12 +151,12 @@ truth = np.mean(folded * variants[:, 0] * variants[:, 1] * variants[:, 2])
 print(f"sites 0, 1 and 2: {weight:.4f} +- {error:.4f}, in truth {truth:.4f}")
 
 # %%
-# Unknown letters
-# ---------------
+# Unknown amino acids
+# -------------------
 #
-# NaN means unknown: the prediction is the mean over the letters that the site could
-# have. Below, letters are hidden from the training rows and from the others alike, so
-# that the noise learnt contains what the hidden letters do, and the intervals still
+# NaN means unknown: the prediction is the mean over the amino acids that the site could
+# have. Below, some are hidden from the training rows and from the others alike, so
+# that the noise learnt contains what the hidden ones do, and the intervals still
 # hold what they should. Boosting takes NaN too, and sends it down the better branch.
 
 print("hidden      R2   boosting   90 % intervals hold")

@@ -3,7 +3,7 @@ From genotype to phenotype
 ==========================
 
 Which mutations make a protein bright, and which only together? Thirteen sites of a
-fluorescent protein have two letters each, and Poelwijk, Socolich and Ranganathan
+fluorescent protein have two amino acids each, and Poelwijk, Socolich and Ranganathan
 (2019) measured all 8192 variants. Where their table is at hand, in the folder named by
 ``SKMOHN_DATA``, this page shows it; otherwise it generates a landscape like it: a
 threshold on an energy to which sites and pairs of sites add.

@@ -2,6 +2,7 @@
 
 import ast
 import io
+import re
 import tokenize
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -135,6 +136,38 @@ def test_imports_go_round_in_no_circle():
 def test_a_circle_is_seen():
     with pytest.raises(CycleError):
         list(TopologicalSorter({"a": {"b"}, "b": {"c"}, "c": {"a"}}).static_order())
+
+
+def modules_described(text):
+    """Names of the files that docs/architecture.md describes, folder by folder."""
+    found, folder = [], None
+    for line in text.splitlines():
+        title = re.match(r"\| module of `skmohn/(.*?)/` \|", line)
+        if title:
+            folder = title[1]
+        elif folder and line.startswith("| `"):
+            names = re.findall(r"`(\w+\.py)`", line.split("|")[1])
+            found += [f"{folder}/{name}" for name in names]
+        elif not line.startswith("|"):
+            folder = None
+    return found
+
+
+def test_architecture_describes_each_module_once():
+    text = (PACKAGE.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
+    files = [path.relative_to(PACKAGE).as_posix() for path in MODULES]
+    expected = [f for f in files if "/" in f and not f.endswith("/__init__.py")]
+    assert sorted(modules_described(text)) == sorted(expected)
+
+
+def test_description_is_read():
+    text = (
+        "| module of `skmohn/a/` | x |\n|---|---|\n| `_b.py`, `_c.py` | `_d.py` |\n\n"
+    )
+    assert modules_described(text + "| `_e.py` | no module's |") == [
+        "a/_b.py",
+        "a/_c.py",
+    ]
 
 
 def count_code_lines(source):

@@ -7,14 +7,14 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils._missing import is_pandas_na
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
-# Of pandas, polars and arrow, in small letters.
+# Of pandas, polars and arrow, in lower case.
 _TIME_TYPES = ("date", "timestamp", "timedelta", "duration")
 # What arrays of objects may hold; the first of them includes pandas' Timestamp.
 _TIMES = (date, timedelta, np.datetime64, np.timedelta64)
 
 
 def column_types(X):
-    """Name of the type of each column, in small letters; none where there are none."""
+    """Name of the type of each column, in lower case; none where there are none."""
     if hasattr(X, "dtypes"):
         return [str(dtype).lower() for dtype in X.dtypes]
     if isinstance(X, np.ndarray) and X.ndim == 2:

@@ -57,12 +57,12 @@ def structure_of(estimator):
     Returns
     -------
     terms : list of tuples of int
-        What each weight connects: columns, or letters of columns.
+        What each weight connects: columns, or categories of columns.
 
     weights : ndarray of shape (n_terms,)
 
     names : list of str
-        Of columns and letters.
+        Of columns and categories.
 
     Raises
     ------

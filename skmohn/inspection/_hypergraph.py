@@ -217,7 +217,7 @@ def _keep_apart(texts):
     for text in texts:
         text.set_in_layout(False)  # long ones would leave no room for the network
     texts[0].figure.draw_without_rendering()  # places are final after it
-    # Step by step, as widths of small letters are whole pixels.
+    # Step by step, as widths of small categories are whole pixels.
     size = texts[0].get_fontsize()
     while (room := _room(texts)) < 1.0 and size > _SMALLEST_FONT:
         size = max(size * min(room, 0.95), _SMALLEST_FONT)

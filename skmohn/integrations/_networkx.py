@@ -21,7 +21,7 @@ def to_networkx(model):
     -------
     networkx.Graph
         Variables are called by the columns' names, or ``"x0"``, ``"x1"`` and so on, and
-        have ``bipartite=0``. Letters of a site are variables called as in
+        have ``bipartite=0``. Categories of a categorical are variables called as in
         :meth:`~skmohn.MOHNRegressor.structure_table`. Variables without a weight are
         there, constant columns are not. Weights are called by the tuple of their
         variables and have ``bipartite=1``, ``weight``, ``order`` and
@@ -36,7 +36,7 @@ def to_networkx(model):
         If the model is another one.
 
     ValueError
-        If a column is called as a letter of another one is.
+        If a column is called as a category of another one is.
 
     See Also
     --------
@@ -60,7 +60,7 @@ def to_networkx(model):
     repeated = repeated_name(members.names)
     if repeated is not None:
         raise ValueError(
-            f"{repeated!r} is the name of a column and of a letter of another one: "
+            f"{repeated!r} is the name of a column and of a category of another one: "
             "rename the column before the fit"
         )
     names = dict(zip(members.labels, members.names, strict=True))

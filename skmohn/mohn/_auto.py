@@ -57,7 +57,7 @@ def solve_auto(params, task, members, loop):
         Of either strategy, or without terms; its reason says all lengths, or why there
         is one alone.
     """
-    if members.has_letters:
+    if members.has_categories:
         dense = solve_dense(params, task, members, loop)
         found = {"dense": dense, "nothing": _find_nothing(task, dense)}
         return _choose(found, params, task, loop)

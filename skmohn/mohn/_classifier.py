@@ -76,7 +76,7 @@ class MOHNClassifier(
         Whether all single columns are in the model, those too that matter a little.
         False keeps those that were found, for a model that is short to read.
 
-    terms : sequence of sequences of int, str or (column, letter), default=None
+    terms : sequence of sequences of int, str or (column, category), default=None
         The products of ``strategy="given"``, in indices or names.
 
     C : float or "auto", default="auto"
@@ -114,11 +114,11 @@ class MOHNClassifier(
 
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
-        The columns whose values are letters, as for :class:`MOHNRegressor`. Two letters
-        are an input of -1 and +1; each of more letters is one.
+        The columns whose values are categories, as for :class:`MOHNRegressor`. Two
+        categories are an input of -1 and +1; each of more categories is one.
 
     handle_unknown : {"error", "missing"}, default="error"
-        Whether a letter that was not there in `fit` is an error or an unknown value.
+        Whether a category that was not there in `fit` is an error or an unknown value.
 
     msda_control : MSDAControl, default=None
         Control parameters of ``strategy="msda"``; None for the papers' values.
@@ -133,7 +133,7 @@ class MOHNClassifier(
     ----------
     terms_ : list of tuples of int
         Feature indices of each product, ordered by size and then by index.
-        A letter of a column that has more than two is a pair ``(index, letter)``.
+        A category of a column that has more than two is a pair ``(index, category)``.
 
     weights_ : ndarray of shape (1, n_terms) or (n_classes, n_terms)
         Weights of the products, a row for each class; of two classes one row, for the
@@ -394,7 +394,10 @@ class MOHNClassifier(
         """
         check_is_fitted(self)
         coding = self.coding_
-        columns = [*coding.usable.tolist(), *(site[0] for site in coding.sites)]
+        columns = [
+            *coding.usable.tolist(),
+            *(categorical[0] for categorical in coding.categoricals),
+        ]
         importances = np.zeros(self.n_features_in_)
         importances[columns] = shares_of_products(
             self._terms, self.weights_, self._members()

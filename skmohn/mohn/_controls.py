@@ -34,9 +34,9 @@ class DenseControl(Control):
         and curves. "auto" has them where the evidence says so.
 
     one_hot : "auto", sequence of sequences of int or str, or None, default=None
-        Groups of columns of 0 and 1 that are taken for the letters of one site, as one
-        is 1 in every row. "auto" finds runs of three neighbours or more; None takes
-        each column for itself. `one_hot_groups_` says what was found.
+        Groups of columns of 0 and 1 that are taken for the categories of one
+        categorical, as one is 1 in every row. "auto" finds runs of three neighbours or
+        more; None takes each column for itself. `one_hot_groups_` says what was found.
 
     See Also
     --------

@@ -36,7 +36,7 @@ class Problem(NamedTuple):
     Attributes
     ----------
     inputs : ndarray of shape (n_samples, n_inputs)
-        Coded columns, then one of -1 and +1 for each letter of each site.
+        Coded columns, then one of -1 and +1 for each category of each categorical.
 
     target : ndarray of shape (n_samples,)
         Numbers, or numbers of classes.
@@ -135,8 +135,8 @@ def pose_problem(params, X, y, sample_weight, names, *, split_params=None):
         X, target = X[rows], target[rows]
     if classes is not None:
         classes, target = _occurring(classes, target)
-    letters = params._categories.letters()
-    coding = InputCoding.learn(X, {j: len(part) for j, part in letters.items()})
+    known = params._categories.known()
+    coding = InputCoding.learn(X, {j: len(part) for j, part in known.items()})
     members = Members(coding, params._categories, names)
     return Problem(
         code_inputs(coding, X),
@@ -162,7 +162,7 @@ def _occurring(classes, target):
 
 
 def code_inputs(coding, X, names=None):
-    """Coded columns, and a column of -1 and +1 for each letter of each site.
+    """Coded columns, and a column of -1 and +1 for each category of each categorical.
 
     Parameters
     ----------
@@ -176,14 +176,14 @@ def code_inputs(coding, X, names=None):
     Returns
     -------
     inputs : ndarray of shape (n_samples, n_inputs)
-        An unknown letter is the mean over all that it could be. int8 when all are -1
+        An unknown category is the mean over all that it could be. int8 when all are -1
         or +1.
     """
     rows = coding.encode(X, names)
     blocks = [rows.inputs]
-    for site, (size, _) in enumerate(coding.alphabets):
+    for categorical, (size, _) in enumerate(coding.alphabets):
         known = np.vstack([2.0 * np.eye(size) - 1.0, np.full(size, 2.0 / size - 1.0)])
-        blocks.append(known[rows.letters[:, site]])
+        blocks.append(known[rows.categories[:, categorical]])
     inputs = np.hstack(blocks)
     if np.all(np.abs(inputs) == 1) and np.all(coding.kind != NUMERIC):
         inputs = inputs.astype(np.int8)
@@ -268,9 +268,9 @@ def _ask_for(params, problem, terms, report):
 
 
 def _all_terms(params, problem):
-    """All products up to `max_order`, none with two letters of a site."""
+    """All products up to `max_order`, none with two categories of a categorical."""
     members = problem.members
-    order = min(params.max_order or members.n_sites, members.n_sites)
+    order = min(params.max_order or members.n_categoricals, members.n_categoricals)
     n_terms = sum(members.count(k) for k in range(1, order + 1))
     require_memory(
         8.0 * n_terms * len(problem.inputs),
@@ -309,9 +309,9 @@ def _by_score(params, problem, start, most, report):
             'strategy="logistic" tells classes apart, and y holds numbers: use '
             'strategy="pursuit", or target_type="classes" if they are labels'
         )
-    n_sites = problem.members.n_sites
+    n_categoricals = problem.members.n_categoricals
     control = LogisticControl(
-        max_order=min(params.max_order or n_sites, n_sites),
+        max_order=min(params.max_order or n_categoricals, n_categoricals),
         most=most,
         work_budget=params.work_budget,
         groups=problem.members.groups,

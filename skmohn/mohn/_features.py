@@ -207,7 +207,7 @@ class MOHNTransformer(
         models with a penalty need those that matter a little as well. False builds
         those that were found, which is what to read, and what to take of many columns.
 
-    terms : sequence of sequences of int, str or (column, letter), default=None
+    terms : sequence of sequences of int, str or (column, category), default=None
         The products of ``strategy="given"``, in indices or names.
 
     target_type : {"auto", "continuous", "classes"}, default="auto"
@@ -238,11 +238,11 @@ class MOHNTransformer(
 
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
-        The columns whose values are letters, as for :class:`MOHNRegressor`. Two letters
-        are an input of -1 and +1; each of more letters is one.
+        The columns whose values are categories, as for :class:`MOHNRegressor`. Two
+        categories are an input of -1 and +1; each of more categories is one.
 
     handle_unknown : {"error", "missing"}, default="error"
-        Whether a letter that was not there in `fit` is an error or an unknown value.
+        Whether a category that was not there in `fit` is an error or an unknown value.
 
     msda_control : MSDAControl, default=None
         Control parameters of ``strategy="msda"``; None for the papers' values.
@@ -257,7 +257,7 @@ class MOHNTransformer(
     ----------
     terms_ : list of tuples of int
         Feature indices of each column that is built, ordered by size and then by index.
-        A letter of a column that has more than two is a pair ``(index, letter)``.
+        A category of a column that has more than two is a pair ``(index, category)``.
 
     classes_ : ndarray of shape (n_classes,) or None
         Labels; None when the target is numbers.
@@ -447,7 +447,7 @@ class MOHNTransformer(
         Returns
         -------
         ndarray of shape (n_terms,)
-            Names of the columns of a product, joined by " x ". Letters stand behind
+            Names of the columns of a product, joined by " x ". Categories stand behind
             their column, as in ``"sex=male"``; of two, the one that is +1.
         """
         check_is_fitted(self)

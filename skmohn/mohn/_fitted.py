@@ -12,19 +12,19 @@ from skmohn.mohn._walsh.hypergraph import Hypergraph, tabulate
 
 
 class NamedColumns:
-    """Columns by their names and letters."""
+    """Columns by their names and categories."""
 
     @property
     def categories_(self):
-        """Letters of the categorical columns.
+        """Categories of the categorical columns.
 
         Returns
         -------
         dict of int to ndarray
-            By column, sorted. Of two letters the first is -1 and the second +1.
+            By column, sorted. Of two categories the first is -1 and the second +1.
         """
         check_is_fitted(self)
-        return self._categories.letters()
+        return self._categories.known()
 
     @property
     def is_categorical_(self):
@@ -52,7 +52,7 @@ class FittedStructure(NamedColumns):
 
     @property
     def one_hot_groups_(self):
-        """Groups of columns that were taken for the letters of one site.
+        """Groups of columns that were taken for the categories of one categorical.
 
         Returns
         -------
@@ -60,7 +60,7 @@ class FittedStructure(NamedColumns):
         """
         check_is_fitted(self)
         coding = self.coding_
-        return [s for s in coding.sites if coding.kind[s[0]] == ONE_HOT]
+        return [s for s in coding.categoricals if coding.kind[s[0]] == ONE_HOT]
 
     def structure_table(self):
         """List the weights, the strongest first.
@@ -72,9 +72,10 @@ class FittedStructure(NamedColumns):
             ``standard_error`` and ``variance_share``, the weight's part of the model's
             variance over uniform inputs: of inputs with two values its square over the
             sum of all squares. A weight counts a third for each numeric column in it,
-            which is uniform over its range, and one over the number of letters for each
-            letter; levels of a numeric column count as letters of another one. Letters
-            stand behind their column, as in ``"sex=male"``; of two, the one that is +1.
+            which is uniform over its range, and one over the number of categories for
+            each category; levels of a numeric column count as categories of another
+            one. Categories stand behind their column, as in ``"sex=male"``; of two, the
+            one that is +1.
         """
         check_is_fitted(self)
         members = self._members()

@@ -7,14 +7,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._html import ListedAttributes
-from skmohn.mohn._table.coding import CONSTANT, LETTERS, NUMERIC, ONE_HOT, TWO_VALUED
+from skmohn.mohn._table.coding import CATEGORIES, CONSTANT, NUMERIC, ONE_HOT, TWO_VALUED
 
 _MOST_TERMS = 10
 _KINDS = {
     TWO_VALUED: "with two values",
     NUMERIC: "numeric",
-    LETTERS: "with letters",
-    ONE_HOT: "of 0 and 1 that are letters",
+    CATEGORIES: "with categories",
+    ONE_HOT: "of 0 and 1 that are categories",
     CONSTANT: "constant, which {is_are} ignored",
 }
 

@@ -144,26 +144,26 @@ class Values(NamedTuple):
     ----------
     inputs : ndarray of shape (n_values,)
 
-    site : int or None
-        The site of the column's levels.
+    categorical : int or None
+        The categorical of the column's levels.
 
-    letters : ndarray of shape (n_values,), int, or None
+    categories : ndarray of shape (n_values,), int, or None
         The level of each value.
     """
 
     inputs: np.ndarray
-    site: int | None = None
-    letters: np.ndarray | None = None
+    categorical: int | None = None
+    categories: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
 class Completions:
-    """What unknown inputs and letters could be.
+    """What unknown inputs and categories could be.
 
     Attributes
     ----------
     alphabets : tuple of Alphabet, default=()
-        Of each site.
+        Of each categorical.
 
     numbers : dict of int to Values, default={}
         By input, those of more than two values. Others are -1 or +1.
@@ -266,11 +266,13 @@ class Completions:
 
     def _deviations(self, mean, rows):
         """Yield each incomplete row's number, and its completions less its own mean."""
-        unknown = np.hstack([rows.mask(), rows.letters == sizes_of(self.alphabets)])
+        unknown = np.hstack([rows.mask(), rows.categories == sizes_of(self.alphabets)])
         n_inputs = rows.inputs.shape[1]
         # Levels are completed with the number that they are levels of.
         levels = [
-            n_inputs + v.site for v in self.numbers.values() if v.letters is not None
+            n_inputs + v.categorical
+            for v in self.numbers.values()
+            if v.categories is not None
         ]
         unknown[:, levels] = False
         incomplete = np.flatnonzero(unknown.any(axis=1))
@@ -278,11 +280,11 @@ class Completions:
             some = incomplete[start : start + _ROWS_AT_ONCE]
             parts = [self._complete(rows, i, unknown[i]) for i in some]
             ends = np.cumsum([len(part) for part in parts])
-            inputs, letters = (
+            inputs, categories = (
                 np.concatenate([getattr(part, name) for part in parts])
-                for name in ("inputs", "letters")
+                for name in ("inputs", "categories")
             )
-            completed = np.split(mean(Rows(inputs, letters)), ends[:-1])
+            completed = np.split(mean(Rows(inputs, categories)), ends[:-1])
             own = mean(rows.take(some))
             for i, values, centre in zip(some, completed, own, strict=True):
                 yield i, values - centre
@@ -300,21 +302,21 @@ class Completions:
             ways = [rng.permutation(_MOST_WAYS) % size for size in sizes]
             ways = np.transpose(ways)
         inputs = np.tile(rows.inputs[i].astype(float), (len(ways), 1))
-        letters = np.tile(rows.letters[i], (len(ways), 1))
+        categories = np.tile(rows.categories[i], (len(ways), 1))
         for place, way in zip(places.tolist(), ways.T, strict=True):
             if place >= n_inputs:
-                letters[:, place - n_inputs] = way
+                categories[:, place - n_inputs] = way
             elif place not in self.numbers:
                 inputs[:, place] = 2 * way - 1
             else:
                 values = self.numbers[place]
                 inputs[:, place] = values.inputs[way]
-                if values.site is not None:
-                    letters[:, values.site] = values.letters[way]
-        return Rows(inputs, letters)
+                if values.categorical is not None:
+                    categories[:, values.categorical] = values.categories[way]
+        return Rows(inputs, categories)
 
     def _n_values(self, place, n_inputs):
-        """Number of values of an input, or of letters of a site."""
+        """Number of values of an input, or of categories of a categorical."""
         if place >= n_inputs:
             return self.alphabets[place - n_inputs].size
         return len(self.numbers[place].inputs) if place in self.numbers else 2
@@ -323,7 +325,10 @@ class Completions:
 def _numbers(rows, coding, sample_weight):
     """Quantiles of the known values of each numeric column, and their levels."""
     weight = np.ones(len(rows)) if sample_weight is None else sample_weight
-    sites = {columns[0]: site for site, columns in enumerate(coding.sites)}
+    categoricals = {
+        columns[0]: categorical
+        for categorical, columns in enumerate(coding.categoricals)
+    }
     unknown, numbers = rows.mask(), {}
     for i, column in enumerate(coding.usable.tolist()):
         if coding.kind[column] != NUMERIC:
@@ -333,7 +338,9 @@ def _numbers(rows, coding, sample_weight):
         shares = (np.arange(_MOST_VALUES) + 0.5) / _MOST_VALUES
         upto = np.cumsum(weight[known])
         chosen = known[np.searchsorted(upto, shares * upto[-1])]
-        site = sites.get(column)
-        letters = None if site is None else rows.letters[chosen, site]
-        numbers[i] = Values(rows.inputs[chosen, i], site, letters)
+        categorical = categoricals.get(column)
+        categories = (
+            None if categorical is None else rows.categories[chosen, categorical]
+        )
+        numbers[i] = Values(rows.inputs[chosen, i], categorical, categories)
     return numbers

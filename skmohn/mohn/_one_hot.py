@@ -1,4 +1,4 @@
-"""Groups of columns that are the letters of one site: one is 1, all others 0."""
+"""Groups of columns that are the categories of one: one is 1, all others 0."""
 
 import numpy as np
 

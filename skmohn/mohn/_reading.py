@@ -56,9 +56,9 @@ class Reading(HTMLSummary, FittedStructure):
         """Say how much of the model's variance each column has to do with.
 
         The variance is that over independent and uniform inputs: two values are as
-        probable as each other, so are letters, and a numeric column is uniform over its
-        range, its levels included. Indices ([1]_) are exact: sums over weights, and of
-        all weights (``"dense"``) over pairs of rows. Predictions are taken without
+        probable as each other, so are categories, and a numeric column is uniform over
+        its range, its levels included. Indices ([1]_) are exact: sums over weights, and
+        of all weights (``"dense"``) over pairs of rows. Predictions are taken without
         `DenseControl.clip`.
 
         Returns
@@ -110,7 +110,7 @@ class Reading(HTMLSummary, FittedStructure):
         DataFrame, or dict of lists without pandas
             ``term`` (named as in :meth:`structure_table`), ``value`` (the product of
             the coded inputs; 0 where one of them is unknown or the row has another
-            letter), ``weight`` and ``contribution``, the product of the two.
+            category), ``weight`` and ``contribution``, the product of the two.
             Contributions add up to the prediction. The first row is ``"(constant)"``.
             Of all weights (``"dense"``), ``"(all other weights)"`` are those that are
             not listed, and ``"(clip)"`` is what keeps the prediction in the range of
@@ -171,7 +171,9 @@ def _one_row(x):
 def _codes(rows, alphabets):
     """What one row multiplies the weight of each member by."""
     hot = [
-        np.arange(size) == letter
-        for (size, _), letter in zip(alphabets, rows.letters[0].tolist(), strict=True)
+        np.arange(size) == category
+        for (size, _), category in zip(
+            alphabets, rows.categories[0].tolist(), strict=True
+        )
     ]
     return np.concatenate([rows.inputs[0], *hot]).astype(float)

@@ -128,13 +128,14 @@ class MOHNRegressor(
 
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
-        The columns whose values are letters, as a mask, indices or names; "from_dtype"
-        takes those of categorical or text type, and those of objects with text among
-        them. Two letters are an input of -1 and +1; more are a site of ``"dense"``,
-        which has a weight for each and which ``"auto"`` then is; others refuse it.
+        The columns whose values are categories, as a mask, indices or names;
+        "from_dtype" takes those of categorical or text type, and those of objects with
+        text among them. Two categories are an input of -1 and +1; more are a
+        categorical of ``"dense"``, which has a weight for each and which ``"auto"``
+        then is; others refuse it.
 
     handle_unknown : {"error", "missing"}, default="error"
-        Whether a letter that was not there in `fit` is an error or an unknown value.
+        Whether a category that was not there in `fit` is an error or an unknown value.
 
     dense_control : DenseControl, default=None
         Control parameters of ``"dense"``: its noise, what it makes of numeric columns
@@ -162,10 +163,10 @@ class MOHNRegressor(
     ----------
     terms_ : list of tuples of int
         Feature indices of each weight, ordered by size and then by index. The constant
-        is not among them. The letter of a site is a pair ``(index, letter)``, the level
-        of a numeric column ``(index, number)``, counted from the lowest: such a
-        weight is the part of the function that depends on all its members and on
-        nothing else, at that letter.
+        is not among them. The category of a categorical is a pair ``(index,
+        category)``, the level of a numeric column ``(index, number)``, counted from the
+        lowest: such a weight is the part of the function that depends on all its
+        members and on nothing else, at that category.
 
     weights_ : ndarray of shape (n_terms,)
         The weights, aligned with `terms_`, for inputs coded as -1 and +1.
@@ -406,7 +407,7 @@ class MOHNRegressor(
         wanted = wanted_terms(self, coding, self._names())
         if self.strategy == "auto":
             solution = solve_auto(self, task, self._members(coding), loop)
-        elif self.strategy == "dense" and (coding.usable.size or coding.sites):
+        elif self.strategy == "dense" and (coding.usable.size or coding.categoricals):
             solution = solve_dense(self, task, self._members(coding), loop)
         else:
             solution = _strategies.solve(self, task, wanted, loop)

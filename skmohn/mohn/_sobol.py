@@ -45,20 +45,21 @@ def parts_of_terms(terms, weights, members, columns):
 
 
 def column_of(label):
-    """The column of an input, or of a letter."""
+    """The column of an input, or of a category."""
     return label[0] if isinstance(label, tuple) else label
 
 
 def shares_of_products(terms, weights, members):
-    """Total Sobol indices of sums of products in which letters are inputs.
+    """Total Sobol indices of sums of products in which categories are inputs.
 
-    Letters of a site exclude each other, so that products of them are not orthogonal:
-    they are summed to the part of the function that depends on just these variables.
+    Categories of a categorical exclude each other, so that products of them are not
+    orthogonal: they are summed to the part of the function that depends on just these
+    variables.
 
     Parameters
     ----------
     terms : list of tuples of int
-        Members of each product; a letter is +1 where it is there and else -1.
+        Members of each product; a category is +1 where it is there and else -1.
 
     weights : ndarray of shape (n_functions, n_terms)
 
@@ -67,54 +68,66 @@ def shares_of_products(terms, weights, members):
     Returns
     -------
     shares : ndarray of shape (n_variables,)
-        Of inputs, then sites: the share of the variance of all functions together that
-        each takes part in. All are 0 where the functions are constant.
+        Of inputs, then categoricals: the share of the variance of all functions
+        together that each takes part in. All are 0 where the functions are constant.
     """
     weights = weights / binary_unit(weights)
-    values, chances = _letters_of_sites(terms, members)
+    values, chances = _categories_of_categoricals(terms, members)
     parts = {}
     for term, own in zip(terms, weights.T, strict=True):
-        inputs, sites = [], {}
+        inputs, categoricals = [], {}
         for m in term:
             variable = int(members.groups[m])
             if variable in chances:
-                sites[variable] = sites.get(variable, 1.0) * values[m]
+                categoricals[variable] = categoricals.get(variable, 1.0) * values[m]
             else:
                 inputs.append(variable)
-        means = {site: chances[site] @ value for site, value in sites.items()}
-        for varying in _subsets(sorted(sites)):
-            factor = np.prod([means[site] for site in sites if site not in varying])
-            apart = [sites[site] - means[site] for site in varying]
+        means = {
+            categorical: chances[categorical] @ value
+            for categorical, value in categoricals.items()
+        }
+        for varying in _subsets(sorted(categoricals)):
+            factor = np.prod(
+                [
+                    means[categorical]
+                    for categorical in categoricals
+                    if categorical not in varying
+                ]
+            )
+            apart = [
+                categoricals[categorical] - means[categorical]
+                for categorical in varying
+            ]
             part = factor * reduce(np.multiply.outer, apart, own)
             key = tuple(inputs), varying
             parts[key] = parts.get(key, 0.0) + part
     n_variables, variance = members.groups.max(initial=-1) + 1, 0.0
     total = np.zeros(n_variables)
-    for (inputs, sites), part in parts.items():
-        if inputs or sites:
+    for (inputs, categoricals), part in parts.items():
+        if inputs or categoricals:
             squares = part**2
-            for site in reversed(sites):
-                squares = squares @ chances[site]
+            for categorical in reversed(categoricals):
+                squares = squares @ chances[categorical]
             square = squares.sum() * np.prod(members.variances[list(inputs)])
-            total[[*inputs, *sites]] += square
+            total[[*inputs, *categoricals]] += square
             variance += square
     return total / (variance or 1.0)
 
 
-def _letters_of_sites(terms, members):
-    """Values of the letters in terms, and how probable each of these letters is.
+def _categories_of_categoricals(terms, members):
+    """Values of the categories in terms, and how probable each of these categories is.
 
-    All other letters of a site are alike, and are one more, the last.
+    All other categories of a categorical are alike, and are one more, the last.
     """
     used = sorted(set(chain.from_iterable(terms)))
-    n_inputs = members.n_sites - len(members.alphabets)
+    n_inputs = members.n_categoricals - len(members.alphabets)
     values, chances = {}, {}
-    for site, (size, _) in enumerate(members.alphabets, start=n_inputs):
-        letters = [m for m in used if members.groups[m] == site]
-        columns = 2.0 * np.eye(len(letters) + 1)[:-1] - 1.0
-        values.update(zip(letters, columns, strict=True))
-        rest = (size - len(letters)) / size
-        chances[site] = np.array([1.0 / size] * len(letters) + [rest])
+    for categorical, (size, _) in enumerate(members.alphabets, start=n_inputs):
+        categories = [m for m in used if members.groups[m] == categorical]
+        columns = 2.0 * np.eye(len(categories) + 1)[:-1] - 1.0
+        values.update(zip(categories, columns, strict=True))
+        rest = (size - len(categories)) / size
+        chances[categorical] = np.array([1.0 / size] * len(categories) + [rest])
     return values, chances
 
 

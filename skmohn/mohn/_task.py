@@ -23,8 +23,8 @@ from skmohn.mohn._table.coding import NUMERIC, InputCoding
 from skmohn.mohn._table.columns import column_names
 from skmohn.mohn._table.rows import Rows
 
-# Strategies with a weight for each letter of a site.
-_WITH_LETTERS = ("auto", "dense")
+# Strategies with a weight for each category of a categorical.
+_WITH_CATEGORIES = ("auto", "dense")
 # Of a numeric column: more cost time and hardly predict better.
 _MOST_LEVELS = 16
 # Copies of rows per row: at a bit a value they take less room than weights.
@@ -161,7 +161,7 @@ def make_task(
     seed = check_random_state(params.random_state).randint(2**31)
     one_hot, most_levels = [], 1
     numeric = params._control("dense_control").numeric
-    if params.strategy in _WITH_LETTERS:
+    if params.strategy in _WITH_CATEGORIES:
         one_hot = find_one_hot(params, X, column_names(params))
         if numeric != "multilinear":
             most_levels = _MOST_LEVELS
@@ -170,25 +170,25 @@ def make_task(
     if len(rows) < len(y):
         X, y = X[rows], y[rows]
     held_weight = None
-    n_letters = {j: len(part) for j, part in params._categories.letters().items()}
+    n_categories = {j: len(part) for j, part in params._categories.known().items()}
     # All weights at once have no use for held-out rows.
     is_searched = params.strategy != "dense"
     if params.strategy == "auto":
-        is_searched = not one_hot and max(n_letters.values(), default=2) <= 2
+        is_searched = not one_hot and max(n_categories.values(), default=2) <= 2
     if params.early_stopping and is_searched and validation is None:
         train, held = _hold_out(params.validation_fraction, len(y), seed)
         validation = X[held], y[held]
         X, y = X[train], y[train]
         if sample_weight is not None:
             held_weight, sample_weight = sample_weight[held], sample_weight[train]
-    coding = InputCoding.learn(X, n_letters, one_hot, most_levels)
+    coding = InputCoding.learn(X, n_categories, one_hot, most_levels)
     if numeric == "auto" and coding.thresholds:
         alphabets, n_levels = coding.alphabets, len(coding.thresholds)
         coded = coding.encode(X)
         if not levels_pay(coded, alphabets, n_levels, y, sample_weight, seed):
-            coding = InputCoding.learn(X, n_letters, one_hot)
-    if coding.sites and params.strategy not in _WITH_LETTERS:
-        _refuse_letters(params, coding)
+            coding = InputCoding.learn(X, n_categories, one_hot)
+    if coding.categoricals and params.strategy not in _WITH_CATEGORIES:
+        _refuse_categories(params, coding)
     held_rows = None
     if validation is not None:
         X_val, y_val = validation
@@ -204,8 +204,8 @@ def make_task(
     return task, coding
 
 
-def _refuse_letters(params, coding):
-    (column,), (size, _) = coding.sites[0], coding.alphabets[0]
+def _refuse_categories(params, coding):
+    (column,), (size, _) = coding.categoricals[0], coding.alphabets[0]
     raise ValueError(
         f"column {column_names(params)[column]} is categorical with {size} values, and "
         f"strategy={params.strategy!r} takes two: use "

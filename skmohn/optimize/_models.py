@@ -169,7 +169,7 @@ def _read_regressor(model):
     coding = model.coding_
     dtype = np.dtype(getattr(model, "_input_dtype", "float64"))
     is_constant = coding.kind == CONSTANT
-    _refuse_letters(model)
+    _refuse_categories(model)
     if model._dense is not None:
         clip = model._control("dense_control").clip
         graph = ProductSum.of_posterior(
@@ -188,12 +188,12 @@ def _read_regressor(model):
     )
 
 
-def _refuse_letters(model):
+def _refuse_categories(model):
     """Refuse an estimator with columns that are not a line."""
     if model.is_categorical_.any() or model.one_hot_groups_:
         raise ValueError(
             "model has categorical columns, and only columns of numbers can be "
-            "searched: code their letters as numbers before the fit"
+            "searched: code their categories as numbers before the fit"
         )
     if model._dense is not None and model.coding_.thresholds:
         raise ValueError(

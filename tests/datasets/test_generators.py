@@ -253,18 +253,20 @@ def test_bad_problem_is_refused(make, options, message):
 )
 def test_ising_has_the_edges_of_a_torus(shape):
     data = make_ising(shape, couplings="gaussian", random_state=0)
-    sites = list(product(*map(range, shape)))
+    categoricals = list(product(*map(range, shape)))
     steps = [
         [
             min(abs(p - q), side - abs(p - q))
             for p, q, side in zip(a, b, shape, strict=True)
         ]
-        for a in sites
-        for b in sites
+        for a in categoricals
+        for b in categoricals
     ]
-    adjacent = {divmod(v, len(sites)) for v, step in enumerate(steps) if sum(step) == 1}
+    adjacent = {
+        divmod(v, len(categoricals)) for v, step in enumerate(steps) if sum(step) == 1
+    }
     assert set(data.terms) == {(i, j) for i, j in adjacent if i < j}
-    expected = ["s" + "_".join(map(str, site)) for site in sites]
+    expected = ["s" + "_".join(map(str, base)) for base in categoricals]
     assert data.feature_names == expected
 
 

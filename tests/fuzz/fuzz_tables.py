@@ -41,8 +41,8 @@ COLUMNS_NOT_FINITE = {
     "minus_infinite": lambda rng, n: np.full(n, -np.inf),
 }
 COLUMNS_OF_OBJECTS = {
-    "letter": lambda rng, n: rng.choice(np.array(["a", "b", "ç"], dtype=object), n),
-    "letter_with_gaps": lambda rng, n: rng.choice(
+    "category": lambda rng, n: rng.choice(np.array(["a", "b", "ç"], dtype=object), n),
+    "category_with_gaps": lambda rng, n: rng.choice(
         np.array(["a", "b", None], dtype=object), n
     ),
     "names": lambda rng, n: np.array([f"name {i}" for i in range(n)], dtype=object),

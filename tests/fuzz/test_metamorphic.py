@@ -214,7 +214,7 @@ def partial_fits(draw, names):
                 [
                     table.columns,
                     (*table.columns, "normal"),
-                    (*table.columns[:-1], "letter"),
+                    (*table.columns[:-1], "category"),
                     (*table.columns[:-1], "infinite"),
                     (*table.columns[:-1], "gaps"),
                 ]

@@ -212,15 +212,15 @@ def test_any_number_of_weights_is_drawn(n_terms):
         assert drawn.figure_.get_size_inches().max() <= 16
 
 
-def test_letters_have_rows_of_their_own():
+def test_categories_have_rows_of_their_own():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
-        {"site": rng.choice(["A", "C", "G"], 90), "flag": rng.integers(0, 2, 90)}
+        {"base": rng.choice(["A", "C", "G"], 90), "flag": rng.integers(0, 2, 90)}
     )
-    y = 2.0 * (frame["site"] == "G") * frame["flag"] + 0.05 * rng.standard_normal(90)
+    y = 2.0 * (frame["base"] == "G") * frame["flag"] + 0.05 * rng.standard_normal(90)
     display = WeightsDisplay.from_estimator(MOHNRegressor("dense").fit(frame, y))
     names = {tick.get_text() for tick in display.ax_.get_yticklabels()}
-    assert {"site=G", "flag"} <= names <= {"site=A", "site=C", "site=G", "flag"}
+    assert {"base=G", "flag"} <= names <= {"base=A", "base=C", "base=G", "flag"}
 
 
 # ---------------------------------------------------------------------- hypergraph

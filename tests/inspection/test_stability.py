@@ -97,17 +97,17 @@ def test_weights_of_numeric_columns_are_for_the_same_coding():
         assert table.loc[name, "mean"] == pytest.approx(coef, abs=1e-9)
 
 
-def test_letters_have_their_names():
+def test_categories_have_their_names():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
-        {"site": rng.choice(["A", "C", "G"], 80), "flag": rng.integers(0, 2, 80)}
+        {"base": rng.choice(["A", "C", "G"], 80), "flag": rng.integers(0, 2, 80)}
     )
-    y = 2.0 * (frame["site"] == "G") * frame["flag"] + 0.05 * rng.standard_normal(80)
+    y = 2.0 * (frame["base"] == "G") * frame["flag"] + 0.05 * rng.standard_normal(80)
     table = selection_stability(
         MOHNRegressor("dense"), frame, y, n_resamples=4, random_state=0
     ).set_index("term")
-    assert table.loc["flag x site=G", "frequency"] == 1.0
-    assert table.loc["flag x site=G", "mean"] == pytest.approx(2 / 3, abs=0.1)
+    assert table.loc["flag x base=G", "frequency"] == 1.0
+    assert table.loc["flag x base=G", "mean"] == pytest.approx(2 / 3, abs=0.1)
 
 
 def test_refits_that_ended_early_are_counted():
@@ -138,7 +138,9 @@ class Talkative(MOHNRegressor):
 def test_other_warnings_of_refits_are_kept():
     data = noisy(60)
     with pytest.warns(UserWarning, match="mind the gap"):
-        selection_stability(Talkative("pursuit"), data.X, data.y, n_resamples=1)
+        selection_stability(
+            Talkative("pursuit"), data.X, data.y, n_resamples=1, random_state=0
+        )
 
 
 def test_nothing_selected_is_an_empty_table():

@@ -48,19 +48,19 @@ def test_graph_is_the_hypergraph():
     )
 
 
-def test_graph_of_letters_and_its_file():
+def test_graph_of_categories_and_its_file():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
-        {"site": rng.choice(["A", "C", "G"], 90), "flag": rng.integers(0, 2, 90)}
+        {"base": rng.choice(["A", "C", "G"], 90), "flag": rng.integers(0, 2, 90)}
     )
-    y = 2.0 * (frame["site"] == "G") * frame["flag"] + 0.05 * rng.standard_normal(90)
+    y = 2.0 * (frame["base"] == "G") * frame["flag"] + 0.05 * rng.standard_normal(90)
     graph = to_networkx(MOHNRegressor("dense").fit(frame, y))
-    assert ("flag", "site=G") in graph
-    assert {"flag", "site=A", "site=C", "site=G"} <= set(graph)
+    assert ("flag", "base=G") in graph
+    assert {"flag", "base=A", "base=C", "base=G"} <= set(graph)
     networkx.write_graphml(graph, io.BytesIO())
 
 
-def test_column_called_as_a_letter_is_refused():
+def test_column_called_as_a_category_is_refused():
     frame = pd.DataFrame({"sex": list("fmfm"), "sex=m": [0, 0, 1, 1]})
     model = MOHNRegressor("full", max_order=1).fit(frame, [1.0, 2.0, 4.0, 5.0])
     with pytest.raises(ValueError, match="'sex=m' is the name of a column and of"):

@@ -339,7 +339,7 @@ def test_nothing_varies():
         model.predict(np.ones((2, 2)), return_std=True)
 
 
-def test_columns_with_letters_are_for_the_dense_model():
+def test_columns_with_categories_are_for_the_dense_model():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 3, 80), rng.integers(0, 2, (80, 3))])
     y = (X[:, 0] == 1) + X[:, 1] + 0.1 * rng.standard_normal(80)
@@ -359,7 +359,13 @@ def make_noise(kind, n_rows, n_columns, seed):
 
 @pytest.mark.parametrize(
     ("kind", "n_rows"),
-    [("signs", 10), ("counts", 40), ("numbers", 10), ("numbers", 40), ("letters", 10)],
+    [
+        ("signs", 10),
+        ("counts", 40),
+        ("numbers", 10),
+        ("numbers", 40),
+        ("categories", 10),
+    ],
 )
 def test_nothing_stands_out_of_noise(kind, n_rows):
     X, rng = make_noise(kind, n_rows, 20, 0)

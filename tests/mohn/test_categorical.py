@@ -1,4 +1,4 @@
-"""Categorical columns of MOHNRegressor: letters, unknown values, one-hot groups."""
+"""Categorical columns of MOHNRegressor: categories, unknown values, one-hot groups."""
 
 import itertools
 import pickle
@@ -19,21 +19,21 @@ from skmohn.mohn._dense.terms import screen
 from skmohn.mohn._table.rows import Alphabet, Rows
 from skmohn.mohn._table.vocabulary import Members
 
-SITES = {"site": ["A", "C", "G", "T"], "size": ["big", "mid", "tiny"]}
+SITES = {"base": ["A", "C", "G", "T"], "size": ["big", "mid", "tiny"]}
 
 
 def make_frame(n_rows=140, seed=0, noise=0.1):
-    """Two sites of 4 and 3 letters, a column of two, a number column of two."""
+    """Columns of 4, 3 and 2 categories, and a column of two numbers."""
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame(
         {
-            "site": rng.choice(SITES["site"], n_rows),
+            "base": rng.choice(SITES["base"], n_rows),
             "flag": rng.integers(0, 2, n_rows),
             "size": rng.choice(SITES["size"], n_rows),
             "sex": rng.choice(["female", "male"], n_rows),
         }
     )
-    is_g, is_big = frame["site"] == "G", frame["size"] == "big"
+    is_g, is_big = frame["base"] == "G", frame["size"] == "big"
     y = 3.0 + 2.0 * is_g + 1.5 * (is_g & is_big) - 1.0 * is_big + 0.7 * frame["flag"]
     y += 0.8 * (frame["sex"] == "male") * (1 - 2 * frame["flag"])
     return frame, y.to_numpy() + noise * rng.standard_normal(n_rows)
@@ -42,8 +42,8 @@ def make_frame(n_rows=140, seed=0, noise=0.1):
 def whole_frame():
     """Every combination once, the flag and the sex as in `make_frame`."""
     rows = itertools.product(*SITES.values(), [0, 1], ["female", "male"])
-    frame = pd.DataFrame(list(rows), columns=["site", "size", "flag", "sex"])
-    return frame[["site", "flag", "size", "sex"]]
+    frame = pd.DataFrame(list(rows), columns=["base", "size", "flag", "sex"])
+    return frame[["base", "flag", "size", "sex"]]
 
 
 @pytest.fixture(scope="module")
@@ -53,10 +53,10 @@ def fitted():
     )
 
 
-# ------------------------------------------------------------------- two letters
+# ------------------------------------------------------------------- two categories
 
 
-def two_letters(n_rows=120):
+def two_categories(n_rows=120):
     rng = np.random.default_rng(0)
     signs = rng.choice([-1.0, 1.0], (n_rows, 5))
     y = 1 + signs[:, 0] - 2 * signs[:, 1] * signs[:, 2] + signs[:, 3] * signs[:, 4]
@@ -95,8 +95,8 @@ def two_letters(n_rows=120):
     ],
     ids=["frame", "dtypes", "objects", "lists", "polars"],
 )
-def test_two_letters_are_an_input_of_minus_and_plus_one(model, convert):
-    signs, text, y = two_letters()
+def test_two_categories_are_an_input_of_minus_and_plus_one(model, convert):
+    signs, text, y = two_categories()
     table = convert(text)
     expected = model.fit(signs, y)
     terms, coef, values = expected.terms_, expected.weights_, expected.predict(signs)
@@ -112,8 +112,8 @@ def test_two_letters_are_an_input_of_minus_and_plus_one(model, convert):
     assert model.is_categorical_.tolist() == [True, True, False, True, False]
 
 
-def test_table_says_which_letter_is_plus_one():
-    _, text, y = two_letters()
+def test_table_says_which_category_is_plus_one():
+    _, text, y = two_categories()
     model = MOHNRegressor("dense").fit(text, y)
     assert {"a=yes", "b=x86 x c", "d=on x e"} <= set(model.structure_table()["term"])
     mean, std = model.weight(["b", "c"])
@@ -125,16 +125,16 @@ def test_table_says_which_letter_is_plus_one():
 # ------------------------------------------------------------------------ oracles
 
 
-def test_equals_the_core_on_letters_numbered_by_hand(fitted):
+def test_equals_the_core_on_categories_numbered_by_hand(fitted):
     X, y = make_frame()
     T, _ = make_frame(seed=1)
 
     def to_rows(frame):
-        letters = np.stack(
+        categories = np.stack(
             [[SITES[name].index(v) for v in frame[name]] for name in SITES], axis=1
         )
         signs = np.stack([2 * frame["flag"] - 1, 2 * (frame["sex"] == "male") - 1])
-        return Rows(signs.T.astype(float), letters)
+        return Rows(signs.T.astype(float), categories)
 
     model = fit_dense(to_rows(X), y, alphabets=(Alphabet(4), Alphabet(3)), seed=0)
     assert_allclose(fitted.predict(T), model.mean(to_rows(T), clip=False), rtol=1e-12)
@@ -143,11 +143,11 @@ def test_equals_the_core_on_letters_numbered_by_hand(fitted):
 def test_numbers_named_as_categories_equal_text(fitted):
     X, y = make_frame()
     coded = X.copy()
-    coded[["site", "size", "sex"]] = (
-        OrdinalEncoder().fit_transform(X[["site", "size", "sex"]]) * 10 + 5
+    coded[["base", "size", "sex"]] = (
+        OrdinalEncoder().fit_transform(X[["base", "size", "sex"]]) * 10 + 5
     )
     expected = fitted.predict(X)
-    for wanted in (["site", "size", "sex"], [0, 2, 3], [True, False, True, True]):
+    for wanted in (["base", "size", "sex"], [0, 2, 3], [True, False, True, True]):
         model = MOHNRegressor(
             "dense", dense_control=DenseControl(clip=False), categorical_features=wanted
         )
@@ -155,13 +155,13 @@ def test_numbers_named_as_categories_equal_text(fitted):
         assert_array_equal(model.categories_[0], [5, 15, 25, 35])
 
 
-def test_prediction_is_that_of_a_gaussian_process_with_a_kernel_per_site():
+def test_prediction_is_that_of_a_gaussian_process_with_a_kernel_per_categorical():
     X, y = make_frame()
     model = MOHNRegressor(
         "dense", dense_control=DenseControl(noise="constant", clip=False)
     ).fit(X, y)
     prior = model._dense.prior
-    b = {"site": prior.letter_rates[:4], "size": prior.letter_rates[4:]}
+    b = {"base": prior.category_rates[:4], "size": prior.category_rates[4:]}
     assert model._dense.covariance.terms == ((0, 1),)
     (strong,) = model._dense.covariance.variances
 
@@ -173,11 +173,11 @@ def test_prediction_is_that_of_a_gaussian_process_with_a_kernel_per_site():
             product *= np.where(same, 1.0, (1 - tau) / (1 + tau))
             parity *= np.where(same, 1.0, -1.0)
             linear += tau * np.where(same, 1.0, -1.0)
-        for name, letters in SITES.items():
+        for name, categories in SITES.items():
             plain = np.exp(-b[name][:, None] - b[name])
             np.fill_diagonal(plain, 1.0)
-            centre = np.eye(len(letters)) - 1.0 / len(letters)
-            at = [[letters.index(v) for v in side[name]] for side in (left, right)]
+            centre = np.eye(len(categories)) - 1.0 / len(categories)
+            at = [[categories.index(v) for v in side[name]] for side in (left, right)]
             product *= plain[np.ix_(*at)]
             linear += (centre @ plain @ centre / plain.mean())[np.ix_(*at)]
         return product + prior.linear * linear + 1.0 + strong * parity
@@ -196,21 +196,21 @@ def test_weights_are_the_parts_of_the_function(fitted):
     assert fitted.weight(())[0] == pytest.approx(mean, rel=1e-9)
     assert fitted.intercept_ == pytest.approx(mean, rel=1e-9)
 
-    def average(**letters):
-        keep = np.all([frame[k] == v for k, v in letters.items()], axis=0)
+    def average(**categories):
+        keep = np.all([frame[k] == v for k, v in categories.items()], axis=0)
         return values[keep].mean()
 
-    g, big = average(site="G") - mean, average(size="big") - mean
-    assert fitted.weight([("site", "G")])[0] == pytest.approx(g, rel=1e-8)
-    both = average(site="G", size="big") - mean - g - big
-    pair = [("size", "big"), ("site", "G")]
+    g, big = average(base="G") - mean, average(size="big") - mean
+    assert fitted.weight([("base", "G")])[0] == pytest.approx(g, rel=1e-8)
+    both = average(base="G", size="big") - mean - g - big
+    pair = [("size", "big"), ("base", "G")]
     assert fitted.weight(pair)[0] == pytest.approx(both, rel=1e-8)
-    half = (average(site="G", flag=1) - average(site="G", flag=0)) / 2
+    half = (average(base="G", flag=1) - average(base="G", flag=0)) / 2
     half -= (average(flag=1) - average(flag=0)) / 2
-    assert fitted.weight(["flag", ("site", "G")])[0] == pytest.approx(half, abs=1e-8)
+    assert fitted.weight(["flag", ("base", "G")])[0] == pytest.approx(half, abs=1e-8)
 
 
-def test_significant_letters_and_their_share_of_the_variance(fitted):
+def test_significant_categories_and_their_share_of_the_variance(fitted):
     assert ((0, "G"),) in fitted.terms_
     assert ((0, "G"), (2, "big")) in fitted.terms_
     assert (1, 3) in fitted.terms_
@@ -219,22 +219,22 @@ def test_significant_letters_and_their_share_of_the_variance(fitted):
     ):
         assert fitted.weight(term) == pytest.approx((coef, error))
     table = fitted.structure_table().set_index("term")
-    assert {"site=G", "site=G x size=big", "flag x sex=male"} <= set(table.index)
+    assert {"base=G", "base=G x size=big", "flag x sex=male"} <= set(table.index)
     values = fitted.predict(whole_frame())
-    share = fitted.weight([("site", "G"), ("size", "big")])[0] ** 2 / 12
+    share = fitted.weight([("base", "G"), ("size", "big")])[0] ** 2 / 12
     expected = share / values.var()
-    assert table.loc["site=G x size=big", "variance_share"] == pytest.approx(expected)
+    assert table.loc["base=G x size=big", "variance_share"] == pytest.approx(expected)
     assert 0.9 < table["variance_share"].sum() <= 1.0
-    assert "2 inputs and 2 sites with letters" in fitted.stopping_reason_
+    assert "2 inputs and 2 categorical columns" in fitted.stopping_reason_
 
 
-def test_names_of_letters_and_order_of_columns_do_not_matter(fitted):
+def test_names_of_categories_and_order_of_columns_do_not_matter(fitted):
     X, y = make_frame()
     T, _ = make_frame(seed=1)
 
     def rename(frame):
         return frame.assign(
-            site=frame["site"].map(dict(zip("ACGT", "zxyw", strict=True)))
+            base=frame["base"].map(dict(zip("ACGT", "zxyw", strict=True)))
         ).iloc[:, [3, 2, 0, 1]]
 
     model = MOHNRegressor("dense", dense_control=DenseControl(clip=False)).fit(
@@ -244,12 +244,12 @@ def test_names_of_letters_and_order_of_columns_do_not_matter(fitted):
     assert ((1, "big"), (2, "y")) in model.terms_
 
 
-def test_all_letters_of_a_site_share_a_function_that_sums_to_zero(fitted):
-    weights = [fitted.weight([("site", v)])[0] for v in SITES["site"]]
+def test_all_categories_of_a_categorical_share_a_function_that_sums_to_zero(fitted):
+    weights = [fitted.weight([("base", v)])[0] for v in SITES["base"]]
     assert sum(weights) == pytest.approx(0, abs=1e-10)
 
 
-def test_relevance_of_sites_and_of_a_column_that_does_not_matter():
+def test_relevance_of_categoricals_and_of_a_column_that_does_not_matter():
     X, y = make_frame(seed=3)
     X["noise"] = np.random.default_rng(0).choice(["p", "q", "r"], len(X))
     relevance = MOHNRegressor("dense").fit(X, y).relevance_
@@ -259,12 +259,12 @@ def test_relevance_of_sites_and_of_a_column_that_does_not_matter():
     assert (relevance < 1).all()
 
 
-def test_relevance_of_a_site_is_that_of_an_input_as_alike():
+def test_relevance_of_a_categorical_is_that_of_an_input_as_alike():
     X, y = make_frame()
     covariance = MOHNRegressor("dense").fit(X, y)._dense.covariance
-    rates = covariance.prior.letter_rates[:4]
+    rates = covariance.prior.category_rates[:4]
     pairs = [np.exp(-a - b) for a, b in itertools.combinations(rates, 2)]
-    tau = covariance.site_tau()[0]
+    tau = covariance.categorical_tau()[0]
     assert (1 - tau) / (1 + tau) == pytest.approx(np.mean(pairs))
 
 
@@ -272,20 +272,20 @@ def test_relevance_of_a_site_is_that_of_an_input_as_alike():
 
 
 @pytest.mark.parametrize("unknown", [None, np.nan, pd.NA])
-def test_an_unknown_letter_is_averaged_over(fitted, unknown):
+def test_an_unknown_category_is_averaged_over(fitted, unknown):
     T, _ = make_frame(n_rows=10, seed=1)
-    each = [fitted.predict(T.assign(site=letter)) for letter in SITES["site"]]
-    hidden = T.astype({"site": object}).assign(site=unknown)
+    each = [fitted.predict(T.assign(base=category)) for category in SITES["base"]]
+    hidden = T.astype({"base": object}).assign(base=unknown)
     assert_allclose(fitted.predict(hidden), np.mean(each, axis=0), rtol=1e-9)
-    each = [fitted.predict(T.assign(sex=letter)) for letter in ("female", "male")]
+    each = [fitted.predict(T.assign(sex=category)) for category in ("female", "male")]
     hidden = T.astype({"sex": object}).assign(sex=unknown)
     assert_allclose(fitted.predict(hidden), np.mean(each, axis=0), rtol=1e-9)
 
 
 @pytest.mark.parametrize("strategy", ["pursuit", "dense"])
-def test_new_letters_are_an_error_or_unknown(strategy):
+def test_new_categories_are_an_error_or_unknown(strategy):
     X, y = make_frame()
-    X = X.drop(columns=["site", "size"])
+    X = X.drop(columns=["base", "size"])
     T = X.assign(sex="robot")
     model = MOHNRegressor(strategy).fit(X, y)
     with pytest.raises(ValueError, match=r"column sex has 'robot', which was not"):
@@ -295,24 +295,24 @@ def test_new_letters_are_an_error_or_unknown(strategy):
     assert_array_equal(model.predict(T), model.predict(hidden))
 
 
-def test_a_new_letter_of_a_site_is_an_error_or_unknown(fitted):
-    T = make_frame(n_rows=10, seed=1)[0].assign(site="Z")
-    with pytest.raises(ValueError, match=r"column site has 'Z'.*handle_unknown"):
+def test_a_new_category_of_a_categorical_is_an_error_or_unknown(fitted):
+    T = make_frame(n_rows=10, seed=1)[0].assign(base="Z")
+    with pytest.raises(ValueError, match=r"column base has 'Z'.*handle_unknown"):
         fitted.predict(T)
     model = MOHNRegressor("dense", handle_unknown="missing").fit(*make_frame())
-    hidden = T.astype({"site": object}).assign(site=None)
+    hidden = T.astype({"base": object}).assign(base=None)
     assert_array_equal(model.predict(T), model.predict(hidden))
 
 
-def test_unknown_letters_in_fit():
+def test_unknown_categories_in_fit():
     X, y = make_frame(n_rows=300)
     hidden = X.astype(object).where(
         np.random.default_rng(0).random(X.shape) > 0.1, other=None
     )
     hidden["flag"] = hidden["flag"].astype(float)
     model = MOHNRegressor("dense").fit(hidden, y)
-    assert [letters.tolist() for letters in model.categories_.values()] == [
-        SITES["site"],
+    assert [categories.tolist() for categories in model.categories_.values()] == [
+        SITES["base"],
         SITES["size"],
         ["female", "male"],
     ]
@@ -325,7 +325,7 @@ def test_unknown_letters_in_fit():
 
 def one_hot_frame(X):
     encoder = OneHotEncoder(sparse_output=False)
-    hot = encoder.fit_transform(X[["site", "size"]])
+    hot = encoder.fit_transform(X[["base", "size"]])
     names = encoder.get_feature_names_out()
     hot = pd.DataFrame(hot, columns=names)
     return pd.concat([hot.iloc[:, :4], X[["flag"]], hot.iloc[:, 4:]], axis=1)
@@ -334,19 +334,19 @@ def one_hot_frame(X):
 def test_a_one_hot_group_equals_a_categorical_column():
     X, y = make_frame()
     hot = one_hot_frame(X)
-    text = MOHNRegressor("dense").fit(X[["flag", "site", "size"]], y)
+    text = MOHNRegressor("dense").fit(X[["flag", "base", "size"]], y)
     groups = [list(hot.columns[:4]), [5, 6, 7]]
     for wanted in (groups, "auto"):
         model = MOHNRegressor("dense", dense_control=DenseControl(one_hot=wanted)).fit(
             hot, y
         )
         assert model.one_hot_groups_ == [(0, 1, 2, 3), (5, 6, 7)]
-        assert_allclose(model.predict(hot), text.predict(X[["flag", "site", "size"]]))
+        assert_allclose(model.predict(hot), text.predict(X[["flag", "base", "size"]]))
         assert len(model.terms_) == len(text.terms_)
-        pair = model.weight(["site_G", "size_big"])
-        assert pair == pytest.approx(text.weight([("site", "G"), ("size", "big")]))
-        assert "site_G x size_big" in set(model.structure_table()["term"])
-        assert "2 sites with letters" in model.stopping_reason_
+        pair = model.weight(["base_G", "size_big"])
+        assert pair == pytest.approx(text.weight([("base", "G"), ("size", "big")]))
+        assert "base_G x size_big" in set(model.structure_table()["term"])
+        assert "2 categorical columns" in model.stopping_reason_
     assert MOHNRegressor("dense").fit(hot, y).one_hot_groups_ == []
 
 
@@ -359,9 +359,9 @@ def test_unknown_columns_of_a_one_hot_group():
     T = hot.iloc[:5].copy()
     T.iloc[:, :4] = np.nan
     each = []
-    for letter in range(4):
+    for category in range(4):
         known = T.copy()
-        known.iloc[:, :4] = np.eye(4)[letter]
+        known.iloc[:, :4] = np.eye(4)[category]
         each.append(model.predict(known))
     assert_allclose(model.predict(T), np.mean(each, axis=0), rtol=1e-9)
     # One 1 or all other 0 say what it is.
@@ -386,8 +386,8 @@ def test_only_runs_that_sum_to_one_are_recognised():
     ("one_hot", "message"),
     [
         ([[0, 1, 9]], "one_hot holds 9, which is not a column"),
-        ([["site_A", "nope"]], "one_hot holds 'nope'"),
-        ([[0, 1, 2]], r"columns \['site_A', 'site_C', 'site_G'\], and in row"),
+        ([["base_A", "nope"]], "one_hot holds 'nope'"),
+        ([[0, 1, 2]], r"columns \['base_A', 'base_C', 'base_G'\], and in row"),
         ([[0, 1, 2, 3], [3, 4]], "in two groups"),
         ([[0, 0]], "names a column twice"),
         ([[0]], "two columns or more"),
@@ -416,10 +416,10 @@ def test_rows_that_are_not_one_hot_are_refused():
 
 
 @pytest.mark.parametrize("strategy", ["pursuit", "msda", "full", "given"])
-def test_sparse_strategies_take_two_letters(strategy):
+def test_sparse_strategies_take_two_categories(strategy):
     X, y = make_frame()
     model = MOHNRegressor(strategy, terms=[(0,)])
-    with pytest.raises(ValueError, match=r'column site.* with 4 values.*="dense"'):
+    with pytest.raises(ValueError, match=r'column base.* with 4 values.*="dense"'):
         model.fit(X, y)
     assert not hasattr(model, "terms_")
 
@@ -428,9 +428,9 @@ def test_bad_input_leaves_a_fitted_model_as_it_was():
     X, y = make_frame()
     model = MOHNRegressor("dense").fit(X, y)
     before = model.predict(X)
-    ids = X.assign(site=[f"row {i}" for i in range(len(X))])
-    many = pd.concat([ids, ids.assign(site=ids["site"] + "b")])
-    with pytest.raises(ValueError, match="column site is categorical and has 280"):
+    ids = X.assign(base=[f"row {i}" for i in range(len(X))])
+    many = pd.concat([ids, ids.assign(base=ids["base"] + "b")])
+    with pytest.raises(ValueError, match="column base is categorical and has 280"):
         model.fit(many, np.tile(y, 2))
     assert_array_equal(model.predict(X), before)
 
@@ -440,10 +440,10 @@ def test_bad_input_leaves_a_fitted_model_as_it_was():
     [
         ([True, False], "mask of shape"),
         ([0, 7], "categorical_features holds 7, which is not a column"),
-        (["site", "sise"], "categorical_features holds 'sise'"),
+        (["base", "sise"], "categorical_features holds 'sise'"),
         ([0.5], "must be"),
         ([0, 0], "names a column twice"),
-        (["site", "size"], "column sex holds text, '(fe)?male', and is not among"),
+        (["base", "size"], "column sex holds text, '(fe)?male', and is not among"),
         (None, "holds text"),
     ],
 )
@@ -453,17 +453,17 @@ def test_bad_categorical_features(wanted, message):
         MOHNRegressor("dense", categorical_features=wanted).fit(X, y)
 
 
-def test_names_need_a_frame_and_letters_one_type():
+def test_names_need_a_frame_and_categories_one_type():
     X, y = make_frame()
     with pytest.raises(ValueError, match="no names here"):
-        MOHNRegressor("dense", categorical_features=["site"]).fit(X.to_numpy(), y)
-    X = X.astype({"site": object})
+        MOHNRegressor("dense", categorical_features=["base"]).fit(X.to_numpy(), y)
+    X = X.astype({"base": object})
     X.iloc[0, 0] = 3
-    with pytest.raises(TypeError, match=r"column site: .*strings or numbers"):
+    with pytest.raises(TypeError, match=r"column base: .*strings or numbers"):
         MOHNRegressor("dense").fit(X, y)
 
 
-def test_sparse_tables_have_no_letters():
+def test_sparse_tables_have_no_categories():
     X = csr_matrix(np.eye(4)[np.arange(40) % 4])
     model = MOHNRegressor("dense", categorical_features=[0])
     with pytest.raises(ValueError, match="categorical_features needs a dense table"):
@@ -487,7 +487,7 @@ def test_numbers_in_objects_and_digits_in_text():
 )
 def test_types_of_text(fitted, dtype):
     X, y = make_frame()
-    names = ["site", "size", "sex"]
+    names = ["base", "size", "sex"]
     if dtype is pl.Categorical:
         table = pl.from_pandas(X).with_columns(pl.col(names).cast(dtype))
     else:
@@ -497,21 +497,21 @@ def test_types_of_text(fitted, dtype):
     assert_array_equal(model.predict(X), fitted.predict(X))
 
 
-def test_categories_without_rows_are_no_letters():
+def test_categories_without_rows_are_no_categories():
     X, y = make_frame()
-    X["site"] = pd.Categorical(X["site"], categories=[*SITES["site"], "N"])
+    X["base"] = pd.Categorical(X["base"], categories=[*SITES["base"], "N"])
     model = MOHNRegressor("dense").fit(X, y)
-    assert model.categories_[0].tolist() == SITES["site"]
+    assert model.categories_[0].tolist() == SITES["base"]
 
 
 @pytest.mark.parametrize(
     ("term", "message"),
     [
-        (["site"], r"not one of its letters: give pairs with one of \['A'"),
-        ([("site", "Z")], "not one of its letters"),
+        (["base"], r"not one of its categories: give pairs with one of \['A'"),
+        ([("base", "Z")], "not one of its categories"),
         ([("sex", "robot")], r"pairs with one of \['female', 'male'\]"),
-        ([("flag", 1)], "has no letters"),
-        ([("site", "A"), ("site", "C")], "repeats a feature"),
+        ([("flag", 1)], "has no categories"),
+        ([("base", "A"), ("base", "C")], "repeats a feature"),
         ([("nope", "A")], "not a feature"),
         ([("same", "A")], "constant"),
     ],
@@ -530,14 +530,14 @@ def test_later_rows_draws_warm_starts_and_copies(fitted):
     )
     model.fit(X[:100], y[:100]).partial_fit(X[100:], y[100:])
     assert model.score(*make_frame(seed=1)) > 0.95
-    with pytest.raises(ValueError, match="column site has 'Z'"):
-        model.partial_fit(X.assign(site="Z"), y)
+    with pytest.raises(ValueError, match="column base has 'Z'"):
+        model.partial_fit(X.assign(base="Z"), y)
     draws = fitted.sample_y(X[:5], 300)
     assert_allclose(draws.mean(axis=1), fitted.predict(X[:5]), atol=0.1)
     again = MOHNRegressor("dense", warm_start=True).fit(X, y)
     n_steps = len(again.history_)
     assert len(again.fit(X, y).history_) < n_steps
-    assert again.fit(X.drop(columns="site"), y).categories_.keys() == {1, 2}
+    assert again.fit(X.drop(columns="base"), y).categories_.keys() == {1, 2}
     copy = pickle.loads(pickle.dumps(fitted))
     assert_array_equal(copy.predict(X), fitted.predict(X))
 
@@ -555,14 +555,14 @@ def test_validation_rows_callbacks_and_cross_validation():
     scores = cross_val_score(MOHNRegressor("dense", early_stopping=True), X, y, cv=3)
     assert scores.min() > 0.9
     model.set_callbacks()
-    with pytest.raises(ValueError, match="column site has 'Z'"):
-        model.fit(X, y, X_val=T.assign(site="Z"), y_val=t)
+    with pytest.raises(ValueError, match="column base has 'Z'"):
+        model.fit(X, y, X_val=T.assign(base="Z"), y_val=t)
 
 
 def test_columns_must_be_those_of_fit(fitted):
     X, y = make_frame()
     with pytest.raises(ValueError, match="feature names should match"):
-        fitted.predict(X.rename(columns={"site": "place"}))
+        fitted.predict(X.rename(columns={"base": "place"}))
     X = X.to_numpy()
     model = MOHNRegressor("dense", max_iter=3).fit(X, y)
     with pytest.raises(ValueError, match="4 features"):
@@ -582,7 +582,7 @@ def test_many_rows_go_through_inducing_rows():
     ).fit(X, y)
     assert model.history_[-1]["way"] == "nystroem"
     # G is 2 more than the others, 2.5 where the size is big.
-    assert model.weight([("site", "G")])[0] == pytest.approx(2.5 * 0.75, abs=0.05)
+    assert model.weight([("base", "G")])[0] == pytest.approx(2.5 * 0.75, abs=0.05)
     assert ((0, "G"), (2, "big")) in model.terms_
 
 
@@ -590,7 +590,9 @@ def test_many_rows_go_through_inducing_rows():
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
-def test_sets_are_counted_and_screened_with_one_letter_of_a_site(fitted, order):
+def test_sets_are_counted_and_screened_with_one_category_of_a_categorical(
+    fitted, order
+):
     members = fitted._members()
     groups = members.groups
     sets = [

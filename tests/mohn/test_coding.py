@@ -105,17 +105,17 @@ def test_levels_of_numeric_columns():
     X = np.column_stack([np.arange(12.0), np.tile([0.0, 1.0], 6), [2, 3, 7] * 4])
     X[3, 0] = np.nan
     coding = InputCoding.learn(X, most_levels=4)
-    assert coding.sites == ((0,), (2,))
+    assert coding.categoricals == ((0,), (2,))
     assert coding.alphabets == (Alphabet(4, True), Alphabet(3, True))
     assert [alphabet.n_steps for alphabet in coding.alphabets] == [3, 2]
     assert_array_equal(coding.usable, [0, 1, 2])
-    letters = coding.encode(X).letters
+    categories = coding.encode(X).categories
     # The unknown one has the number after the last.
-    assert_array_equal(letters[:, 0], [0, 0, 1, 4, 1, 1, 2, 2, 2, 3, 3, 3])
-    assert_array_equal(letters[:, 1], [0, 1, 2] * 4)
-    beyond = coding.encode(np.array([[-50.0, 0, 1], [99.0, 1, 4.99]])).letters
+    assert_array_equal(categories[:, 0], [0, 0, 1, 4, 1, 1, 2, 2, 2, 3, 3, 3])
+    assert_array_equal(categories[:, 1], [0, 1, 2] * 4)
+    beyond = coding.encode(np.array([[-50.0, 0, 1], [99.0, 1, 4.99]])).categories
     assert_array_equal(beyond, [[0, 0], [3, 1]])
-    assert InputCoding.learn(X).sites == ()
+    assert InputCoding.learn(X).categoricals == ()
 
 
 def test_rows_know_which_inputs_are_unknown():

@@ -71,18 +71,18 @@ def test_exact_sparse_models_know_what_gaps_do():
     assert_allclose(std, [2.0, 1.0, 0.0])
 
 
-def test_letters_are_completed_too():
+def test_categories_are_completed_too():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
-        {"site": rng.choice(list("ACGT"), 200), "flag": rng.integers(0, 2, 200)}
+        {"base": rng.choice(list("ACGT"), 200), "flag": rng.integers(0, 2, 200)}
     )
-    y = frame["site"].map({"A": 0.0, "C": 1.0, "G": 3.0, "T": 6.0}) + frame["flag"]
+    y = frame["base"].map({"A": 0.0, "C": 1.0, "G": 3.0, "T": 6.0}) + frame["flag"]
     model = MOHNRegressor(
         "dense", dense_control=DenseControl(clip=False, noise="constant")
     )
     model.fit(frame, y + 0.05 * rng.standard_normal(200))
-    each = pd.DataFrame({"site": list("ACGT"), "flag": 1})
-    row = pd.DataFrame({"site": [None], "flag": [1]})
+    each = pd.DataFrame({"base": list("ACGT"), "flag": 1})
+    row = pd.DataFrame({"base": [None], "flag": [1]})
     _, std = model.predict(row, return_std=True)
     assert std[0] == pytest.approx(np.std(model.predict(each)), rel=0.05)
 
@@ -197,7 +197,7 @@ def test_numbers_are_completed_by_training_values_with_their_levels():
     rows = coding.encode(X)
 
     def mean(rows):
-        return rows.inputs[:, 0] + 10.0 * rows.letters[:, 0]
+        return rows.inputs[:, 0] + 10.0 * rows.categories[:, 0]
 
     found = Completions.learn(mean, rows, coding)
     known = mean(rows.take(np.arange(16)))

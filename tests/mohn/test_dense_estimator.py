@@ -267,11 +267,11 @@ def test_pickles_grow_with_the_rows_only():
     assert sizes[1] < 4e5
 
 
-@pytest.mark.parametrize("columns", ["signs", "letters"])
+@pytest.mark.parametrize("columns", ["signs", "categories"])
 def test_all_weights_hold_nothing_out(columns):
     X, y = make_data(60)
     options = {"strategy": "dense"}
-    if columns == "letters":
+    if columns == "categories":
         X = np.hstack([X, np.resize([0.0, 1.0, 2.0], (60, 1))])
         options = {"categorical_features": [X.shape[1] - 1]}
     plain = MOHNRegressor(**options, random_state=0).fit(X, y)

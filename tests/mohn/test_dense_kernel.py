@@ -23,11 +23,11 @@ from skmohn.mohn._model import occam_factor
 from skmohn.mohn._table.rows import Alphabet, Rows, sizes_of
 
 N_INPUTS = 5
-LETTERS = (Alphabet(3), Alphabet(4))
+CATEGORIES = (Alphabet(3), Alphabet(4))
 LEVELS = (Alphabet(3), Alphabet(4, True))
-# Sites that are alike have another between them.
+# Categoricals that are alike have another between them.
 ALIKE = (Alphabet(3, True), Alphabet(4), Alphabet(3, True))
-OF_SITES = {"letters": LETTERS, "levels": LEVELS, "alike": ALIKE}
+OF_SITES = {"categories": CATEGORIES, "levels": LEVELS, "alike": ALIKE}
 KINDS = ["signs", "unknown", "fractional", *OF_SITES]
 
 
@@ -40,10 +40,10 @@ def all_sets(n):
 
 
 def make_rows(kind, n_rows=30, seed=0):
-    """Rows of a kind and the numbers of letters of their sites."""
+    """Rows of a kind and the numbers of categories of their categoricals."""
     rng = np.random.default_rng([seed, n_rows])
     inputs = rng.choice([-1.0, 1.0], (n_rows, N_INPUTS))
-    letters, alphabets = np.empty((n_rows, 0), dtype=int), ()
+    categories, alphabets = np.empty((n_rows, 0), dtype=int), ()
     if kind != "signs":
         inputs[rng.uniform(size=inputs.shape) < 0.2] = 0.0
     if kind in ("fractional", *OF_SITES):
@@ -51,8 +51,8 @@ def make_rows(kind, n_rows=30, seed=0):
     if kind in OF_SITES:
         alphabets = OF_SITES[kind]
         columns = [rng.integers(0, size + 1, n_rows) for size in sizes_of(alphabets)]
-        letters = np.stack(columns, 1)
-    return Rows(inputs, letters), alphabets
+        categories = np.stack(columns, 1)
+    return Rows(inputs, categories), alphabets
 
 
 def make_prior(alphabets=(), n_inputs=N_INPUTS, seed=0):
@@ -119,14 +119,14 @@ def test_two_valued_inputs_make_an_exponential():
     )
 
 
-def test_unknown_letters_are_averages_over_all_letters():
-    """Every unknown site, and every weight, is a mean or a contrast of full rows."""
-    prior, alphabets = make_prior(LETTERS, n_inputs=1), LETTERS
+def test_unknown_categories_are_averages_over_all_categories():
+    """Unknown categoricals and weights are means and contrasts of full rows."""
+    prior, alphabets = make_prior(CATEGORIES, n_inputs=1), CATEGORIES
     covariance = Covariance(prior, alphabets)
     cells = np.array(list(itertools.product([-1, 1], range(3), range(4))))
     full = Rows(cells[:, :1].astype(float), cells[:, 1:])
     K = covariance.between(full, full)
-    b = prior.letter_rates
+    b = prior.category_rates
     factor = prior.scale * np.exp(-prior.rates[0] * (1 - np.outer(*[cells[:, 0]] * 2)))
     factor = factor * np.where(
         cells[:, 1][:, None] == cells[:, 1],
@@ -175,27 +175,29 @@ def test_unknown_letters_are_averages_over_all_letters():
         / 2,
         ((), ((0, 1), (1, 3))): at(0, 1, 3) - at(0, 1, 4) - at(0, 3, 3) + at(0, 3, 4),
     }
-    for (term, letters), contrast in contrasts.items():
+    for (term, categories), contrast in contrasts.items():
         assert_allclose(
-            covariance.with_weight(full, term, letters), K @ contrast, atol=1e-12
+            covariance.with_weight(full, term, categories), K @ contrast, atol=1e-12
         )
-        assert covariance.of_weight(term, letters) == pytest.approx(
+        assert covariance.of_weight(term, categories) == pytest.approx(
             contrast @ K @ contrast
         )
 
 
-def test_two_letters_are_a_two_valued_input():
+def test_two_categories_are_a_two_valued_input():
     rows, _ = make_rows("unknown")
     prior = make_prior()
-    as_letters = Rows(
+    as_categories = Rows(
         rows.inputs[:, :3],
         np.where(rows.inputs[:, 3:] == 0, 2, rows.inputs[:, 3:] > 0).astype(int),
     )
     other = prior._replace(
-        rates=prior.rates[:3], letter_rates=np.repeat(prior.rates[3:], 2)
+        rates=prior.rates[:3], category_rates=np.repeat(prior.rates[3:], 2)
     )
     assert_allclose(
-        Covariance(other, (Alphabet(2), Alphabet(2))).between(as_letters, as_letters),
+        Covariance(other, (Alphabet(2), Alphabet(2))).between(
+            as_categories, as_categories
+        ),
         Covariance(prior).between(rows, rows),
         atol=1e-12,
     )
@@ -212,7 +214,7 @@ def test_levels_are_a_thermometer_code_of_inputs():
     as_steps = Rows(steps, np.empty((20, 0), dtype=int))
     assert_allclose(
         Pairs(as_levels, as_levels, (Alphabet(5, True),)).product(
-            prior._replace(rates=np.empty(0), letter_rates=b)
+            prior._replace(rates=np.empty(0), category_rates=b)
         ),
         Pairs(as_steps, as_steps).product(prior),
         rtol=1e-12,
@@ -234,15 +236,15 @@ def test_an_unknown_level_is_the_mean_of_all():
     )
 
 
-def test_sites_that_are_alike_may_be_anywhere():
+def test_categoricals_that_are_alike_may_be_anywhere():
     rows, alphabets = make_rows("alike")
     prior, order = make_prior(alphabets), [2, 0, 1]
-    b = np.split(prior.letter_rates, [3, 7])
+    b = np.split(prior.category_rates, [3, 7])
     moved = Covariance(
-        prior._replace(letter_rates=np.concatenate([b[i] for i in order])),
+        prior._replace(category_rates=np.concatenate([b[i] for i in order])),
         tuple(alphabets[i] for i in order),
     )
-    elsewhere = Rows(rows.inputs, rows.letters[:, order])
+    elsewhere = Rows(rows.inputs, rows.categories[:, order])
     expected = moved.between(elsewhere, elsewhere)
     found = Covariance(prior, alphabets)
     assert_allclose(found.between(rows, rows), expected, rtol=1e-12)
@@ -293,7 +295,7 @@ def test_gradient_equals_finite_differences(kind, weighted):
         assert slope[j] == pytest.approx((up - down) / (2 * step), abs=1e-6)
 
 
-@pytest.mark.parametrize("alphabets", [LETTERS, LEVELS])
+@pytest.mark.parametrize("alphabets", [CATEGORIES, LEVELS])
 def test_gradient_of_the_density_equals_finite_differences(alphabets):
     logs = np.random.default_rng(0).normal(size=2 + 7 + 3)
     density, slope = log_density(logs, 2, alphabets)
@@ -308,8 +310,8 @@ def test_gradient_of_the_density_equals_finite_differences(alphabets):
 @pytest.mark.parametrize(
     ("alphabet", "centre"), [(Alphabet(4), 0.0), (Alphabet(4, True), -np.log(3))]
 )
-def test_density_of_letters_is_that_of_their_site(alphabet, centre):
-    """Letters are normal around a mean that is normal itself, shared by all steps."""
+def test_density_of_categories_is_that_of_their_categorical(alphabet, centre):
+    """Rates are normal around a mean that is normal itself, shared by all steps."""
     spread = 0.3**2 * np.eye(4) + (1.0**2 - 0.3**2 / 4) * np.ones((4, 4))
     x = np.random.default_rng(0).normal(size=(2, 4))
     ends = [0.0, 0.0, -1.0]
@@ -325,10 +327,10 @@ def test_density_of_inputs_is_normal():
     assert log_density(logs, 5)[0] == pytest.approx(-0.5 * apart @ apart)
 
 
-def test_climbs_begin_at_one_over_the_number_of_sites():
+def test_climbs_begin_at_one_over_the_number_of_categoricals():
     prior = start_prior(3, (Alphabet(2), Alphabet(4, True)))
     assert_allclose(prior.rates, 1 / 5)
-    assert_allclose(prior.letter_rates, np.repeat([1 / 5, 1 / 15], [2, 4]))
+    assert_allclose(prior.category_rates, np.repeat([1 / 5, 1 / 15], [2, 4]))
     assert (prior.scale, prior.linear, prior.noise) == (1.0, 1.0, 0.1)
     assert_allclose(start_prior(0).rates, np.empty(0))
 
@@ -363,7 +365,7 @@ def test_occam_factor_is_exact_where_all_is_normal():
 
 
 def test_single_precision_is_close():
-    sample, alphabets = make_sample("letters")
+    sample, alphabets = make_sample("categories")
     prior = make_prior(alphabets)
     value, slope = Evidence(sample, alphabets).value_and_slope(prior)
     single = Evidence(sample, alphabets, np.float32)
@@ -374,7 +376,7 @@ def test_single_precision_is_close():
 
 
 def test_climb_ends_at_a_maximum_and_says_how_it_goes():
-    sample, alphabets = make_sample("letters")
+    sample, alphabets = make_sample("categories")
     evidence, heights = Evidence(sample, alphabets), []
     found = climb(
         evidence,

@@ -15,7 +15,7 @@ from skmohn.mohn._dense.nystroem import NystroemPosterior
 from skmohn.mohn._dense.variance import PairVariance
 from skmohn.mohn._dense.walsh import WalshPosterior
 from skmohn.mohn._table.rows import Alphabet, Rows, sizes_of
-from skmohn.mohn._table.variables import make_input, make_levels, make_site
+from skmohn.mohn._table.variables import make_categorical, make_input, make_levels
 
 
 def by_definition(values):
@@ -27,21 +27,21 @@ def by_definition(values):
 
 
 def grid(ends, alphabets):
-    """All combinations of two values of each input and all letters of each site."""
+    """All combinations of two values of each input and all categories."""
     places = [(-end, end) for end in ends] + [range(n) for n, _ in alphabets]
     rows = np.array(list(itertools.product(*places)))
     return Rows(rows[:, : len(ends)], rows[:, len(ends) :].astype(int))
 
 
 def draw(n_rows, n_inputs, alphabets, n_real, rng):
-    """Rows of signs, then of fractions, with unknown values, and letters."""
+    """Rows of signs, then of fractions, with unknown values, and categories."""
     inputs = rng.choice([-1.0, 1.0], (n_rows, n_inputs))
     # The ends of a range are among its values.
     inputs[5:, :n_real] = rng.uniform(-1.0, 1.0, (n_rows - 5, n_real))
     inputs[rng.random(inputs.shape) < 0.1] = 0.0
-    letters = [rng.integers(0, n + 1, n_rows) for n, _ in alphabets]
-    letters = np.array(letters, dtype=int).reshape(len(alphabets), n_rows)
-    return Rows(inputs, letters.T)
+    categories = [rng.integers(0, n + 1, n_rows) for n, _ in alphabets]
+    categories = np.array(categories, dtype=int).reshape(len(alphabets), n_rows)
+    return Rows(inputs, categories.T)
 
 
 def make_covariance(n_inputs, alphabets, rng):
@@ -69,7 +69,7 @@ def test_pair_sums_equal_enumeration(alphabets, n_real):
         values.reshape([2] * 5 + sizes_of(alphabets))
     )
     variables = [make_input(i, size) for i, size in enumerate(spread)]
-    variables += [make_site(k, n) for k, (n, _) in enumerate(alphabets)]
+    variables += [make_categorical(k, n) for k, (n, _) in enumerate(alphabets)]
     found = PairVariance(covariance, rows, alpha, variables)
     assert found.variance() == pytest.approx(variance)
     assert_allclose(found.first_order(), first)
@@ -101,22 +101,23 @@ def by_weighted_definition(values, weights):
 
 
 def test_levels_vary_with_their_input():
-    # Inputs 1 and 2 have levels (sites 0 and 2), input 0 has none, nor has site 1.
+    # Inputs 1 and 2 have levels (categoricals 0 and 2), input 0 has none, nor has
+    # categorical 1.
     rng = np.random.default_rng(0)
     alphabets = (Alphabet(4, True), Alphabet(3), Alphabet(2, True))
     thresholds = [np.array([-0.8, 0.1, 0.5]), np.array([-0.3])]
     inputs = rng.uniform(-1, 1, (40, 4))
     inputs[:, 3] = rng.choice([-1.0, 1.0], 40)
     inputs[:3, 1] = -1.0, 0.0, 1.0
-    letters = rng.integers(0, np.array(sizes_of(alphabets)) + 1, (40, 3))
-    rows, alpha = Rows(inputs, letters), rng.standard_normal(40)
+    categories = rng.integers(0, np.array(sizes_of(alphabets)) + 1, (40, 3))
+    rows, alpha = Rows(inputs, categories), rng.standard_normal(40)
     covariance = make_covariance(4, alphabets, rng)
     variables = [
         make_input(0, 1 / 3),
         make_levels(1, 0, thresholds[0]),
         make_levels(2, 2, thresholds[1]),
         make_input(3),
-        make_site(1, 3),
+        make_categorical(1, 3),
     ]
     # Two points of Gauss and Legendre in each level: exact for polynomials of degree 3.
     points, weights = [[-(3**-0.5), 3**-0.5]], [np.full(2, 0.5)]

@@ -53,37 +53,37 @@ def test_columns_are_products_of_coded_inputs(kind):
     assert_allclose(found, expected, atol=1e-14)
 
 
-def test_letters_are_inputs_by_themselves():
+def test_categories_are_inputs_by_themselves():
     rng = np.random.default_rng(1)
     table = pd.DataFrame(
         {
-            "site": rng.choice(["A", "C", "G"], 200),
+            "base": rng.choice(["A", "C", "G"], 200),
             "sex": rng.choice(["f", "m"], 200),
             "dose": rng.choice([0.5, 2.0], 200),
         }
     )
-    terms = [[("site", "G")], ["sex", "dose"], [("site", "A"), "sex"]]
+    terms = [[("base", "G")], ["sex", "dose"], [("base", "A"), "sex"]]
     features = MOHNTransformer("given", terms=terms).set_output(transform="pandas")
     y = rng.integers(2, size=200)
     found = features.fit_transform(table, y)
-    g, a = (np.where(table["site"] == letter, 1, -1) for letter in "GA")
+    g, a = (np.where(table["base"] == category, 1, -1) for category in "GA")
     sex = np.where(table["sex"] == "m", 1, -1)
     dose = np.where(table["dose"] == 2.0, 1, -1)
     expected = {
-        "site=G": g,
+        "base=G": g,
         "sex=m x dose": sex * dose,
-        "sex=m x site=A": sex * a,
+        "sex=m x base=A": sex * a,
     }
     assert found.columns.tolist() == list(expected)
     for name, column in expected.items():
         assert_array_equal(found[name], column)
     assert features.terms_ == [((0, "G"),), (1, 2), (1, (0, "A"))]
-    # An unknown letter is the mean over all three.
-    unknown = pd.DataFrame({"site": [None], "sex": ["m"], "dose": [2.0]})
+    # An unknown category is the mean over all three.
+    unknown = pd.DataFrame({"base": [None], "sex": ["m"], "dose": [2.0]})
     assert_allclose(features.transform(unknown), [[-1 / 3, 1.0, -1 / 3]])
 
 
-def test_a_product_of_letters_is_found():
+def test_a_product_of_categories_is_found():
     rng = np.random.default_rng(2)
     table = pd.DataFrame(
         {name: rng.choice(list("ACGT"), 600) for name in ("s1", "s2", "s3")}

@@ -125,16 +125,16 @@ def test_coding_of_all_kinds_is_told():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {
-            "site": rng.choice(["A", "C", "G"], 90),
+            "base": rng.choice(["A", "C", "G"], 90),
             "flag": rng.integers(0, 2, 90),
             "dose": rng.random(90),
             "same": np.ones(90),
         }
     )
-    y = 2.0 * (frame["site"] == "G") + frame["flag"] + 0.05 * rng.standard_normal(90)
+    y = 2.0 * (frame["base"] == "G") + frame["flag"] + 0.05 * rng.standard_normal(90)
     cells = read(MOHNRegressor("dense").fit(frame, y)._repr_html_()).texts
     told = (
-        "columns: 1 with two values, 1 numeric, 1 with letters, "
+        "columns: 1 with two values, 1 numeric, 1 with categories, "
         "1 constant, which is ignored"
     )
     assert told in cells

@@ -33,19 +33,19 @@ def total_indices(values):
 @pytest.mark.parametrize("order", [1, 2, 3])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_classifier_by_enumeration(order, n_classes):
-    letters = [["A", "C", "G", "T"], ["big", "mid", "tiny"], ["no", "yes"], [0, 1]]
+    categories = [["A", "C", "G", "T"], ["big", "mid", "tiny"], ["no", "yes"], [0, 1]]
     names = ["base", "size", "yes", "flag"]
     frame = pd.DataFrame(
-        {n: RNG.choice(part, 60) for n, part in zip(names, letters, strict=True)}
+        {n: RNG.choice(part, 60) for n, part in zip(names, categories, strict=True)}
     )
     y = RNG.integers(0, n_classes, 60)
     model = MOHNClassifier("full", max_order=order, C=1.0).fit(frame, y)
-    rows = pd.DataFrame(itertools.product(*letters), columns=names)
+    rows = pd.DataFrame(itertools.product(*categories), columns=names)
     values = model.decision_function(rows).reshape(4, 3, 2, 2, -1)
     assert_allclose(model.feature_importances_, total_indices(values), atol=1e-12)
 
 
-def test_classifier_with_few_of_many_letters():
+def test_classifier_with_few_of_many_categories():
     frame = pd.DataFrame({"base": list("ABCDEFGH") * 10, "flag": [0, 1] * 40})
     frame["flag"] = RNG.permutation(frame["flag"])
     model = MOHNClassifier("given", terms=[[("base", "C")], [("base", "F"), "flag"]])

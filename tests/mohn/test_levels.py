@@ -53,12 +53,12 @@ def test_lines_stay_lines():
     line = MOHNRegressor(
         "dense", dense_control=DenseControl(numeric="multilinear")
     ).fit(X, y)
-    assert model.coding_.sites == ()
+    assert model.coding_.categoricals == ()
     assert_array_equal(model.predict(X), line.predict(X))
     forced = MOHNRegressor(
         "dense", dense_control=DenseControl(numeric="thermometer")
     ).fit(X[:100], y[:100])
-    assert len(forced.coding_.sites) == 9
+    assert len(forced.coding_.categoricals) == 9
 
 
 def test_the_evidence_decides(fitted):
@@ -80,7 +80,7 @@ def test_sparse_models_have_lines_alone(strategy):
     model = MOHNRegressor(
         strategy, dense_control=DenseControl(numeric="thermometer"), max_order=2
     ).fit(X, y)
-    assert model.coding_.sites == ()
+    assert model.coding_.categoricals == ()
 
 
 def test_exact_sparse_models_of_numbers_are_still_chosen():
@@ -113,7 +113,7 @@ def test_levels_are_called_by_their_ends(fitted):
     assert names[3 + 16] == f"age < {low}"
     assert names[3 + 31] == f"age >= {high}"
     assert names[3 + 17].startswith(f"{low} <= age < ")
-    with pytest.raises(ValueError, match=r"'dose', 16.* is not one of its letters"):
+    with pytest.raises(ValueError, match=r"'dose', 16.* is not one of its categories"):
         fitted.weight([("dose", 16)])
 
 
@@ -142,7 +142,7 @@ def test_unknown_numbers_in_fit():
     X, y = make_step(200)
     X.iloc[::7, 0] = np.nan
     model = MOHNRegressor("dense").fit(X, y)
-    assert len(model.coding_.sites) == 3
+    assert len(model.coding_.categoricals) == 3
     complete = X.notna().all(axis=1)
     assert model.score(X[complete], y[complete]) > 0.95
 
@@ -166,7 +166,7 @@ def test_weights_count_repeated_rows(n_rows):
     counts = np.resize([1, 2, 3], n_rows)
     model = MOHNRegressor("dense")
     weighted = model.fit(X, y, sample_weight=counts).predict(X)
-    assert len(model.coding_.sites) == 2
+    assert len(model.coding_.categoricals) == 2
     repeated = model.fit(X.loc[X.index.repeat(counts)], np.repeat(y, counts))
     assert_allclose(weighted, repeated.predict(X), atol=1e-6)
 
@@ -187,7 +187,7 @@ def test_levels_must_gain_five_nats(curve, pay):
     standard, _, _ = standardise(y)
     evidences = []
     for alphabets in ((), coding.alphabets):
-        part = Rows(rows.inputs, rows.letters[:, : len(alphabets)])
+        part = Rows(rows.inputs, rows.categories[:, : len(alphabets)])
         sample = join_equal_rows(part, standard)
         prior = learn_prior(sample, alphabets).prior
         evidences.append(Evidence(sample, alphabets).value(prior))

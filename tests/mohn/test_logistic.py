@@ -142,11 +142,11 @@ def test_products_that_say_the_same_come_once(monkeypatch):
     assert {(0, 1), (1, 6)} <= set(found.extend([4]).terms)
 
 
-def test_no_product_has_two_letters_of_a_site():
-    letters = np.random.default_rng(0).integers(4, size=300)
-    inputs = np.where(letters[:, None] == np.arange(4), 1, -1).astype(np.int8)
+def test_no_product_has_two_categories_of_a_categorical():
+    categories = np.random.default_rng(0).integers(4, size=300)
+    inputs = np.where(categories[:, None] == np.arange(4), 1, -1).astype(np.int8)
     groups = np.zeros(4, dtype=int)
-    path = LogisticPath(inputs, letters, None, 4, control(9, groups=groups))
+    path = LogisticPath(inputs, categories, None, 4, control(9, groups=groups))
     path.extend([1, 2, 3, 4, 5])
     assert sorted(path.terms) == [(0,), (1,), (2,), (3,)]
 

@@ -106,9 +106,9 @@ def test_weight_of_zero_does_not_link():
 
 def test_columns_of_a_one_hot_group_are_linked():
     rng = np.random.default_rng(0)
-    letters = rng.integers(0, 4, 200)
-    X = np.column_stack([np.eye(4)[letters], rng.integers(0, 2, (200, 2))])
-    y = 3.0 * (letters == 2) * X[:, 4] + 0.1 * rng.standard_normal(200)
+    categories = rng.integers(0, 4, 200)
+    X = np.column_stack([np.eye(4)[categories], rng.integers(0, 2, (200, 2))])
+    y = 3.0 * (categories == 2) * X[:, 4] + 0.1 * rng.standard_normal(200)
     model = MOHNRegressor(
         "dense", dense_control=DenseControl(one_hot="auto", clip=False)
     ).fit(X, y)
@@ -190,17 +190,17 @@ def test_indices_of_all_weights():
     check_indices(model, [(-1.0, 1.0)] * 8)
 
 
-def test_indices_of_letters():
-    letters = [["A", "C", "G", "T"], ["big", "mid", "tiny"], ["no", "yes"]]
+def test_indices_of_categories():
+    categories = [["A", "C", "G", "T"], ["big", "mid", "tiny"], ["no", "yes"]]
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
-        {f"c{i}": rng.choice(part, 120) for i, part in enumerate(letters)}
+        {f"c{i}": rng.choice(part, 120) for i, part in enumerate(categories)}
     )
     frame["flag"] = rng.integers(0, 2, 120)
     y = 2.0 * (frame["c0"] == "G") * frame["flag"] + (frame["c1"] == "big")
     y += 0.1 * rng.standard_normal(120) - 1.0 * (frame["c2"] == "yes")
     model = MOHNRegressor("dense", dense_control=DenseControl(clip=False)).fit(frame, y)
-    check_indices(model, [*letters, (0, 1)], frame.columns)
+    check_indices(model, [*categories, (0, 1)], frame.columns)
 
 
 def test_levels_belong_to_their_column():
@@ -226,9 +226,9 @@ def test_levels_belong_to_their_column():
 
 def test_columns_of_a_one_hot_group_have_its_indices():
     rng = np.random.default_rng(0)
-    letters = rng.integers(0, 3, 150)
-    X = np.column_stack([np.eye(3)[letters], rng.integers(0, 2, 150), np.ones(150)])
-    y = 1.0 * (letters == 1) + X[:, 3] + 0.1 * rng.standard_normal(150)
+    categories = rng.integers(0, 3, 150)
+    X = np.column_stack([np.eye(3)[categories], rng.integers(0, 2, 150), np.ones(150)])
+    y = 1.0 * (categories == 1) + X[:, 3] + 0.1 * rng.standard_normal(150)
     model = MOHNRegressor(
         "dense", dense_control=DenseControl(one_hot="auto", clip=False)
     ).fit(X, y)
@@ -287,52 +287,52 @@ def test_contributions_add_up_to_the_prediction():
 
 
 @pytest.fixture(scope="module")
-def with_letters():
-    """All weights of a site of four letters, two text values and a number."""
+def with_categories():
+    """All weights of a categorical of four categories, two text values and a number."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {
-            "site": rng.choice(["A", "C", "G", "T"], 120),
+            "base": rng.choice(["A", "C", "G", "T"], 120),
             "sex": rng.choice(["female", "male"], 120),
             "dose": rng.uniform(0, 3, 120),
         }
     )
-    y = 2.0 * (frame["site"] == "G") * frame["dose"] + 1.0 * (frame["sex"] == "male")
+    y = 2.0 * (frame["base"] == "G") * frame["dose"] + 1.0 * (frame["sex"] == "male")
     y += 0.05 * rng.standard_normal(120)
     return MOHNRegressor("dense", dense_control=DenseControl(clip=False)).fit(
         frame, y
     ), frame
 
 
-def test_contributions_of_letters(with_letters):
-    model, frame = with_letters
+def test_contributions_of_categories(with_categories):
+    model, frame = with_categories
     for place, prediction in enumerate(model.predict(frame[:20])):
         table = model.explain(frame.iloc[place])
         assert total(table) == pytest.approx(prediction)
         assert table["term"].iloc[-1] == "(all other weights)"
-        own = f"site={frame['site'][place]}"
-        letters = table[table["term"].str.contains("site=")]
-        assert len(letters) > 2
-        has = letters["term"].str.contains(own)
-        assert (letters["value"][~has] == 0).all()
-        assert (letters["value"][has] != 0).all()
+        own = f"base={frame['base'][place]}"
+        categories = table[table["term"].str.contains("base=")]
+        assert len(categories) > 2
+        has = categories["term"].str.contains(own)
+        assert (categories["value"][~has] == 0).all()
+        assert (categories["value"][has] != 0).all()
         by_name = table.set_index("term")
         sign = 1 if frame["sex"][place] == "male" else -1
         assert by_name.loc["sex=male", "value"] == sign
         if f"{own} x dose" in by_name.index:
             found = by_name.loc[f"{own} x dose"]
-            weight, _ = model.weight([("site", frame["site"][place]), "dose"])
+            weight, _ = model.weight([("base", frame["base"][place]), "dose"])
             assert found["weight"] == pytest.approx(weight)
 
 
-def test_unknown_letter_contributes_nothing(with_letters):
-    model, frame = with_letters
+def test_unknown_category_contributes_nothing(with_categories):
+    model, frame = with_categories
     row = frame[:1].astype(object)
-    row.loc[0, "site"] = None
+    row.loc[0, "base"] = None
     table = model.explain(row)
     assert total(table) == pytest.approx(model.predict(row)[0])
-    letters = table[table["term"].str.contains("site=")]
-    assert (letters["contribution"] == 0).all()
+    categories = table[table["term"].str.contains("base=")]
+    assert (categories["contribution"] == 0).all()
 
 
 @pytest.mark.parametrize("row", [5, None, "ab", {"a": 1, "b": 1}])
@@ -355,8 +355,8 @@ def test_what_clip_adds_is_listed():
     assert_allclose(list(map(total, tables)), model.predict(X), atol=1e-12)
 
 
-def test_a_row_has_many_forms(with_letters):
-    model, frame = with_letters
+def test_a_row_has_many_forms(with_categories):
+    model, frame = with_categories
     expected = model.explain(frame[3:4])
     pd.testing.assert_frame_equal(model.explain(frame.iloc[3]), expected)
     with pytest.warns(UserWarning, match="valid feature names"):

@@ -758,7 +758,7 @@ def test_stored_model_predicts_the_same(round_trip, name):
     back.set_params(random_state=1).fit(frame, function(signs()))
 
 
-def test_stored_model_of_levels_and_letters_predicts_the_same(round_trip):
+def test_stored_model_of_levels_and_categories_predicts_the_same(round_trip):
     rng = np.random.default_rng(0)
     X = np.column_stack(
         [rng.random(60), rng.integers(0, 3, 60), rng.integers(0, 2, 60)]
@@ -808,13 +808,15 @@ def test_msda_control_reaches_the_search():
 
 def test_pipeline_grid_search_and_cross_validation():
     problem = make_sparse_walsh(8, 6, n_samples=200, max_order=2, random_state=0)
-    letters = np.where(problem.X > 0, "yes", "no")
+    categories = np.where(problem.X > 0, "yes", "no")
     pipeline = make_pipeline(
         OneHotEncoder(drop="if_binary", sparse_output=True), MOHNRegressor()
     )
-    assert cross_val_score(pipeline, letters, problem.y, cv=3).min() == pytest.approx(1)
+    assert cross_val_score(
+        pipeline, categories, problem.y, cv=3
+    ).min() == pytest.approx(1)
     grid = {"mohnregressor__max_order": [1, 2], "mohnregressor__selection": ["ebic"]}
-    search = GridSearchCV(pipeline, grid, cv=3).fit(letters, problem.y)
+    search = GridSearchCV(pipeline, grid, cv=3).fit(categories, problem.y)
     assert search.best_params_["mohnregressor__max_order"] == 2
     assert search.best_score_ == pytest.approx(1)
 

@@ -86,7 +86,7 @@ def test_dates_are_numbers(model, kind):
     assert_allclose(answer(model, frame), answer(expected, numbers), rtol=1e-9)
 
 
-def test_dates_beside_letters_durations_and_gaps():
+def test_dates_beside_categories_durations_and_gaps():
     frame = pd.DataFrame(
         {
             "day": pd.Series(DAYS),

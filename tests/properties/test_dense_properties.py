@@ -19,14 +19,14 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def problem(seed, n_rows=50):
-    """Rows of signs, unknown values and letters, targets, and rows to predict."""
+    """Rows of signs, unknown values and categories, targets, and rows to predict."""
     rng = np.random.default_rng(seed)
     inputs = rng.choice([-1.0, 1.0], (n_rows + 20, N_INPUTS))
     inputs[rng.uniform(size=inputs.shape) < 0.05] = 0.0
-    letters = rng.integers(0, 3, (n_rows + 20, 1))
-    y = inputs[:, 0] * inputs[:, 1] + inputs[:, 2] + (letters[:, 0] == 1)
+    categories = rng.integers(0, 3, (n_rows + 20, 1))
+    y = inputs[:, 0] * inputs[:, 1] + inputs[:, 2] + (categories[:, 0] == 1)
     y = y + 0.3 * rng.standard_normal(len(y))
-    rows = Rows(inputs, letters)
+    rows = Rows(inputs, categories)
     part = slice(0, n_rows)
     return rng, rows.take(part), y[part], rows.take(slice(n_rows, None))
 
@@ -46,12 +46,12 @@ def assert_same(one, other, rows, others, scale=1.0, shift=0.0):
 
 @FEW
 @given(seed=seeds)
-def test_relabelling_inputs_and_letters_changes_nothing(seed):
+def test_relabelling_inputs_and_categories_changes_nothing(seed):
     rng, rows, y, fresh = problem(seed)
     place, name = rng.permutation(N_INPUTS), np.append(rng.permutation(3), 3)
 
     def relabelled(rows):
-        return Rows(rows.inputs[:, place], name[rows.letters])
+        return Rows(rows.inputs[:, place], name[rows.categories])
 
     one = fitted(rows, y)
     other = fitted(relabelled(rows), y)
@@ -64,8 +64,8 @@ def test_flipping_inputs_flips_the_weights_that_contain_them(seed, flips):
     _, rows, y, fresh = problem(seed)
     signs = np.array([-1.0 if i in flips else 1.0 for i in range(N_INPUTS)])
     one = fitted(rows, y)
-    other = fitted(Rows(rows.inputs * signs, rows.letters), y)
-    assert_same(one, other, fresh, Rows(fresh.inputs * signs, fresh.letters))
+    other = fitted(Rows(rows.inputs * signs, rows.categories), y)
+    assert_same(one, other, fresh, Rows(fresh.inputs * signs, fresh.categories))
     for term in [(0,), (0, 1), (2, 3, 5)]:
         sign = np.prod(signs[list(term)])
         assert_allclose(other.weight(term)[0], sign * one.weight(term)[0], atol=1e-2)
@@ -121,8 +121,8 @@ def test_order_of_updates_is_irrelevant(seed):
 def test_covariances_are_positive(seed, sizes):
     rng = np.random.default_rng(seed)
     inputs = rng.choice([-1.0, 0.0, 0.3, 1.0], (25, 4))
-    letters = [rng.integers(0, size + 1, 25) for size in sizes]
-    rows = Rows(inputs, np.array(letters, dtype=int).T.reshape(25, len(sizes)))
+    categories = [rng.integers(0, size + 1, 25) for size in sizes]
+    rows = Rows(inputs, np.array(categories, dtype=int).T.reshape(25, len(sizes)))
     prior = Prior(
         10.0 ** rng.uniform(-4, 1, 4),
         10.0 ** rng.uniform(-4, 1, sum(sizes)),

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skmohn.mohn._dense.kernel import LetterTables, Pairs, Prior, find_alike
+from skmohn.mohn._dense.kernel import CategoryTables, Pairs, Prior, find_alike
 from skmohn.mohn._model import CONSTANT_VARIANCE
 from skmohn.mohn._table.rows import sizes_of
 
@@ -18,7 +18,7 @@ class Covariance:
     prior : Prior
 
     alphabets : tuple of Alphabet, default=()
-        The letters of each site.
+        The categories of each categorical.
 
     terms : tuple of tuples of int, default=()
         Sets of inputs whose weights have a variance of their own, beside that of the
@@ -61,15 +61,15 @@ class Covariance:
         product = np.exp(np.sum(np.log1p(squares * tau) - np.log1p(tau), axis=1))
         linear = squares @ tau
         for i, (factors, centred) in enumerate(self.tables()):
-            letter = rows.letters[:, i]
-            product *= np.diagonal(factors)[letter]
-            linear += np.diagonal(centred)[letter]
+            category = rows.categories[:, i]
+            product *= np.diagonal(factors)[category]
+            linear += np.diagonal(centred)[category]
         variance = self.prior.scale * product + self.prior.linear * linear
         for term, own in zip(self.terms, self.variances, strict=True):
             variance += own * parity(rows.inputs, term) ** 2
         return variance + CONSTANT_VARIANCE
 
-    def with_weight(self, rows, term, letters=()):
+    def with_weight(self, rows, term, categories=()):
         """Covariance of the values at rows with one weight.
 
         Parameters
@@ -79,15 +79,16 @@ class Covariance:
         term : tuple of int
             The inputs that the weight connects.
 
-        letters : tuple of (site, letter), default=()
-            The sites that it connects as well. The weight is then the part of the
-            function that depends on all of them and on nothing else, at these letters.
+        categories : tuple of (categorical, category), default=()
+            The categoricals that it connects as well. The weight is then the part of
+            the function that depends on all of them and on nothing else, at these
+            categories.
 
         Returns
         -------
         covariance : ndarray of shape (n_rows,)
         """
-        tau, chosen = self.prior.tau, dict(letters)
+        tau, chosen = self.prior.tau, dict(categories)
         values = self._share(term) * parity(rows.inputs, term)
         linear = np.zeros(len(rows))
         if len(term) == 1 and not chosen:
@@ -97,33 +98,33 @@ class Covariance:
             if i in chosen:
                 row = factors[chosen[i]] - factors[-1]
                 if not term and len(chosen) == 1:
-                    linear = centred[chosen[i]][rows.letters[:, i]]
-            values = values * row[rows.letters[:, i]]
+                    linear = centred[chosen[i]][rows.categories[:, i]]
+            values = values * row[rows.categories[:, i]]
         covariance = values + self.prior.linear * linear
         if not chosen:
             covariance = covariance + self._extra(term) * parity(rows.inputs, term)
         return covariance
 
     def split(self, members):
-        """Take a set apart: its inputs, and the sites and letters that follow them.
+        """Take a set apart: its inputs, then its categoricals and their categories.
 
         Parameters
         ----------
         members : tuple of int
-            Inputs are numbered first, then the letters of all sites.
+            Inputs are numbered first, then the categories of all categoricals.
 
         Returns
         -------
         term : tuple of int
 
-        letters : tuple of (site, letter)
+        categories : tuple of (categorical, category)
         """
         n_inputs = len(self.prior.rates)
         first = n_inputs + np.cumsum([0, *sizes_of(self.alphabets)])
-        sites = (np.searchsorted(first, m, side="right") - 1 for m in members)
+        categoricals = (np.searchsorted(first, m, side="right") - 1 for m in members)
         return tuple(m for m in members if m < n_inputs), tuple(
-            (int(site), int(m - first[site]))
-            for m, site in zip(members, sites, strict=True)
+            (int(categorical), int(m - first[categorical]))
+            for m, categorical in zip(members, categoricals, strict=True)
             if m >= n_inputs
         )
 
@@ -143,22 +144,22 @@ class Covariance:
             What each member of a set multiplies it by, see :meth:`split`.
 
         groups : ndarray of shape (n_members,), int
-            Letters of one site share a number: no set has two of them.
+            Categories of one categorical share a number: no set has two of them.
         """
         base, columns = np.ones(len(rows)), [rows.inputs * self.prior.tau]
         for i, (factors, _) in enumerate(self.tables()):
-            seen = factors[:, rows.letters[:, i]]
+            seen = factors[:, rows.categories[:, i]]
             base = base * seen[-1]
             columns.append((seen[:-1] / seen[-1] - 1.0).T)
         n_inputs = len(self.prior.rates)
-        sites = n_inputs + np.arange(len(self.alphabets))
+        categoricals = n_inputs + np.arange(len(self.alphabets))
         groups = np.append(
-            np.arange(n_inputs), np.repeat(sites, sizes_of(self.alphabets))
+            np.arange(n_inputs), np.repeat(categoricals, sizes_of(self.alphabets))
         )
         return base, np.hstack(columns), groups.astype(int)
 
-    def site_tau(self):
-        """``tau`` of inputs whose values are as alike as two letters on average."""
+    def categorical_tau(self):
+        """``tau`` of inputs whose values are as alike as two categories on average."""
         taus = []
         for (factors, _), (size, _) in zip(self.tables(), self.alphabets, strict=True):
             plain = factors[:-1, :-1]
@@ -166,9 +167,9 @@ class Covariance:
             taus.append(float((1.0 - alike) / (1.0 + alike)))
         return taus
 
-    def of_weight(self, term, letters=()):
+    def of_weight(self, term, categories=()):
         """Variance of one weight, see :meth:`with_weight`."""
-        chosen, variance, linear = dict(letters), self._share(term), 0.0
+        chosen, variance, linear = dict(categories), self._share(term), 0.0
         if len(term) == 1 and not chosen:
             linear = float(self.prior.tau[term[0]])
         for i, (factors, centred) in enumerate(self.tables()):
@@ -215,11 +216,11 @@ class Covariance:
         return extra + sum(variance for other, variance in own if other == term)
 
     def tables(self):
-        """Factors between the letters of each site, and their centred parts."""
+        """Factors between the categories of each, and their centred parts."""
         if not self.alphabets:
             return []
-        sites = find_alike(self.alphabets)
-        return LetterTables(self.prior.letter_rates, sites).by_site()
+        categoricals = find_alike(self.alphabets)
+        return CategoryTables(self.prior.category_rates, categoricals).by_categorical()
 
 
 def parity(inputs, term):

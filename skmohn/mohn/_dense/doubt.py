@@ -70,7 +70,8 @@ class PriorDoubt:
     def variance_of_weights(self, terms):
         """Variances of the means of weights, ndarray of shape (n_terms,).
 
-        Letters of sites are numbered after the inputs, see `Covariance.split`.
+        Categories of categoricals are numbered after the inputs, see
+        `Covariance.split`.
         """
         variance = np.zeros(len(terms))
         for up, down in self.pairs:
@@ -131,7 +132,7 @@ def doubt_prior(posterior, n_rows):
 
 
 def _directions(n_inputs, alphabets):
-    """Directions of the logarithms: one for each, but one for all levels of a site.
+    """Directions of the logarithms: one for each, but one for all levels of a column.
 
     Levels differ little among each other, and there are many of them.
     """

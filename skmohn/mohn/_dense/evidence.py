@@ -32,9 +32,10 @@ LOG_BOUNDS = (math.log(LEAST_NOISE) - 5.0, math.log(1e4))
 # chance. The rates are around one over their number; that of `linear` is flat within
 # its bounds, because many functions have no use for it.
 _LOG_RATE_SPREAD = 1.0
-# Of the letters of a site around their mean, which has the spread of a rate. With many
-# letters a wider one lets the evidence explain each row by letters of its own.
-_LOG_LETTER_SPREAD = 0.3
+# Of the categories of a categorical around their mean, which has the spread of a rate.
+# With many categories a wider one lets the evidence explain each row by categories of
+# its own.
+_LOG_CATEGORY_SPREAD = 0.3
 _LOG_ENDS_CENTRE, _LOG_ENDS_SPREAD = np.transpose([LOG_SCALE, (0.0, np.inf), LOG_NOISE])
 _START_NOISE = 0.1
 
@@ -162,7 +163,7 @@ def join_equal_rows(rows, y, sample_weight=None):
     ones = np.ones(len(y))
     single = Sample(
         # The covariance takes an unknown input and the middle of a range alike.
-        Rows(rows.inputs, rows.letters),
+        Rows(rows.inputs, rows.categories),
         y,
         weight,
         weight if repeats else ones,
@@ -175,7 +176,7 @@ def join_equal_rows(rows, y, sample_weight=None):
 
 def _distinct(rows):
     """Number the distinct rows in their sorted order; return numbers, first places."""
-    table = np.hstack([rows.inputs, rows.letters])
+    table = np.hstack([rows.inputs, rows.categories])
     if not table.shape[1]:
         return np.zeros(len(rows), dtype=int), np.zeros(1, dtype=int)
     _, first, place = np.unique(table, axis=0, return_index=True, return_inverse=True)
@@ -198,7 +199,7 @@ class Evidence:
     def __init__(self, sample, alphabets=(), dtype=np.float64):
         self.sample = sample
         self.pairs = Pairs(sample.rows, sample.rows, alphabets, dtype)
-        self.n_sites = sample.rows.inputs.shape[1] + len(alphabets)
+        self.n_categoricals = sample.rows.inputs.shape[1] + len(alphabets)
         self.dtype = np.dtype(dtype)
         self._potrf, self._potrs, self._potri = lapack.get_lapack_funcs(
             ("potrf", "potrs", "potri"), dtype=self.dtype
@@ -253,11 +254,13 @@ class Evidence:
 
 def start_prior(n_inputs, alphabets=()):
     """Where the search for hyper-parameters begins."""
-    n_sites = max(n_inputs + len(alphabets), 1)
+    n_categoricals = max(n_inputs + len(alphabets), 1)
     return Prior(
-        np.full(n_inputs, 1.0 / n_sites),
+        np.full(n_inputs, 1.0 / n_categoricals),
         np.repeat(
-            np.array([1.0 / (n_sites * alphabet.n_steps) for alphabet in alphabets]),
+            np.array(
+                [1.0 / (n_categoricals * alphabet.n_steps) for alphabet in alphabets]
+            ),
             np.array(sizes_of(alphabets), dtype=int),
         ),
         1.0,
@@ -351,11 +354,11 @@ def log_density(logs, n_inputs, alphabets=()):
     first = n_inputs
     for alphabet in alphabets:
         size = alphabet.size
-        site = slice(first, first + size)
-        gap[site] += math.log(alphabet.n_steps)
-        mean = gap[site].mean()
-        slope[site] = (gap[site] - mean) / _LOG_LETTER_SPREAD**2
-        slope[site] += mean / (size * _LOG_RATE_SPREAD**2)
+        categorical = slice(first, first + size)
+        gap[categorical] += math.log(alphabet.n_steps)
+        mean = gap[categorical].mean()
+        slope[categorical] = (gap[categorical] - mean) / _LOG_CATEGORY_SPREAD**2
+        slope[categorical] += mean / (size * _LOG_RATE_SPREAD**2)
         first += size
     return -0.5 * float(gap @ slope), -slope
 

@@ -116,17 +116,18 @@ class ExactPosterior:
         spread = self.covariance.between(rows, rows) - known.T @ known
         return draw_normal(self.mean(rows), spread, n_draws, rng)
 
-    def weight(self, term, letters=()):
+    def weight(self, term, categories=()):
         """Posterior mean and variance of one weight."""
-        cross = self.covariance.with_weight(self.sample.rows, term, letters)
+        cross = self.covariance.with_weight(self.sample.rows, term, categories)
         known = self._whiten(cross)
-        variance = self.covariance.of_weight(term, letters) - known @ known
+        variance = self.covariance.of_weight(term, categories) - known @ known
         return float(cross @ self.alpha), max(float(variance), 0.0)
 
     def weights_of(self, terms):
         """Posterior means and variances of weights, ndarrays of shape (n_terms,).
 
-        Letters of sites are numbered after the inputs, see `Covariance.split`.
+        Categories of categoricals are numbered after the inputs, see
+        `Covariance.split`.
         """
         rows, covariance = self.sample.rows, self.covariance
         terms = [covariance.split(term) for term in terms]

@@ -13,11 +13,12 @@ matrix product. An unknown input is 0, its factor is that of the mean over both 
 Weights of single inputs may vary more, by ``linear * tau_i``, and the constant by
 `CONSTANT_VARIANCE`.
 
-A site of L letters has the factor 1 for equal letters and exp(-b_l - b_l') for others,
-which spans the generalised Walsh basis of L functions; two letters are the case above
-with 2 a = b_1 + b_2. Where letters have an order, the factor is exp(-b_l - b_l') for
-neighbours and the product of the steps between them for others: that of a thermometer
-code, an input for each step. Unknown letters are averages over all letters, exactly.
+A categorical of L categories has the factor 1 for equal categories and exp(-b_l - b_l')
+for others, which spans the generalised Walsh basis of L functions; two categories are
+the case above with 2 a = b_1 + b_2. Where categories have an order, the factor is
+exp(-b_l - b_l') for neighbours and the product of the steps between them for others:
+that of a thermometer code, an input for each step. Unknown categories are averages over
+all categories, exactly.
 """
 
 from typing import NamedTuple
@@ -39,8 +40,8 @@ class Prior(NamedTuple):
     rates : ndarray of shape (n_inputs,)
         ``a_i``, how much input i matters.
 
-    letter_rates : ndarray of shape (sum of their sizes,)
-        ``b_l`` of the letters of all sites, one site after the other.
+    category_rates : ndarray of shape (sum of their sizes,)
+        ``b_l`` of the categories of all categoricals, one categorical after the other.
 
     scale : float
         Variance of the product part: the sum of the variances of its weights.
@@ -53,7 +54,7 @@ class Prior(NamedTuple):
     """
 
     rates: np.ndarray
-    letter_rates: np.ndarray
+    category_rates: np.ndarray
     scale: float
     linear: float
     noise: float
@@ -66,7 +67,7 @@ class Prior(NamedTuple):
     def to_logs(self):
         """Write as the vector that the optimiser sees."""
         ends = [self.scale, self.linear, self.noise]
-        return np.log(np.concatenate([self.rates, self.letter_rates, ends]))
+        return np.log(np.concatenate([self.rates, self.category_rates, ends]))
 
     @classmethod
     def from_logs(cls, logs, n_inputs):
@@ -85,7 +86,7 @@ class Pairs:
         The same object for the covariance of rows with themselves.
 
     alphabets : tuple of Alphabet, default=()
-        The letters of each site.
+        The categories of each categorical.
 
     dtype : dtype, default=float64
         Of all that is computed.
@@ -96,11 +97,11 @@ class Pairs:
         if right is not left:
             real |= has_fractions(right.inputs)
         self.signs, self.reals = np.flatnonzero(~real), np.flatnonzero(real)
-        self.alphabets, self.sites = alphabets, find_alike(alphabets)
-        self.left = _Side(left, self.signs, self.reals, self.sites, dtype)
+        self.alphabets, self.categoricals = alphabets, find_alike(alphabets)
+        self.left = _Side(left, self.signs, self.reals, self.categoricals, dtype)
         self.right = self.left
         if right is not left:
-            self.right = _Side(right, self.signs, self.reals, self.sites, dtype)
+            self.right = _Side(right, self.signs, self.reals, self.categoricals, dtype)
         self.any_unknown = self.left.any_unknown or self.right.any_unknown
 
     def product(self, prior):
@@ -121,7 +122,7 @@ class Pairs:
         else:
             exponent -= np.sum(rates)
         if self.alphabets:
-            tables = LetterTables(prior.letter_rates, self.sites)
+            tables = CategoryTables(prior.category_rates, self.categoricals)
             for i, part in enumerate(tables.parts):
                 exponent += left.spread(i, np.log(part.factors)) @ right.hot[i].T
         product = np.exp(exponent, out=exponent)
@@ -142,7 +143,7 @@ class Pairs:
         if len(self.reals):
             linear += (left.reals.T * tau[self.reals]) @ right.reals
         if self.alphabets:
-            tables = LetterTables(prior.letter_rates, self.sites)
+            tables = CategoryTables(prior.category_rates, self.categoricals)
             for i, part in enumerate(tables.parts):
                 linear += left.spread(i, part.centred) @ right.hot[i].T
         return linear
@@ -175,8 +176,8 @@ class Pairs:
 
         Returns
         -------
-        slope : ndarray of shape (n_inputs + n_all_letters + 2,)
-            For ``rates``, ``letter_rates``, ``scale`` and ``linear``.
+        slope : ndarray of shape (n_inputs + n_all_categories + 2,)
+            For ``rates``, ``category_rates``, ``scale`` and ``linear``.
         """
         side, tau = self.left, prior.tau
         weighted = outer * product
@@ -202,22 +203,22 @@ class Pairs:
         if len(self.reals):
             by_linear[self.reals] = _diagonal(side.reals.T, outer)
         explained = float(tau @ by_linear)
-        by_letter = np.empty(0)
+        by_category = np.empty(0)
         if self.alphabets:
-            tables = LetterTables(prior.letter_rates, self.sites)
-            by_letter = np.empty(len(prior.letter_rates))
+            tables = CategoryTables(prior.category_rates, self.categoricals)
+            by_category = np.empty(len(prior.category_rates))
             for i, part in enumerate(tables.parts):
-                on_factors = side.sum_by_letters(i, weighted) / part.factors
-                on_centred = side.sum_by_letters(i, outer)
+                on_factors = side.sum_by_categories(i, weighted) / part.factors
+                on_centred = side.sum_by_categories(i, outer)
                 explained += float(np.sum(on_centred * part.centred))
-                by_letter[part.places] = part.slope(
+                by_category[part.places] = part.slope(
                     on_factors, prior.linear * on_centred
                 )
         by_rate = by_product + prior.linear * (1.0 - tau**2) * by_linear
         return np.concatenate(
             [
                 prior.rates * by_rate,
-                prior.letter_rates * by_letter,
+                prior.category_rates * by_category,
                 [total, prior.linear * explained],
             ]
         )
@@ -241,75 +242,79 @@ class Pairs:
 class _Side:
     """Rows of one side, taken apart by kind of column."""
 
-    def __init__(self, rows, signs, reals, sites, dtype):
+    def __init__(self, rows, signs, reals, categoricals, dtype):
         self.signs = np.ascontiguousarray(rows.inputs[:, signs], dtype=dtype)
         # A line for each input, as one after the other is multiplied.
         self.reals = np.ascontiguousarray(rows.inputs[:, reals].T, dtype=dtype)
         self.any_unknown = not self.signs.all()
         self.known = np.abs(self.signs)
-        self.letters = [rows.letters[:, alike.sites] for alike in sites]
+        self.categories = [
+            rows.categories[:, alike.categoricals] for alike in categoricals
+        ]
         self.hot = [
-            _one_hot(letters, alike.places.shape[1] + 1, dtype)
-            for letters, alike in zip(self.letters, sites, strict=True)
+            _one_hot(categories, alike.places.shape[1] + 1, dtype)
+            for categories, alike in zip(self.categories, categoricals, strict=True)
         ]
 
     def spread(self, i, tables):
-        """Rows of the tables of sites that are alike, by the letters of each row."""
+        """Rows of the tables of alike categoricals, by the categories of each row."""
         tables = tables.astype(self.hot[i].dtype)
-        chosen = tables[np.arange(len(tables)), self.letters[i]]
+        chosen = tables[np.arange(len(tables)), self.categories[i]]
         return chosen.reshape(self.hot[i].shape)
 
-    def sum_by_letters(self, i, matrix):
-        """Sums over pairs of rows by the letters that they have, a table a site."""
-        n_rows, n_sites = self.letters[i].shape
-        shape = n_rows, n_sites, self.hot[i].shape[1] // n_sites
+    def sum_by_categories(self, i, matrix):
+        """Sums over pairs of rows by their categories, a table for each categorical."""
+        n_rows, n_categoricals = self.categories[i].shape
+        shape = n_rows, n_categoricals, self.hot[i].shape[1] // n_categoricals
         hot = self.hot[i].reshape(shape).transpose(1, 2, 0)
         summed = (matrix @ self.hot[i]).reshape(shape).transpose(1, 0, 2)
         return hot @ summed
 
 
 class Alike(NamedTuple):
-    """Sites with the same alphabet, whose tables are computed together.
+    """Categoricals with the same alphabet, whose tables are computed together.
 
     Attributes
     ----------
-    sites : ndarray of shape (n_sites,), int
+    categoricals : ndarray of shape (n_categoricals,), int
 
-    places : ndarray of shape (n_sites, n_letters), int
-        Where their rates are among those of all sites.
+    places : ndarray of shape (n_categoricals, n_categories), int
+        Where their rates are among those of all categoricals.
 
     is_ordered : bool
     """
 
-    sites: np.ndarray
+    categoricals: np.ndarray
     places: np.ndarray
     is_ordered: bool
 
 
 def find_alike(alphabets):
-    """Sort sites by their alphabets, as a list of `Alike`."""
+    """Sort categoricals by their alphabets, as a list of `Alike`."""
     first = np.cumsum([0, *sizes_of(alphabets)])
     found = {}
     for i, alphabet in enumerate(alphabets):
         found.setdefault(alphabet, []).append(i)
     return [
         Alike(
-            np.array(sites),
-            np.add.outer(first[sites], np.arange(alphabet.size)),
+            np.array(categoricals),
+            np.add.outer(first[categoricals], np.arange(alphabet.size)),
             alphabet.is_ordered,
         )
-        for alphabet, sites in found.items()
+        for alphabet, categoricals in found.items()
     ]
 
 
 class _AlikeTables:
-    """Factors between the letters of sites with the same alphabet.
+    """Factors between the categories of categoricals with the same alphabet.
 
-    A site of L letters takes L + 1 places; the last one is the average of all letters.
+    A categorical of L categories takes L + 1 places; the last one is the average of all
+    categories.
 
     Attributes
     ----------
-    factors, centred : ndarrays of shape (n_sites, n_letters + 1, n_letters + 1)
+    factors, centred : ndarrays of shape (n_categoricals, n_places, n_places)
+        With ``n_places = n_categories + 1``.
     """
 
     def __init__(self, rates, alike):
@@ -332,34 +337,34 @@ class _AlikeTables:
         return -_distance_slope(by_distance, self.is_ordered)
 
 
-class LetterTables:
-    """Factors between the letters of each site.
+class CategoryTables:
+    """Factors between the categories of each categorical.
 
     Parameters
     ----------
     rates : ndarray of shape (sum of the sizes of all alphabets,)
 
-    sites : list of Alike
+    categoricals : list of Alike
     """
 
-    def __init__(self, rates, sites):
-        self.alike = sites
-        self.parts = [_AlikeTables(rates, alike) for alike in sites]
+    def __init__(self, rates, categoricals):
+        self.alike = categoricals
+        self.parts = [_AlikeTables(rates, alike) for alike in categoricals]
 
-    def by_site(self):
-        """Tables of each site, as a list of pairs of `factors` and `centred`."""
+    def by_categorical(self):
+        """Tables of each categorical, as a list of pairs of `factors` and `centred`."""
         found = {
-            site: tables
+            categorical: tables
             for alike, part in zip(self.alike, self.parts, strict=True)
-            for site, *tables in zip(
-                alike.sites.tolist(), part.factors, part.centred, strict=True
+            for categorical, *tables in zip(
+                alike.categoricals.tolist(), part.factors, part.centred, strict=True
             )
         }
-        return [found[site] for site in range(len(found))]
+        return [found[categorical] for categorical in range(len(found))]
 
 
 def _distances(rates, is_ordered):
-    """Minus the logarithm of the factors between the letters, a table for each site."""
+    """Minus the logarithms of the factors between categories, a table for each."""
     if is_ordered:
         steps = np.cumsum(rates[:, :-1] + rates[:, 1:], axis=1)
         steps = np.hstack([np.zeros((len(steps), 1)), steps])
@@ -373,22 +378,22 @@ def _distance_slope(by_distance, is_ordered):
     """Gradient in the rates from that in each pair's distance, which is symmetric."""
     if not is_ordered:
         return by_distance.sum(axis=2) - np.diagonal(by_distance, axis1=1, axis2=2)
-    # A step lies between all letters up to it and all beyond.
+    # A step lies between all categories up to it and all beyond.
     beyond = np.cumsum(by_distance[:, :, ::-1], axis=2)[:, :, ::-1]
     by_step = np.diagonal(np.cumsum(beyond, axis=1), 1, axis1=1, axis2=2)
     none = np.zeros((len(by_step), 1))
     return np.hstack([by_step, none]) + np.hstack([none, by_step])
 
 
-def _averaging(n_letters):
-    """The letters, then their mean, as functionals of values at the letters."""
-    return np.vstack([np.eye(n_letters), np.full(n_letters, 1.0 / n_letters)])
+def _averaging(n_categories):
+    """The categories, then their mean, as functionals of values at the categories."""
+    return np.vstack([np.eye(n_categories), np.full(n_categories, 1.0 / n_categories)])
 
 
-def _one_hot(letters, n_letters, dtype):
-    """Columns for each letter of each site, and for an unknown one."""
-    hot = letters[:, :, None] == np.arange(n_letters)
-    return hot.reshape(len(letters), -1).astype(dtype)
+def _one_hot(categories, n_categories, dtype):
+    """Columns for each category of each categorical, and for an unknown one."""
+    hot = categories[:, :, None] == np.arange(n_categories)
+    return hot.reshape(len(categories), -1).astype(dtype)
 
 
 def has_fractions(inputs):

@@ -19,13 +19,13 @@ def levels_pay(rows, alphabets, n_levels, y, sample_weight, seed):
     Parameters
     ----------
     rows : Rows
-        With the letters of levels behind those of other sites.
+        With the categories of levels behind those of other categoricals.
 
     alphabets : tuple of Alphabet
-        Of all sites.
+        Of all categoricals.
 
     n_levels : int
-        How many of the sites are levels.
+        How many of the categoricals are levels.
 
     y : ndarray of shape (n_rows,)
 
@@ -43,7 +43,7 @@ def levels_pay(rows, alphabets, n_levels, y, sample_weight, seed):
     drawn = np.random.default_rng(seed).permutation(len(sample))[:_ROWS_ASKED]
     sample = sample.take(drawn)
     n_others = len(alphabets) - n_levels
-    plain = Rows(sample.rows.inputs, sample.rows.letters[:, :n_others])
+    plain = Rows(sample.rows.inputs, sample.rows.categories[:, :n_others])
     lines = _evidence(replace(sample, rows=plain), alphabets[:n_others])
     return _evidence(sample, alphabets) > lines + _LEAST_GAIN
 

@@ -194,7 +194,8 @@ class DenseModel:
         Parameters
         ----------
         terms : list of tuples of int
-            Letters of sites are numbered after the inputs, see `Covariance.split`.
+            Categories of categoricals are numbered after the inputs, see
+            `Covariance.split`.
 
         given : bool, default=False
             Whether to take the hyper-parameters as known, which takes less time.
@@ -218,7 +219,7 @@ class DenseModel:
         ----------
         variables : list of Variable, default=None
             What varies on its own, see `variance`. None for inputs of -1 and +1
-            and sites.
+            and categoricals.
         """
         return self.posterior.mean_variance(variables).variance()
 

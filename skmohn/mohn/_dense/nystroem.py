@@ -152,11 +152,11 @@ class NystroemPosterior:
         spread = self.covariance.between(rows, rows) - known.T @ known + left.T @ left
         return draw_normal(known.T @ self._centre(), spread, n_draws, rng)
 
-    def weight(self, term, letters=()):
+    def weight(self, term, categories=()):
         """Posterior mean and variance of one weight."""
-        cross = self.covariance.with_weight(self.inducing, term, letters)
+        cross = self.covariance.with_weight(self.inducing, term, categories)
         known = solve_triangular(self.factor, cross, lower=True, check_finite=False)
-        variance = self.covariance.of_weight(term, letters)
+        variance = self.covariance.of_weight(term, categories)
         variance += float(self._gain(known[:, None])[0])
         return float(known @ self._centre()), max(variance, 0.0)
 

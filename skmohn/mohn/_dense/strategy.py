@@ -109,7 +109,7 @@ def solve_dense(params, task, members, loop):
             "kept": sum(len(term) == order for term in terms),
         }
         for order in range(
-            1, highest_order(n_members, params.max_order, members.n_sites) + 1
+            1, highest_order(n_members, params.max_order, members.n_categoricals) + 1
         )
     ]
     return Solution(
@@ -157,9 +157,9 @@ class DenseMethods:
         Returns
         -------
         ndarray of shape (n_features,)
-            From 0, does not matter, to 1; 0 for constant columns. Of a site with
-            letters or levels, that of an input whose two values are as much alike as
-            two of its letters are on average. Only where all weights were fitted.
+            From 0, does not matter, to 1; 0 for constant columns. Of a categorical with
+            categories or levels, that of an input whose two values are as much alike as
+            two of its categories are on average. Only where all weights were fitted.
         """
         model = self._posterior("relevance_")
         if self._dense is None:
@@ -170,7 +170,9 @@ class DenseMethods:
         relevance = np.zeros(self.n_features_in_)
         coding = self.coding_
         relevance[coding.usable] = model.prior.tau
-        for columns, tau in zip(coding.sites, model.covariance.site_tau(), strict=True):
+        for columns, tau in zip(
+            coding.categoricals, model.covariance.categorical_tau(), strict=True
+        ):
             # A numeric column is an input as well.
             relevance[list(columns)] = np.maximum(relevance[list(columns)], tau)
         return relevance
@@ -227,9 +229,9 @@ class DenseMethods:
 
         Parameters
         ----------
-        term : sequence of int, str or pairs of them and a letter
+        term : sequence of int, str or pairs of them and a category
             The features that it connects, as indices or names; empty for the constant.
-            Of a categorical column, the column with a letter: ``[("site", "G")]``.
+            Of a categorical column, the column with a category: ``[("base", "G")]``.
 
         Returns
         -------
@@ -243,7 +245,7 @@ class DenseMethods:
         ------
         ValueError
             When something in `term` is not a feature, is there twice, is constant, or
-            lacks a letter.
+            lacks a category.
 
         AttributeError
             After a strategy other than ``"auto"`` and ``"dense"``.

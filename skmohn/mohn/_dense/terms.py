@@ -154,7 +154,8 @@ def find_significant_terms(model, max_order=None):
     Returns
     -------
     terms : list of tuples of int
-        Letters of sites are numbered after the inputs, see `Covariance.split`.
+        Categories of categoricals are numbered after the inputs, see
+        `Covariance.split`.
 
     means, stds : ndarrays of shape (n_terms,)
     """

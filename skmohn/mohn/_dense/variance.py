@@ -33,7 +33,7 @@ class PairVariance:
     alpha : ndarray of shape (n_rows,)
 
     variables : list of Variable, default=None
-        Each input and site is in one. None for :func:`make_variables`.
+        Each input and categorical is in one. None for :func:`make_variables`.
     """
 
     def __init__(self, covariance, rows, alpha, variables=None):
@@ -46,9 +46,9 @@ class PairVariance:
         means = np.prod([factor.mean for factor in self.factors], axis=0)
         # What each row adds to the constant, and to weights but for their own factors.
         self.constants = prior.scale * alpha * means
-        # Inputs without letters go by matrix products, all at once.
-        self.lines = [f for f in self.factors if f.variable.site is None]
-        self.others = [f for f in self.factors if f.variable.site is not None]
+        # Inputs without categories go by matrix products, all at once.
+        self.lines = [f for f in self.factors if f.variable.categorical is None]
+        self.others = [f for f in self.factors if f.variable.categorical is not None]
         # The mean of (1 + tau x x_r) (1 + tau x x_s) over x is 1 + shared x_r x_s.
         shared = [f.tau**2 * f.variable.square[0] for f in self.lines]
         self.shared = np.minimum(np.array(shared, dtype=float), _LARGEST)
@@ -135,17 +135,17 @@ class PairVariance:
         """Variance of the part that depends on one variable alone.
 
         In each level that part is a constant and a slope along the input; `extra` adds
-        to the product's those of the single inputs and letters.
+        to the product's those of the single inputs and categories.
         """
         variable, covariance, alpha = factor.variable, self.covariance, self.alpha
         rest = self.constants / factor.mean / (1.0 + factor.tau)
-        constant = factor.table[:, factor.letters] @ rest
-        slope = factor.tau * (factor.table[:, factor.letters] @ (rest * factor.x))
+        constant = factor.table[:, factor.categories] @ rest
+        slope = factor.tau * (factor.table[:, factor.categories] @ (rest * factor.x))
         if extra:
             linear = covariance.prior.linear
             slope = slope + linear * factor.tau * float(alpha @ factor.x)
-            if variable.site is not None:
-                constant += linear * (factor.centred[:, factor.letters] @ alpha)
+            if variable.categorical is not None:
+                constant += linear * (factor.centred[:, factor.categories] @ alpha)
             for term, own in zip(covariance.terms, covariance.variances, strict=True):
                 if term == (variable.input,):
                     slope = slope + own * float(alpha @ factor.x)
@@ -167,16 +167,16 @@ class _Factor:
             self.tau = float(covariance.prior.tau[variable.input])
             self.x = rows.inputs[:, variable.input]
         self.table = np.ones((1, 1))
-        self.letters = np.zeros(n_rows, dtype=int)
-        if variable.site is not None:
-            factors, centred = covariance.tables()[variable.site]
+        self.categories = np.zeros(n_rows, dtype=int)
+        if variable.categorical is not None:
+            factors, centred = covariance.tables()[variable.categorical]
             self.table, self.centred = factors[:-1], centred[:-1]
-            self.letters = rows.letters[:, variable.site]
+            self.categories = rows.categories[:, variable.categorical]
         share, mean, square = variable[2:]
         self.spread = float(share @ square)
         # Means over the variable of the factor, and of its product with the input.
         flat, tilted, curved = (
-            (weights @ self.table)[self.letters] / (1.0 + self.tau)
+            (weights @ self.table)[self.categories] / (1.0 + self.tau)
             for weights in (share, share * mean, share * square)
         )
         self.mean = flat + self.tau * self.x * tilted
@@ -188,7 +188,7 @@ class _Factor:
 
     def second(self, part):
         """Means of the products of the factors of some rows and all."""
-        pairs = self.letters[part][:, None], self.letters
+        pairs = self.categories[part][:, None], self.categories
         flat, tilted, curved = (table[pairs] for table in self.pairs)
         left, right = self.tau * self.x[part, None], self.tau * self.x
         second = flat + (left + right) * tilted + left * right * curved

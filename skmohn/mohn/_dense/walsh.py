@@ -217,11 +217,11 @@ class WalshPosterior:
         """Rows and numbers whose covariances with a weight sum to its mean."""
         return self.sample.rows, self.alpha
 
-    def weight(self, term, letters=()):
+    def weight(self, term, categories=()):
         """Posterior mean and variance of one weight."""
-        cross = self.covariance.with_weight(self.sample.rows, term, letters)
+        cross = self.covariance.with_weight(self.sample.rows, term, categories)
         solution, _ = _System(self.covariance, self.sample).solve(cross[None])
-        variance = self.covariance.of_weight(term, letters) - cross @ solution[0]
+        variance = self.covariance.of_weight(term, categories) - cross @ solution[0]
         mean = self.weights[sum(1 << i for i in term)]
         return float(mean), max(float(variance), 0.0)
 

@@ -56,7 +56,8 @@ class LogisticControl:
         Nanoseconds, from counts, for screening orders three and up.
 
     groups : ndarray of shape (n_inputs,)
-        Inputs of one group are the letters of a site: no product has two of them.
+        Inputs of one group are the categories of a categorical: no product has two of
+        them.
 
     start : tuple of tuples of int
         Products that are there from the beginning.

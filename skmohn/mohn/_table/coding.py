@@ -1,4 +1,4 @@
-"""How columns of a table become inputs in [-1, 1], or letters of a site."""
+"""How columns of a table become inputs in [-1, 1], or categories of a categorical."""
 
 from dataclasses import dataclass, field
 
@@ -12,7 +12,7 @@ from skmohn.mohn._table.rows import Alphabet, Rows
 CONSTANT = "constant"
 TWO_VALUED = "two-valued"
 NUMERIC = "numeric"
-LETTERS = "letters"
+CATEGORIES = "categories"
 ONE_HOT = "one-hot"
 
 _ROWS_AT_ONCE = 4096
@@ -22,25 +22,26 @@ _LARGEST_CODE = 1e15
 
 @dataclass(frozen=True)
 class InputCoding:
-    """The line that maps each column onto [-1, 1], and the sites that have letters.
+    """The line that maps each column onto [-1, 1], and the categorical variables.
 
     Attributes
     ----------
     kind : ndarray of shape (n_features,), str
         ``"constant"`` (at most one known value: ignored), ``"two-valued"`` (its values
-        become -1 and +1), ``"numeric"`` (its range becomes [-1, 1]), ``"letters"`` (a
-        site of three letters or more) or ``"one-hot"`` (a letter of a site).
+        become -1 and +1), ``"numeric"`` (its range becomes [-1, 1]), ``"categories"``
+        (a categorical of three categories or more) or ``"one-hot"`` (a category of a
+        categorical).
 
     low, high : ndarrays of shape (n_features,)
         The values that become -1 and +1; NaN when none is known. Of a categorical
-        column they are numbers of letters.
+        column they are numbers of categories.
 
-    sites : tuple of tuples of int, default=()
-        The columns of each site: one that holds numbers of letters, several of 0
-        and 1 in which one is 1, or a numeric one, whose letters are its levels.
+    categoricals : tuple of tuples of int, default=()
+        The columns of each categorical: one that holds numbers of categories, several
+        of 0 and 1 in which one is 1, or a numeric one, whose categories are its levels.
 
     alphabets : tuple of Alphabet, default=()
-        The letters of each site.
+        The categories of each categorical.
 
     thresholds : dict of int to ndarray, default={}
         By numeric column, what divides its values into levels.
@@ -49,12 +50,12 @@ class InputCoding:
     kind: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    sites: tuple = ()
+    categoricals: tuple = ()
     alphabets: tuple = ()
     thresholds: dict = field(default_factory=dict)
 
     @classmethod
-    def learn(cls, X, n_letters=None, one_hot=(), most_levels=1):
+    def learn(cls, X, n_categories=None, one_hot=(), most_levels=1):
         """Look at the values of each column.
 
         Parameters
@@ -62,8 +63,8 @@ class InputCoding:
         X : ndarray of shape (n_samples, n_features)
             NaN stands for an unknown value.
 
-        n_letters : dict of int to int, default=None
-            How many letters categorical columns have; they hold their numbers.
+        n_categories : dict of int to int, default=None
+            How many categories categorical columns have; they hold their numbers.
 
         one_hot : sequence of tuples of int, default=()
             Groups of columns of 0 and 1 in which one is 1.
@@ -83,39 +84,46 @@ class InputCoding:
         kind[~(low < high)] = CONSTANT
         unknown = ~known.any(axis=0)
         low, high = (np.where(unknown, np.nan, ends) for ends in (low, high))
-        sites = {
+        categoricals = {
             (column,): Alphabet(size)
-            for column, size in (n_letters or {}).items()
+            for column, size in (n_categories or {}).items()
             if size > 2 and kind[column] != CONSTANT
         }
-        for (column,) in sites:
-            kind[column] = LETTERS
+        for (column,) in categoricals:
+            kind[column] = CATEGORIES
         for group in one_hot:
             kind[list(group)] = ONE_HOT
-            sites[tuple(group)] = Alphabet(len(group))
+            categoricals[tuple(group)] = Alphabet(len(group))
         thresholds = {}
         if most_levels > 1:
             for j in np.flatnonzero(kind == NUMERIC).tolist():
                 # Of distinct values, so that repeated rows count as weights do.
                 values = np.unique(X[known[:, j], j])
                 thresholds[j] = quantile_thresholds(values, most_levels)
-                sites[(j,)] = Alphabet(len(thresholds[j]) + 1, is_ordered=True)
-        return cls(kind, low, high, tuple(sites), tuple(sites.values()), thresholds)
+                categoricals[(j,)] = Alphabet(len(thresholds[j]) + 1, is_ordered=True)
+        return cls(
+            kind,
+            low,
+            high,
+            tuple(categoricals),
+            tuple(categoricals.values()),
+            thresholds,
+        )
 
     @property
     def usable(self):
         """Indices of the columns that vary and are an input of their own."""
-        return np.flatnonzero(~np.isin(self.kind, [CONSTANT, LETTERS, ONE_HOT]))
+        return np.flatnonzero(~np.isin(self.kind, [CONSTANT, CATEGORIES, ONE_HOT]))
 
-    def _encode_letters(self, X):
-        """Read the letter of each site; the site's number of letters means unknown."""
-        letters = np.empty((len(X), len(self.sites)), dtype=int)
+    def _encode_categories(self, X):
+        """Read the category of each; the number of categories means unknown."""
+        categories = np.empty((len(X), len(self.categoricals)), dtype=int)
         for i, (columns, (size, _)) in enumerate(
-            zip(self.sites, self.alphabets, strict=True)
+            zip(self.categoricals, self.alphabets, strict=True)
         ):
             values = X[:, list(columns)]
             if len(columns) == 1:
-                letters[:, i] = self._letters_of(columns[0], values[:, 0], size)
+                categories[:, i] = self._categories_of(columns[0], values[:, 0], size)
                 continue
             off = ~one_hot_rows(values)
             if off.any():
@@ -131,21 +139,21 @@ class InputCoding:
                 & ~hot.any(axis=1, keepdims=True)
                 & (unknown.sum(axis=1, keepdims=True) == 1)
             )
-            letters[:, i] = np.where(hot.any(axis=1), np.argmax(hot, axis=1), size)
-        return letters
+            categories[:, i] = np.where(hot.any(axis=1), np.argmax(hot, axis=1), size)
+        return categories
 
-    def _letters_of(self, column, values, size):
-        """Letters of a site that is one column."""
+    def _categories_of(self, column, values, size):
+        """Categories of a categorical that is one column."""
         numbers = values
         if column in self.thresholds:
             numbers = np.searchsorted(self.thresholds[column], values, side="right")
         return np.where(np.isnan(values), size, numbers)
 
     def encode(self, X, names=None):
-        """Map the usable columns on their lines, and read the letter of each site.
+        """Map the usable columns on their lines; read the category of each other.
 
-        The letter of a numeric column is the number of its level, from the lowest. A
-        letter of a one-hot group is known where one of its columns is 1, or all but
+        The category of a numeric column is the number of its level, from the lowest. A
+        category of a one-hot group is known where one of its columns is 1, or all but
         one are 0.
 
         Parameters
@@ -185,8 +193,8 @@ class InputCoding:
             self._refuse_far(values, inputs[rows], names)
         if new_values:
             _warn_of_new_values(new_values, names)
-        letters = self._encode_letters(X)
-        return Rows(inputs, letters, unknown if unknown.any() else None)
+        categories = self._encode_categories(X)
+        return Rows(inputs, categories, unknown if unknown.any() else None)
 
     def _encode_rows(self, values, columns, new_values):
         """Encode rows; note the first further value of each two-valued column."""

@@ -1,4 +1,4 @@
-"""Categorical columns: which they are, their letters, and how they are called."""
+"""Categorical columns: which they are, their categories, and how they are called."""
 
 from dataclasses import dataclass
 from numbers import Integral
@@ -14,22 +14,22 @@ from skmohn._core._times import column_types, columns_of_times, seconds
 from skmohn._core._validation import to_numpy, validate_table
 
 # As many as scikit-learn's histogram gradient boosting takes.
-_MOST_LETTERS = 255
-# Of pandas, polars and arrow, in small letters.
+_MOST_CATEGORIES = 255
+# Of pandas, polars and arrow, in small categories.
 _TEXT_TYPES = ("categor", "enum", "string", "large_string", "dictionary")
 
 
 @dataclass(frozen=True)
 class Categories:
-    """Letters of the categorical columns of a table.
+    """Categories of the categorical columns of a table.
 
     Attributes
     ----------
     encoders : dict of int to OrdinalEncoder
-        By column; each numbers the letters in their sorted order.
+        By column; each numbers the categories in their sorted order.
 
     handle_unknown : {"error", "missing"}
-        What happens to letters that were not there in fit.
+        What happens to categories that were not there in fit.
     """
 
     encoders: dict
@@ -37,7 +37,7 @@ class Categories:
 
     @classmethod
     def learn(cls, X, columns, names, handle_unknown):
-        """Collect the letters of columns.
+        """Collect the categories of columns.
 
         Parameters
         ----------
@@ -67,25 +67,25 @@ class Categories:
             except TypeError as error:
                 raise TypeError(f"column {names[j]}: {error}") from error
         found = cls(encoders, handle_unknown)
-        for j, letters in found.letters().items():
-            if len(letters) > _MOST_LETTERS:
+        for j, categories in found.known().items():
+            if len(categories) > _MOST_CATEGORIES:
                 raise ValueError(
-                    f"column {names[j]} is categorical and has {len(letters)} "
-                    f"different values, more than {_MOST_LETTERS}: leave it out, join "
-                    "rare values, or pass numbers and name the categorical columns in "
-                    "categorical_features"
+                    f"column {names[j]} is categorical and has {len(categories)} "
+                    f"different values, more than {_MOST_CATEGORIES}: leave it out, "
+                    "join rare values, or pass numbers and name the categorical "
+                    "columns in categorical_features"
                 )
         return found
 
-    def letters(self):
-        """Known letters of each categorical column, as a dict of ndarrays."""
+    def known(self):
+        """Known categories of each categorical column, as a dict of ndarrays."""
         return {
             j: np.array([v for v in encoder.categories_[0] if not is_scalar_nan(v)])
             for j, encoder in self.encoders.items()
         }
 
     def encode(self, X, names):
-        """Write numbers in the place of letters and times, NaN where unknown.
+        """Write numbers in the place of categories and times, NaN where unknown.
 
         Parameters
         ----------
@@ -101,7 +101,7 @@ class Categories:
         Raises
         ------
         ValueError
-            For a letter that was not there in fit, unless such letters are missing.
+            For a category that was not there in fit, unless such ones are missing.
         """
         n_features = len(names)
         table = np.empty((X.shape[0], n_features))
@@ -118,13 +118,13 @@ class Categories:
         for j in times:
             table[:, j] = seconds(X, j)
         for j, encoder in self.encoders.items():
-            letters = _column(X, j)
-            numbers = encoder.transform(letters)[:, 0]
+            categories = _column(X, j)
+            numbers = encoder.transform(categories)[:, 0]
             # Also what is unknown, where fit has seen nothing unknown.
-            new = (numbers == -1) & (letters == letters)[:, 0]
+            new = (numbers == -1) & (categories == categories)[:, 0]
             if new.any() and self.handle_unknown == "error":
                 raise ValueError(
-                    f"column {names[j]} has {letters[new][0, 0]!r}, which was not "
+                    f"column {names[j]} has {categories[new][0, 0]!r}, which was not "
                     'there in fit; set handle_unknown="missing" to take such values '
                     "for unknown"
                 )
@@ -133,7 +133,7 @@ class Categories:
 
 
 def read_table(estimator, X, y="no_validation", *, reset=False):
-    """Check a table whose columns may be categorical, and number their letters.
+    """Check a table whose columns may be categorical, and number their categories.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def read_table(estimator, X, y="no_validation", *, reset=False):
     Returns
     -------
     X : ndarray of shape (n_samples, n_features)
-        Numbers of letters in categorical columns; NaN for what is unknown.
+        Numbers of categories in categorical columns; NaN for what is unknown.
 
     y : ndarray of shape (n_samples,)
         Only when given.
@@ -306,7 +306,7 @@ def _column(X, j):
 
 
 def _known(value):
-    """A letter, or NaN for all that stands for none."""
+    """A category, or NaN for all that stands for none."""
     if value is None or is_pandas_na(value) or is_scalar_nan(value):
         return np.nan
     return value

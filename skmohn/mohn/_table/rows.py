@@ -11,7 +11,7 @@ _ROWS_AT_ONCE = 2048
 
 
 class Alphabet(NamedTuple):
-    """The letters of a site.
+    """The categories of a categorical.
 
     Attributes
     ----------
@@ -27,26 +27,26 @@ class Alphabet(NamedTuple):
 
     @property
     def n_steps(self):
-        """Over how many steps they share the rate of the site."""
+        """Over how many steps they share the rate of the categorical."""
         return self.size - 1 if self.is_ordered else 1
 
 
 def sizes_of(alphabets):
-    """Number of letters of each site, as a list of int."""
+    """Number of categories of each categorical, as a list of int."""
     return [alphabet.size for alphabet in alphabets]
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of a table: coded inputs and letters.
+    """Rows of a table: coded inputs and categories.
 
     Attributes
     ----------
     inputs : ndarray of shape (n_rows, n_inputs)
         Values in [-1, 1]; 0 where unknown, the mean of a product over both ends.
 
-    letters : ndarray of shape (n_rows, n_sites), int
-        From 0 to the site's number of letters, which itself means unknown.
+    categories : ndarray of shape (n_rows, n_categoricals), int
+        From 0 to the categorical's number of categories, which itself means unknown.
 
     unknown : ndarray of shape (n_rows, n_inputs), bool, default=None
         Which inputs are unknown: a 0 may as well be the middle of three values. None
@@ -54,7 +54,7 @@ class Rows:
     """
 
     inputs: np.ndarray
-    letters: np.ndarray
+    categories: np.ndarray
     unknown: np.ndarray | None = None
 
     def __len__(self):
@@ -63,7 +63,7 @@ class Rows:
     def take(self, index):
         """Some of the rows."""
         unknown = None if self.unknown is None else self.unknown[index]
-        return Rows(self.inputs[index], self.letters[index], unknown)
+        return Rows(self.inputs[index], self.categories[index], unknown)
 
     def join(self, other):
         """These rows, then others."""
@@ -72,7 +72,7 @@ class Rows:
             unknown = np.concatenate([self.mask(), other.mask()])
         return Rows(
             np.concatenate([self.inputs, other.inputs]),
-            np.concatenate([self.letters, other.letters]),
+            np.concatenate([self.categories, other.categories]),
             unknown,
         )
 

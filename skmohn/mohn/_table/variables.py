@@ -1,4 +1,4 @@
-"""What varies on its own in a table: inputs, sites, and inputs with levels."""
+"""What varies on its own in a table: inputs, categoricals, and inputs with levels."""
 
 from typing import NamedTuple
 
@@ -6,22 +6,23 @@ import numpy as np
 
 
 class Variable(NamedTuple):
-    """What varies on its own: an input, a site, or an input whose levels are a site.
+    """What varies on its own: an input, a categorical, or an input with its levels.
 
     Attributes
     ----------
-    input, site : int or None
+    input, categorical : int or None
         Which ones; at least one of them.
 
     share : ndarray of shape (n_levels,)
-        Probability of each letter; of an input without a site, of its only level.
+        Probability of each category; of an input without a categorical, of its only
+        level.
 
     mean, square : ndarrays of shape (n_levels,)
         Mean and mean square of the coded input in each; its mean over all is 0.
     """
 
     input: int | None
-    site: int | None
+    categorical: int | None
     share: np.ndarray
     mean: np.ndarray
     square: np.ndarray
@@ -32,10 +33,12 @@ def make_input(i, spread=1.0):
     return Variable(i, None, np.ones(1), np.zeros(1), np.full(1, spread))
 
 
-def make_site(k, n_letters):
-    """A site whose letters are equally probable."""
-    nothing = np.zeros(n_letters)
-    return Variable(None, k, np.full(n_letters, 1.0 / n_letters), nothing, nothing)
+def make_categorical(k, n_categories):
+    """A categorical whose categories are equally probable."""
+    nothing = np.zeros(n_categories)
+    return Variable(
+        None, k, np.full(n_categories, 1.0 / n_categories), nothing, nothing
+    )
 
 
 def make_levels(i, k, thresholds):
@@ -47,8 +50,8 @@ def make_levels(i, k, thresholds):
 
 
 def make_variables(n_inputs, alphabets=()):
-    """Inputs of -1 and +1 and sites, each by itself."""
+    """Inputs of -1 and +1 and categoricals, each by itself."""
     inputs = [make_input(i) for i in range(n_inputs)]
     return inputs + [
-        make_site(k, alphabet.size) for k, alphabet in enumerate(alphabets)
+        make_categorical(k, alphabet.size) for k, alphabet in enumerate(alphabets)
     ]

@@ -1,4 +1,4 @@
-"""How inputs and letters are called: columns, letters and levels of the table."""
+"""How inputs and categories are called: columns, categories and levels of the table."""
 
 from collections.abc import Hashable
 from itertools import pairwise
@@ -6,13 +6,13 @@ from numbers import Integral
 
 import numpy as np
 
-from skmohn.mohn._table.coding import LETTERS, NUMERIC
+from skmohn.mohn._table.coding import CATEGORIES, NUMERIC
 from skmohn.mohn._table.rows import sizes_of
-from skmohn.mohn._table.variables import make_input, make_levels, make_site
+from skmohn.mohn._table.variables import make_categorical, make_input, make_levels
 
 
 class Members:
-    """What weights connect: inputs first, then each letter of each site.
+    """What weights connect: inputs first, then each category of each categorical.
 
     Parameters
     ----------
@@ -25,56 +25,56 @@ class Members:
 
     Attributes
     ----------
-    labels : list of int or (int, letter)
-        How `terms_` calls each: its column, or its column and letter.
+    labels : list of int or (int, category)
+        How `terms_` calls each: its column, or its column and category.
 
     names : list of str
 
     variances : ndarray of shape (n_members,)
         What each adds over uniform inputs: 1 for two values, 1/3 for a range, and for
-        one of L letters 1/L of the square of the function there.
+        one of L categories 1/L of the square of the function there.
 
     groups : ndarray of shape (n_members,), int
-        Letters of one site share a number.
+        Categories of one categorical share a number.
 
     alphabets : tuple of Alphabet
-        Of each site.
+        Of each categorical.
 
-    has_letters : bool
-        Whether a site is more than the levels of an input.
+    has_categories : bool
+        Whether a categorical is more than the levels of an input.
 
-    n_sites, n_features : int
-        Inputs and sites; columns.
+    n_categoricals, n_features : int
+        Inputs and categoricals; columns.
 
-    two_letters : dict of int to list
-        By column, the letters that are -1 and +1.
+    two_categories : dict of int to list
+        By column, the categories that are -1 and +1.
     """
 
     def __init__(self, coding, categories, names):
-        letters = categories.letters()
+        known = categories.known()
         inputs = coding.usable.tolist()
         self.alphabets = coding.alphabets
-        self.has_letters = len(coding.sites) > len(coding.thresholds)
-        self.n_sites = len(inputs) + len(coding.sites)
+        self.has_categories = len(coding.categoricals) > len(coding.thresholds)
+        self.n_categoricals = len(inputs) + len(coding.categoricals)
         self.labels = list(inputs)
         self.names = [names[j] for j in inputs]
         self.n_features = len(coding.kind)
-        self.two_letters = {}
+        self.two_categories = {}
         for place, j in enumerate(inputs):
-            if j in letters:
+            if j in known:
                 ends = [int(coding.low[j]), int(coding.high[j])]
-                self.two_letters[j] = letters[j][ends].tolist()
-                self.names[place] += f"={self.two_letters[j][1]}"
+                self.two_categories[j] = known[j][ends].tolist()
+                self.names[place] += f"={self.two_categories[j][1]}"
         variances = np.where(coding.kind[inputs] == NUMERIC, 1 / 3, 1.0).tolist()
-        for columns, (size, _) in zip(coding.sites, self.alphabets, strict=True):
+        for columns, (size, _) in zip(coding.categoricals, self.alphabets, strict=True):
             variances += [1.0 / size] * size
             j = columns[0]
             if j in coding.thresholds:
                 self.labels += [(j, level) for level in range(size)]
                 self.names += _name_levels(names[j], coding.thresholds[j])
-            elif coding.kind[j] == LETTERS:
-                self.labels += [(j, letter) for letter in letters[j].tolist()]
-                self.names += [f"{names[j]}={letter}" for letter in letters[j]]
+            elif coding.kind[j] == CATEGORIES:
+                self.labels += [(j, category) for category in known[j].tolist()]
+                self.names += [f"{names[j]}={category}" for category in known[j]]
             else:
                 self.labels += columns
                 self.names += [names[j] for j in columns]
@@ -84,15 +84,15 @@ class Members:
         self.groups = np.repeat(np.arange(len(groups)), groups)
 
     def describe(self):
-        """Count the inputs and sites, in words."""
+        """Count the inputs and categoricals, in words."""
         n_ordered = sum(alphabet.is_ordered for alphabet in self.alphabets)
         n_unordered = len(self.alphabets) - n_ordered
-        n_inputs = self.n_sites - len(self.alphabets)
+        n_inputs = self.n_categoricals - len(self.alphabets)
         kinds = [f"{n_inputs} inputs"] if n_inputs else []
         if n_ordered:
             kinds[0] += f", {n_ordered} of them with levels,"
         if n_unordered:
-            kinds.append(f"{n_unordered} sites with letters")
+            kinds.append(f"{n_unordered} categorical columns")
         return " and ".join(kinds)
 
     def share(self, terms):
@@ -100,12 +100,13 @@ class Members:
         return np.array([np.prod(self.variances[list(term)]) for term in terms])
 
     def variables(self):
-        """Inputs and sites as variables, each by itself, as the weights take them."""
-        n_inputs = self.n_sites - len(self.alphabets)
+        """Inputs and categoricals as variables, each alone, as weights see them."""
+        n_inputs = self.n_categoricals - len(self.alphabets)
         spreads = self.variances[:n_inputs].tolist()
         inputs = [make_input(i, spread) for i, spread in enumerate(spreads)]
         return inputs + [
-            make_site(k, alphabet.size) for k, alphabet in enumerate(self.alphabets)
+            make_categorical(k, alphabet.size)
+            for k, alphabet in enumerate(self.alphabets)
         ]
 
     def columns(self):
@@ -120,8 +121,8 @@ class Members:
         """
         coding, found = self._coding, self.variables()
         inputs = coding.usable.tolist()
-        columns = [*((j,) for j in inputs), *coding.sites]
-        for k, (j, *_) in enumerate(coding.sites):
+        columns = [*((j,) for j in inputs), *coding.categoricals]
+        for k, (j, *_) in enumerate(coding.categoricals):
             if j in coding.thresholds:
                 i = inputs.index(j)
                 low, high = coding.low[j], coding.high[j]
@@ -142,7 +143,7 @@ class Members:
         return tuple(self.labels[m] for m in term)
 
     def count(self, order):
-        """Number of sets of one order; none has two letters of a site."""
+        """Number of sets of one order; none has two categories of a categorical."""
         counts = [1] + [0] * order
         for size in np.bincount(self.groups).tolist():
             for k in range(order, 0, -1):
@@ -154,7 +155,7 @@ class Members:
 
         Parameters
         ----------
-        term : int, str, or sequence of int, str or pairs of them and a letter
+        term : int, str, or sequence of int, str or pairs of them and a category
 
         names : sequence of str or None
             Of the columns.
@@ -162,7 +163,7 @@ class Members:
         Returns
         -------
         sign : {-1, 1}
-            -1 where an odd number of them is the first of two letters.
+            -1 where an odd number of them is the first of two categories.
 
         members : tuple of int
         """
@@ -174,11 +175,11 @@ class Members:
             )
         for given in (term,) if isinstance(term, str | Integral) else term:
             is_pair = isinstance(given, tuple | list) and len(given) == 2
-            column, letter = given if is_pair else (given, None)
-            if not all(isinstance(part, Hashable) for part in (column, letter)):
+            column, category = given if is_pair else (given, None)
+            if not all(isinstance(part, Hashable) for part in (column, category)):
                 raise TypeError(
                     f"term holds {given!r}, which is neither a feature nor a feature "
-                    "and its letter"
+                    "and its category"
                 )
             column = index.get(column, column)
             if not isinstance(column, Integral) or not 0 <= column < self.n_features:
@@ -186,9 +187,9 @@ class Members:
                     f"term holds {given!r}, which is not a feature: give indices from "
                     f"0 to {self.n_features - 1} or column names"
                 )
-            label = (column, letter) if is_pair else column
-            if is_pair and letter in self.two_letters.get(column, ()):
-                sign *= -1 if letter == self.two_letters[column][0] else 1
+            label = (column, category) if is_pair else column
+            if is_pair and category in self.two_categories.get(column, ()):
+                sign *= -1 if category == self.two_categories[column][0] else 1
                 label = column
             if label not in self.labels:
                 raise ValueError(f"term holds {given!r}, which {self._lack(column)}")
@@ -200,12 +201,14 @@ class Members:
 
     def _lack(self, column):
         """Why a column has no weight in the way it was given."""
-        letters = [label[1] for label in self.labels if _is_letter_of(column, label)]
-        letters = letters or self.two_letters.get(column, [])
-        if letters:
-            return f"is not one of its letters: give pairs with one of {letters}"
+        categories = [
+            label[1] for label in self.labels if _is_category_of(column, label)
+        ]
+        categories = categories or self.two_categories.get(column, [])
+        if categories:
+            return f"is not one of its categories: give pairs with one of {categories}"
         if column in self.labels:
-            return "has no letters: give the column alone"
+            return "has no categories: give the column alone"
         return "was constant in fit: it has no weight"
 
 
@@ -216,5 +219,5 @@ def _name_levels(name, thresholds):
     return [f"{name} < {ends[0]}", *between, f"{name} >= {ends[-1]}"]
 
 
-def _is_letter_of(column, label):
+def _is_category_of(column, label):
     return isinstance(label, tuple) and label[0] == column
