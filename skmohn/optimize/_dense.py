@@ -55,7 +55,7 @@ class ProductSum:
         Parameters
         ----------
         model : DenseModel
-            Of inputs alone, no letters.
+            Of inputs alone, no categories.
 
         columns : ndarray of shape (n_inputs,), int
             The variable that each input is.
