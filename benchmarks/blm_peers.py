@@ -44,7 +44,9 @@ def make_problem(name):
         layout, loss = Layout((10, 20, 1)), kernels.SQUARED
     X, y = (a.astype(np.float32) for a in (StandardScaler().fit_transform(X), y))
     weights = np.ones(len(X), dtype=np.float32)
-    return Problem(layout, "tanh", loss, 0.0, None, X, y, weights, 0.0)
+    return Problem(
+        layout=layout, activation="tanh", loss=loss, X=X, y=y, sample_weight=weights
+    )
 
 
 class Objective:
@@ -111,7 +113,7 @@ def by_us(problem, seconds, seed):
     if problem.loss == kernels.LOGISTIC_SQUARED:
         limits = {"max_flips": 600_000, "tol": 0.0}
     plan = Plan(
-        problem,
+        problem=problem,
         validation=None,
         moves=Moves(),
         start=Start(),

@@ -43,9 +43,16 @@ def make_plan(sizes, n_samples, seed=0):
     y = rng.standard_normal((n_samples, sizes[-1])).astype(np.float32)
     weights = np.ones(n_samples, dtype=np.float32)
     layout = Layout(tuple(sizes))
-    problem = Problem(layout, "tanh", kernels.SQUARED, 0.0, None, X, y, weights, 0.0)
+    problem = Problem(
+        layout=layout,
+        activation="tanh",
+        loss=kernels.SQUARED,
+        X=X,
+        y=y,
+        sample_weight=weights,
+    )
     return Plan(
-        problem,
+        problem=problem,
         validation=None,
         moves=Moves(),
         start=Start(layout.spread(auto_bound(sizes[:-1]))),

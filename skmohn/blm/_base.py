@@ -5,7 +5,6 @@ from numbers import Integral, Real
 from typing import Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
@@ -159,9 +158,7 @@ class BaseBLM(Nested, SequenceForm, CallbackSupportMixin, BaseEstimator):
         runs = train(
             plan,
             runs,
-            # Kernels let other threads run; processes would compile anew.
-            Parallel(n_jobs=self.n_jobs, prefer="threads"),
-            delayed,
+            self.n_jobs,
             lambda run: loop.step(run.records[-1], run),
             deadline,
         )
@@ -205,16 +202,16 @@ class BaseBLM(Nested, SequenceForm, CallbackSupportMixin, BaseEstimator):
             None
             if part is None
             else kind(
-                layout,
-                self.activation,
-                loss,
-                number,
-                own,
-                _single(self._scale_inputs(part[0]), "X"),
-                _single(self._scale_targets(part[1]), "y"),
-                part[2].astype(np.float32),
-                alpha,
-                *part[3:],
+                layout=layout,
+                activation=self.activation,
+                loss=loss,
+                loss_number=number,
+                own_loss=own,
+                X=_single(self._scale_inputs(part[0]), "X"),
+                y=_single(self._scale_targets(part[1]), "y"),
+                sample_weight=part[2].astype(np.float32),
+                alpha=alpha,
+                **({"lengths": part[3]} if self.recurrent else {}),
             )
             for part, alpha in ((samples, alpha), (validation, 0.0))
         ]
@@ -225,14 +222,15 @@ class BaseBLM(Nested, SequenceForm, CallbackSupportMixin, BaseEstimator):
             max_flips = _AUTO_FLIPS * layout.n_weights
         control = self._control("search_control")
         return Plan(
-            *problems,
-            Moves.of(control, self.n_bits, self.search, telescopic=None),
-            Start.of(control, layout.spread(auto_bound(layout.sizes[:-1]))),
-            self._w_max(layout),
-            self.perturbation,
-            max_flips,
-            self.tol,
-            self.n_iter_no_change,
+            problem=problems[0],
+            validation=problems[1],
+            moves=Moves.of(control, self.n_bits, self.search, telescopic=None),
+            start=Start.of(control, layout.spread(auto_bound(layout.sizes[:-1]))),
+            w_max=self._w_max(layout),
+            perturbation=self.perturbation,
+            max_flips=max_flips,
+            tol=self.tol,
+            n_iter_no_change=self.n_iter_no_change,
         )
 
     def _w_max(self, layout):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 
 import numpy as np
-from joblib import delayed, effective_n_jobs
+from joblib import Parallel, delayed, effective_n_jobs
 
 from skmohn.blm._objective import call_objective
 from skmohn.blm._policy import Layout, make_policy
@@ -103,7 +103,7 @@ class ControlRun:
         return -self.best_stage, self.best_loss, self.index
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ControlPlan:
     """How to train a controller.
 
@@ -387,7 +387,7 @@ class ControlPlan:
         )
 
 
-def train_controller(plan, runs, seeds, parallel, n_jobs, report, max_time=None):
+def train_controller(plan, runs, seeds, n_jobs, report, max_time=None):
     """Train restart after restart until one succeeds; several at a time.
 
     Which one is the result does not depend on how many run at a time: it is the first
@@ -402,8 +402,6 @@ def train_controller(plan, runs, seeds, parallel, n_jobs, report, max_time=None)
 
     seeds : sequence of int
         One for each restart.
-
-    parallel : joblib.Parallel
 
     n_jobs : int or None
         Restarts that run at a time.
@@ -423,6 +421,8 @@ def train_controller(plan, runs, seeds, parallel, n_jobs, report, max_time=None)
     why : str or None
         What has stopped runs that had not ended.
     """
+    # Large arrays would come as files that cannot be written to.
+    parallel = Parallel(n_jobs=n_jobs, max_nbytes=None)
     deadline = inf if max_time is None else time.perf_counter() + max_time
     runs, why, n_workers = list(runs), None, effective_n_jobs(n_jobs)
     while why is None:

@@ -5,7 +5,6 @@ from numbers import Integral, Real
 from typing import Self
 
 import numpy as np
-from joblib import Parallel
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -421,19 +420,19 @@ default="identity"
         layout.require_memory(0, self.n_bits)
         random = check_random_state(self.random_state)
         return ControlPlan(
-            stages,
-            validation,
-            self.validation_goal,
-            int(random.randint(2**31)),
-            layout,
-            self.activation,
-            self.out_activation,
-            moves,
-            Start.of(control, _BOUND),
-            grid_step(self.n_bits, self._ranges(layout)),
-            self.perturbation,
-            self.noisy,
-            self.validate_every,
+            stages=stages,
+            validation=validation,
+            validation_goal=self.validation_goal,
+            validation_seed=int(random.randint(2**31)),
+            layout=layout,
+            activation=self.activation,
+            out_activation=self.out_activation,
+            moves=moves,
+            start=Start.of(control, _BOUND),
+            step=grid_step(self.n_bits, self._ranges(layout)),
+            perturbation=self.perturbation,
+            noisy=self.noisy,
+            epoch=self.validate_every,
         )
 
     def _ranges(self, layout):
@@ -471,8 +470,6 @@ default="identity"
             plan,
             runs,
             seeds,
-            # Large arrays would come as files that cannot be written to.
-            Parallel(n_jobs=self.n_jobs, max_nbytes=None),
             self.n_jobs,
             lambda run, best: loop.step(run.records[-1], run, best),
             self.max_time,

@@ -262,7 +262,7 @@ def forward(X, coefs, intercepts, activation, out_activation):
     return hidden
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Problem:
     """What a network is to learn.
 
@@ -276,31 +276,31 @@ class Problem:
     loss : int
         One of the losses of the kernels.
 
-    loss_number : float
-        Its parameter.
-
-    own_loss : function or None
-        The loss of the user, given ``loss == OWN``.
-
     X : ndarray of shape (n_samples, n_inputs), float32
 
     y : ndarray of shape (n_samples, n_outputs), float32
 
     sample_weight : ndarray of shape (n_samples,), float32
 
-    alpha : float
+    loss_number : float, default=0.0
+        Its parameter.
+
+    own_loss : function, default=None
+        The loss of the user, given ``loss == OWN``.
+
+    alpha : float, default=0.0
         Price of the squared weights, as in scikit-learn's MLP.
     """
 
     layout: Layout
     activation: str
     loss: int
-    loss_number: float
-    own_loss: object
     X: np.ndarray
     y: np.ndarray
     sample_weight: np.ndarray
-    alpha: float
+    loss_number: float = 0.0
+    own_loss: object = None
+    alpha: float = 0.0
 
     def connect(self, weights):
         """The network with these weights, its rows still to be computed."""

@@ -161,7 +161,7 @@ class SequenceNet(NamedTuple):
     judge: Network  # takes these outputs as they are, and knows the losses
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SequenceProblem(Problem):
     """What a recurrent network is to learn, from rows that follow one another.
 
@@ -184,15 +184,14 @@ class SequenceProblem(Problem):
         n_outputs = self.layout.sizes[-1]
         unchanged = np.column_stack([np.zeros(n_outputs), np.eye(n_outputs)]).ravel()
         judge = Problem(
-            Layout((n_outputs, n_outputs)),
-            "identity",
-            self.loss,
-            self.loss_number,
-            self.own_loss,
-            np.zeros((len(self.X), n_outputs), dtype=np.float32),
-            self.y,
-            self.sample_weight,
-            0.0,
+            layout=Layout((n_outputs, n_outputs)),
+            activation="identity",
+            loss=self.loss,
+            loss_number=self.loss_number,
+            own_loss=self.own_loss,
+            X=np.zeros((len(self.X), n_outputs), dtype=np.float32),
+            y=self.y,
+            sample_weight=self.sample_weight,
         ).connect(unchanged)
         outputs = np.empty((len(self.X), n_outputs))
         rows = self.X.astype(np.float64)

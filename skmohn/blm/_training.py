@@ -6,6 +6,7 @@ from functools import cached_property
 from math import inf
 
 import numpy as np
+from joblib import Parallel, delayed
 
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._codec import grid_step
@@ -64,7 +65,7 @@ class Run:
     home: tuple | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """How to train.
 
@@ -203,7 +204,7 @@ class Plan:
         )
 
 
-def train(plan, runs, parallel, delayed, report, deadline=inf):
+def train(plan, runs, n_jobs, report, deadline=inf):
     """Advance all runs, epoch by epoch, until each has ended.
 
     Parameters
@@ -212,8 +213,8 @@ def train(plan, runs, parallel, delayed, report, deadline=inf):
 
     runs : list of Run
 
-    parallel, delayed : callables
-        joblib's.
+    n_jobs : int or None
+        Runs that advance at a time.
 
     report : callable
         Called after each epoch with the best run; stops all when it returns true.
@@ -226,6 +227,8 @@ def train(plan, runs, parallel, delayed, report, deadline=inf):
     runs : list of Run
         The best first.
     """
+    # Kernels let other threads run; processes would compile anew.
+    parallel = Parallel(n_jobs=n_jobs, prefer="threads")
     while any(run.reason is None for run in runs):
         going = [k for k, run in enumerate(runs) if run.reason is None]
         left = deadline - time.perf_counter()

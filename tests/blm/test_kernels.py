@@ -142,15 +142,15 @@ class Case:
         self.number = {"huber": 0.7, "pinball": 0.8}.get(loss, 0.0)
         self.own = quartic if loss == "own" else None
         self.problem = Problem(
-            Layout(self.sizes),
-            activation,
-            kernels.OWN if loss == "own" else LOSSES[loss],
-            self.number,
-            self.own,
-            self.X.astype(np.float32),
-            self.y.astype(np.float32),
-            self.weight.astype(np.float32),
-            alpha,
+            layout=Layout(self.sizes),
+            activation=activation,
+            loss=kernels.OWN if loss == "own" else LOSSES[loss],
+            loss_number=self.number,
+            own_loss=self.own,
+            X=self.X.astype(np.float32),
+            y=self.y.astype(np.float32),
+            sample_weight=self.weight.astype(np.float32),
+            alpha=alpha,
         )
         self.codes = self.random_codes(self.problem.layout.n_weights)
         self.net = self.problem.connect(self.codes * STEP)
@@ -300,15 +300,12 @@ def hidden_unit(activation, x):
     """What a hidden unit makes of its sums."""
     X = x.astype(np.float32)[:, None]
     problem = Problem(
-        Layout((1, 1, 1)),
-        activation,
-        kernels.SQUARED,
-        0.0,
-        None,
-        X,
-        X,
-        X[:, 0] * 0 + 1,
-        0,
+        layout=Layout((1, 1, 1)),
+        activation=activation,
+        loss=kernels.SQUARED,
+        X=X,
+        y=X,
+        sample_weight=X[:, 0] * 0 + 1,
     )
     net = problem.connect(np.array([0.0, 1.0, 0.0, 1.0]))
     refresh(net)

@@ -4,7 +4,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from joblib import Parallel, delayed
 from numpy.testing import assert_array_equal
 
 from skmohn.blm import _kernels as kernels
@@ -71,7 +70,11 @@ def make_plan(problem=None, validation=None, **options):
     }  # fmt: skip
     moves = Moves(n_bits=N_BITS, sparse=options.pop("sparse", False))
     return Plan(
-        problem or Bowl(WANTED), validation, moves=moves, w_max=np.ones(1), **options
+        problem=problem or Bowl(WANTED),
+        validation=validation,
+        moves=moves,
+        w_max=np.ones(1),
+        **options,
     )
 
 
@@ -246,7 +249,7 @@ def test_all_runs_go_on_until_each_has_ended():
         seen.append(best.best_loss)
 
     runs = [plan.begin(seed) for seed in range(3)]
-    runs = train(plan, runs, Parallel(n_jobs=1), delayed, report)
+    runs = train(plan, runs, 1, report)
     assert {run.reason for run in runs} == {"max_flips"}
     losses = [run.best_loss for run in runs]
     assert losses == sorted(losses)
@@ -261,7 +264,7 @@ def test_all_runs_end_at_a_callback_or_when_time_is_up():
         (lambda best: False, 0.0, "max_time"),
     ):
         runs = [plan.begin(seed) for seed in range(2)]
-        runs = train(plan, runs, Parallel(n_jobs=1), delayed, report, deadline)
+        runs = train(plan, runs, 1, report, deadline)
         assert [run.reason for run in runs] == [reason] * 2
         n_moves = 0 if reason == "max_time" else 4 * MOVES_PER_EPOCH
         assert [run.search.state[0].tried for run in runs] == [n_moves] * 2
