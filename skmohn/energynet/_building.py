@@ -162,7 +162,7 @@ class Builder:
 
     def __init__(self, estimator, seed, n_samples, thermometers):
         self.parameters = estimator
-        self.paper_control = estimator.paper_control or PaperControl()
+        self.paper_control = estimator._control("paper_control")
         self.seed = seed
         self.n_samples = n_samples
         self.thermometers = thermometers

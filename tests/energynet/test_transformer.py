@@ -550,6 +550,46 @@ def test_callback_can_stop_a_fit(bits, growth):
     assert np.isfinite(net.score(bits))
 
 
+class KeepWeights(StopAfter):
+    """Keep the weights of all epochs in the place of shapes."""
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
+        if context.max_subtasks == 0:
+            self.shapes.append([w.copy() for w in fitted_estimator.weights_])
+        return len(self.shapes) >= self.n
+
+
+def grown_until(stop, X):
+    net = EnergyNetTransformer(
+        kappa=0.2, max_layers=2, max_units=16, learning_rate=1.0, polish=2,
+        n_temperatures=20, n_draws=20, random_state=0,
+    )  # fmt: skip
+    return net.set_callbacks(stop).fit(X[:100])
+
+
+@pytest.fixture(scope="module")
+def all_epochs(patch):
+    """A fit that is not stopped: what each record is of, and the weights then."""
+    watcher = KeepWeights(np.inf)
+    net = grown_until(watcher, patch)
+    return [(r["layer"], r["stage"]) for r in net.history_], watcher.shapes
+
+
+@pytest.mark.parametrize(
+    "when",
+    [(0, "start"), (0, "grow"), (0, "drop"), (0, "polish"), (0, "layer"), (1, "start")],
+)
+def test_stop_leaves_the_stack_as_it_was_then(patch, all_epochs, when):
+    records, weights = all_epochs
+    n = records.index(when) + 1
+    net = grown_until(KeepWeights(n), patch)
+    assert [(r["layer"], r["stage"]) for r in net.history_] == records[:n]
+    assert net.stopping_reason_ == STOPPED
+    assert net.width_reasons_ == [STOPPED] * (when[0] + 1)
+    for found, expected in zip(net.weights_, weights[n - 1], strict=True):
+        assert_array_equal(found, expected)
+
+
 def test_scores_are_monitored(bits):
     monitor = ScoringMonitor(scoring={"nats": lambda net, X, y: net.score(X)})
     # scikit-learn scores when there are targets alone.

@@ -1,5 +1,7 @@
 """Growth and description lengths: the drawn lines are the estimator's numbers."""
 
+from copy import copy
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -58,6 +60,8 @@ def test_gamma_is_drawn_with_its_threshold(by_gamma):
     assert set(threshold.get_ydata()) == {by_gamma.paper_control.threshold}
     labels = [text.get_text() for text in display.gamma_ax_.get_legend().get_texts()]
     assert labels == ["units", "gamma", "threshold of gamma"]
+    plain = copy(by_gamma).set_params(paper_control=None)
+    assert GrowthDisplay.from_estimator(plain).threshold == 0.1
 
 
 def test_style_of_lines_is_the_callers(grown):
