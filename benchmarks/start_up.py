@@ -13,7 +13,7 @@ import sys
 import tempfile
 from statistics import median
 
-import _common as common
+from benchmarks.shared import common
 
 PROBLEM = """
 import numpy as np, sklearn.linear_model

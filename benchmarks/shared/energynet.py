@@ -1,0 +1,161 @@
+"""What the scripts about skmohn.energynet share: data, peers, likelihoods.
+
+MNIST and the tables are read from the folder named by the environment variable
+SKMOHN_DATA, else from shared/data next to the repository.
+"""
+
+import warnings
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+from sklearn.neural_network import BernoulliRBM
+from sklearn.preprocessing import StandardScaler
+
+from benchmarks.shared import common
+from skmohn import EnergyNetTransformer
+from skmohn.energynet import RBM, annealed_importance_sampling
+
+# An estimate of a partition function by fewer effective chains is not to be trusted.
+LEAST_ESS = 10.0
+
+
+def path_of(file_name):
+    """Return the path of a file; None with a printed line if it is missing."""
+    path = common.data_folder() / file_name
+    if path.exists():
+        return path
+    print(f"Left out, no {file_name}; set SKMOHN_DATA to its folder\n", flush=True)
+    return None
+
+
+def mnist(n_train=10_000, n_test=10_000):
+    """Return the first images in [0, 1] and labels of both sets; None if missing."""
+    path = path_of("mnist.npz")
+    if path is None:
+        return None
+    with np.load(path) as arrays:
+        return (
+            as_rows(arrays["X_train"][:n_train]),
+            arrays["y_train"][:n_train],
+            as_rows(arrays["X_test"][:n_test]),
+            arrays["y_test"][:n_test],
+        )
+
+
+def as_rows(images):
+    """Turn images of bytes into rows of numbers in [0, 1], float32."""
+    return images.reshape(len(images), -1).astype(np.float32) / 255
+
+
+def digits_bits(seed):
+    """Return training and test rows of scikit-learn's digits, as bits."""
+    X = (load_digits().data >= 8).astype(np.float32)
+    return train_test_split(X, test_size=0.25, random_state=seed)
+
+
+def mnist_bits(n_train, n_test, seed):
+    """Return training and test rows of MNIST, each intensity a probability of 1."""
+    data = mnist(n_train, n_test)
+    if data is None:
+        return None
+    rng = np.random.default_rng(seed)
+    return [(rng.random(X.shape, np.float32) < X).astype(np.float32) for X in data[::2]]
+
+
+def fitted(estimator, X, y=None):
+    """Fit without warnings; return the model and its seconds."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        seconds, model = common.timed(estimator.fit, X, y)
+    return model, seconds
+
+
+def as_rbm(model):
+    """Return the machine that a fitted BernoulliRBM or our single layer is."""
+    if isinstance(model, BernoulliRBM):
+        return RBM(model.components_, model.intercept_hidden_, model.intercept_visible_)
+    return RBM(model.weights_[0], model.hidden_bias_[0], model.visible_bias_[0])
+
+
+def for_seconds(make, X, seconds):
+    """Fit for as many epochs as the seconds allow.
+
+    Parameters
+    ----------
+    make : callable
+        Returns an estimator for a number of epochs.
+    X : ndarray of shape (n_samples, n_features)
+    seconds : float
+
+    Returns
+    -------
+    model : object
+    epochs : int
+    spent : float
+        Seconds of the whole fit.
+    """
+    few, many = 1, 3
+    _, start = fitted(make(few), X)
+    _, end = fitted(make(many), X)
+    epochs = few
+    # The first guess is from short fits and the second from one as long as wanted.
+    for _ in range(2):
+        # Short fits differ by chance; no epoch takes a tenth of the mean of them all.
+        pace = max((end - start) / (many - few), end / many / 10)
+        epochs = max(int(few + (seconds - start) / pace), 1)
+        model, spent = fitted(make(epochs), X)
+        if epochs == few or abs(spent - seconds) < 0.05 * seconds:
+            break
+        many, end = epochs, spent
+    return model, epochs, spent
+
+
+def log_likelihood(rbm, X_train, X_test, n_temperatures, seed):
+    """Return the mean of test rows, its AIS error and effective sample size."""
+    z = annealed_importance_sampling(
+        rbm, X_train, n_temperatures=n_temperatures, random_state=seed
+    )
+    mean = float(-rbm.free_energy(X_test).mean()) - z.value
+    return mean, z.standard_error, z.effective_sample_size
+
+
+def layer(n_components, seed, **parameters):
+    """Return our estimator of one layer of a given width."""
+    return EnergyNetTransformer(None, n_components, random_state=seed, **parameters)
+
+
+class RandomFeatures(TransformerMixin, BaseEstimator):
+    """Logistic units with random weights, standardised as ours are.
+
+    Parameters
+    ----------
+    n_components : int
+    scale : float
+        Standard deviation of the activations of a unit on the training rows.
+    random_state : int
+    """
+
+    def __init__(self, n_components=100, scale=1.0, random_state=0):
+        self.n_components = n_components
+        self.scale = scale
+        self.random_state = random_state
+
+    def fit(self, X, y=None):
+        """Draw the weights."""
+        rng = np.random.default_rng(self.random_state)
+        self.weights_ = rng.standard_normal((X.shape[1], self.n_components))
+        active = X @ self.weights_
+        self.middle_ = active.mean(axis=0)
+        self.factor_ = self.scale / active.std(axis=0)
+        self.scaler_ = StandardScaler().fit(self._units(X))
+        return self
+
+    def transform(self, X):
+        """Compute the standardised units."""
+        return self.scaler_.transform(self._units(X))
+
+    def _units(self, X):
+        return expit((X @ self.weights_ - self.middle_) * self.factor_)
