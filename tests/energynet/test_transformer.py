@@ -224,9 +224,12 @@ def test_limits_of_growth_are_told_of(bits, growth, limit):
         growth, max_layers=1, polish=1, paper_control=control, n_temperatures=100,
         random_state=0,
     ).set_params(**{limit: value})  # fmt: skip
-    with pytest.warns(ConvergenceWarning, match=f"{limit}={value}: raise {limit}"):
+    price = "paper_control__threshold" if growth == "paper" else "kappa"
+    words = f"{limit}={value}: raise {limit}, or make units dearer by {price}$"
+    with pytest.warns(ConvergenceWarning, match=words):
         net.fit(bits)
     assert net.width_reasons_ == [limit]
+    assert price in net.get_params()
 
 
 # ------------------------------------------------------------------------- features
