@@ -5,10 +5,9 @@ from numbers import Integral, Real
 from typing import Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import (
@@ -19,25 +18,17 @@ from sklearn.utils.validation import (
 
 from skmohn._core._control import Nested
 from skmohn._core._fitting import FitLoop, warn_caller
-from skmohn._core._rows import order_of
 from skmohn._core._scaling import fitted_scaler
 from skmohn._core._times import validate_columns
 from skmohn._core._validation import as_counts, densify, is_pair_given
 from skmohn.blm._codec import auto_bound, auto_range
+from skmohn.blm._forms import Samples, form_of, learn_form
 from skmohn.blm._network import (
     ACTIVATIONS,
     Layout,
-    Problem,
-    forward,
     read_hidden_sizes,
 )
-from skmohn.blm._policy import SequenceProblem, outputs_of
 from skmohn.blm._search import WORST, Moves, SearchControl, Start
-from skmohn.blm._sequences import (
-    SequenceForm,
-    hold_out,
-    lay_out,
-)
 from skmohn.blm._storage import (
     network_attributes,
     read_network,
@@ -53,7 +44,7 @@ def _positive(kind):
     return Interval(kind, 0, None, closed="neither")
 
 
-class BaseBLM(Nested, SequenceForm, CallbackSupportMixin, BaseEstimator):
+class BaseBLM(Nested, CallbackSupportMixin, BaseEstimator):
     """Network trained by local search on the bits of its weights."""
 
     _controls = {"search_control": SearchControl}
@@ -94,44 +85,16 @@ class BaseBLM(Nested, SequenceForm, CallbackSupportMixin, BaseEstimator):
     @with_callbacks
     def _fit(self, X, y, sample_weight, X_val, y_val, *, go_on, epochs=None):
         """Learn; with `go_on` from the present weights and codings."""
-        self._check_parameters()
-        seconds = np.inf if self.max_time is None else self.max_time
-        deadline = time.perf_counter() + seconds
+        deadline = time.perf_counter() + (self.max_time or np.inf)
+        self._check_parameters(go_on)
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        given = X, y, metadata
-        y, y_val = densify(y), densify(y_val)
-        read = self._read_sequences if self.recurrent else self._read_rows
-        samples = read(X, y, sample_weight, learn=not go_on)
-        if not samples[2].any():
-            raise ValueError("sample_weight is zero for every sample")
-        validation = self._read_validation(X_val, y_val, y)
-        if validation is None and self.early_stopping:
-            samples, validation = self._hold_out(*samples)
-        if not self.recurrent:
-            samples = _merge_rows(*samples)
+        samples, judges = self._read(X, y, sample_weight, X_val, y_val, not go_on)
         if not go_on:
-            self._learn_scales(*samples[:3])
-        plan = self._plan(samples, validation, epochs)
-        self._search(plan, given, go_on, deadline)
-        # An epoch of partial_fit need not be the last one.
-        if epochs is None and _was_cut_short(self.stopping_reason_, self.loss_curve_):
-            warn_caller(
-                f"the loss was still falling after max_flips={plan.max_flips} moves: "
-                "raise max_flips",
-                ConvergenceWarning,
-            )
+            self._learn_scales(samples)
+        plan = self._plan(samples, judges, epochs)
+        self._search(plan, (X, y, metadata), go_on, deadline)
+        self._warn_if_cut_short(plan, epochs)
         return self
-
-    def _read_rows(self, X, y, sample_weight, learn):
-        """Inputs, targets and weights of the samples that count."""
-        self._per_step = None
-        X, targets = self._read_samples(X, y, learn)
-        weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
-        weights = as_counts(weights * self._class_weights(y))
-        counts = weights > 0
-        if counts.all():
-            return X, targets, weights
-        return X[counts], targets[counts], weights[counts]
 
     def _fit_epoch(self, X, y, sample_weight):
         """Train for one epoch, whatever `max_flips` is."""
@@ -144,7 +107,8 @@ class BaseBLM(Nested, SequenceForm, CallbackSupportMixin, BaseEstimator):
         starts = [None] * self.n_restarts
         self._n_continued = self._n_continued + 1 if go_on else 0
         if go_on:
-            self._check_same_network(plan.w_max)
+            if not np.array_equal(plan.w_max, self.w_max_):
+                raise _is_another_network(["w_max"])
             starts[0] = self.codes_
             # With the seed alone every call would try the same moves again.
             seeds = [[*seed, self._n_continued] for seed in seeds]
@@ -189,32 +153,35 @@ class BaseBLM(Nested, SequenceForm, CallbackSupportMixin, BaseEstimator):
             "out_activation_": self._out_activation(),
         }
 
-    def _plan(self, samples, validation, epochs):
-        n_inputs, n_outputs = samples[0].shape[1], samples[1].shape[1]
+    def _warn_if_cut_short(self, plan, epochs):
+        # An epoch of partial_fit need not be the last one.
+        if epochs is None and _was_cut_short(self.stopping_reason_, self.loss_curve_):
+            warn_caller(
+                f"the loss was still falling after max_flips={plan.max_flips} moves: "
+                "raise max_flips",
+                ConvergenceWarning,
+            )
+
+    def _plan(self, samples, judges, epochs):
+        n_inputs, n_outputs = samples.X.shape[1], samples.targets.shape[1]
         sizes = n_inputs, *self._hidden_sizes(), n_outputs
         layout = Layout(sizes, bool(self.recurrent))
-        kind = SequenceProblem if self.recurrent else Problem
-        layout.require_memory(len(samples[0]), self.n_bits)
+        layout.require_memory(len(samples.X), self.n_bits)
         loss, number, own = self._loss_of(n_outputs)
         # Where all samples are right nothing else has a slope: it would undo the rest.
         alpha = 0.0 if self.loss == "zero_one" else self.alpha
-        problems = [
-            None
-            if part is None
-            else kind(
-                layout=layout,
-                activation=self.activation,
-                loss=loss,
-                loss_number=number,
-                own_loss=own,
-                X=_single(self._scale_inputs(part[0]), "X"),
-                y=_single(self._scale_targets(part[1]), "y"),
-                sample_weight=part[2].astype(np.float32),
-                alpha=alpha,
-                **({"lengths": part[3]} if self.recurrent else {}),
-            )
-            for part, alpha in ((samples, alpha), (validation, 0.0))
-        ]
+        options = {
+            "layout": layout,
+            "activation": self.activation,
+            "loss": loss,
+            "loss_number": number,
+            "own_loss": own,
+        }
+        samples = self._scaled(samples)
+        problem = self._form.problem(samples, alpha=alpha, **options)
+        validation = None
+        if judges is not None:
+            validation = self._form.problem(self._scaled(judges), **options)
         max_flips = self.max_flips
         if epochs is not None:
             max_flips = epochs * MOVES_PER_EPOCH * layout.n_weights
@@ -222,8 +189,8 @@ class BaseBLM(Nested, SequenceForm, CallbackSupportMixin, BaseEstimator):
             max_flips = _AUTO_FLIPS * layout.n_weights
         control = self._control("search_control")
         return Plan(
-            problem=problems[0],
-            validation=problems[1],
+            problem=problem,
+            validation=validation,
             moves=Moves.of(control, self.n_bits, self.search, telescopic=None),
             start=Start.of(control, layout.spread(auto_bound(layout.sizes[:-1]))),
             w_max=self._w_max(layout),
@@ -253,13 +220,18 @@ class BaseBLM(Nested, SequenceForm, CallbackSupportMixin, BaseEstimator):
 
     # ---------------------------------------------------------------- validation
 
-    def _check_parameters(self):
-        """Check what concerns several parameters."""
+    def _check_parameters(self, go_on):
+        """Check what concerns several parameters, or an earlier fit."""
         if self.ensemble > self.n_restarts:
             raise ValueError(
                 f"ensemble={self.ensemble} averages that many runs, but n_restarts="
                 f"{self.n_restarts}: raise n_restarts"
             )
+        if go_on:
+            now, before = self._network_parameters(), self._made_with
+            changed = [name for name in now if now[name] != before[name]]
+            if changed:
+                raise _is_another_network(changed)
 
     def _hidden_sizes(self):
         return read_hidden_sizes(self.hidden_layer_sizes)
@@ -274,18 +246,6 @@ class BaseBLM(Nested, SequenceForm, CallbackSupportMixin, BaseEstimator):
             "standardize": bool(self.standardize),
         }
 
-    def _check_same_network(self, w_max):
-        """Going on from other weights makes sense for the same network alone."""
-        now = self._network_parameters()
-        changed = [name for name in now if now[name] != self._made_with[name]]
-        if not changed and not np.array_equal(w_max, self.w_max_):
-            changed = ["w_max"]
-        if changed:
-            raise ValueError(
-                f"{' and '.join(changed)} changed since the fit that warm_start or "
-                "partial_fit goes on from: keep to what it was, or fit anew"
-            )
-
     def _read_table(self, X, **options):
         options = {"dtype": np.float64, "accept_sparse": "csr", **options}
         found = validate_columns(self, X, **options)
@@ -293,25 +253,48 @@ class BaseBLM(Nested, SequenceForm, CallbackSupportMixin, BaseEstimator):
             return densify(found[0]), found[1]
         return densify(found)
 
-    def _read_validation(self, X_val, y_val, y):
+    @property
+    def _form(self):
+        """What a sample is."""
+        return form_of(self._per_step)
+
+    def _read(self, X, y, sample_weight, X_val, y_val, learn):
+        """Samples to learn from, and those that judge, or None without."""
+        y, y_val = densify(y), densify(y_val)
+        if learn:
+            form = learn_form(self.recurrent, X, y, is_classifier(self))
+            self._per_step = form.per_step
+        rows = self._form.rows(X, y, sample_weight)
+        X, targets = self._read_samples(rows.X, rows.y, learn)
+        given = _check_sample_weight(rows.sample_weight, X, ensure_non_negative=True)
+        weights = np.zeros(len(X))
+        by_class = self._class_weights(rows.targets)
+        weights[rows.judged] = as_counts(given[rows.judged] * by_class)
+        samples = self._form.counting(Samples(X, targets, weights, rows.lengths))
+        if not samples.weights.any():
+            raise ValueError("sample_weight is zero for every sample")
+        judges = self._read_validation(X_val, y_val, rows.targets)
+        if judges is None and self.early_stopping:
+            samples, judges = self._hold_out(samples)
+        return self._form.merged(samples), judges
+
+    def _read_validation(self, X_val, y_val, learnt_from):
         """Samples of the user that say which weights are best; None without."""
         if not is_pair_given(X_val, y_val):
             return None
-        lengths, counts = (), 1.0
-        if self.recurrent:
-            X_val, y_val, counts, *lengths = self._lay_out(X_val, y_val)
-            y = self._targets_of_rows(y)
-        X_val, targets = self._read_samples(X_val, y_val, learn=False)
-        weights = counts * self._class_weights(y_val, y) * np.ones(len(X_val))
+        rows = self._form.rows(X_val, y_val)
+        X_val, targets = self._read_samples(rows.X, rows.y, learn=False)
+        weights = np.zeros(len(X_val))
+        weights[rows.judged] = self._class_weights(rows.targets, learnt_from)
         if not weights.any():
             raise ValueError(
                 "class_weight is zero for the classes of all samples of X_val: pass "
                 "some that count"
             )
-        return X_val, targets, as_counts(weights), *lengths
+        return Samples(X_val, targets, as_counts(weights), rows.lengths)
 
-    def _hold_out(self, X, targets, weights, lengths=None):
-        n_samples = len(X) if lengths is None else len(lengths)
+    def _hold_out(self, samples):
+        n_samples = samples.n_samples
         if n_samples * self.validation_fraction < 1 or n_samples < 4:
             raise ValueError(
                 f"early_stopping holds out validation_fraction="
@@ -319,54 +302,49 @@ class BaseBLM(Nested, SequenceForm, CallbackSupportMixin, BaseEstimator):
                 "nothing to validate on; pass X_val and y_val or set "
                 "early_stopping=False"
             )
-        if self.recurrent:
-            last = targets[np.cumsum(lengths) - 1]
-            strata = None if self._per_step else self._strata(last)
-            samples = X, targets, weights, lengths
-            return hold_out(
-                samples, self.validation_fraction, self.random_state, strata
-            )
-        parts = train_test_split(
-            X,
-            targets,
-            weights,
-            test_size=self.validation_fraction,
-            random_state=check_random_state(self.random_state).randint(2**31),
-            stratify=self._strata(targets),
+        outcomes = self._form.outcomes(samples)
+        return self._form.hold_out(
+            samples,
+            self.validation_fraction,
+            check_random_state(self.random_state).randint(2**31),
+            None if outcomes is None else self._strata(outcomes),
         )
-        return parts[::2], parts[1::2]
 
     # -------------------------------------------------------------------- scaling
 
-    def _learn_scales(self, X, targets, weights):
+    def _learn_scales(self, samples):
         """Standardise with scikit-learn's scaler, if asked to."""
         self.input_scaler_ = self.target_scaler_ = None
         if self.standardize:
             # A step of a sequence is an input even where no output is judged.
-            seen = None if self.recurrent else weights
-            self.input_scaler_ = fitted_scaler(X, "X", seen)
+            seen = None if self.recurrent else samples.weights
+            self.input_scaler_ = fitted_scaler(samples.X, "X", seen)
             if self._scales_targets:
-                self.target_scaler_ = fitted_scaler(targets, "y", weights)
+                weights = samples.weights
+                self.target_scaler_ = fitted_scaler(samples.targets, "y", weights)
 
     def _scale_inputs(self, X):
         return X if self.input_scaler_ is None else self.input_scaler_.transform(X)
 
-    def _scale_targets(self, targets):
-        scaler = self.target_scaler_
-        return targets if scaler is None else scaler.transform(targets)
+    def _scaled(self, samples):
+        """Samples as networks learn them, in single precision."""
+        targets = samples.targets
+        if self.target_scaler_ is not None:
+            targets = self.target_scaler_.transform(targets)
+        return samples._replace(
+            X=_single(self._scale_inputs(samples.X), "X"),
+            targets=_single(targets, "y"),
+            weights=samples.weights.astype(np.float32),
+        )
 
     def _outputs(self, X):
-        """Mean of the members' outputs, shape (n_samples, n_outputs)."""
+        """Mean of the members' outputs, shape (n_rows, n_outputs)."""
         check_is_fitted(self)
-        run, lengths = forward, ()
-        if self._made_with["recurrent"]:
-            X, *lengths = lay_out(X)
-            run = outputs_of
+        X, lengths = self._form.inputs(X)
         X = self._scale_inputs(self._read_table(X, reset=False))
-        activation = self._made_with["activation"]
+        how = self._made_with["activation"], self.out_activation_
         outputs = [
-            run(X, *lengths, *member, activation, self.out_activation_)
-            for member in self.members_
+            self._form.outputs(X, lengths, member, *how) for member in self.members_
         ]
         return np.mean(outputs, axis=0)
 
@@ -424,22 +402,12 @@ def _single(table, name):
     return table.astype(np.float32)
 
 
-def _merge_rows(X, targets, weights):
-    """Merge equal samples.
-
-    Then a repeated sample is one with a double weight, to the last bit; else rounding
-    would send the searches to different minima.
-    """
-    table = np.column_stack([X, targets])
-    # Zeros of either sign are equal, and so are their bytes then.
-    table += 0.0
-    order = order_of(table)
-    table, weights = table[order], weights[order]
-    is_new = np.append(True, np.any(table[1:] != table[:-1], axis=1))
-    if not is_new.all():
-        table = table[is_new]
-        weights = np.add.reduceat(weights, np.flatnonzero(is_new))
-    return table[:, : X.shape[1]], table[:, X.shape[1] :], weights
+def _is_another_network(changed):
+    """Going on from other weights makes sense for the same network alone."""
+    return ValueError(
+        f"{' and '.join(changed)} changed since the fit that warm_start or "
+        "partial_fit goes on from: keep to what it was, or fit anew"
+    )
 
 
 def _was_cut_short(reason, curve):

@@ -12,16 +12,16 @@ from sklearn.preprocessing import LabelBinarizer, StandardScaler
 from sklearn.utils import compute_sample_weight
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import _check_partial_fit_first_call, type_of_target
+from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._fitting import History, all_or_nothing
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._base import BaseBLM
+from skmohn.blm._forms import SequenceScoreMixin
 from skmohn.blm._labels import Labels
 from skmohn.blm._network import compile_loss
 from skmohn.blm._search import SearchControl
-from skmohn.blm._sequences import SequenceScoreMixin
 from skmohn.blm._storage import fill_mlp
 
 _LOSSES = {
@@ -389,7 +389,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         outputs = self._outputs(X)
         # Raw outputs are compared with 0, probabilities with one half.
         threshold = 0.5 if has_probabilities(self) else 0.0
-        return self._in_form(self._labels.decode(outputs, threshold), X)
+        return self._form.answers(self._labels.decode(outputs, threshold), X)
 
     @available_if(has_probabilities)
     def predict_proba(self, X):
@@ -409,7 +409,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
             several classes are divided by their sum.
         """
         outputs = self._outputs(X)
-        return self._in_form(self._labels.probabilities(outputs), X)
+        return self._form.answers(self._labels.probabilities(outputs), X)
 
     @available_if(_has_raw_outputs)
     def decision_function(self, X):
@@ -430,7 +430,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
             multilabel target each label whose output is above 0.
         """
         outputs = self._outputs(X)
-        return self._in_form(self._labels.scores(outputs), X)
+        return self._form.answers(self._labels.scores(outputs), X)
 
     def to_mlp(self):
         """Make an equal scikit-learn network, scales folded into its weights.
@@ -462,9 +462,6 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
             self._labels = Labels.learn(y, self._classes_wanted)
             self.classes_ = self._labels.classes
         return X, self._labels.encode(y)
-
-    def _may_be_several(self, y):
-        return type_of_target(y) == "multilabel-indicator"
 
     def _class_weights(self, y, learnt_from=None):
         """Weights by class; balanced are those among `learnt_from`, or among y."""

@@ -326,15 +326,12 @@ default="identity"
     @with_callbacks
     def _fit(self, objective, validation):
         stages = read_stages(objective, self.goal, self.max_evaluations)
-        if validation is not None and not callable(validation):
-            raise TypeError(f"validation must be callable, got {validation!r}")
-        if validation is None and self.validation_goal is not None:
-            raise ValueError(
-                "validation_goal needs a validation objective: fit(objective, "
-                "validation=...)"
-            )
         plan = self._plan(stages, validation)
         self._search(plan)
+        self._warn_if_missed(stages)
+        return self
+
+    def _warn_if_missed(self, stages):
         goals = [self.validation_goal, *(stage.goal for stage in stages)]
         missed = self.n_stages_done_ < len(stages) or goals[0] is not None
         if not self.succeeded_ and missed and any(goal is not None for goal in goals):
@@ -344,7 +341,6 @@ default="identity"
                 " raise n_restarts or max_evaluations",
                 ConvergenceWarning,
             )
-        return self
 
     def act(self, observation, state=None):
         """Answer one observation.
@@ -402,6 +398,13 @@ default="identity"
         return actions
 
     def _plan(self, stages, validation):
+        if validation is not None and not callable(validation):
+            raise TypeError(f"validation must be callable, got {validation!r}")
+        if validation is None and self.validation_goal is not None:
+            raise ValueError(
+                "validation_goal needs a validation objective: fit(objective, "
+                "validation=...)"
+            )
         control = self._control("search_control")
         moves = Moves.of(
             control,

@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from skmohn._core._fitting import History, all_or_nothing
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._base import BaseBLM
+from skmohn.blm._forms import SequenceScoreMixin
 from skmohn.blm._network import compile_loss
 from skmohn.blm._search import SearchControl
-from skmohn.blm._sequences import SequenceScoreMixin
 from skmohn.blm._storage import fill_mlp
 
 _LOSSES = {
@@ -369,7 +369,7 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
         if self.target_scaler_ is not None:
             outputs = self.target_scaler_.inverse_transform(outputs)
         outputs = outputs.ravel() if self._one_dimensional else outputs
-        return self._in_form(outputs, X)
+        return self._form.answers(outputs, X)
 
     def to_mlp(self):
         """Make an equal scikit-learn network, scales folded into its weights.
@@ -395,9 +395,6 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
                 "at fit"
             )
         return X, targets
-
-    def _may_be_several(self, y):
-        return True
 
     def _class_weights(self, y, learnt_from=None):
         return 1.0

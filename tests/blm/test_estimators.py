@@ -37,6 +37,7 @@ from sklearn.preprocessing import MinMaxScaler
 
 from skmohn import BLMClassifier, BLMRegressor, SearchControl
 from skmohn.blm import _base as base
+from skmohn.blm import _forms as forms
 from skmohn.blm import _kernels as kernels
 from skmohn.blm import _training as training
 from skmohn.blm._codec import gray_bits, grid_step
@@ -654,8 +655,9 @@ def test_hold_outs_keep_the_shares_of_the_classes():
         model = BLMClassifier(random_state=seed, validation_fraction=0.2)
         model._labels = Labels.learn(y)
         targets = model._labels.encode(y)
-        _, (_, held, _) = model._hold_out(X, targets, np.ones(90))
-        assert_array_equal(held.sum(axis=0), [12, 4, 2])
+        model._per_step = None
+        _, held = model._hold_out(forms.Samples(X, targets, np.ones(90)))
+        assert_array_equal(held.targets.sum(axis=0), [12, 4, 2])
     # A class of one sample is on one side only.
     y[1:] = np.where(y[1:] == "c", "b", y[1:])
     y[0] = "c"
@@ -754,7 +756,7 @@ def test_max_time_ends_a_fit_within_an_epoch(monkeypatch):
 
 
 def test_max_time_counts_from_the_start_of_the_fit(monkeypatch):
-    clock, merge_rows = Clock(), base._merge_rows
+    clock, merge_rows = Clock(), forms.merge_rows
 
     def slow(*samples):
         clock.now += 100.0
@@ -762,7 +764,7 @@ def test_max_time_counts_from_the_start_of_the_fit(monkeypatch):
 
     for module in (base, training):
         monkeypatch.setattr(module, "time", clock)
-    monkeypatch.setattr(base, "_merge_rows", slow)
+    monkeypatch.setattr(forms, "merge_rows", slow)
     model = fitted("one", max_time=50.0, max_flips=10**6, n_restarts=9)
     assert model.stopping_reason_ == "max_time"
     assert model.history_[-1]["flips"] == 0
@@ -780,12 +782,12 @@ def test_equal_rows_are_merged_whatever_their_order():
     X, y = rng.integers(-2, 3, (60, 2)) / 2.0, rng.integers(0, 2, (60, 1)) * 1.0
     X[X == 0] *= rng.choice([-1.0, 1.0], np.sum(X == 0))
     weights = rng.integers(1, 9, 60) * 1.0
-    found = np.column_stack(base._merge_rows(X, y, weights))
+    found = np.column_stack(forms.merge_rows(X, y, weights))
     rows, place = np.unique(np.column_stack([X, y]), axis=0, return_inverse=True)
     expected = np.column_stack([rows, np.bincount(place, weights)])
     assert_array_equal(found[np.lexsort(found.T)], expected[np.lexsort(expected.T)])
     mixed = rng.permutation(60)
-    again = np.column_stack(base._merge_rows(X[mixed], y[mixed], weights[mixed]))
+    again = np.column_stack(forms.merge_rows(X[mixed], y[mixed], weights[mixed]))
     assert_array_equal(found, again)
 
 

@@ -1,0 +1,332 @@
+"""The forms of samples: rows of a table, or sequences as tables of their steps."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.model_selection import train_test_split
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import check_consistent_length
+
+from skmohn._core._rows import order_of
+from skmohn.blm._network import Problem, forward
+from skmohn.blm._policy import SequenceProblem, outputs_of
+
+# What `recurrent` can say of the targets, by whether each step has one.
+_NAMES = {True: "steps", False: "sequences"}
+
+
+def lay_out(X):
+    """The steps of all sequences in one table.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_sequences, n_steps, n_features) or list of array-likes \
+of shape (n_steps, n_features)
+
+    Returns
+    -------
+    rows : ndarray of shape (n_rows, n_features)
+    lengths : ndarray of shape (n_sequences,), int64
+    """
+    parts = [np.asarray(part) for part in X]
+    shapes = {part.shape[1:] for part in parts}
+    if not parts or any(part.ndim != 2 for part in parts) or len(shapes) > 1:
+        found = sorted({part.shape for part in parts})
+        raise ValueError(
+            "with recurrent=True X has shape (n_sequences, n_steps, n_features) or is a"
+            " list of arrays of shape (n_steps, n_features), with equally many features"
+            f"; got parts of shapes {found[:5]}"
+        )
+    lengths = np.array([len(part) for part in parts], dtype=np.int64)
+    if not lengths.all():
+        raise ValueError(f"sequence {lengths.argmin()} of X has no steps")
+    return np.concatenate(parts), lengths
+
+
+def ways_to_read(y, lengths):
+    """Whether y can hold a target for each step, and whether one for each sequence."""
+    shapes = {np.shape(part) for part in y}
+    if len(y) != len(lengths):
+        raise ValueError(
+            f"X has {len(lengths)} sequences and y has targets for {len(y)}"
+        )
+    by_step = all(
+        np.ndim(part) > 0 and len(part) == length
+        for part, length in zip(y, lengths, strict=True)
+    )
+    return by_step, len(shapes) == 1 and len(shapes.pop()) < 2
+
+
+def lay_out_targets(y, lengths, per_step):
+    """Targets of the rows, and whether each is judged by its own: of equal length."""
+    y = _as_parts(y)
+    by_step, by_sequence = ways_to_read(y, lengths)
+    if not (by_step if per_step else by_sequence):
+        wanted = "each step" if per_step else "each sequence"
+        raise ValueError(
+            f"y must have a target for {wanted}, as recurrent={_NAMES[per_step]!r} or "
+            "the first fit has said"
+        )
+    if per_step:
+        y = np.concatenate([np.asarray(part) for part in y])
+        return y, np.ones(sum(lengths), dtype=bool)
+    # Only the last step of a sequence is judged.
+    judged = np.zeros(sum(lengths), dtype=bool)
+    judged[np.cumsum(lengths) - 1] = True
+    return np.repeat(np.asarray(y), lengths, axis=0), judged
+
+
+def weights_of_steps(sample_weight, lengths):
+    """Give each step the weight of its sequence."""
+    if sample_weight is None or np.ndim(sample_weight) == 0:
+        return sample_weight
+    check_consistent_length(lengths, sample_weight)
+    return np.repeat(sample_weight, lengths)
+
+
+def _as_parts(y):
+    """A list or an array of targets, whose parts are those of sequences."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    return y if isinstance(y, list | tuple) else np.asarray(y)
+
+
+def split_rows(rows, lengths, per_step, as_list):
+    """Rows of outputs in the form of the targets."""
+    ends = np.cumsum(lengths)
+    if not per_step:
+        return rows[ends - 1]
+    parts = np.split(rows, ends[:-1])
+    return parts if as_list else np.stack(parts)
+
+
+class Rows(NamedTuple):
+    """What a user passes, row by row."""
+
+    X: np.ndarray  # or another table, (n_rows, n_features)
+    y: np.ndarray  # or another array-like, (n_rows,) or (n_rows, n_outputs)
+    sample_weight: np.ndarray | None  # (n_rows,)
+    targets: np.ndarray  # those that the user has given, without repetitions
+    judged: np.ndarray | slice = slice(None)  # the rows that they belong to
+    lengths: np.ndarray | None = None  # (n_sequences,), rows of each sequence
+
+
+class Samples(NamedTuple):
+    """Rows as a network learns them."""
+
+    X: np.ndarray  # (n_rows, n_inputs)
+    targets: np.ndarray  # (n_rows, n_outputs)
+    weights: np.ndarray  # (n_rows,), zero where an output is not judged
+    lengths: np.ndarray | None = None  # (n_sequences,), rows of each sequence
+
+    @property
+    def n_samples(self):
+        """Number of rows, or of sequences."""
+        return len(self.X if self.lengths is None else self.lengths)
+
+
+class TableForm:
+    """Each row is a sample."""
+
+    per_step = None
+
+    def inputs(self, X):
+        """Table, and lengths of its sequences."""
+        return X, None
+
+    def rows(self, X, y, sample_weight=None):
+        """What a user passes, row by row."""
+        return Rows(X, y, sample_weight, y)
+
+    def counting(self, samples):
+        """Samples whose weight is not zero."""
+        counts = samples.weights > 0
+        return samples if counts.all() else Samples(*(t[counts] for t in samples[:3]))
+
+    def outcomes(self, samples):
+        """The target of each sample."""
+        return samples.targets
+
+    def hold_out(self, samples, share, seed, strata):
+        """Split samples: those to learn from, and those that judge."""
+        options = {"test_size": share, "random_state": seed, "stratify": strata}
+        parts = train_test_split(*samples[:3], **options)
+        return Samples(*parts[::2]), Samples(*parts[1::2])
+
+    def merged(self, samples):
+        """Samples with equal ones merged."""
+        return Samples(*merge_rows(*samples[:3]))
+
+    def problem(self, samples, **options):
+        """What a network is to learn from them."""
+        X, y, weights, _ = samples
+        return Problem(X=X, y=y, sample_weight=weights, **options)
+
+    def outputs(self, rows, lengths, network, activation, out_activation):
+        """Outputs of a network, shape (n_rows, n_outputs)."""
+        return forward(rows, *network, activation, out_activation)
+
+    def answers(self, rows, X):
+        """Answers to rows in the form of the targets."""
+        return rows
+
+
+@dataclass(frozen=True)
+class SequenceForm:
+    """Each sequence is a sample, and each of its steps a row.
+
+    The methods are those of :class:`TableForm`.
+
+    Parameters
+    ----------
+    per_step : bool
+        Whether there is a target for each step; else for each sequence.
+    """
+
+    per_step: bool
+
+    def inputs(self, X):
+        """Steps of all sequences, and lengths of these."""
+        return lay_out(X)
+
+    def rows(self, X, y, sample_weight=None):
+        """What a user passes, step by step."""
+        X, lengths = lay_out(X)
+        y, judged = lay_out_targets(y, lengths, self.per_step)
+        weights = weights_of_steps(sample_weight, lengths)
+        return Rows(X, y, weights, y[judged], judged, lengths)
+
+    def counting(self, samples):
+        """All of them: a step without weight is an input of the later ones."""
+        return samples
+
+    def outcomes(self, samples):
+        """The target of each sequence; None where steps have their own."""
+        ends = np.cumsum(samples.lengths) - 1
+        return None if self.per_step else samples.targets[ends]
+
+    def hold_out(self, samples, share, seed, strata):
+        """Split sequences, each as a whole."""
+        *tables, lengths = samples
+        places = train_test_split(
+            np.arange(len(lengths)), test_size=share, random_state=seed, stratify=strata
+        )
+        owner = np.repeat(np.arange(len(lengths)), lengths)
+        return [
+            Samples(*(t[np.isin(owner, kept)] for t in tables), lengths[np.sort(kept)])
+            for kept in places
+        ]
+
+    def merged(self, samples):
+        """The same: sequences are not compared."""
+        return samples
+
+    def problem(self, samples, **options):
+        """What a recurrent network is to learn from them."""
+        X, y, weights, lengths = samples
+        return SequenceProblem(
+            X=X, y=y, sample_weight=weights, lengths=lengths, **options
+        )
+
+    def outputs(self, rows, lengths, network, activation, out_activation):
+        """Outputs of a network at all steps, shape (n_rows, n_outputs)."""
+        return outputs_of(rows, lengths, *network, activation, out_activation)
+
+    def answers(self, rows, X):
+        """Answers to steps in the form of the targets."""
+        as_list = not isinstance(X, np.ndarray)
+        return split_rows(rows, lay_out(X)[1], self.per_step, as_list)
+
+
+def form_of(per_step):
+    """The form of samples; None says that they are rows of a table."""
+    return TableForm() if per_step is None else SequenceForm(per_step)
+
+
+def learn_form(recurrent, X, y, of_classes):
+    """The form of samples, by the targets or as the user says.
+
+    Parameters
+    ----------
+    recurrent : bool, "steps" or "sequences"
+
+    X, y : array-likes or lists of them
+        As the user passes them.
+
+    of_classes : bool
+        Whether the targets are classes.
+
+    Returns
+    -------
+    form : TableForm or SequenceForm
+    """
+    if not recurrent:
+        return TableForm()
+    if recurrent in _NAMES.values():
+        return SequenceForm(recurrent == _NAMES[True])
+    y = _as_parts(y)
+    by_step, by_sequence = ways_to_read(y, lay_out(X)[1])
+    if by_step and by_sequence:
+        kind = type_of_target(np.asarray(y)) if of_classes else None
+        if kind in (None, "multilabel-indicator"):
+            n = len(y[0])
+            raise ValueError(
+                f"y can be read in two ways, as a target for each of the {n} steps of "
+                f"a sequence or as {n} targets for the whole of it: pass "
+                'recurrent="steps" or recurrent="sequences"'
+            )
+    return SequenceForm(by_step)
+
+
+def merge_rows(X, targets, weights):
+    """Merge equal samples.
+
+    Then a repeated sample is one with a double weight, to the last bit; else rounding
+    would send the searches to different minima.
+    """
+    table = np.column_stack([X, targets])
+    # Zeros of either sign are equal, and so are their bytes then.
+    table += 0.0
+    order = order_of(table)
+    table, weights = table[order], weights[order]
+    is_new = np.append(True, np.any(table[1:] != table[:-1], axis=1))
+    if not is_new.all():
+        table = table[is_new]
+        weights = np.add.reduceat(weights, np.flatnonzero(is_new))
+    return table[:, : X.shape[1]], table[:, X.shape[1] :], weights
+
+
+class SequenceScoreMixin:
+    """Scores that know targets of steps."""
+
+    def score(self, X, y, sample_weight=None):
+        """Judge predictions: R2 of a regressor, the accuracy of a classifier.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            With ``recurrent=True`` sequences, as `fit` takes them.
+
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            With targets of the steps of sequences, in the form that `fit` has seen; all
+            steps then count alike, whatever sequence they belong to.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of samples, or of sequences: each of its steps then has it.
+
+        Returns
+        -------
+        float
+            Of several outputs the mean R2, of several labels the share of samples with
+            all of them right.
+        """
+        if not getattr(self, "_per_step", False):
+            return super().score(X, y, sample_weight)
+        predicted, lengths = self.predict(X), lay_out(X)[1]
+        y, _ = lay_out_targets(y, lengths, per_step=True)
+        weights = weights_of_steps(sample_weight, lengths)
+        judge = accuracy_score if is_classifier(self) else r2_score
+        return judge(y, np.concatenate(list(predicted)), sample_weight=weights)
