@@ -65,7 +65,7 @@ def to_dimod(model, vartype="SPIN"):
     vartype = getattr(vartype, "name", vartype)
     if vartype not in ("SPIN", "BINARY"):
         raise ValueError(f'vartype must be "SPIN" or "BINARY", got {vartype!r}')
-    if model._dense is not None:
+    if not model.model_.is_listed:
         raise ValueError(
             "all weights were fitted, more than a polynomial can list: fit a sparse "
             'model with strategy="pursuit", or give terms_ and weights_ to from_terms'

@@ -10,7 +10,7 @@ from skmohn.mohn._dense.evidence import MAX_ITER
 from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._dense.strategy import solve_dense
 from skmohn.mohn._model import Solution
-from skmohn.mohn._sparse.model import SparsePosterior
+from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._sparse.solve import solve
 from skmohn.mohn._walsh.design import make_design
 from skmohn.mohn._walsh.hypergraph import Hypergraph
@@ -63,7 +63,7 @@ def solve_auto(params, task, members, loop):
         return _choose(found, params, task, loop)
     sparse = solve(params, task, None, loop)
     if sparse.is_exact:
-        return sparse._replace(sparse=SparsePosterior.certain(sparse.graph))
+        return sparse._replace(model=SparseModel.certain(sparse.graph))
     n_inputs = task.inputs.shape[1]
     if not n_inputs:
         return sparse
@@ -72,11 +72,11 @@ def solve_auto(params, task, members, loop):
     if sparse.choice is not None and sparse.choice.errors is not None:
         # The unit of the errors that are known.
         left_out = sparse.choice.errors.mean() * binary_unit(task.y) ** 2
-    posterior = SparsePosterior.condition(sparse.graph, design, task.y, left_out)
+    posterior = SparseModel.condition(sparse.graph, design, task.y, left_out)
     # Where weights have errors, those of the posterior say the same as predictions do.
     errors = [posterior.weight(term)[1] for term in sparse.graph.terms]
     errors = np.where(np.isnan(sparse.standard_errors), np.nan, errors)
-    sparse = sparse._replace(sparse=posterior, standard_errors=errors)
+    sparse = sparse._replace(model=posterior, standard_errors=errors)
     if sparse.is_stopped:
         return sparse
     if params.learning_rule != "ols" or params.max_order is not None:
@@ -97,14 +97,14 @@ def _find_nothing(task, other):
     mean = float(np.average(task.y, weights=task.sample_weight))
     graph = Hypergraph((), np.empty(0), mean)
     design = make_design(task.inputs, task.sample_weight)
-    posterior = SparsePosterior.condition(graph, design, task.y)
+    posterior = SparseModel.condition(graph, design, task.y)
     return Solution(
         graph,
         np.empty(0),
         posterior.scale * math.sqrt(posterior.noise),
         "the model is the mean of y",
         [{**row, "kept": 0} for row in other.coverage],
-        sparse=posterior,
+        model=posterior,
     )
 
 
@@ -125,12 +125,8 @@ def _choose(found, params, task, loop):
     -------
     solution : Solution
     """
-    n_inputs = task.inputs.shape[1]
     lengths = {
-        name: solution.dense.description_length()
-        if solution.dense is not None
-        else solution.sparse.description_length(n_inputs)
-        for name, solution in found.items()
+        name: solution.model.description_length() for name, solution in found.items()
     }
     least = lengths["nothing"] - _LEAST_GAIN
     shorter = [name for name in lengths if lengths[name] < least]
@@ -139,12 +135,12 @@ def _choose(found, params, task, loop):
     if chosen == "nothing":
         how = "nothing stands out"
     elif chosen == "dense" and _predicts_better(
-        found.get("sparse"), found["dense"].dense, params, task
+        found.get("sparse"), found["dense"].model, params, task
     ):
         chosen, how = "sparse", "the sparse model predicts left-out rows better"
     solution = found[chosen]
     record = {f"description_length_{name}": value for name, value in lengths.items()}
-    loop.step({**record, "chosen": chosen}, solution.graph, solution.dense)
+    loop.step({**record, "chosen": chosen}, solution.graph, solution.model)
     said = ", ".join(f"{name} {value:.1f}" for name, value in lengths.items())
     return _say(solution, f"{how} (description lengths: {said})")
 

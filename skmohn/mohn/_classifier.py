@@ -22,8 +22,8 @@ from skmohn._core._html import ComputedProperty, ListedAttributes
 from skmohn._core._validation import to_numpy
 from skmohn.mohn._discovery import product_columns
 from skmohn.mohn._features import ProductFinder, read_classes
-from skmohn.mohn._sobol import shares_of_products
 from skmohn.mohn._sparse.logistic import SEARCH_C
+from skmohn.mohn._sparse.sobol import shares_of_products
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._walsh.hypergraph import to_frame
 

@@ -4,11 +4,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._units import binary_unit
+from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._table.coding import ONE_HOT
 from skmohn.mohn._table.columns import column_names
 from skmohn.mohn._table.vocabulary import Members
-from skmohn.mohn._task import to_inputs
-from skmohn.mohn._walsh.hypergraph import Hypergraph, tabulate
+from skmohn.mohn._walsh.hypergraph import tabulate
 
 
 class NamedColumns:
@@ -84,33 +84,27 @@ class FittedStructure(NamedColumns):
         squares = (self.weights_ / scale) ** 2
         squares *= members.share(members.places(self.terms_))
         total = None
-        if self._dense is not None:
-            total = self._dense.function_variance(members.variables())
-            total *= (self._dense.scale / scale) ** 2
+        if not self.model_.is_listed:
+            total = self.model_.function_variance(members.variables())
+            total *= (self.model_.scale / scale) ** 2
         return tabulate(
             self.terms_, self.weights_, self.standard_errors_, names, total, squares
         )
 
-    def _graph(self):
-        terms = to_inputs(self.terms_, self.coding_.usable)
-        return Hypergraph(tuple(terms), self.weights_, self.intercept_)
-
-    def _fitted_attributes(self, graph, coding, dense):
+    def _fitted_attributes(self, graph, coding, model):
         members = self._members(coding)
         return {
             "terms_": [members.label(term) for term in graph.terms],
             "weights_": graph.coef,
             "intercept_": graph.intercept,
             "coding_": coding,
-            "_dense": dense() if callable(dense) else dense,
-            "_sparse": None,
+            "model_": model() if callable(model) else model or SparseModel.point(graph),
         }
 
     def _expose(self, solution, coding, history):
-        attributes = self._fitted_attributes(solution.graph, coding, solution.dense)
+        attributes = self._fitted_attributes(solution.graph, coding, solution.model)
         for name, value in attributes.items():
             setattr(self, name, value)
-        self._sparse = solution.sparse
         self.standard_errors_ = solution.standard_errors
         self.noise_ = solution.noise
         self.stopping_reason_ = solution.reason

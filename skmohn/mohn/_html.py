@@ -80,6 +80,6 @@ def _weights(model):
     orders = Counter(map(len, model.terms_))
     parts = [f"{orders[order]:,} of order {order}" for order in sorted(orders)]
     listed = f"weights: {', '.join(parts) or 'none'}"
-    if model._dense is not None:
+    if not model.model_.is_listed:
         listed = f"significant {listed}"
     return f"{listed}; constant {model.intercept_:.4g}"

@@ -2,12 +2,9 @@
 
 from typing import Self
 
-import numpy as np
 from sklearn.base import _fit_context
 
 from skmohn._core._fitting import all_or_nothing
-from skmohn._core._units import binary_unit
-from skmohn.mohn._sparse.learning import delta_rule, longest_step
 from skmohn.mohn._table.columns import read_table
 from skmohn.mohn._task import positive_weights
 
@@ -46,33 +43,15 @@ class Incremental:
         if not hasattr(self, "terms_"):
             return self.fit(X, y, sample_weight)
         X, y = read_table(self, X, y)
-        unit = 1.0 if self._dense is None else self._weight_unit
-        sample_weight, rows, _ = positive_weights(sample_weight, X, unit=unit)
-        if self._dense is not None:
-            self._update_dense(X[rows], y[rows], sample_weight)
-            return self
-        graph = self._graph()
-        unit = binary_unit(np.concatenate([y, graph.coef, [graph.intercept]]))
         control = self._control("delta_control")
         control._validate_params()
-        rate, longest = control.learning_rate, np.inf
-        if rate == "auto":
-            # Later rows may weigh more: each is cut by itself, in whatever batch.
-            rate = longest = longest_step(len(graph.coef))
-        fit = delta_rule(
-            self._to_rows(X[rows]).inputs,
-            y[rows] / unit,
-            graph.terms,
-            graph.coef / unit,
-            graph.intercept / unit,
-            learning_rate=rate,
-            longest=longest,
-            sample_weight=sample_weight,
-        )
-        self.weights_, self.intercept_ = unit * fit.coef, unit * fit.intercept
-        # Online corrections leave no Gram matrix to take them from.
-        self.standard_errors_ = np.full(len(fit.coef), np.nan)
-        self._sparse = None
-        self.noise_ = unit * float(fit.rmse[-1])
+        weights = positive_weights(sample_weight, X, unit=self._weight_unit)
+        sample_weight, rows, _ = weights
+        new = self._to_rows(X[rows])
+        model = self.model_.update(new, y[rows], sample_weight, control)
+        graph, self.standard_errors_ = model.listed(self.max_order)
+        for name, value in self._fitted_attributes(graph, self.coding_, model).items():
+            setattr(self, name, value)
+        self.noise_ = model.noise_std()
         self.n_iter_ += 1
         return self

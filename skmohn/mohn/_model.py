@@ -32,6 +32,14 @@ _ROWS_ASKED = 200
 _LARGEST_SHARE = 0.95
 
 
+class NoPosteriorError(AttributeError, ValueError):
+    """What is asked for needs a posterior, and the fitted model has none.
+
+    It has both bases as scikit-learn's NotFittedError has: the one is for attributes
+    and methods that are not there, the other for parameters such as `return_std`.
+    """
+
+
 class Solution(NamedTuple):
     """A fitted model and what is to be said about it."""
 
@@ -41,8 +49,7 @@ class Solution(NamedTuple):
     reason: str
     coverage: list
     warning: str | None = None
-    dense: object = None
-    sparse: object = None
+    model: object = None
     is_exact: bool = False
     is_stopped: bool = False
     choice: object = None

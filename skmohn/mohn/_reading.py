@@ -10,7 +10,7 @@ from skmohn._core._validation import to_numpy
 from skmohn.mohn._fitted import FittedStructure
 from skmohn.mohn._html import HTMLSummary
 from skmohn.mohn._linkage import Linkage
-from skmohn.mohn._sobol import column_of, parts_of_terms
+from skmohn.mohn._sparse.sobol import column_of
 from skmohn.mohn._table.columns import column_names, read_table
 from skmohn.mohn._walsh.hypergraph import to_frame
 
@@ -78,13 +78,8 @@ class Reading(HTMLSummary, FittedStructure):
         """
         check_is_fitted(self)
         members = self._members()
-        variables, columns = members.columns()
-        if self._dense is None:
-            parts = parts_of_terms(self.terms_, self.weights_, members, columns)
-            variance, first, total = parts
-        else:
-            variance = self._dense.function_variance(variables)
-            first, total = self._dense.variance_parts(variables)
+        variance, first, total = self.model_.shares(members)
+        columns = members.columns()[1]
         shares = np.zeros((2, self.n_features_in_))
         for own, *part in zip(columns, first, total, strict=True):
             shares[:, own] = np.array(part)[:, None] / (variance or 1.0)
@@ -133,11 +128,11 @@ class Reading(HTMLSummary, FittedStructure):
         order = np.argsort(-np.abs(parts), kind="stable")
         table = [("(constant)", 1.0, self.intercept_, self.intercept_)]
         table += [(names[j], values[j], self.weights_[j], parts[j]) for j in order]
-        if self._dense is not None:
-            (whole,) = self._mean_of_rows(rows)
+        if not self.model_.is_listed:
+            (whole,) = self.model_.mean(rows, clip=False)
             rest = whole - self.intercept_ - parts.sum()
             table.append(("(all other weights)", np.nan, np.nan, rest))
-            (clipped,) = self._mean_of_rows(rows, self._control("dense_control").clip)
+            (clipped,) = self.model_.mean(rows, self._control("dense_control").clip)
             if clipped != whole:
                 table.append(("(clip)", np.nan, np.nan, clipped - whole))
         terms, *numbers = zip(*table, strict=True)

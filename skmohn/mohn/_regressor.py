@@ -16,12 +16,14 @@ from skmohn._core._fitting import FitLoop, History, all_or_nothing, warn_caller
 from skmohn._core._validation import validate_held_out
 from skmohn.mohn._auto import most_steps, solve_auto
 from skmohn.mohn._controls import DeltaControl, DenseControl, MSDAControl
+from skmohn.mohn._dense.model import DenseModel
 from skmohn.mohn._dense.strategy import DenseMethods, solve_dense
 from skmohn.mohn._from_terms import FromTerms
 from skmohn.mohn._incremental import Incremental
 from skmohn.mohn._reading import Reading
 from skmohn.mohn._routing import FoldsRouting
 from skmohn.mohn._sparse import solve as _strategies
+from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.columns import read_table
 from skmohn.mohn._task import make_task, wanted_terms
@@ -182,6 +184,12 @@ class MOHNRegressor(
     noise_ : float
         Estimated standard deviation of the noise; 0 when the recovery is exact.
 
+    model_ : SparseModel or DenseModel
+        The function found, in coded inputs: ``mean``, ``std`` and ``draw`` of rows,
+        ``weight`` of a set, ``shares`` of the variance, ``update`` by further rows.
+        Methods of the estimator ask it; it has a ``graph`` of all weights, or
+        ``is_listed`` is False.
+
     stopping_reason_ : str
         Why the search ended, in plain words.
 
@@ -251,6 +259,7 @@ class MOHNRegressor(
     intercept_: float
     standard_errors_: np.ndarray
     noise_: float
+    model_: SparseModel | DenseModel
     stopping_reason_: str
     coding_: InputCoding
     search_coverage_: list[dict]
@@ -402,7 +411,7 @@ class MOHNRegressor(
             y,
             None if sample_weight is None else {"sample_weight": sample_weight},
             most_steps(self),
-            lambda graph, dense=None: self._fitted_attributes(graph, coding, dense),
+            lambda graph, model=None: self._fitted_attributes(graph, coding, model),
         )
         wanted = wanted_terms(self, coding, self._names())
         if self.strategy == "auto":
@@ -411,10 +420,10 @@ class MOHNRegressor(
             solution = solve_dense(self, task, self._members(coding), loop)
         else:
             solution = _strategies.solve(self, task, wanted, loop)
-        loop.finish(solution.graph, solution.dense)
+        loop.finish(solution.graph, solution.model)
         self._expose(solution, coding, loop.history)
         self._learn_completions(task)
-        self._weight_unit = task.weight_unit
+        self._weight_unit = 1.0 if self.model_.is_listed else task.weight_unit
         if solution.warning:
             warn_caller(solution.warning, ConvergenceWarning)
         return self
@@ -449,7 +458,7 @@ class MOHNRegressor(
         """
         check_is_fitted(self)
         rows = self._to_rows(read_table(self, X))
-        mean = self._mean_of_rows(rows, self._control("dense_control").clip)
+        mean = self.model_.mean(rows, self._control("dense_control").clip)
         return (mean, self._predict_std(rows)) if return_std else mean
 
     def __sklearn_tags__(self):

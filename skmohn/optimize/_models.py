@@ -170,10 +170,10 @@ def _read_regressor(model):
     dtype = np.dtype(getattr(model, "_input_dtype", "float64"))
     is_constant = coding.kind == CONSTANT
     _refuse_categories(model)
-    if model._dense is not None:
+    if not model.model_.is_listed:
         clip = model._control("dense_control").clip
         graph = ProductSum.of_posterior(
-            model._dense, coding.usable, model.n_features_in_, clip
+            model.model_, coding.usable, model.n_features_in_, clip
         )
     else:
         graph = Hypergraph(tuple(model.terms_), model.weights_, float(model.intercept_))
@@ -195,7 +195,7 @@ def _refuse_categories(model):
             "model has categorical columns, and only columns of numbers can be "
             "searched: code their categories as numbers before the fit"
         )
-    if model._dense is not None and model.coding_.thresholds:
+    if not model.model_.is_listed and model.coding_.thresholds:
         raise ValueError(
             "model has levels of numeric columns, and only their two ends can be "
             'searched: fit with dense_control__numeric="multilinear"'

@@ -20,7 +20,7 @@ from skmohn.datasets import make_ising, make_mk_trap, make_sparse_walsh
 from skmohn.mohn._auto import _predicts_better as predicts_better
 from skmohn.mohn._auto import most_steps
 from skmohn.mohn._dense.model import fit_dense
-from skmohn.mohn._sparse.model import SparsePosterior
+from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._table.rows import Rows
 from skmohn.mohn._task import Task
 from skmohn.mohn._walsh.design import make_design
@@ -92,7 +92,7 @@ KINDS = ["plain", "unknown", "repeats", "precisions", "duplicated"]
 def test_evidence_is_the_largest_density_of_the_targets(kind):
     inputs, y, weights = problem(kind)
     graph = Hypergraph(TERMS, np.ones(len(TERMS)), 0.0)
-    found = SparsePosterior.condition(graph, make_design(inputs, weights), y)
+    found = SparseModel.condition(graph, make_design(inputs, weights), y)
     rows, targets, relative = expand(inputs, y, weights)
     centre = np.average(y, weights=weights)
     scale = math.sqrt(np.average((y - centre) ** 2, weights=weights))
@@ -134,7 +134,7 @@ def test_evidence_is_the_largest_density_of_the_targets(kind):
 def test_intervals_of_a_mean_are_no_narrower_than_those_of_student(n_rows):
     y = np.random.default_rng(0).standard_normal(n_rows)
     graph = Hypergraph((), np.empty(0), float(y.mean()))
-    found = SparsePosterior.condition(graph, make_design(np.zeros((n_rows, 1))), y)
+    found = SparseModel.condition(graph, make_design(np.zeros((n_rows, 1))), y)
     std = found.std(Rows(np.zeros((1, 1)), np.empty((1, 0), dtype=int)))[0]
     own = student_t(n_rows - 1).std() * np.std(y, ddof=1)
     assert std == pytest.approx(own * np.sqrt(1 + 1 / n_rows), rel=0.1)
@@ -147,11 +147,11 @@ def test_predictions_vary_as_much_as_left_out_rows_are_off(kind):
     rows = Rows(inputs, np.empty((40, 0), dtype=int))
 
     def usual(left_out):
-        found = SparsePosterior.condition(graph, design, y, left_out)
+        found = SparseModel.condition(graph, design, y, left_out)
         assert found.log_evidence() == plain.log_evidence()
         return np.average(found.std(rows) ** 2, weights=weights)
 
-    plain = SparsePosterior.condition(graph, design, y)
+    plain = SparseModel.condition(graph, design, y)
     own = np.average(plain.std(rows) ** 2, weights=weights)
     assert usual(0.9 * own) == pytest.approx(own)
     assert usual(2.0 * own) == pytest.approx(2.0 * own)
@@ -162,7 +162,7 @@ def test_weights_vary_as_much_as_the_function_that_they_make(left_out):
     """Products of -1 and +1 are orthogonal over all rows."""
     inputs, y, _ = problem("plain")
     graph = Hypergraph(TERMS, np.ones(4), 0.0)
-    found = SparsePosterior.condition(graph, make_design(inputs), y, left_out)
+    found = SparseModel.condition(graph, make_design(inputs), y, left_out)
     cube = np.array(list(itertools.product([-1.0, 1.0], repeat=inputs.shape[1])))
     std = found.std(Rows(cube, np.empty((len(cube), 0), dtype=int)), noise=False)
     of_weights = [found.weight(term)[1] ** 2 for term in [(), *TERMS]]
@@ -180,7 +180,7 @@ def test_true_weights_are_within_their_intervals():
         y = columns @ true + 0.5 * rng.standard_normal(9)
         fitted = np.linalg.lstsq(columns, y, rcond=None)[0]
         graph = Hypergraph(TERMS, fitted[1:], fitted[0])
-        found = SparsePosterior.condition(graph, make_design(inputs), y)
+        found = SparseModel.condition(graph, make_design(inputs), y)
         for term, weight in zip(TERMS, true[1:], strict=True):
             mean, std = found.weight(term)
             held.append(abs(weight - mean) < 1.645 * std)
@@ -196,7 +196,7 @@ def test_intervals_know_that_terms_were_chosen():
         # In units that are far from 1: the errors of the folds are in others.
         y = 1e3 * (y + 1.4 * rng.standard_normal(560))
         model = MOHNRegressor(random_state=0).fit(X[:60], y[:60])
-        assert model._sparse is not None
+        assert model.model_.is_listed
         mean, std = model.predict(X[60:], return_std=True)
         held.append(np.mean(np.abs(y[60:] - mean) < 1.645 * std))
     assert 0.85 < np.mean(held) < 0.95
@@ -205,10 +205,10 @@ def test_intervals_know_that_terms_were_chosen():
 def test_description_length_counts_the_choices():
     graph = Hypergraph(TERMS, np.ones(4), 0.0)
     inputs, y, _ = problem("plain")
-    found = SparsePosterior.condition(graph, make_design(inputs), y)
+    found = SparseModel.condition(graph, make_design(inputs), y)
     choices = math.comb(6, 2) * math.comb(15, 1) * math.comb(20, 1)
     assert choice_length(TERMS, 6) == pytest.approx(math.log(choices))
-    assert found.description_length(6) + found.log_evidence() == pytest.approx(
+    assert found.description_length() + found.log_evidence() == pytest.approx(
         math.log(choices) - found.occam
     )
     assert found.occam < 0
@@ -216,7 +216,7 @@ def test_description_length_counts_the_choices():
 
 def test_a_model_without_terms_has_a_posterior():
     inputs, y, _ = problem("plain")
-    found = SparsePosterior.condition(
+    found = SparseModel.condition(
         Hypergraph((), np.empty(0), 3.0), make_design(inputs), y
     )
     rows = Rows(inputs, np.empty((40, 0), dtype=int))
@@ -287,7 +287,7 @@ def test_dense_functions_are_predicted_as_by_all_weights():
     assert model.stopping_reason_.startswith("the dense model has the shortest")
     assert model.history_[-1]["chosen"] == "dense"
     assert model.history_[-1]["description_length_dense"] == pytest.approx(
-        dense._dense.description_length()
+        dense.model_.description_length()
     )
     for one, other in zip(
         model.predict(X, return_std=True),

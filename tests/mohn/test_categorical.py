@@ -160,10 +160,10 @@ def test_prediction_is_that_of_a_gaussian_process_with_a_kernel_per_categorical(
     model = MOHNRegressor(
         "dense", dense_control=DenseControl(noise="constant", clip=False)
     ).fit(X, y)
-    prior = model._dense.prior
+    prior = model.model_.prior
     b = {"base": prior.category_rates[:4], "size": prior.category_rates[4:]}
-    assert model._dense.covariance.terms == ((0, 1),)
-    (strong,) = model._dense.covariance.variances
+    assert model.model_.covariance.terms == ((0, 1),)
+    (strong,) = model.model_.covariance.variances
 
     def kernel(left, right):
         product = prior.scale * np.ones((len(left), len(right)))
@@ -261,7 +261,7 @@ def test_relevance_of_categoricals_and_of_a_column_that_does_not_matter():
 
 def test_relevance_of_a_categorical_is_that_of_an_input_as_alike():
     X, y = make_frame()
-    covariance = MOHNRegressor("dense").fit(X, y)._dense.covariance
+    covariance = MOHNRegressor("dense").fit(X, y).model_.covariance
     rates = covariance.prior.category_rates[:4]
     pairs = [np.exp(-a - b) for a, b in itertools.combinations(rates, 2)]
     tau = covariance.categorical_tau()[0]
@@ -609,7 +609,7 @@ def test_sets_are_counted_and_screened_with_one_category_of_a_categorical(
 
 
 def test_screening_columns_are_covariances_with_weights(fitted):
-    covariance, rows = fitted._dense.covariance, fitted._dense.posterior.sample.rows
+    covariance, rows = fitted.model_.covariance, fitted.model_.posterior.sample.rows
     base, columns, groups = covariance.screening(rows)
     members = fitted._members()
     assert isinstance(members, Members)

@@ -8,7 +8,7 @@ import pytest
 
 from skmohn import MOHNRegressor
 from skmohn.mohn._sparse.chance import Chance, rounding_variance
-from skmohn.mohn._sparse.model import SparsePosterior
+from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._table.rows import Rows
 from skmohn.mohn._walsh.design import PackedDesign
 from skmohn.mohn._walsh.hypergraph import Hypergraph
@@ -142,7 +142,7 @@ def test_posterior_after_a_search_is_as_wide_as_steps_of_the_target():
     X = np.random.default_rng(0).choice([-1.0, 1.0], (12, 5))
     y = (X[:, 0] * X[:, 1] > 0).astype(float)
     graph = Hypergraph(((0, 1),), np.array([0.5]), 0.5)
-    model = SparsePosterior.condition(graph, PackedDesign(X), y)
+    model = SparseModel.condition(graph, PackedDesign(X), y)
     assert model.scale**2 * model.noise == pytest.approx(1 / 12)
     rows = Rows(X, np.empty((12, 0), dtype=int))
     assert np.all(model.std(rows) > math.sqrt(1 / 12))

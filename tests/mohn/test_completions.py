@@ -42,7 +42,7 @@ def test_variance_over_completions_is_added(strategy):
     model.fit(*make_data(250, 0))
     X, _ = make_data(6, 1, share=0.4)
     _, std = model.predict(X, return_std=True)
-    posterior = model._dense or model._sparse
+    posterior = model.model_
     plain = posterior.std(model._to_rows(X))
     spread = [np.std(model.predict(all_completions(row))) for row in X]
     assert max(spread) > 3 * max(plain)
@@ -146,14 +146,14 @@ def test_dense_rows_are_left_out_as_by_fits_without_them(is_repeat):
     task = SimpleNamespace(rows=rows, y=y, sample_weight=weight)
     found = model._leave_out(task, np.arange(len(X)))
     assert_allclose(found.count, weight if is_repeat else 1.0)
-    posterior, scale = model._dense.posterior, model._dense.scale
+    posterior, scale = model.model_.posterior, model.model_.scale
     for i in (0, 3, 15, 20):
         rest = replace(posterior.sample, weight=posterior.sample.weight.copy())
         # One of two observations at the same place, which here are equal.
         rest.weight[i] -= 1.0 if is_repeat else weight[i]
         others = np.flatnonzero(rest.weight > 0.0)
-        without = ExactPosterior.condition(model._dense.covariance, rest.take(others))
-        error = (y[i] - model._dense.centre) / scale - without.mean(rows.take([i]))
+        without = ExactPosterior.condition(model.model_.covariance, rest.take(others))
+        error = (y[i] - model.model_.centre) / scale - without.mean(rows.take([i]))
         assert_allclose(found.squares[i], error**2, rtol=1e-6)
         assert_allclose(found.variance[i], without.variance(rows.take([i])), rtol=1e-6)
 
@@ -226,7 +226,7 @@ def test_complete_rows_are_as_before():
     model = MOHNRegressor("dense").fit(*make_data(100, 0))
     X, _ = make_data(20, 1)
     _, std = model.predict(X, return_std=True)
-    assert_allclose(std, model._dense.std(model._to_rows(X)), rtol=1e-12)
+    assert_allclose(std, model.model_.std(model._to_rows(X)), rtol=1e-12)
 
 
 def test_exact_models_of_rows_with_gaps_have_no_noise():

@@ -294,7 +294,7 @@ def test_batches_of_weighted_rows_make_no_difference():
     one, other = (np.array(m.predict(X, return_std=True)) for m in models)
     assert_allclose(one, other, rtol=1e-8)
     # In the unit of the first call, as if all had been fitted at these precisions.
-    assert models[0]._dense.posterior.sample.weight.sum() == pytest.approx(
+    assert models[0].model_.posterior.sample.weight.sum() == pytest.approx(
         weights.sum() / weights[:30].mean()
     )
 

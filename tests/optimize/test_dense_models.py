@@ -69,8 +69,8 @@ def test_any_dense_model(kind, monkeypatch):
         monkeypatch.setattr(dense, "_MOST_WALSH_INPUTS", 1)
     model = fit(X, y, **params)
     if kind in ("walsh", "nystroem"):
-        assert model._dense.route == kind
-        assert model._dense.covariance.terms == ((0, 1, 2),)
+        assert model.model_.route == kind
+        assert model.model_.covariance.terms == ((0, 1, 2),)
     result = maximize(model)
     assert result.fun == pytest.approx(model.predict(all_rows(8)).max(), rel=1e-9)
     assert result.optimal

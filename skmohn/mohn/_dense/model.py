@@ -1,5 +1,6 @@
 """All 2^n weights at once, under the product prior: the model that a fit returns."""
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,9 +12,14 @@ from skmohn.mohn._dense.evidence import MAX_ITER, join_equal_rows, learn_prior
 from skmohn.mohn._dense.exact import ExactPosterior
 from skmohn.mohn._dense.noise import NoiseMap, map_noise
 from skmohn.mohn._dense.nystroem import NystroemPosterior
-from skmohn.mohn._dense.terms import description_length, find_strong_terms
+from skmohn.mohn._dense.terms import (
+    description_length,
+    find_significant_terms,
+    find_strong_terms,
+)
 from skmohn.mohn._dense.walsh import WalshPosterior, is_on_cube
 from skmohn.mohn._table.rows import standardise
+from skmohn.mohn._walsh.hypergraph import Hypergraph
 
 # Rows up to which the Cholesky factor of all is taken.
 _MOST_EXACT = 5000
@@ -77,6 +83,9 @@ class DenseModel:
     n_evaluations: int
     doubt: PriorDoubt | None
     occam: float
+    has_posterior = True
+    # There are more weights than can be listed.
+    is_listed = False
 
     @property
     def covariance(self):
@@ -209,6 +218,50 @@ class DenseModel:
             variances = variances + self.doubt.variance_of_weights(terms)
         return self.scale * means, self.scale * np.sqrt(variances)
 
+    def listed(self, max_order=None):
+        """The significant weights and their standard deviations.
+
+        Parameters
+        ----------
+        max_order : int, default=None
+            See :func:`~skmohn.mohn._dense.terms.find_significant_terms`.
+
+        Returns
+        -------
+        graph : Hypergraph
+
+        errors : ndarray of shape (n_terms,)
+        """
+        terms, means, stds = find_significant_terms(self, max_order)
+        graph = Hypergraph.sort(terms, means, self.weight(())[0])
+        errors = dict(zip(terms, stds, strict=True))
+        return graph, np.array([errors[term] for term in graph.terms])
+
+    def noise_std(self):
+        """Standard deviation of the noise, in the units of the target."""
+        return self.scale * math.sqrt(self.prior.noise)
+
+    def relevance(self):
+        """``tau`` of inputs and of categoricals, arrays of numbers from 0 to 1."""
+        return self.prior.tau, self.covariance.categorical_tau()
+
+    def shares(self, members):
+        """Split the variance of the standardised posterior mean over uniform inputs.
+
+        Parameters
+        ----------
+        members : Members
+
+        Returns
+        -------
+        variance : float
+
+        first, total : ndarrays of shape (n_variables,)
+            What each variable explains alone, and all that it takes part in.
+        """
+        variables, _ = members.columns()
+        return self.function_variance(variables), *self.variance_parts(variables)
+
     def function_variance(self, variables=None):
         """Variance of the standardised posterior mean over uniform inputs, unclipped.
 
@@ -234,7 +287,7 @@ class DenseModel:
         parts = self.posterior.mean_variance(variables)
         return parts.first_order(), parts.total()
 
-    def update(self, rows, y, sample_weight=None):
+    def update(self, rows, y, sample_weight=None, control=None):
         """Condition on further observations; the hyper-parameters stay.
 
         Parameters

@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import MAX_ITER
 from skmohn.mohn._dense.model import fit_dense
-from skmohn.mohn._dense.terms import find_significant_terms, highest_order
-from skmohn.mohn._model import Completions, LeftOut, Solution
+from skmohn.mohn._dense.terms import highest_order
+from skmohn.mohn._model import Completions, LeftOut, NoPosteriorError, Solution
 from skmohn.mohn._table.columns import read_table
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 
@@ -24,14 +24,6 @@ _WAYS = {
 # Rows that leave less of their own error tell rounding errors.
 _LEAST_KEPT = 1e-3
 _NOTHING = Hypergraph((), np.empty(0), 0.0)
-
-
-class NoPosteriorError(AttributeError, ValueError):
-    """What is asked for needs a posterior, and the fitted model has none.
-
-    It has both bases as scikit-learn's NotFittedError has: the one is for attributes
-    and methods that are not there, the other for parameters such as `return_std`.
-    """
 
 
 def solve_dense(params, task, members, loop):
@@ -82,10 +74,9 @@ def solve_dense(params, task, members, loop):
         max_iter=min(params.max_iter, MAX_ITER),
         report=report,
     )
-    terms, means, stds = find_significant_terms(model, params.max_order)
-    graph = Hypergraph.sort(terms, means, model.weight(())[0])
-    errors = dict(zip(terms, stds, strict=True))
-    held = float(np.sum((means / model.scale) ** 2 * members.share(terms)))
+    graph, errors = model.listed(params.max_order)
+    terms = list(graph.terms)
+    held = float(np.sum((graph.coef / model.scale) ** 2 * members.share(terms)))
     share = held / max(model.function_variance(members.variables()), 1e-300)
     record = {
         "log_posterior": model.log_evidence(),
@@ -114,18 +105,18 @@ def solve_dense(params, task, members, loop):
     ]
     return Solution(
         graph,
-        np.array([errors[term] for term in graph.terms]),
-        model.scale * math.sqrt(model.prior.noise),
+        errors,
+        model.noise_std(),
         reason,
         coverage,
-        dense=model,
+        model=model,
     )
 
 
 def _earlier_prior(params, n_inputs, alphabets):
     """Hyper-parameters of the fit before, when a warm start is wanted and they fit."""
-    earlier = getattr(params, "_dense", None) if params.warm_start else None
-    if earlier is None or len(earlier.prior.rates) != n_inputs:
+    earlier = getattr(params, "model_", None) if params.warm_start else None
+    if earlier is None or earlier.is_listed or len(earlier.prior.rates) != n_inputs:
         return None
     if earlier.covariance.alphabets != alphabets:
         return None
@@ -161,18 +152,11 @@ class DenseMethods:
             categories or levels, that of an input whose two values are as much alike as
             two of its categories are on average. Only where all weights were fitted.
         """
-        model = self._posterior("relevance_")
-        if self._dense is None:
-            raise AttributeError(
-                "relevance_ belongs to all weights, and the sparse model was chosen: "
-                'see terms_, or fit with strategy="dense"'
-            )
+        of_inputs, of_categoricals = self._posterior("relevance_").relevance()
         relevance = np.zeros(self.n_features_in_)
         coding = self.coding_
-        relevance[coding.usable] = model.prior.tau
-        for columns, tau in zip(
-            coding.categoricals, model.covariance.categorical_tau(), strict=True
-        ):
+        relevance[coding.usable] = of_inputs
+        for columns, tau in zip(coding.categoricals, of_categoricals, strict=True):
             # A numeric column is an input as well.
             relevance[list(columns)] = np.maximum(relevance[list(columns)], tau)
         return relevance
@@ -263,31 +247,14 @@ class DenseMethods:
 
     def _standard_mean(self, rows):
         """Mean in the units of the posterior, in which variances are within range."""
-        return self._mean_of_rows(rows) / (self._dense or self._sparse).scale
-
-    def _mean_of_rows(self, rows, clip=False):
-        if self._dense is not None:
-            return self._dense.mean(rows, clip=clip)
-        return self._graph().predict(rows.inputs)
-
-    def _update_dense(self, X, y, sample_weight):
-        """Condition on further rows; the hyper-parameters and the coding stay."""
-        model = self._dense.update(self._to_rows(X), y, sample_weight)
-        terms, means, stds = find_significant_terms(model, self.max_order)
-        graph = Hypergraph.sort(terms, means, model.weight(())[0])
-        for name, value in self._fitted_attributes(graph, self.coding_, model).items():
-            setattr(self, name, value)
-        errors = dict(zip(terms, stds, strict=True))
-        self.standard_errors_ = np.array([errors[term] for term in graph.terms])
-        self.n_iter_ += 1
+        return self.model_.mean(rows, clip=False) / self.model_.scale
 
     def _learn_completions(self, task):
         """Look at the unknown inputs of the training rows, when there is a posterior.
 
         Their effect is part of the noise that was found.
         """
-        posterior = self._dense or self._sparse
-        if posterior is None:
+        if not self.model_.has_posterior:
             return
         self._completions = Completions.learn(
             self._standard_mean,
@@ -299,7 +266,7 @@ class DenseMethods:
 
     def _leave_out(self, task, chosen):
         """What training rows are off when all others predict them, as `LeftOut`."""
-        posterior, rows = self._dense or self._sparse, task.rows.take(chosen)
+        posterior, rows = self.model_, task.rows.take(chosen)
         function, noise = posterior.given_variances(rows)
         count = np.ones(len(chosen))
         if task.sample_weight is not None:
@@ -321,8 +288,7 @@ class DenseMethods:
 
     def _posterior(self, what):
         check_is_fitted(self)
-        posterior = self._dense or self._sparse
-        if posterior is None:
+        if not self.model_.has_posterior:
             why = f'strategy="{self.strategy}" has none'
             if self.strategy in ("auto", "dense"):
                 why = "columns that do not vary, and partial_fit after the sparse "
@@ -331,4 +297,4 @@ class DenseMethods:
                 f"{what} needs a posterior, and {why}: fit with "
                 'strategy="dense" or "auto" on columns that vary'
             )
-        return posterior
+        return self.model_

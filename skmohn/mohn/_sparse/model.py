@@ -8,7 +8,7 @@ Source: Bishop, Pattern Recognition and Machine Learning, 2006, Eq 3.54 and 3.86
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
@@ -20,9 +20,12 @@ from skmohn.mohn._model import (
     LEAST_NOISE,
     LOG_NOISE,
     LOG_SCALE,
+    NoPosteriorError,
     occam_factor,
 )
 from skmohn.mohn._sparse.chance import rounding_variance
+from skmohn.mohn._sparse.learning import delta_rule, longest_step
+from skmohn.mohn._sparse.sobol import parts_of_terms
 from skmohn.mohn._table.rows import row_blocks, standardise
 from skmohn.mohn._walsh.design import DenseDesign
 from skmohn.mohn._walsh.hypergraph import Hypergraph
@@ -34,8 +37,8 @@ _MOST_NOISE = 5.0
 
 
 @dataclass(frozen=True)
-class SparsePosterior:
-    """A sparse model's weights given the data.
+class SparseModel:
+    """A model of few weights and, where there is one, their posterior given the data.
 
     Attributes
     ----------
@@ -61,6 +64,12 @@ class SparsePosterior:
     doubt : float, default=1.0
         Factor of variances, as that of the noise is known from few observations only
         (the variance of Student's t distribution), or as left-out rows are off by more.
+
+    n_inputs : int, default=0
+        Of which the terms were chosen.
+
+    has_posterior : bool, default=True
+        Whether it is known how far the weights may be off.
     """
 
     graph: Hypergraph
@@ -70,6 +79,16 @@ class SparsePosterior:
     scale: float
     occam: float = 0.0
     doubt: float = 1.0
+    n_inputs: int = 0
+    has_posterior: bool = True
+    # All its weights are in the graph.
+    is_listed = True
+
+    @classmethod
+    def point(cls, graph):
+        """A model of whose weights no more is known than what they are."""
+        scale = binary_unit(graph.coef)
+        return cls(graph, None, math.nan, math.nan, scale, has_posterior=False)
 
     @classmethod
     def certain(cls, graph):
@@ -97,7 +116,7 @@ class SparsePosterior:
 
         Returns
         -------
-        posterior : SparsePosterior
+        posterior : SparseModel
         """
         columns = design.columns([(), *graph.terms])
         gram = design.gram(columns, columns)
@@ -117,15 +136,106 @@ class SparsePosterior:
         doubt = _student_variance(design.weight_sum - len(graph.terms) - 1)
         known = np.trace(cho_solve((factor, True), gram)) / design.weight_sum
         doubt = max(doubt, left_out / scale**2 / (noise + known))
-        return cls(graph, factor, noise, evidence, scale, occam, doubt)
+        n_inputs = design.n_features
+        return cls(graph, factor, noise, evidence, scale, occam, doubt, n_inputs)
+
+    def mean(self, rows, clip=True):
+        """The function itself; `clip` is for models that may leave the targets' range.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_rows,)
+        """
+        return self.graph.predict(rows.inputs)
+
+    def shares(self, members):
+        """Split the variance over uniform inputs.
+
+        Parameters
+        ----------
+        members : Members
+
+        Returns
+        -------
+        variance, first, total : float and ndarrays
+            As of :func:`~skmohn.mohn._sparse.sobol.parts_of_terms`.
+        """
+        terms = [members.label(term) for term in self.graph.terms]
+        return parts_of_terms(terms, self.graph.coef, members, members.columns()[1])
+
+    def update(self, rows, y, sample_weight, control):
+        """Correct the weights by one epoch of the delta rule, in the order of the rows.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        y : ndarray of shape (n_rows,)
+
+        sample_weight : ndarray of shape (n_rows,) or None
+
+        control : DeltaControl
+
+        Returns
+        -------
+        model : SparseModel
+            Without a posterior; its noise is the error that the rows met.
+        """
+        graph = self.graph
+        unit = binary_unit(np.concatenate([y, graph.coef, [graph.intercept]]))
+        rate, longest = control.learning_rate, np.inf
+        if rate == "auto":
+            # Later rows may weigh more: each is cut by itself, in whatever batch.
+            rate = longest = longest_step(len(graph.coef))
+        fit = delta_rule(
+            rows.inputs,
+            y / unit,
+            graph.terms,
+            graph.coef / unit,
+            graph.intercept / unit,
+            learning_rate=rate,
+            longest=longest,
+            sample_weight=sample_weight,
+        )
+        model = self.point(
+            Hypergraph(graph.terms, unit * fit.coef, unit * fit.intercept)
+        )
+        return replace(model, noise=(unit / model.scale * float(fit.rmse[-1])) ** 2)
+
+    def listed(self, max_order=None):
+        """The weights and their standard deviations, NaN without a posterior.
+
+        Returns
+        -------
+        graph : Hypergraph
+
+        errors : ndarray of shape (n_terms,)
+        """
+        if not self.has_posterior:
+            return self.graph, np.full(len(self.graph.coef), np.nan)
+        errors = [self.weight(term)[1] for term in self.graph.terms]
+        return self.graph, np.array(errors)
+
+    def noise_std(self):
+        """Standard deviation of the noise, in the units of the target."""
+        return self.scale * math.sqrt(self.noise)
+
+    def relevance(self):
+        """Belongs to all weights: an error."""
+        raise AttributeError(
+            "relevance_ belongs to all weights, and the sparse model was chosen: "
+            'see terms_, or fit with strategy="dense"'
+        )
 
     def log_evidence(self):
         """Log density of the targets, in their own units."""
+        self._require_posterior()
         return self.evidence
 
-    def description_length(self, n_inputs):
+    def description_length(self):
         """Nats that the data and the choices of terms and variances cost."""
-        return choice_length(self.graph.terms, n_inputs) - self.evidence - self.occam
+        choices = choice_length(self.graph.terms, self.n_inputs)
+        return choices - self.evidence - self.occam
 
     def std(self, rows, noise=True):
         """Posterior standard deviation.
@@ -152,6 +262,7 @@ class SparsePosterior:
         -------
         function, noise : ndarrays of shape (n_rows,)
         """
+        self._require_posterior()
         function = np.zeros(len(rows))
         if self.factor is not None:
             for part in row_blocks(len(rows)):
@@ -167,6 +278,7 @@ class SparsePosterior:
         -------
         variance : ndarray of shape (n_rows,)
         """
+        self._require_posterior()
         return np.full(len(rows), self.doubt * self.noise)
 
     def draw(self, rows, n_draws, rng, noise=True):
@@ -176,6 +288,7 @@ class SparsePosterior:
         -------
         draws : ndarray of shape (n_rows, n_draws)
         """
+        self._require_posterior()
         draws = np.repeat(self.graph.predict(rows.inputs)[:, None], n_draws, axis=1)
         if self.factor is not None:
             normal = rng.standard_normal((len(self.factor), n_draws))
@@ -189,6 +302,7 @@ class SparsePosterior:
 
     def weight(self, term):
         """Mean and standard deviation of one weight: 0 and 0 outside of the model."""
+        self._require_posterior()
         terms = [(), *self.graph.terms]
         if term not in terms:
             return 0.0, 0.0
@@ -200,6 +314,10 @@ class SparsePosterior:
         unit[j] = 1.0
         half = solve_triangular(self.factor, unit, lower=True)
         return mean, self.scale * math.sqrt(self.doubt) * float(np.linalg.norm(half))
+
+    def _require_posterior(self):
+        if not self.has_posterior:
+            raise NoPosteriorError("it is not known how far these weights may be off")
 
     def _columns(self, inputs):
         return DenseDesign(inputs).columns([(), *self.graph.terms])

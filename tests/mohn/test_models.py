@@ -1,0 +1,71 @@
+"""One interface of fitted models: few weights, with or without a posterior, and all."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from skmohn import MOHNRegressor
+
+RNG = np.random.default_rng(0)
+X = RNG.choice([-1.0, 1.0], (60, 5))
+Y = X[:, 0] + 0.5 * X[:, 1] * X[:, 2] + 0.3 * RNG.standard_normal(60)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    ways = {"auto": {}, "dense": {}, "pursuit": {"selection": "ebic"}}
+    return {
+        way: MOHNRegressor(way, random_state=0, **more).fit(X, Y)
+        for way, more in ways.items()
+    }
+
+
+@pytest.mark.parametrize("way", ["auto", "dense", "pursuit"])
+def test_every_model_answers_the_same_questions(fitted, way):
+    estimator = fitted[way]
+    model, rows = estimator.model_, estimator._to_rows(X)
+    assert_allclose(model.mean(rows), estimator.predict(X))
+    graph, errors = model.listed()
+    assert_allclose(graph.coef, estimator.weights_)
+    assert errors.shape == graph.coef.shape
+    variance, first, total = model.shares(estimator._members())
+    assert variance > 0
+    assert np.all(first <= total + 1e-12)
+    assert_allclose(total / variance, estimator.feature_importances_)
+    if model.has_posterior:
+        _, std = estimator.predict(X, return_std=True)
+        assert_allclose(model.std(rows), std, rtol=1e-10)
+        assert model.weight((0,)) == pytest.approx(estimator.weight([0]))
+        assert model.log_evidence() == estimator.log_marginal_likelihood_
+        assert model.draw(rows, 3, np.random.default_rng(0)).shape == (60, 3)
+
+
+def test_a_model_updates_into_a_new_one(fitted):
+    for estimator in fitted.values():
+        model, rows = estimator.model_, estimator._to_rows(X[:9])
+        before = model.mean(rows)
+        control = estimator._control("delta_control")
+        other = model.update(rows, Y[:9] + 5.0, None, control)
+        assert other.mean(rows).mean() > before.mean()
+        assert_allclose(model.mean(rows), before)
+        assert other.has_posterior == (not model.is_listed)
+
+
+def test_without_a_posterior_nothing_is_said_of_errors(fitted):
+    model = fitted["pursuit"].model_
+    rows = fitted["pursuit"]._to_rows(X)
+    assert model.is_listed
+    assert not model.has_posterior
+    calls = (
+        lambda: model.std(rows),
+        lambda: model.draw(rows, 1, np.random.default_rng(0)),
+        lambda: model.weight((0,)),
+        model.log_evidence,
+        lambda: model.noise_variance(rows),
+    )
+    for call in calls:
+        for error in (AttributeError, ValueError):
+            with pytest.raises(error, match="how far these weights may be off"):
+                call()
+    with pytest.raises(AttributeError, match="relevance_ belongs to all weights"):
+        model.relevance()
