@@ -190,6 +190,17 @@ def test_going_on_ensembles_and_restarts():
     assert_array_equal(parallel.codes_, serial.fit(X, DELAYED).codes_)
 
 
+def test_a_network_of_rows_does_not_go_on_with_sequences_nor_the_other_way():
+    tables = X[:, 0], DELAYED[:, 1]
+    for before, samples, after, others in (
+        (False, tables, "steps", (X, DELAYED)),
+        ("steps", (X, DELAYED), False, tables),
+    ):
+        model = small(recurrent=before, warm_start=True, max_flips=50).fit(*samples)
+        with pytest.raises(ValueError, match=r"^recurrent changed since the fit"):
+            model.set_params(recurrent=after).fit(*others)
+
+
 @pytest.mark.parametrize("cls", [BLMRegressor, BLMClassifier])
 def test_packed_networks_predict_the_same(cls):
     y = DELAYED if cls is BLMRegressor else DELAYED > 0
