@@ -29,6 +29,7 @@ INNER_ROOMS = {
 
 KERNELS_MAY_IMPORT = ("dataclasses", "numpy", "numba", "skmohn._core._jit", "typing")
 MOST_CODE_LINES = 400
+MOST_STATEMENTS = 10
 NO_CODE = {
     tokenize.COMMENT,
     tokenize.NL,
@@ -158,6 +159,34 @@ def test_architecture_describes_each_module_once():
     files = [path.relative_to(PACKAGE).as_posix() for path in MODULES]
     expected = [f for f in files if "/" in f and not f.endswith("/__init__.py")]
     assert sorted(modules_described(text)) == sorted(expected)
+
+
+def long_fits(source):
+    """Methods `fit` and `_fit` with more statements than a reader wants."""
+    return [
+        node.name
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef)
+        and node.name in ("fit", "_fit")
+        # A string is a docstring.
+        and sum(not is_docstring(part) for part in node.body) > MOST_STATEMENTS
+    ]
+
+
+def is_docstring(statement):
+    """Whether a statement is nothing but a string."""
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=dotted_name)
+def test_a_fit_is_short_enough_to_read(path):
+    assert long_fits(path.read_text(encoding="utf-8")) == []
+
+
+def test_a_long_fit_is_seen():
+    body = "    x = 1\n" * MOST_STATEMENTS
+    assert long_fits(f'def fit(self):\n    """Doc."""\n{body}') == []
+    assert long_fits(f"def _fit(self):\n{body}    return x\n") == ["_fit"]
 
 
 def test_description_is_read():

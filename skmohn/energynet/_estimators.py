@@ -102,15 +102,18 @@ class _BaseEnergyNet(CallbackSupportMixin, BaseEstimator):
         transformer, mlp = self._parts(len(X) if weights is None else weights.sum())
         stages = Stages(self, *given)
         self.transformer_ = stages.fit_layers(transformer, X, weights)
+        self.mlp_ = self._train(mlp, X, y, weights, stages)
+        return self
+
+    def _train(self, mlp, X, y, weights, stages):
+        """Train the network on the architecture that the layers have."""
         is_generative = self.init == "generative"
         self.scaler_ = None if is_generative else fitted_scaler(X, "X", weights)
         sizes = self._sizes(y)
         mlp.set_params(hidden_layer_sizes=sizes)
         start = self.transformer_.layers_[: len(sizes)] if is_generative else ()
         targets = self._learn_targets(y, weights)
-        inputs = self._inputs(X)
-        self.mlp_ = stages.fit_network(mlp, inputs, targets, weights, start)
-        return self
+        return stages.fit_network(mlp, self._inputs(X), targets, weights, start)
 
     def predict(self, X):
         """Predict with the network.

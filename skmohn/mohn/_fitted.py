@@ -1,8 +1,10 @@
 """What a fitted estimator is made of, and how it names it."""
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from skmohn._core._fitting import warn_caller
 from skmohn._core._units import binary_unit
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._table.coding import ONE_HOT
@@ -101,7 +103,8 @@ class FittedStructure(NamedColumns):
             "model_": model() if callable(model) else model or SparseModel.point(graph),
         }
 
-    def _expose(self, solution, coding, history):
+    def _expose(self, solution, task, coding, history):
+        """Set what a fit leaves; warn once."""
         attributes = self._fitted_attributes(solution.graph, coding, solution.model)
         for name, value in attributes.items():
             setattr(self, name, value)
@@ -111,3 +114,7 @@ class FittedStructure(NamedColumns):
         self.search_coverage_ = solution.coverage
         self.history_ = history
         self.n_iter_ = max(len(history), 1)
+        self._learn_completions(task)
+        self._weight_unit = 1.0 if self.model_.is_listed else task.weight_unit
+        if solution.warning:
+            warn_caller(solution.warning, ConvergenceWarning)

@@ -7,26 +7,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._control import Nested
-from skmohn._core._fitting import FitLoop, History, all_or_nothing, warn_caller
+from skmohn._core._fitting import FitLoop, History, all_or_nothing
 from skmohn._core._validation import validate_held_out
-from skmohn.mohn._auto import most_steps, solve_auto
 from skmohn.mohn._controls import DeltaControl, DenseControl, MSDAControl
 from skmohn.mohn._dense.model import DenseModel
-from skmohn.mohn._dense.strategy import DenseMethods, solve_dense
+from skmohn.mohn._dense.strategy import DenseMethods
 from skmohn.mohn._from_terms import FromTerms
 from skmohn.mohn._incremental import Incremental
 from skmohn.mohn._reading import Reading
 from skmohn.mohn._routing import FoldsRouting
-from skmohn.mohn._sparse import solve as _strategies
 from skmohn.mohn._sparse.model import SparseModel
+from skmohn.mohn._strategies import STRATEGIES
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.columns import read_table
-from skmohn.mohn._task import make_task, wanted_terms
+from skmohn.mohn._task import make_task
 
 
 class MOHNRegressor(
@@ -269,7 +267,7 @@ class MOHNRegressor(
     feature_names_in_: np.ndarray
 
     _parameter_constraints = {
-        "strategy": [StrOptions({"auto", "pursuit", "dense", "msda", "full", "given"})],
+        "strategy": [StrOptions(set(STRATEGIES))],
         "learning_rule": [StrOptions({"ols", "lasso", "delta"})],
         "max_order": [Interval(Integral, 1, None, closed="left"), None],
         "terms": ["array-like", None],
@@ -390,42 +388,30 @@ class MOHNRegressor(
             When the search ended before it was done or the samples are too few; the
             model is then the best one found.
         """
-        split_params = self._split_params(params)
-        start = self.terms_ if self.warm_start and hasattr(self, "terms_") else []
-        table = X
-        X, y = read_table(self, X, y, reset=True)
+        strategy, split_params = STRATEGIES[self.strategy], self._split_params(params)
+        table, y = read_table(self, X, y, reset=True)
         validation = validate_held_out(self, X_val, y_val, read_table)
         task, coding = make_task(
             self,
-            X,
+            strategy,
+            table,
             y,
             sample_weight,
             validation,
-            start,
             self._names(),
             split_params=split_params,
         )
         loop = FitLoop(
             self,
-            table if self._categories.encoders else X,
+            X if self._categories.encoders else table,
             y,
             None if sample_weight is None else {"sample_weight": sample_weight},
-            most_steps(self),
+            strategy.most_steps(self),
             lambda graph, model=None: self._fitted_attributes(graph, coding, model),
         )
-        wanted = wanted_terms(self, coding, self._names())
-        if self.strategy == "auto":
-            solution = solve_auto(self, task, self._members(coding), loop)
-        elif self.strategy == "dense" and (coding.usable.size or coding.categoricals):
-            solution = solve_dense(self, task, self._members(coding), loop)
-        else:
-            solution = _strategies.solve(self, task, wanted, loop)
+        solution = strategy.solve(self, task, self._members(coding), loop)
         loop.finish(solution.graph, solution.model)
-        self._expose(solution, coding, loop.history)
-        self._learn_completions(task)
-        self._weight_unit = 1.0 if self.model_.is_listed else task.weight_unit
-        if solution.warning:
-            warn_caller(solution.warning, ConvergenceWarning)
+        self._expose(solution, task, coding, loop.history)
         return self
 
     @overload

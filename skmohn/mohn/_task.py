@@ -23,8 +23,6 @@ from skmohn.mohn._table.coding import NUMERIC, InputCoding
 from skmohn.mohn._table.columns import column_names
 from skmohn.mohn._table.rows import Rows
 
-# Strategies with a weight for each category of a categorical.
-_WITH_CATEGORIES = ("auto", "dense")
 # Of a numeric column: more cost time and hardly predict better.
 _MOST_LEVELS = 16
 # Copies of rows per row: at a bit a value they take less room than weights.
@@ -60,6 +58,9 @@ class Task(NamedTuple):
     weight_unit : float
         What the weights were divided by.
 
+    wanted : list of tuples of int, default=None
+        The terms that were asked for; None when they are to be discovered.
+
     unit : float, default=1.0
         What the targets were divided by.
     """
@@ -73,6 +74,7 @@ class Task(NamedTuple):
     seed: int
     held_rows: Rows | None
     weight_unit: float = 1.0
+    wanted: list | None = None
     unit: float = 1.0
 
     @property
@@ -126,14 +128,24 @@ class Task(NamedTuple):
 
 
 def make_task(
-    params, X, y, sample_weight, validation, start, names, *, split_params=None
+    params,
+    strategy,
+    X,
+    y,
+    sample_weight,
+    validation,
+    names,
+    *,
+    split_params=None,
 ):
     """Weigh, split and code the samples of a fit.
 
     Parameters
     ----------
     params : MOHNRegressor
-        Only its parameters are read.
+        Its parameters are read, and with `warm_start` its terms.
+
+    strategy : Strategy
 
     X : ndarray of shape (n_samples, n_features)
 
@@ -142,9 +154,6 @@ def make_task(
     sample_weight : array-like of shape (n_samples,) or None
 
     validation : tuple of (X, y) or None
-
-    start : list of tuples of int
-        Terms to begin with, as feature indices.
 
     names : sequence of str or None
         Feature names.
@@ -161,7 +170,7 @@ def make_task(
     seed = check_random_state(params.random_state).randint(2**31)
     one_hot, most_levels = [], 1
     numeric = params._control("dense_control").numeric
-    if params.strategy in _WITH_CATEGORIES:
+    if strategy.takes_categories:
         one_hot = find_one_hot(params, X, column_names(params))
         if numeric != "multilinear":
             most_levels = _MOST_LEVELS
@@ -171,10 +180,11 @@ def make_task(
         X, y = X[rows], y[rows]
     held_weight = None
     n_categories = {j: len(part) for j, part in params._categories.known().items()}
+    has_categories = bool(one_hot) or max(n_categories.values(), default=2) > 2
     # All weights at once have no use for held-out rows.
-    is_searched = params.strategy != "dense"
-    if params.strategy == "auto":
-        is_searched = not one_hot and max(n_categories.values(), default=2) <= 2
+    is_searched = strategy.finds_few and not (
+        strategy.takes_categories and has_categories
+    )
     if params.early_stopping and is_searched and validation is None:
         train, held = _hold_out(params.validation_fraction, len(y), seed)
         validation = X[held], y[held]
@@ -187,7 +197,7 @@ def make_task(
         coded = coding.encode(X)
         if not levels_pay(coded, alphabets, n_levels, y, sample_weight, seed):
             coding = InputCoding.learn(X, n_categories, one_hot)
-    if coding.categoricals and params.strategy not in _WITH_CATEGORIES:
+    if coding.categoricals and not strategy.takes_categories:
         _refuse_categories(params, coding)
     held_rows = None
     if validation is not None:
@@ -195,12 +205,26 @@ def make_task(
         held_rows = coding.encode(X_val, names)
         validation = held_rows.inputs, y_val, held_weight
     most = math.inf if params.max_order is None else params.max_order
+    start = params.terms_ if params.warm_start and hasattr(params, "terms_") else []
     start = [term for term in to_inputs(start, coding.usable) if len(term) <= most]
     rows = coding.encode(X)
     is_cube = np.all(coding.kind != NUMERIC) and rows.unknown is None
     if sample_weight is None and is_cube:
         rows = replace(rows, inputs=rows.inputs.astype(np.int8))
-    task = Task(rows, y, sample_weight, validation, folds, start, seed, held_rows, unit)
+    _require_order(params, len(coding.kind))
+    wanted = strategy.wanted and strategy.wanted(params, coding, names)
+    task = Task(
+        rows,
+        y,
+        sample_weight,
+        validation,
+        folds,
+        start,
+        seed,
+        held_rows,
+        unit,
+        wanted,
+    )
     return task, coding
 
 
@@ -313,8 +337,16 @@ def to_inputs(terms, usable):
 # ------------------------------------------------------------- structures asked for
 
 
-def wanted_terms(params, coding, names):
-    """The terms that ``"given"`` and ``"full"`` ask for.
+def _require_order(params, n_features):
+    if params.max_order is not None and params.max_order > n_features:
+        raise ValueError(
+            f"max_order={params.max_order} is larger than n_features={n_features}: no "
+            "set can hold so many"
+        )
+
+
+def wanted_of_given(params, coding, names):
+    """The parameter `terms` as sets of inputs.
 
     Parameters
     ----------
@@ -328,31 +360,22 @@ def wanted_terms(params, coding, names):
 
     Returns
     -------
-    terms : list of tuples of int, or None
-        Sets of inputs; None when the structure is to be discovered.
+    terms : list of tuples of int
     """
-    n_features = len(coding.kind)
-    if params.max_order is not None and params.max_order > n_features:
-        raise ValueError(
-            f"max_order={params.max_order} is larger than n_features={n_features}: no "
-            "set can hold so many"
-        )
-    if params.strategy == "full":
-        return _full_terms(params, coding.usable.size)
-    if params.strategy == "given":
-        terms = given_terms(params, n_features, names)
-        usable = set(coding.usable.tolist())
-        for term in terms:
-            for i in set(term).difference(usable):
-                raise ValueError(
-                    f"terms holds {term}, and feature {i} is constant in X: its weight "
-                    "cannot be learnt"
-                )
-        return to_inputs(terms, coding.usable)
-    return None
+    terms = given_terms(params, len(coding.kind), names)
+    usable = set(coding.usable.tolist())
+    for term in terms:
+        for i in set(term).difference(usable):
+            raise ValueError(
+                f"terms holds {term}, and feature {i} is constant in X: its weight "
+                "cannot be learnt"
+            )
+    return to_inputs(terms, coding.usable)
 
 
-def _full_terms(params, n_inputs):
+def wanted_of_full(params, coding, names):
+    """All sets of inputs up to `max_order`; see `wanted_of_given`."""
+    n_inputs = coding.usable.size
     order = min(params.max_order or n_inputs, n_inputs)
     n_terms = sum(math.comb(n_inputs, k) for k in range(1, order + 1))
     require_memory(

@@ -17,10 +17,10 @@ from sklearn.model_selection import KFold
 from skmohn import MOHNRegressor
 from skmohn._core._units import binary_unit
 from skmohn.datasets import make_ising, make_mk_trap, make_sparse_walsh
-from skmohn.mohn._auto import _predicts_better as predicts_better
-from skmohn.mohn._auto import most_steps
 from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._sparse.model import SparseModel
+from skmohn.mohn._strategies import STRATEGIES
+from skmohn.mohn._strategies import _predicts_better as predicts_better
 from skmohn.mohn._table.rows import Rows
 from skmohn.mohn._task import Task
 from skmohn.mohn._walsh.design import make_design
@@ -426,7 +426,7 @@ def test_left_out_rows_must_be_predicted_better_by_a_standard_error(errors, is_b
 @pytest.mark.parametrize("strategy", ["auto", "dense", "pursuit"])
 def test_progress_knows_how_long_a_history_can_become(strategy):
     model = MOHNRegressor(strategy, max_iter=2, random_state=0).fit(*make_dense(60))
-    assert len(model.history_) == most_steps(model)
+    assert len(model.history_) == STRATEGIES[model.strategy].most_steps(model)
 
 
 def test_validation_samples_take_the_place_of_folds():

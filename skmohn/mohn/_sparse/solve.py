@@ -32,8 +32,8 @@ _REASONS = {
 }
 
 
-def solve(params, task, wanted, loop):
-    """Fit a model.
+def solve_pursuit(params, task, members, loop):
+    """Discover few weights by pursuit.
 
     Parameters
     ----------
@@ -42,8 +42,8 @@ def solve(params, task, wanted, loop):
 
     task : Task
 
-    wanted : list of tuples of int or None
-        The structure, or None to discover it.
+    members : Members
+        Not asked, as of all strategies of few weights.
 
     loop : FitLoop
 
@@ -51,9 +51,24 @@ def solve(params, task, wanted, loop):
     -------
     solution : Solution
     """
+    return _solve(_run_pursuit, params, task, loop)
+
+
+def solve_msda(params, task, members, loop):
+    """Discover few weights by the papers' algorithm; see `solve_pursuit`."""
+    return _solve(_run_msda, params, task, loop)
+
+
+def solve_wanted(params, task, members, loop):
+    """Learn the weights of the terms that the task wants; see `solve_pursuit`."""
+    return _solve(_learn_wanted, params, task, loop)
+
+
+def _solve(find, params, task, loop):
+    """Find a model of targets in a unit, of rows as often as their weights say."""
     unit = binary_unit(task.y)
     repeated, origin = task.in_units(unit).repeat_rows()
-    solution = _solve(params, repeated, wanted, _UnitLoop(loop, unit))
+    solution = _find(find, params, repeated, _UnitLoop(loop, unit))
     choice = solution.choice
     if choice is not None and choice.folds is not None:
         folds = [tuple(np.unique(origin[part]) for part in f) for f in choice.folds]
@@ -84,17 +99,13 @@ class _UnitLoop:
 _ERRORS = ("learned_rmse", "training_rmse", "validation_rmse")
 
 
-def _solve(params, task, wanted, loop):
+def _find(find, params, task, loop):
     if not task.inputs.shape[1]:
         constant = _learn(params, task, [], loop)
         return constant._replace(
             warning="no column of X varies: the model is the mean of y"
         )
-    if wanted is not None:
-        solution = _learn(params, task, wanted, loop)
-    else:
-        discover = _run_msda if params.strategy == "msda" else _run_pursuit
-        solution = discover(params, task, loop)
+    solution = find(params, task, loop)
     return solution._replace(reason=solution.reason + _mention_dependent(task))
 
 
@@ -270,6 +281,10 @@ _RECORD = (
 
 
 # --------------------------------------------------------------- fixed structures
+
+
+def _learn_wanted(params, task, loop):
+    return _learn(params, task, task.wanted, loop)
 
 
 def _learn(params, task, terms, loop):

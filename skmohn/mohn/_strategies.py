@@ -1,6 +1,8 @@
-"""``strategy="auto"``: few weights, all or none, whichever says it shorter."""
+"""The table of strategies; ``"auto"`` weighs few weights, all and none by length."""
 
 import math
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import sem
@@ -11,7 +13,8 @@ from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._dense.strategy import solve_dense
 from skmohn.mohn._model import Solution
 from skmohn.mohn._sparse.model import SparseModel
-from skmohn.mohn._sparse.solve import solve
+from skmohn.mohn._sparse.solve import solve_msda, solve_pursuit, solve_wanted
+from skmohn.mohn._task import wanted_of_full, wanted_of_given
 from skmohn.mohn._walsh.design import make_design
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 
@@ -23,14 +26,54 @@ _CLEARLY = 1.0
 _LEAST_GAIN = 3.0
 
 
-def most_steps(params):
-    """The most records that the history of a fit can have."""
+class Strategy(NamedTuple):
+    """What `MOHNRegressor.fit` has to know of a strategy.
+
+    Attributes
+    ----------
+    solve : callable
+        Of the estimator's parameters, a `Task`, `Members` and a `FitLoop`; returns a
+        `Solution`.
+
+    most_steps : callable
+        Of the parameters; returns the most records that a history can have.
+
+    takes_categories : bool, default=False
+        Whether it has weights for categories and levels.
+
+    finds_few : bool, default=True
+        Whether it may end with few weights, which held-out rows can choose.
+
+    wanted : callable, default=None
+        Of the parameters, the coding and the names of columns; returns the terms that
+        are asked for. None where they are to be discovered.
+    """
+
+    solve: Callable
+    most_steps: Callable
+    takes_categories: bool = False
+    finds_few: bool = True
+    wanted: Callable | None = None
+
+
+def _steps_of_dense(params):
     # Of the evidence and its end.
-    of_dense = min(params.max_iter, MAX_ITER) + 1
-    if params.strategy == "dense":
-        return of_dense
+    return min(params.max_iter, MAX_ITER) + 1
+
+
+def _steps_of_auto(params):
     # Of pursuit, of all weights, and of the choice.
-    return params.max_iter + (of_dense + 1 if params.strategy == "auto" else 0)
+    return params.max_iter + _steps_of_dense(params) + 1
+
+
+def _steps_of_search(params):
+    return params.max_iter
+
+
+def _solve_all(params, task, members, loop):
+    """All weights, where any column varies."""
+    solve = solve_dense if members.labels else solve_pursuit
+    return solve(params, task, members, loop)
 
 
 def solve_auto(params, task, members, loop):
@@ -61,7 +104,7 @@ def solve_auto(params, task, members, loop):
         dense = solve_dense(params, task, members, loop)
         found = {"dense": dense, "nothing": _find_nothing(task, dense)}
         return _choose(found, params, task, loop)
-    sparse = solve(params, task, None, loop)
+    sparse = solve_pursuit(params, task, members, loop)
     if sparse.is_exact:
         return sparse._replace(model=SparseModel.certain(sparse.graph))
     n_inputs = task.inputs.shape[1]
@@ -182,3 +225,15 @@ def _stay(sparse, why):
 
 def _say(solution, first):
     return solution._replace(reason=f"{first}; {solution.reason}")
+
+
+STRATEGIES = {
+    "auto": Strategy(solve_auto, _steps_of_auto, takes_categories=True),
+    "pursuit": Strategy(solve_pursuit, _steps_of_search),
+    "dense": Strategy(
+        _solve_all, _steps_of_dense, takes_categories=True, finds_few=False
+    ),
+    "msda": Strategy(solve_msda, _steps_of_search),
+    "full": Strategy(solve_wanted, _steps_of_search, wanted=wanted_of_full),
+    "given": Strategy(solve_wanted, _steps_of_search, wanted=wanted_of_given),
+}
