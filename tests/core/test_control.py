@@ -139,24 +139,25 @@ def test_a_fit_reads_its_control(where):
     assert changed.shape != answers[0].shape or not np.allclose(changed, answers[0])
 
 
-def test_grids_search_controls_inside_of_pipelines():
-    X, y = problem()
-    pipeline = make_pipeline(MinMaxScaler(), MOHNRegressor("dense"))
-    name = "mohnregressor__dense_control__noise"
-    search = GridSearchCV(pipeline, {name: ["auto", "constant"]}, cv=2).fit(X, y)
-    assert search.best_params_[name] == search.best_estimator_[-1].dense_control.noise
-    assert pipeline[-1].dense_control is None
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_grids_search_the_search():
+# A controller is fitted to a black box, not to a table.
+@pytest.mark.parametrize("where", [w for w in USED if "Controller" not in w])
+def test_grids_search_controls_inside_of_pipelines(where):
+    estimator, parameter, value = USED[where]
+    control, kind = where.partition(".")[2], controls()[where]
+    pipeline = make_pipeline(MinMaxScaler(), clone(estimator))
+    name = f"{type(estimator).__name__.lower()}__{control}__{parameter}"
+    default = getattr(kind(), parameter)
+
+    def is_found(fitted, X, y=None):
+        return float(getattr(getattr(fitted[-1], control), parameter) == value)
+
+    search = GridSearchCV(pipeline, {name: [default, value]}, cv=2, scoring=is_found)
     X, y = problem()
-    net = skmohn.BLMClassifier((), search="gray", max_flips=300, random_state=0)
-    net.set_params(search_control__telescopic="threshold")
-    name = "search_control__phi"
-    search = GridSearchCV(net, {name: [0.05, 0.5]}, cv=2).fit(X, y > 0)
-    assert search.best_estimator_.search_control.phi == search.best_params_[name]
-    assert search.best_estimator_.search_control.telescopic == "threshold"
+    search.fit(X, y)
+    assert search.best_params_ == {name: value}
+    assert getattr(getattr(search.best_estimator_[-1], control), parameter) == value
+    assert getattr(pipeline[-1], control) is None
 
 
 def test_repr_names_what_is_not_the_default():
