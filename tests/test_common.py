@@ -137,6 +137,11 @@ CHECKS_OF_FITS = {
 }
 
 
+def test_checks_of_fits_are_checks():
+    checks = parametrize_with_checks(ESTIMATORS).args[1]
+    assert {check.func.__name__ for _, check in checks} >= CHECKS_OF_FITS
+
+
 def without_repeats(mark):
     """All checks of the first estimator of each class, those of fits of the others."""
     names, pairs = mark.args

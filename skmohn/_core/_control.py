@@ -8,9 +8,8 @@ class Control(BaseEstimator):
 
     A control is a parameter of an estimator, as the kernel of a Gaussian process is.
     Its own parameters are set, cloned and searched from outside by nested names such as
-    ``msda_control__exploitation``, and checked when the estimator is fitted, as they
-    are: by ``_validate_params``. Subclasses are dataclasses, which write the
-    constructor.
+    ``msda_control__exploitation``, and checked with those of the estimator, in `fit`.
+    Subclasses are dataclasses, which write the constructor.
     """
 
     _parameter_constraints: dict = {}

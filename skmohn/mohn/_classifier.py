@@ -121,7 +121,7 @@ class MOHNClassifier(
         Whether a category that was not there in `fit` is an error or an unknown value.
 
     msda_control : MSDAControl, default=None
-        Control parameters of ``strategy="msda"``; None for the papers' values.
+        Control parameters of ``strategy="msda"``; None for the defaults.
 
     random_state : int, RandomState instance or None, default=None
         Deals folds and drives msda.

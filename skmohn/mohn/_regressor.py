@@ -146,7 +146,7 @@ class MOHNRegressor(
         defaults.
 
     msda_control : MSDAControl, default=None
-        Control parameters of ``strategy="msda"``; None for the papers' values.
+        Control parameters of ``strategy="msda"``; None for the defaults.
 
     warm_start : bool, default=False
         Whether `fit` begins with the terms, or the hyper-parameters, of the previous

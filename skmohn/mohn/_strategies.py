@@ -32,8 +32,8 @@ class Strategy(NamedTuple):
     Attributes
     ----------
     solve : callable
-        Of the estimator's parameters, a `Task`, `Members` and a `FitLoop`; returns a
-        `Solution`.
+        Of the estimator, whose parameters are read, a `Task`, the `Members` of weights
+        and a `FitLoop`; returns a `Solution`.
 
     most_steps : callable
         Of the parameters; returns the most records that a history can have.
@@ -83,16 +83,7 @@ def solve_auto(params, task, members, loop):
     plus the logarithm of the number of ways to choose as many terms of each order. That
     nothing matters, but for the mean, is described as well.
 
-    Parameters
-    ----------
-    params : MOHNRegressor
-        Only its parameters are read.
-
-    task : Task
-
-    members : Members
-
-    loop : FitLoop
+    Its arguments are those of `Strategy.solve`.
 
     Returns
     -------
@@ -114,7 +105,7 @@ def solve_auto(params, task, members, loop):
     left_out = 0.0
     if sparse.choice is not None and sparse.choice.errors is not None:
         # The unit of the errors that are known.
-        left_out = sparse.choice.errors.mean() * binary_unit(task.y) ** 2
+        left_out = math.sqrt(sparse.choice.errors.mean()) * binary_unit(task.y)
     posterior = SparseModel.condition(sparse.graph, design, task.y, left_out)
     # Where weights have errors, those of the posterior say the same as predictions do.
     errors = [posterior.weight(term)[1] for term in sparse.graph.terms]

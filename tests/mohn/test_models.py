@@ -51,6 +51,20 @@ def test_a_model_updates_into_a_new_one(fitted):
         assert other.has_posterior == (not model.is_listed)
 
 
+@pytest.mark.parametrize("scale", [1e-170, 1e160])
+def test_noise_of_an_update_is_in_the_units_of_the_targets(scale):
+    """Squares of these are out of range, and a constant has no weights to go by."""
+    noise = np.random.default_rng(3).standard_normal(60)
+    for target in (Y, noise):
+        usual, model = (
+            MOHNRegressor(random_state=0, max_order=2)
+            .fit(X, unit * target)
+            .partial_fit(X[:9], unit * target[:9])
+            for unit in (1.0, scale)
+        )
+        assert model.noise_ / scale == pytest.approx(usual.noise_)
+
+
 def test_without_a_posterior_nothing_is_said_of_errors(fitted):
     model = fitted["pursuit"].model_
     rows = fitted["pursuit"]._to_rows(X)
@@ -65,7 +79,7 @@ def test_without_a_posterior_nothing_is_said_of_errors(fitted):
     )
     for call in calls:
         for error in (AttributeError, ValueError):
-            with pytest.raises(error, match="how far these weights may be off"):
+            with pytest.raises(error, match="how far off these weights may be"):
                 call()
     with pytest.raises(AttributeError, match="relevance_ belongs to all weights"):
         model.relevance()

@@ -298,6 +298,9 @@ class DenseModel:
 
         sample_weight : ndarray of shape (n_rows,), default=None
 
+        control : DeltaControl, default=None
+            For models of few weights, whose `update` has the same arguments.
+
         Returns
         -------
         model : DenseModel

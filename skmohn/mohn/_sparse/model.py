@@ -86,7 +86,7 @@ class SparseModel:
 
     @classmethod
     def point(cls, graph):
-        """A model of whose weights no more is known than what they are."""
+        """A model whose weights may be off by nobody knows how much."""
         scale = binary_unit(graph.coef)
         return cls(graph, None, math.nan, math.nan, scale, has_posterior=False)
 
@@ -109,10 +109,10 @@ class SparseModel:
             Not constant.
 
         left_out : float, default=0.0
-            Mean squared error of rows for which neither terms nor weights were chosen.
-            Where it is larger than the variance of predictions, that is as large: terms
-            chosen by the same rows fit them too well, and the posterior of their
-            weights does not know of other terms.
+            Root mean square of the errors of rows for which neither terms nor weights
+            were chosen. Where it is more than the standard deviation of predictions,
+            that is as large: terms chosen by the same rows fit them too well, and the
+            posterior of their weights does not know of other terms.
 
         Returns
         -------
@@ -135,7 +135,7 @@ class SparseModel:
         occam = _charge(spread, noise, len(graph.terms), design.weight_sum)
         doubt = _student_variance(design.weight_sum - len(graph.terms) - 1)
         known = np.trace(cho_solve((factor, True), gram)) / design.weight_sum
-        doubt = max(doubt, left_out / scale**2 / (noise + known))
+        doubt = max(doubt, (left_out / scale) ** 2 / (noise + known))
         n_inputs = design.n_features
         return cls(graph, factor, noise, evidence, scale, occam, doubt, n_inputs)
 
@@ -197,10 +197,9 @@ class SparseModel:
             longest=longest,
             sample_weight=sample_weight,
         )
-        model = self.point(
-            Hypergraph(graph.terms, unit * fit.coef, unit * fit.intercept)
-        )
-        return replace(model, noise=(unit / model.scale * float(fit.rmse[-1])) ** 2)
+        corrected = Hypergraph(graph.terms, unit * fit.coef, unit * fit.intercept)
+        noise = float(fit.rmse[-1]) ** 2
+        return replace(self.point(corrected), noise=noise, scale=unit)
 
     def listed(self, max_order=None):
         """The weights and their standard deviations, NaN without a posterior.
@@ -317,7 +316,7 @@ class SparseModel:
 
     def _require_posterior(self):
         if not self.has_posterior:
-            raise NoPosteriorError("it is not known how far these weights may be off")
+            raise NoPosteriorError("how far off these weights may be is not known")
 
     def _columns(self, inputs):
         return DenseDesign(inputs).columns([(), *self.graph.terms])

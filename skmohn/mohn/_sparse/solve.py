@@ -68,7 +68,15 @@ def _solve(find, params, task, loop):
     """Find a model of targets in a unit, of rows as often as their weights say."""
     unit = binary_unit(task.y)
     repeated, origin = task.in_units(unit).repeat_rows()
-    solution = _find(find, params, repeated, _UnitLoop(loop, unit))
+    in_unit = _UnitLoop(loop, unit)
+    if repeated.inputs.shape[1]:
+        solution = find(params, repeated, in_unit)
+        said = solution.reason + _mention_dependent(repeated)
+        solution = solution._replace(reason=said)
+    else:
+        solution = _learn(params, repeated, [], in_unit)._replace(
+            warning="no column of X varies: the model is the mean of y"
+        )
     choice = solution.choice
     if choice is not None and choice.folds is not None:
         folds = [tuple(np.unique(origin[part]) for part in f) for f in choice.folds]
@@ -97,16 +105,6 @@ class _UnitLoop:
 
 
 _ERRORS = ("learned_rmse", "training_rmse", "validation_rmse")
-
-
-def _find(find, params, task, loop):
-    if not task.inputs.shape[1]:
-        constant = _learn(params, task, [], loop)
-        return constant._replace(
-            warning="no column of X varies: the model is the mean of y"
-        )
-    solution = find(params, task, loop)
-    return solution._replace(reason=solution.reason + _mention_dependent(task))
 
 
 def _mention_dependent(task):
