@@ -3,6 +3,7 @@
 import ast
 import io
 import re
+import runpy
 import tokenize
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -154,6 +155,14 @@ def test_architecture_describes_each_module_once():
     files = [path.relative_to(PACKAGE).as_posix() for path in MODULES]
     expected = [f for f in files if "/" in f and not f.endswith("/__init__.py")]
     assert sorted(modules_described(text)) == sorted(expected)
+
+
+def test_architecture_names_the_lines_of_today():
+    docs = PACKAGE.parent / "docs"
+    with_lines = runpy.run_path(str(docs / "lines.py"))["with_lines"]
+    text = (docs / "architecture.md").read_text(encoding="utf-8")
+    assert "_strategies.py:" in text
+    assert with_lines(text) == text, "run python docs/lines.py"
 
 
 def long_fits(source):
