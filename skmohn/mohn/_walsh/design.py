@@ -89,7 +89,9 @@ class _Design:
         sets : list of tuples of int
             The best first.
         """
-        return _best_sets(size, order, self._screen_order, order, residual)
+        scores, sets = _places(size, order)
+        found = self._screen_order(order, residual, scores, sets)
+        return _best_first(scores[:found], sets[:found])
 
     def screening_cost(self, order):
         """Rough nanoseconds that :meth:`screen` takes, from counts alone."""
@@ -115,28 +117,21 @@ class _Design:
             The best first, each once.
         """
         # A set with k parents among them is met k times.
-        best = _best_sets(
-            3 * size,
-            1 + max(map(len, parents)),
-            self._screen_parents,
-            parents,
-            columns,
-            residual,
-        )
-        return list(dict.fromkeys(best))
+        scores, sets = _places(3 * size, 1 + max(map(len, parents)))
+        found = self._screen_parents(parents, columns, residual, scores, sets)
+        return list(dict.fromkeys(_best_first(scores[:found], sets[:found])))
 
 
-def _best_sets(size, longest, screen, *args):
-    """Let a kernel screen; return its best sets as sorted tuples, the best first."""
-    scores = np.empty(size)
-    members = np.empty((size, longest), dtype=np.int32)
-    found = screen(*args, scores, members)
-    best = np.argsort(-scores[:found])
-    members = np.sort(members[best], axis=1)
-    # Shorter sets have -1 in the first places.
-    starts = (members < 0).sum(axis=1).tolist()
-    rows = members.tolist()
-    return [tuple(row[start:]) for row, start in zip(rows, starts, strict=True)]
+def _places(size, longest):
+    """Arrays in which a kernel writes scores and members of the best sets."""
+    return np.empty(size), np.empty((size, longest), dtype=np.int32)
+
+
+def _best_first(scores, sets):
+    """What a kernel wrote, as sorted tuples; shorter sets have -1 in some places."""
+    sets = np.sort(sets[np.argsort(-scores)], axis=1)
+    starts = (sets < 0).sum(axis=1).tolist()
+    return [tuple(row[k:]) for row, k in zip(sets.tolist(), starts, strict=True)]
 
 
 def _nonzero(spread, scale):
@@ -223,10 +218,7 @@ class PackedDesign(_Design):
             self.bits,
             np.arange(order - 1, dtype=np.int32),
             np.zeros((order, self.bits.shape[1]), dtype=np.uint64),
-            *self._quantise(residual),
-            self.n_samples,
-            self.is_balanced,
-            np.empty(self.n_features),
+            *self._compared(residual),
             scores,
             sets,
         )
@@ -236,12 +228,18 @@ class PackedDesign(_Design):
             self.bits,
             columns,
             *flatten_sets(parents),
+            *self._compared(residual),
+            scores,
+            sets,
+        )
+
+    def _compared(self, residual):
+        """What kernels compare sets with, and a scratch row."""
+        return (
             *self._quantise(residual),
             self.n_samples,
             self.is_balanced,
             np.empty(self.n_features),
-            scores,
-            sets,
         )
 
     def _quantise(self, residual):
@@ -313,10 +311,7 @@ class DenseDesign(_Design):
             self.inputs,
             np.arange(order - 1, dtype=np.int32),
             np.ones((order, self.n_samples)),
-            self.weights * residual,
-            self.weights,
-            self.weight_sum,
-            np.empty(self.n_features),
+            *self._compared(residual),
             scores,
             sets,
         )
@@ -326,10 +321,16 @@ class DenseDesign(_Design):
             self.inputs,
             columns,
             *flatten_sets(parents),
+            *self._compared(residual),
+            scores,
+            sets,
+        )
+
+    def _compared(self, residual):
+        """What kernels compare sets with, and a scratch row."""
+        return (
             self.weights * residual,
             self.weights,
             self.weight_sum,
             np.empty(self.n_features),
-            scores,
-            sets,
         )
