@@ -114,7 +114,9 @@ class FittedStructure(NamedColumns):
         self.search_coverage_ = solution.coverage
         self.history_ = history
         self.n_iter_ = max(len(history), 1)
-        self._learn_completions(task)
+        # What unknown inputs hide is part of the noise that was found.
+        known = task.rows, task.y, task.sample_weight
+        self.model_ = self.model_.with_gaps(*known, coding)
         self._weight_unit = 1.0 if self.model_.is_listed else task.weight_unit
         if solution.warning:
             warn_caller(solution.warning, ConvergenceWarning)

@@ -9,7 +9,6 @@ from sklearn.utils._param_validation import Interval, validate_parameter_constra
 
 from skmohn._core._fitting import History
 from skmohn._core._validation import read_names, read_sets, read_vector
-from skmohn.mohn._model import Completions
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._table.coding import TWO_VALUED, InputCoding
 from skmohn.mohn._table.columns import Categories, repeated_name
@@ -100,7 +99,6 @@ class FromTerms:
         model._categories = Categories({}, model.handle_unknown)
         model._weight_unit = 1.0
         model.model_ = SparseModel.certain(graph)
-        model._completions = Completions()
         model.standard_errors_ = np.zeros(len(weights))
         model.noise_ = 0.0
         model.stopping_reason_ = "none: made from known terms"

@@ -1,6 +1,7 @@
-"""What fitted models share: their priors, what is said of them, gaps in their rows."""
+"""What fitted models share: what they are asked, their priors, gaps in their rows."""
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import NamedTuple
@@ -30,6 +31,8 @@ _ROWS_AT_ONCE = 32
 _ROWS_ASKED = 200
 # Of the noise found in training that gaps may explain: some is always left.
 _LARGEST_SHARE = 0.95
+# Rows that leave less of their own error tell rounding errors.
+_LEAST_KEPT = 1e-3
 
 
 class NoPosteriorError(AttributeError, ValueError):
@@ -164,8 +167,8 @@ class Values(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Completions:
-    """What unknown inputs and categories could be.
+class Gaps:
+    """What unknown inputs and categories may hide.
 
     Attributes
     ----------
@@ -185,71 +188,22 @@ class Completions:
     share: float = 0.0
 
     @classmethod
-    def learn(cls, mean, rows, coding, left_out=None, sample_weight=None):
-        """Look at the values and gaps of the training rows.
-
-        Complete rows, and those whose gaps change little, say how much noise there is
-        beside the gaps.
+    def of(cls, rows, coding, sample_weight=None):
+        """Look at the values of the training rows.
 
         Parameters
         ----------
-        mean : callable
-            From `Rows` to the mean of the function.
-
         rows : Rows
-            Those of the training data.
 
         coding : InputCoding
-
-        left_out : callable, default=None
-            From numbers of rows to their `LeftOut`. None for an exact model: it has no
-            noise, whatever its training rows lack.
 
         sample_weight : ndarray of shape (n_rows,), default=None
 
         Returns
         -------
-        completions : Completions
+        gaps : Gaps
         """
-        found = cls(coding.alphabets, _numbers(rows, coding, sample_weight))
-        chosen = np.arange(len(rows))
-        if len(rows) > _ROWS_ASKED:
-            chosen = np.random.default_rng(0).permutation(len(rows))[:_ROWS_ASKED]
-        by_gaps = found.variance(mean, rows.take(chosen))
-        if left_out is None or not by_gaps.any():
-            return found
-        errors = left_out(chosen)
-        share = 1.0 - errors.noise_level(by_gaps) / errors.noise_level()
-        return replace(found, share=min(max(share, 0.0), _LARGEST_SHARE))
-
-    def noise(self, mean, noise, rows):
-        """Variance of observations around the mean: completions and other noise.
-
-        Parameters
-        ----------
-        mean, noise : callables
-            From `Rows` to the mean of the function and the variance of the noise.
-
-        rows : Rows
-
-        Returns
-        -------
-        variance : ndarray of shape (n_rows,)
-        """
-        return (1.0 - self.share) * noise(rows) + self.variance(mean, rows)
-
-    def draw_noise(self, mean, noise, rows, n_draws, rng):
-        """Draw what :meth:`noise` is the variance of: a completion and other noise.
-
-        Returns
-        -------
-        draws : ndarray of shape (n_rows, n_draws)
-        """
-        spread = np.sqrt((1.0 - self.share) * noise(rows))[:, None]
-        draws = spread * rng.standard_normal((len(rows), n_draws))
-        for i, apart in self._deviations(mean, rows):
-            draws[i] += rng.choice(apart, n_draws)
-        return draws
+        return cls(coding.alphabets, _numbers(rows, coding, sample_weight))
 
     def variance(self, mean, rows):
         """Mean square of what all that rows could be is off from their mean.
@@ -267,12 +221,15 @@ class Completions:
             0 for complete rows.
         """
         variance = np.zeros(len(rows))
-        for i, apart in self._deviations(mean, rows):
+        for i, apart in self.deviations(mean, rows):
             variance[i] = np.mean(apart**2)
         return variance
 
-    def _deviations(self, mean, rows):
-        """Yield each incomplete row's number, and its completions less its own mean."""
+    def deviations(self, mean, rows):
+        """Yield each incomplete row's number, and its completions less its own mean.
+
+        See :meth:`variance`.
+        """
         unknown = np.hstack([rows.mask(), rows.categories == sizes_of(self.alphabets)])
         n_inputs = rows.inputs.shape[1]
         # Levels are completed with the number that they are levels of.
@@ -351,3 +308,264 @@ def _numbers(rows, coding, sample_weight):
         )
         numbers[i] = Values(rows.inputs[chosen, i], categorical, categories)
     return numbers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model(ABC):
+    """A function found, in coded inputs, and how far it may be off.
+
+    Estimators ask models of few weights and of all the same questions. Variances are
+    those of the standardised target.
+
+    Attributes
+    ----------
+    gaps : Gaps
+        What unknown inputs of a row may hide.
+
+    scale : float
+        What the target was divided by to standardise it.
+
+    noise : float
+        Variance of the noise.
+
+    has_posterior : bool
+        Whether it is known how far the function may be off.
+
+    is_listed : bool
+        Whether all weights are in a ``graph``.
+    """
+
+    gaps: Gaps = field(default_factory=Gaps)
+
+    # ------------------------------------------------------- the same for all models
+
+    def std(self, rows):
+        """Standard deviation of new observations: function, noise and gaps.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        Returns
+        -------
+        std : ndarray of shape (n_rows,)
+        """
+        around = self._noise_beside_gaps(rows)
+        around = around + self.gaps.variance(self._standard_mean, rows)
+        return np.hypot(
+            self.scale * np.sqrt(self.variance(rows)), self.scale * np.sqrt(around)
+        )
+
+    def draw(self, rows, n_draws, rng):
+        """Draw new observations, jointly for all rows: function, noise and gaps.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        n_draws : int
+
+        rng : Generator
+
+        Returns
+        -------
+        draws : ndarray of shape (n_rows, n_draws)
+        """
+        draws = self.draw_function(rows, n_draws, rng)
+        spread = np.sqrt(self._noise_beside_gaps(rows))[:, None]
+        around = spread * rng.standard_normal((len(rows), n_draws))
+        for i, apart in self.gaps.deviations(self._standard_mean, rows):
+            around[i] += rng.choice(apart, n_draws)
+        return draws + self.scale * around
+
+    def noise_std(self):
+        """Standard deviation of the noise, in the units of the target."""
+        return self.scale * math.sqrt(self.noise)
+
+    def with_gaps(self, rows, y, sample_weight, coding):
+        """Look at the values and gaps of the training rows.
+
+        Complete rows, and those whose gaps change little, say how much noise there is
+        beside the gaps. Of an exact model there is none, whatever its rows lack.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        y : ndarray of shape (n_rows,)
+
+        sample_weight : ndarray of shape (n_rows,) or None
+
+        coding : InputCoding
+
+        Returns
+        -------
+        model : Model
+        """
+        if not self.has_posterior:
+            return self
+        gaps = Gaps.of(rows, coding, sample_weight)
+        chosen = np.arange(len(rows))
+        if len(rows) > _ROWS_ASKED:
+            chosen = np.random.default_rng(0).permutation(len(rows))[:_ROWS_ASKED]
+        by_gaps = gaps.variance(self._standard_mean, rows.take(chosen))
+        if self.noise and by_gaps.any():
+            errors = self.leave_out(rows, y, sample_weight, chosen)
+            share = 1.0 - errors.noise_level(by_gaps) / errors.noise_level()
+            gaps = replace(gaps, share=min(max(share, 0.0), _LARGEST_SHARE))
+        return replace(self, gaps=gaps)
+
+    def leave_out(self, rows, y, sample_weight, chosen):
+        """Predict some training rows by all others.
+
+        Parameters
+        ----------
+        rows, y, sample_weight
+            As of :meth:`with_gaps`.
+
+        chosen : ndarray, int
+            Numbers of the rows.
+
+        Returns
+        -------
+        errors : LeftOut
+        """
+        some, count = rows.take(chosen), np.ones(len(chosen))
+        function, noise = self.given_variances(some)
+        if sample_weight is not None:
+            if np.all(sample_weight == np.rint(sample_weight)):
+                count = sample_weight[chosen]
+            else:
+                noise = noise / sample_weight[chosen]
+        # Without a row, its error and the variance of the function are larger by one
+        # over the share of the error that the row's own fit leaves.
+        kept = 1.0 - function / noise
+        count = np.where(kept > _LEAST_KEPT, count, 0.0)
+        kept = np.maximum(kept, _LEAST_KEPT)
+        residual = y[chosen] / self.scale - self._standard_mean(some)
+        return LeftOut((residual / kept) ** 2, function / kept, noise, count)
+
+    def _noise_beside_gaps(self, rows):
+        return (1.0 - self.gaps.share) * self.noise_variance(rows)
+
+    def _standard_mean(self, rows):
+        """Mean in the units of the posterior, in which variances are within range."""
+        return self.mean(rows, clip=False) / self.scale
+
+    # ----------------------------------------------------------- what each model says
+
+    @abstractmethod
+    def mean(self, rows, clip=True):
+        """Mean of the function.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        clip : bool, default=True
+            Whether a model that may leave the range of the targets stays in it.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_rows,)
+        """
+
+    @abstractmethod
+    def variance(self, rows):
+        """Variance of the function, ndarray of shape (n_rows,)."""
+
+    @abstractmethod
+    def noise_variance(self, rows):
+        """Variance of the noise of new observations, ndarray of shape (n_rows,)."""
+
+    @abstractmethod
+    def given_variances(self, rows):
+        """Variances of function and noise given hyper-parameters.
+
+        Returns
+        -------
+        function, noise : ndarrays of shape (n_rows,)
+            The noise is as the posterior weighs the rows.
+        """
+
+    @abstractmethod
+    def draw_function(self, rows, n_draws, rng):
+        """Draw the function, jointly for all rows, see :meth:`draw`."""
+
+    @abstractmethod
+    def weight(self, term):
+        """Mean and standard deviation of one weight.
+
+        Parameters
+        ----------
+        term : tuple of int
+            Inputs, and categories of categoricals, which are numbered after them.
+
+        Returns
+        -------
+        mean, std : float
+        """
+
+    @abstractmethod
+    def listed(self, max_order=None):
+        """The weights that matter and their standard deviations.
+
+        Parameters
+        ----------
+        max_order : int, default=None
+            Up to which order a model of all weights lists any.
+
+        Returns
+        -------
+        graph : Hypergraph
+
+        errors : ndarray of shape (n_terms,)
+            NaN without a posterior.
+        """
+
+    @abstractmethod
+    def shares(self, members):
+        """Split the variance of the mean over uniform inputs.
+
+        Parameters
+        ----------
+        members : Members
+
+        Returns
+        -------
+        variance : float
+
+        first, total : ndarrays of shape (n_variables,)
+            What each variable explains alone, and all that it takes part in.
+        """
+
+    @abstractmethod
+    def relevance(self):
+        """``tau`` of inputs and of categoricals, arrays of numbers from 0 to 1."""
+
+    @abstractmethod
+    def log_evidence(self):
+        """Log density of the targets, in their own units."""
+
+    @abstractmethod
+    def description_length(self):
+        """Nats that the data and the choices of terms and hyper-parameters cost."""
+
+    @abstractmethod
+    def update(self, rows, y, sample_weight, control):
+        """Learn from further rows.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        y : ndarray of shape (n_rows,)
+
+        sample_weight : ndarray of shape (n_rows,) or None
+
+        control : DeltaControl
+
+        Returns
+        -------
+        model : Model
+        """

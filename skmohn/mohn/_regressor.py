@@ -184,9 +184,9 @@ class MOHNRegressor(
 
     model_ : SparseModel or DenseModel
         The function found, in coded inputs: ``mean``, ``std`` and ``draw`` of rows,
-        ``weight`` of a set, ``shares`` of the variance, ``update`` by further rows.
-        Methods of the estimator ask it; it has a ``graph`` of all weights, or
-        ``is_listed`` is False.
+        with its noise and what unknown inputs hide (``gaps``), ``weight`` of a set,
+        ``shares`` of the variance, ``update`` by further rows. Methods of the estimator
+        ask it; it has a ``graph`` of all weights, or ``is_listed`` is False.
 
     stopping_reason_ : str
         Why the search ended, in plain words.
@@ -445,7 +445,7 @@ class MOHNRegressor(
         check_is_fitted(self)
         rows = self._to_rows(read_table(self, X))
         mean = self.model_.mean(rows, self._control("dense_control").clip)
-        return (mean, self._predict_std(rows)) if return_std else mean
+        return (mean, self._posterior("return_std").std(rows)) if return_std else mean
 
     def __sklearn_tags__(self):
         """Say what the estimator can take."""

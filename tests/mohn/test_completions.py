@@ -2,7 +2,6 @@
 
 import itertools
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,7 +10,7 @@ from numpy.testing import assert_allclose
 
 from skmohn import DenseControl, MOHNRegressor
 from skmohn.mohn._dense.exact import ExactPosterior
-from skmohn.mohn._model import Completions
+from skmohn.mohn._model import Gaps
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.rows import Rows
 
@@ -25,6 +24,10 @@ def make_data(n_rows, seed, share=0.0, n_inputs=8):
     y = np.einsum("di,ij,dj->d", X, coef, X) + X @ coef[0] * 2
     y += 0.1 * rng.standard_normal(n_rows)
     return np.where(rng.random(X.shape) < share, np.nan, X), y
+
+
+def std_beside_gaps(model, rows):
+    return model.scale * np.sqrt(model.variance(rows) + model.noise_variance(rows))
 
 
 def all_completions(row):
@@ -43,7 +46,7 @@ def test_variance_over_completions_is_added(strategy):
     X, _ = make_data(6, 1, share=0.4)
     _, std = model.predict(X, return_std=True)
     posterior = model.model_
-    plain = posterior.std(model._to_rows(X))
+    plain = std_beside_gaps(posterior, model._to_rows(X))
     spread = [np.std(model.predict(all_completions(row))) for row in X]
     assert max(spread) > 3 * max(plain)
     assert_allclose(std, np.hypot(plain, spread))
@@ -96,7 +99,7 @@ def test_many_gaps_are_drawn():
     # The last input is known: it is in the middle of its range.
     unknown = np.tile(np.arange(11) < 10, (2, 1))
     rows = Rows(np.zeros((2, 11)), np.empty((2, 0), dtype=int), unknown)
-    variance = Completions().variance(mean, rows)
+    variance = Gaps().variance(mean, rows)
     assert variance[0] == variance[1]
     assert variance[0] == pytest.approx(weights @ weights, rel=0.5)
 
@@ -143,8 +146,7 @@ def test_dense_rows_are_left_out_as_by_fits_without_them(is_repeat):
     )
     model.fit(X, y, sample_weight=weight)
     rows = model._to_rows(X).as_float()
-    task = SimpleNamespace(rows=rows, y=y, sample_weight=weight)
-    found = model._leave_out(task, np.arange(len(X)))
+    found = model.model_.leave_out(rows, y, weight, np.arange(len(X)))
     assert_allclose(found.count, weight if is_repeat else 1.0)
     posterior, scale = model.model_.posterior, model.model_.scale
     for i in (0, 3, 15, 20):
@@ -168,9 +170,9 @@ def test_rows_that_count_twice_say_twice_how_much_noise_there_is():
     parameters = {"strategy": "dense", "dense_control": DenseControl(noise="constant")}
     one = MOHNRegressor(**parameters).fit(X, y, sample_weight=weight)
     other = MOHNRegressor(**parameters).fit(X[twice], y[twice])
-    share = one._completions.share
+    share = one.model_.gaps.share
     assert 0.1 < share < 0.9
-    assert share == pytest.approx(other._completions.share, rel=1e-3)
+    assert share == pytest.approx(other.model_.gaps.share, rel=1e-3)
 
 
 @pytest.mark.parametrize("numeric", ["multilinear", "thermometer"])
@@ -199,7 +201,7 @@ def test_numbers_are_completed_by_training_values_with_their_levels():
     def mean(rows):
         return rows.inputs[:, 0] + 10.0 * rows.categories[:, 0]
 
-    found = Completions.learn(mean, rows, coding)
+    found = Gaps.of(rows, coding)
     known = mean(rows.take(np.arange(16)))
     own = mean(rows.take([16]))
     expected = np.zeros(17)
@@ -209,8 +211,8 @@ def test_numbers_are_completed_by_training_values_with_their_levels():
     weight = np.ones(17)
     weight[8:12] = 2.0
     doubled = rows.take(np.repeat(np.arange(17), weight.astype(int)))
-    one = Completions.learn(mean, rows, coding, sample_weight=weight)
-    other = Completions.learn(mean, doubled, coding)
+    one = Gaps.of(rows, coding, weight)
+    other = Gaps.of(doubled, coding)
     assert_allclose(one.variance(mean, rows), other.variance(mean, rows))
 
 
@@ -226,7 +228,7 @@ def test_complete_rows_are_as_before():
     model = MOHNRegressor("dense").fit(*make_data(100, 0))
     X, _ = make_data(20, 1)
     _, std = model.predict(X, return_std=True)
-    assert_allclose(std, model.model_.std(model._to_rows(X)), rtol=1e-12)
+    assert_allclose(std, std_beside_gaps(model.model_, model._to_rows(X)), rtol=1e-12)
 
 
 def test_exact_models_of_rows_with_gaps_have_no_noise():

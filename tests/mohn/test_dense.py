@@ -57,9 +57,10 @@ def test_mean_std_and_weights_are_in_the_units_of_the_target():
     truth = 50.0 + 10.0 * values
     mean = model.mean(cube, clip=False)
     assert r2_score(truth, mean) > 0.9
-    z = (truth - mean) / model.std(cube, noise=False)
+    own = model.scale * np.sqrt(model.variance(cube))
+    z = (truth - mean) / own
     assert 0.4 < np.sqrt(np.mean(z**2)) < 1.6
-    assert np.all(model.std(cube) > model.std(cube, noise=False))
+    assert np.all(model.std(cube) > own)
     weights = walsh_transform(mean) / 128
     for term in [(), (0,), (2, 5), tuple(range(7))]:
         place = sum(1 << i for i in term)
@@ -68,7 +69,7 @@ def test_mean_std_and_weights_are_in_the_units_of_the_target():
         assert std > 0
     variance = np.sum((weights[1:] / model.scale) ** 2)
     assert model.function_variance() == pytest.approx(variance)
-    draws = model.draw(cube, 200, np.random.default_rng(0), noise=False)
+    draws = model.draw_function(cube, 200, np.random.default_rng(0))
     assert_allclose(draws.mean(axis=1), mean, atol=1.0)
     noisy = model.draw(cube, 200, np.random.default_rng(0))
     assert np.mean(noisy.var(axis=1)) > np.mean(draws.var(axis=1))
@@ -311,7 +312,7 @@ def test_variance_grows_by_what_the_hyper_parameters_leave_open():
     found = model.doubt.variance(cube)
     assert 0.3 < np.mean(found) / np.mean(expected) < 3.0
     bare = model.posterior.variance(cube)
-    assert_allclose(model.std(cube, noise=False) ** 2 / model.scale**2, bare + found)
+    assert_allclose(model.variance(cube), bare + found)
 
 
 def test_doubt_of_a_function_is_that_of_its_weights():
@@ -326,7 +327,7 @@ def test_doubt_of_a_function_is_that_of_its_weights():
         for order in range(5)
         for term in itertools.combinations(range(4), order)
     ]
-    variance = np.mean(model.std(cube, noise=False) ** 2)
+    variance = np.mean(model.variance(cube)) * model.scale**2
     assert np.sum(np.square(stds)) == pytest.approx(variance)
     assert variance > 1.05 * np.mean(model.posterior.variance(cube)) * model.scale**2
 

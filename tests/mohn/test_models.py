@@ -35,6 +35,12 @@ def test_every_model_answers_the_same_questions(fitted, way):
     if model.has_posterior:
         _, std = estimator.predict(X, return_std=True)
         assert_allclose(model.std(rows), std, rtol=1e-10)
+        gaps = np.where(np.eye(9, 5) > 0, np.nan, X[:9])
+        _, std = estimator.predict(gaps, return_std=True)
+        hidden = estimator._to_rows(gaps)
+        assert_allclose(model.std(hidden), std, rtol=1e-10)
+        draws = model.draw(hidden, 4000, np.random.default_rng(0))
+        assert_allclose(draws.std(axis=1), std, rtol=0.06)
         assert model.weight((0,)) == pytest.approx(estimator.weight([0]))
         assert model.log_evidence() == estimator.log_marginal_likelihood_
         assert model.draw(rows, 3, np.random.default_rng(0)).shape == (60, 3)

@@ -1,6 +1,5 @@
 """All 2^n weights at once, under the product prior: the model that a fit returns."""
 
-import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +17,7 @@ from skmohn.mohn._dense.terms import (
     find_strong_terms,
 )
 from skmohn.mohn._dense.walsh import WalshPosterior, is_on_cube
+from skmohn.mohn._model import Model
 from skmohn.mohn._table.rows import standardise
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 
@@ -35,8 +35,8 @@ _RESIDUAL_ROWS = 1600
 
 
 @dataclass(frozen=True)
-class DenseModel:
-    """A function of all weights, given data.
+class DenseModel(Model):
+    """A function of all weights, given data; see `Model` for what can be asked of it.
 
     Attributes
     ----------
@@ -97,6 +97,11 @@ class DenseModel:
         """The hyper-parameters."""
         return self.covariance.prior
 
+    @property
+    def noise(self):
+        """Variance of the noise of the standardised target."""
+        return self.prior.noise
+
     def log_evidence(self):
         """Log density of the targets, in their own units."""
         own = self.posterior.log_evidence()
@@ -109,75 +114,32 @@ class DenseModel:
         return description_length(self.covariance, n_inputs, evidence)
 
     def mean(self, rows, clip=True):
-        """Posterior mean of the function.
-
-        Parameters
-        ----------
-        rows : Rows
-
-        clip : bool, default=True
-            Whether to stay in the range of the targets.
-
-        Returns
-        -------
-        mean : ndarray of shape (n_rows,)
-        """
+        """Posterior mean; clipped, it stays in the range of the targets."""
         mean = self.centre + self.scale * self.posterior.mean(rows)
         return np.clip(mean, self.low, self.high) if clip else mean
 
-    def std(self, rows, noise=True):
-        """Posterior standard deviation.
-
-        Parameters
-        ----------
-        rows : Rows
-
-        noise : bool, default=True
-            Of a new observation of weight 1; without, of the function alone.
-
-        Returns
-        -------
-        std : ndarray of shape (n_rows,)
-        """
+    def variance(self, rows):
+        """Posterior variance, and what not knowing the hyper-parameters adds."""
         variance = self.posterior.variance(rows)
-        if self.doubt is not None:
-            variance = variance + self.doubt.variance(rows)
-        if noise:
-            variance = variance + self.noise_variance(rows)
-        return self.scale * np.sqrt(variance)
+        if self.doubt is None:
+            return variance
+        return variance + self.doubt.variance(rows)
 
     def noise_variance(self, rows):
-        """Variance of the noise of new observations of the standardised target.
-
-        Returns
-        -------
-        variance : ndarray of shape (n_rows,)
-        """
-        level = self.prior.noise
+        """Noise at the rows of new observations."""
         if self.noise_map is None:
-            return np.full(len(rows), level)
-        return level * self.noise_map.at(rows)
+            return np.full(len(rows), self.noise)
+        return self.noise * self.noise_map.at(rows)
 
     def given_variances(self, rows):
-        """Variances of the standardised function and noise given hyper-parameters.
-
-        Returns
-        -------
-        function, noise : ndarrays of shape (n_rows,)
-            The noise is as the posterior weighs the rows.
-        """
-        noise = np.full(len(rows), self.prior.noise)
+        """Both variances at the hyper-parameters that were found."""
+        noise = np.full(len(rows), self.noise)
         if self.noise_map is not None:
             noise *= self.noise_map.at(rows) ** self.share
         return self.posterior.variance(rows), noise
 
-    def draw(self, rows, n_draws, rng, noise=True):
-        """Joint draws of observations, or of the function alone.
-
-        Returns
-        -------
-        draws : ndarray of shape (n_rows, n_draws)
-        """
+    def draw_function(self, rows, n_draws, rng):
+        """Joint draws of the function."""
         require_memory(
             8.0 * 3.0 * len(rows) ** 2,
             f"the joint distribution at {len(rows)} rows",
@@ -187,9 +149,6 @@ class DenseModel:
         if self.doubt is not None:
             slopes = self.doubt.slopes(rows)
             draws = draws + slopes @ rng.standard_normal((slopes.shape[1], n_draws))
-        if noise:
-            spread = np.sqrt(self.noise_variance(rows))[:, None]
-            draws = draws + spread * rng.standard_normal(draws.shape)
         return self.centre + self.scale * draws
 
     def weight(self, term):
@@ -221,44 +180,19 @@ class DenseModel:
     def listed(self, max_order=None):
         """The significant weights and their standard deviations.
 
-        Parameters
-        ----------
-        max_order : int, default=None
-            See :func:`~skmohn.mohn._dense.terms.find_significant_terms`.
-
-        Returns
-        -------
-        graph : Hypergraph
-
-        errors : ndarray of shape (n_terms,)
+        See :func:`~skmohn.mohn._dense.terms.find_significant_terms`.
         """
         terms, means, stds = find_significant_terms(self, max_order)
         graph = Hypergraph.sort(terms, means, self.weight(())[0])
         errors = dict(zip(terms, stds, strict=True))
         return graph, np.array([errors[term] for term in graph.terms])
 
-    def noise_std(self):
-        """Standard deviation of the noise, in the units of the target."""
-        return self.scale * math.sqrt(self.prior.noise)
-
     def relevance(self):
-        """``tau`` of inputs and of categoricals, arrays of numbers from 0 to 1."""
+        """Shares of a weight's variance that further inputs and categories leave."""
         return self.prior.tau, self.covariance.categorical_tau()
 
     def shares(self, members):
-        """Split the variance of the standardised posterior mean over uniform inputs.
-
-        Parameters
-        ----------
-        members : Members
-
-        Returns
-        -------
-        variance : float
-
-        first, total : ndarrays of shape (n_variables,)
-            What each variable explains alone, and all that it takes part in.
-        """
+        """Parts of the variance of the standardised posterior mean."""
         variables, _ = members.columns()
         return self.function_variance(variables), *self.variance_parts(variables)
 
@@ -288,23 +222,7 @@ class DenseModel:
         return parts.first_order(), parts.total()
 
     def update(self, rows, y, sample_weight=None, control=None):
-        """Condition on further observations; the hyper-parameters stay.
-
-        Parameters
-        ----------
-        rows : Rows
-
-        y : ndarray of shape (n_rows,)
-
-        sample_weight : ndarray of shape (n_rows,), default=None
-
-        control : DeltaControl, default=None
-            For models of few weights, whose `update` has the same arguments.
-
-        Returns
-        -------
-        model : DenseModel
-        """
+        """Condition on further observations; the hyper-parameters stay."""
         self._require_room(len(rows))
         more = join_equal_rows(rows, (y - self.centre) / self.scale, sample_weight)
         if self.noise_map is not None and self.share:

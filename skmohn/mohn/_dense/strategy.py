@@ -12,7 +12,7 @@ from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import MAX_ITER
 from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._dense.terms import highest_order
-from skmohn.mohn._model import Completions, LeftOut, NoPosteriorError, Solution
+from skmohn.mohn._model import NoPosteriorError, Solution
 from skmohn.mohn._table.columns import read_table
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 
@@ -21,8 +21,6 @@ _WAYS = {
     "walsh": "conjugate gradients with Walsh-Hadamard products",
     "nystroem": "inducing rows",
 }
-# Rows that leave less of their own error tell rounding errors.
-_LEAST_KEPT = 1e-3
 _NOTHING = Hypergraph((), np.empty(0), 0.0)
 
 
@@ -200,11 +198,7 @@ class DenseMethods:
         check_scalar(n_samples, "n_samples", Integral, min_val=1)
         seed = check_random_state(random_state).randint(2**31)
         rng = np.random.default_rng(seed)
-        rows = self._to_rows(read_table(self, X))
-        draws = model.draw(rows, n_samples, rng, noise=False)
-        parts = self._standard_mean, model.noise_variance, rows
-        noise = self._completions.draw_noise(*parts, n_samples, rng)
-        return draws + model.scale * noise
+        return model.draw(self._to_rows(read_table(self, X)), n_samples, rng)
 
     def weight(self, term):
         """Posterior of one weight, whether or not it is among `terms_`.
@@ -238,50 +232,6 @@ class DenseMethods:
         sign, term = self._members().find(term, self._names())
         mean, std = model.weight(term)
         return sign * mean, std
-
-    def _predict_std(self, rows):
-        model = self._posterior("return_std")
-        parts = self._standard_mean, model.noise_variance, rows
-        noise = np.sqrt(self._completions.noise(*parts))
-        return np.hypot(model.std(rows, noise=False), model.scale * noise)
-
-    def _standard_mean(self, rows):
-        """Mean in the units of the posterior, in which variances are within range."""
-        return self.model_.mean(rows, clip=False) / self.model_.scale
-
-    def _learn_completions(self, task):
-        """Look at the unknown inputs of the training rows, when there is a posterior.
-
-        Their effect is part of the noise that was found.
-        """
-        if not self.model_.has_posterior:
-            return
-        self._completions = Completions.learn(
-            self._standard_mean,
-            task.rows,
-            self.coding_,
-            partial(self._leave_out, task) if self.noise_ else None,
-            task.sample_weight,
-        )
-
-    def _leave_out(self, task, chosen):
-        """What training rows are off when all others predict them, as `LeftOut`."""
-        posterior, rows = self.model_, task.rows.take(chosen)
-        function, noise = posterior.given_variances(rows)
-        count = np.ones(len(chosen))
-        if task.sample_weight is not None:
-            weight = task.sample_weight[chosen]
-            if np.all(task.sample_weight == np.rint(task.sample_weight)):
-                count = weight
-            else:
-                noise = noise / weight
-        # Without a row, its error and the variance of the function are larger by one
-        # over the share of the error that the row's own fit leaves.
-        kept = 1.0 - function / noise
-        count = np.where(kept > _LEAST_KEPT, count, 0.0)
-        kept = np.maximum(kept, _LEAST_KEPT)
-        residual = task.y[chosen] / posterior.scale - self._standard_mean(rows)
-        return LeftOut((residual / kept) ** 2, function / kept, noise, count)
 
     def _to_rows(self, X):
         return self.coding_.encode(X, self._names())

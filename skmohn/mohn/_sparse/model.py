@@ -20,6 +20,7 @@ from skmohn.mohn._model import (
     LEAST_NOISE,
     LOG_NOISE,
     LOG_SCALE,
+    Model,
     NoPosteriorError,
     occam_factor,
 )
@@ -37,8 +38,10 @@ _MOST_NOISE = 5.0
 
 
 @dataclass(frozen=True)
-class SparseModel:
+class SparseModel(Model):
     """A model of few weights and, where there is one, their posterior given the data.
+
+    See `Model` for what can be asked of it.
 
     Attributes
     ----------
@@ -140,46 +143,19 @@ class SparseModel:
         return cls(graph, factor, noise, evidence, scale, occam, doubt, n_inputs)
 
     def mean(self, rows, clip=True):
-        """The function itself; `clip` is for models that may leave the targets' range.
-
-        Returns
-        -------
-        mean : ndarray of shape (n_rows,)
-        """
+        """The function itself."""
         return self.graph.predict(rows.inputs)
 
     def shares(self, members):
-        """Split the variance over uniform inputs.
-
-        Parameters
-        ----------
-        members : Members
-
-        Returns
-        -------
-        variance, first, total : float and ndarrays
-            As of :func:`~skmohn.mohn._sparse.sobol.parts_of_terms`.
-        """
+        """Sums of squares, see :func:`~skmohn.mohn._sparse.sobol.parts_of_terms`."""
         terms = [members.label(term) for term in self.graph.terms]
         return parts_of_terms(terms, self.graph.coef, members, members.columns()[1])
 
     def update(self, rows, y, sample_weight, control):
         """Correct the weights by one epoch of the delta rule, in the order of the rows.
 
-        Parameters
-        ----------
-        rows : Rows
-
-        y : ndarray of shape (n_rows,)
-
-        sample_weight : ndarray of shape (n_rows,) or None
-
-        control : DeltaControl
-
-        Returns
-        -------
-        model : SparseModel
-            Without a posterior; its noise is the error that the rows met.
+        The model that comes of it has no posterior; its noise is the error that the
+        rows met.
         """
         graph = self.graph
         unit = binary_unit(np.concatenate([y, graph.coef, [graph.intercept]]))
@@ -202,22 +178,11 @@ class SparseModel:
         return replace(self.point(corrected), noise=noise, scale=unit)
 
     def listed(self, max_order=None):
-        """The weights and their standard deviations, NaN without a posterior.
-
-        Returns
-        -------
-        graph : Hypergraph
-
-        errors : ndarray of shape (n_terms,)
-        """
+        """All weights and their standard deviations."""
         if not self.has_posterior:
             return self.graph, np.full(len(self.graph.coef), np.nan)
         errors = [self.weight(term)[1] for term in self.graph.terms]
         return self.graph, np.array(errors)
-
-    def noise_std(self):
-        """Standard deviation of the noise, in the units of the target."""
-        return self.scale * math.sqrt(self.noise)
 
     def relevance(self):
         """Belongs to all weights: an error."""
@@ -227,7 +192,7 @@ class SparseModel:
         )
 
     def log_evidence(self):
-        """Log density of the targets, in their own units."""
+        """Log density of the targets at the variances of maximum evidence."""
         self._require_posterior()
         return self.evidence
 
@@ -236,31 +201,12 @@ class SparseModel:
         choices = choice_length(self.graph.terms, self.n_inputs)
         return choices - self.evidence - self.occam
 
-    def std(self, rows, noise=True):
-        """Posterior standard deviation.
-
-        Parameters
-        ----------
-        rows : Rows
-
-        noise : bool, default=True
-            Of new observations; without, of the function alone.
-
-        Returns
-        -------
-        std : ndarray of shape (n_rows,)
-        """
-        function, given_noise = self.given_variances(rows)
-        variance = function + given_noise if noise else function
-        return self.scale * np.sqrt(self.doubt * variance)
+    def variance(self, rows):
+        """Posterior variance, with its factor of doubt."""
+        return self.doubt * self.given_variances(rows)[0]
 
     def given_variances(self, rows):
-        """Variances of the standardised function and noise, that of the noise known.
-
-        Returns
-        -------
-        function, noise : ndarrays of shape (n_rows,)
-        """
+        """Both variances, as if they were known."""
         self._require_posterior()
         function = np.zeros(len(rows))
         if self.factor is not None:
@@ -271,22 +217,12 @@ class SparseModel:
         return function, np.full(len(rows), self.noise)
 
     def noise_variance(self, rows):
-        """Variance of the noise of new observations of the standardised target.
-
-        Returns
-        -------
-        variance : ndarray of shape (n_rows,)
-        """
+        """Noise, with its factor of doubt; the same for all rows."""
         self._require_posterior()
         return np.full(len(rows), self.doubt * self.noise)
 
-    def draw(self, rows, n_draws, rng, noise=True):
-        """Joint draws of observations, or of the function alone.
-
-        Returns
-        -------
-        draws : ndarray of shape (n_rows, n_draws)
-        """
+    def draw_function(self, rows, n_draws, rng):
+        """Joint draws of the function."""
         self._require_posterior()
         draws = np.repeat(self.graph.predict(rows.inputs)[:, None], n_draws, axis=1)
         if self.factor is not None:
@@ -294,9 +230,6 @@ class SparseModel:
             weights = solve_triangular(self.factor, normal, lower=True, trans=1)
             weights *= self.scale * math.sqrt(self.doubt)
             draws += self._columns(rows.inputs).T @ weights
-        if noise:
-            noise = self.scale * math.sqrt(self.doubt * self.noise)
-            draws += noise * rng.standard_normal(draws.shape)
         return draws
 
     def weight(self, term):
