@@ -5,6 +5,7 @@ import io
 import re
 import runpy
 import tokenize
+from collections import Counter
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -191,6 +192,70 @@ def test_a_long_fit_is_seen():
     body = "    x = 1\n" * MOST_STATEMENTS
     assert long_fits(f'def fit(self):\n    """Doc."""\n{body}') == []
     assert long_fits(f"def _fit(self):\n{body}    return x\n") == ["_fit"]
+
+
+def name_of(node):
+    """Last part of a dotted name, None for other expressions."""
+    if isinstance(node, ast.Subscript):  # such as Generic[T]
+        return name_of(node.value)
+    return getattr(node, "id", getattr(node, "attr", None))
+
+
+def names_used(tree):
+    """Classes that a tree derives, and the names that it uses otherwise.
+
+    What a class says of itself and of its bases, such as their constraints, is no use
+    of them; what `__all__` lists is used by users.
+
+    Returns
+    -------
+    children : list of (str, str)
+        Names of a base and of the class that it is one of.
+
+    defined, used : set of str
+    """
+    children, defined, used = [], set(), set()
+
+    def visit(node, own):
+        parts = ast.iter_child_nodes(node)
+        if isinstance(node, ast.ClassDef):
+            bases = {name_of(base) for base in node.bases}
+            children.extend((base, node.name) for base in bases)
+            defined.add(node.name)
+            own, parts = {node.name, *bases}, [*node.decorator_list, *node.body]
+        elif isinstance(node, ast.Name | ast.Attribute):
+            used.update({name_of(node)} - own)
+        elif isinstance(node, ast.Assign) and name_of(node.targets[0]) == "__all__":
+            used.update(ast.literal_eval(node.value))
+        for part in parts:
+            visit(part, own)
+
+    visit(tree, set())
+    return children, defined, used
+
+
+def bases_of_one(sources):
+    """Names of classes that are never used themselves, and are no base of two."""
+    found = [names_used(ast.parse(source)) for source in sources]
+    pairs, defined, used = zip(*found, strict=True)
+    n_children = Counter(base for base, _ in set().union(*pairs))
+    unused = set().union(*defined) - set().union(*used)
+    return sorted(name for name in unused if n_children[name] < 2)
+
+
+def test_a_class_is_used_or_a_base_of_two():
+    assert bases_of_one(path.read_text(encoding="utf-8") for path in MODULES) == []
+
+
+def test_a_base_of_one_is_seen():
+    base = "class Base:\n    x = 1\n    def f(self) -> 'Base':\n        return Base()\n"
+    child = "from a import Base\nclass {}(Base):\n    y = {{**Base.x}}\n"
+    children = [child.format("A"), child.format("B")]
+    names = '__all__ = ["A", "B"]'
+    assert bases_of_one([base, *children, names]) == []
+    assert bases_of_one([base, *children]) == ["A", "B"]
+    assert bases_of_one([base, children[0], names]) == ["Base"]
+    assert bases_of_one([base, children[0], names, "z = isinstance(q, Base)"]) == []
 
 
 def test_description_is_read():

@@ -4,7 +4,7 @@ from numbers import Integral
 
 from skmohn.integrations._optional import require
 from skmohn.mohn import MOHNRegressor
-from skmohn.mohn._given import require_regressor
+from skmohn.mohn._regressor import require_regressor
 
 # Up to this many, whole numbers are indices of columns.
 _MOST_COLUMNS = 10**6

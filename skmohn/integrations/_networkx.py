@@ -1,7 +1,7 @@
 """Models as networkx graphs."""
 
 from skmohn.integrations._optional import require
-from skmohn.mohn._given import require_regressor
+from skmohn.mohn._regressor import require_regressor
 from skmohn.mohn._table.columns import repeated_name
 
 

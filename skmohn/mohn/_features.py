@@ -16,8 +16,8 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from skmohn._core._control import Nested
 from skmohn._core._fitting import FitLoop, History, all_or_nothing
+from skmohn.mohn._base import BaseMOHN
 from skmohn.mohn._controls import MSDAControl
 from skmohn.mohn._discovery import (
     code_inputs,
@@ -25,14 +25,12 @@ from skmohn.mohn._discovery import (
     pose_problem,
     product_columns,
 )
-from skmohn.mohn._fitted import NamedColumns
-from skmohn.mohn._routing import FoldsRouting
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.columns import column_names, read_table
 from skmohn.mohn._table.vocabulary import Members
 
 
-class ProductFinder(FoldsRouting, Nested, NamedColumns):
+class ProductFinder(BaseMOHN):
     """What the estimators on found products share."""
 
     _controls = {"msda_control": MSDAControl}
@@ -144,9 +142,6 @@ class ProductFinder(FoldsRouting, Nested, NamedColumns):
     def __sklearn_tags__(self):
         """Say what the estimator can take."""
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags
 

@@ -1,17 +1,13 @@
-"""Models made of known weights."""
+"""Models made of known weights: what a user says of them, checked."""
 
 from numbers import Integral, Real
-from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 
-from skmohn._core._fitting import History
-from skmohn._core._validation import read_names, read_sets, read_vector
-from skmohn.mohn._sparse.model import SparseModel
+from skmohn._core._validation import read_names, read_vector
 from skmohn.mohn._table.coding import TWO_VALUED, InputCoding
-from skmohn.mohn._table.columns import Categories, repeated_name
+from skmohn.mohn._table.columns import repeated_name
 from skmohn.mohn._task import given_terms
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 
@@ -21,94 +17,44 @@ _CONSTRAINTS = {
 }
 
 
-class FromTerms:
-    """`from_terms` of the estimators."""
+def read_known(terms, weights, intercept, n_features, feature_names, low, high):
+    """Check known weights and the columns that they are of.
 
-    @classmethod
-    def from_terms(
-        cls,
-        terms,
-        weights,
-        *,
-        intercept=0.0,
-        n_features=None,
-        feature_names=None,
-        low: ArrayLike = -1.0,
-        high: ArrayLike = 1.0,
-    ) -> Self:
-        """Make a fitted model of known weights, without data.
+    Parameters
+    ----------
+    terms : list of lists
 
-        Parameters
-        ----------
-        terms : sequence of sequences of int or str
-            The features that each weight connects, as indices or names.
+    weights, intercept, n_features, feature_names, low, high : objects
+        As for `MOHNRegressor.from_terms`.
 
-        weights : array-like of shape (n_terms,)
-            The weights, for features coded as -1 and +1.
+    Returns
+    -------
+    graph : Hypergraph
 
-        intercept : float, default=0.0
-            The constant.
+    coding : InputCoding
 
-        n_features : int, default=None
-            None for as many as there are names or, without names, for one more than the
-            largest index.
-
-        feature_names : sequence of str, default=None
-            Names of the columns.
-
-        low, high : float or array-like of shape (n_features,), default=-1.0 and 1.0
-            The values of each column that are coded as -1 and +1.
-
-        Returns
-        -------
-        MOHNRegressor
-            With ``strategy="given"`` and these terms; its standard errors and noise are
-            0, as those of an exact recovery.
-
-        Raises
-        ------
-        ValueError
-            If a term holds an unknown feature, the same one twice or none, if terms or
-            names repeat, if there is no feature, or if numbers do not fit together or
-            are not finite.
-        """
-        terms = read_sets(terms, "terms")
-        given = {"n_features": n_features, "intercept": intercept}
-        validate_parameter_constraints(_CONSTRAINTS, given, "from_terms")
-        feature_names = _read_names(feature_names)
-        n_features = _count(terms, n_features, feature_names)
-        model = cls(strategy="given", terms=terms)
-        known = given_terms(model, n_features, feature_names)
-        weights = read_vector(weights, "weights", ensure_all_finite=False)
-        if len(weights) != len(known):
-            raise ValueError(
-                f"weights must have one weight for each of the {len(known)} terms, got "
-                f"{len(weights)}"
-            )
-        with np.errstate(over="ignore"):
-            largest = np.abs(weights).sum() + abs(intercept)
-        if not np.isfinite(largest):
-            raise ValueError(
-                "weights and intercept must be finite, and so must the sum of their "
-                f"absolute values, which is {largest}"
-            )
-        graph = Hypergraph.sort(known, weights, intercept)
-        model.terms_, model.weights_ = list(graph.terms), graph.coef
-        model.intercept_ = graph.intercept
-        model.coding_ = _coding(low, high, n_features)
-        model._categories = Categories({}, model.handle_unknown)
-        model._weight_unit = 1.0
-        model.model_ = SparseModel.certain(graph)
-        model.standard_errors_ = np.zeros(len(weights))
-        model.noise_ = 0.0
-        model.stopping_reason_ = "none: made from known terms"
-        model.search_coverage_ = []
-        model.history_ = History()
-        model.n_iter_ = 0
-        model.n_features_in_ = n_features
-        if feature_names is not None:
-            model.feature_names_in_ = feature_names
-        return model
+    feature_names : ndarray of shape (n_features,) or None
+    """
+    given = {"n_features": n_features, "intercept": intercept}
+    validate_parameter_constraints(_CONSTRAINTS, given, "from_terms")
+    feature_names = _read_names(feature_names)
+    n_features = _count(terms, n_features, feature_names)
+    known = given_terms(terms, n_features, feature_names)
+    weights = read_vector(weights, "weights", ensure_all_finite=False)
+    if len(weights) != len(known):
+        raise ValueError(
+            f"weights must have one weight for each of the {len(known)} terms, got "
+            f"{len(weights)}"
+        )
+    with np.errstate(over="ignore"):
+        largest = np.abs(weights).sum() + abs(intercept)
+    if not np.isfinite(largest):
+        raise ValueError(
+            "weights and intercept must be finite, and so must the sum of their "
+            f"absolute values, which is {largest}"
+        )
+    graph = Hypergraph.sort(known, weights, intercept)
+    return graph, _coding(low, high, n_features), feature_names
 
 
 def _read_names(feature_names):

@@ -1,4 +1,4 @@
-"""MOHNRegressor: validate, encode, discover, expose."""
+"""MOHNRegressor: validate, encode, discover, expose, answer."""
 
 from numbers import Integral, Real
 from typing import Literal, Self, overload
@@ -7,37 +7,32 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from skmohn._core._control import Nested
-from skmohn._core._fitting import FitLoop, History, all_or_nothing
-from skmohn._core._validation import validate_held_out
+from skmohn._core._fitting import FitLoop, History, all_or_nothing, warn_caller
+from skmohn._core._html import ComputedProperty
+from skmohn._core._units import binary_unit
+from skmohn._core._validation import read_sets, validate_held_out
+from skmohn.mohn._base import BaseMOHN
 from skmohn.mohn._controls import DeltaControl, DenseControl, MSDAControl
 from skmohn.mohn._dense.model import DenseModel
-from skmohn.mohn._dense.strategy import DenseMethods
-from skmohn.mohn._from_terms import FromTerms
-from skmohn.mohn._incremental import Incremental
-from skmohn.mohn._reading import Reading
-from skmohn.mohn._routing import FoldsRouting
+from skmohn.mohn._from_terms import read_known
+from skmohn.mohn._linkage import Linkage
+from skmohn.mohn._model import NoPosteriorError
+from skmohn.mohn._show import add_summary, tabulate, to_frame
 from skmohn.mohn._sparse.model import SparseModel
+from skmohn.mohn._sparse.sobol import column_of
 from skmohn.mohn._strategies import STRATEGIES
-from skmohn.mohn._table.coding import InputCoding
-from skmohn.mohn._table.columns import read_table
-from skmohn.mohn._task import make_task
+from skmohn.mohn._table.coding import ONE_HOT, InputCoding
+from skmohn.mohn._table.columns import Categories, column_names, one_row, read_table
+from skmohn.mohn._table.rows import member_values
+from skmohn.mohn._task import make_task, positive_weights
 
 
-class MOHNRegressor(
-    DenseMethods,
-    Incremental,
-    Reading,
-    FromTerms,
-    FoldsRouting,
-    Nested,
-    CallbackSupportMixin,
-    RegressorMixin,
-    BaseEstimator,
-):
+class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimator):
     """Sparse Walsh model that discovers which interactions matter.
 
     A mixed order hyper network is the function
@@ -414,6 +409,120 @@ class MOHNRegressor(
         self._expose(solution, task, coding, loop.history)
         return self
 
+    @all_or_nothing
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, sample_weight=None) -> Self:
+        """Learn from more samples.
+
+        The first call finds the structure as `fit` does. Later calls keep structure and
+        coding and correct the weights by the delta rule (Swingler 2016, Eq 4), in one
+        pass over the samples in their order. After ``strategy="dense"`` they condition
+        all weights on the samples exactly, at the hyper-parameters of the first call;
+        the order of the calls does not matter then.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        y : array-like of shape (n_samples,)
+            Target values.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Multiplies the learning rate, at most up to the step that meets the target
+            of its row if that is "auto"; with ``strategy="dense"`` precisions in the
+            unit of the first call, whose mean is 1, so that batches make no difference.
+
+        Returns
+        -------
+        MOHNRegressor
+            The fitted estimator itself.
+        """
+        if not hasattr(self, "terms_"):
+            return self.fit(X, y, sample_weight)
+        X, y = read_table(self, X, y)
+        control = self._control("delta_control")
+        control._validate_params()
+        weights = positive_weights(sample_weight, X, unit=self._weight_unit)
+        sample_weight, rows, _ = weights
+        new = self._to_rows(X[rows])
+        model = self.model_.update(new, y[rows], sample_weight, control)
+        graph, self.standard_errors_ = model.listed(self.max_order)
+        for name, value in self._fitted_attributes(graph, self.coding_, model).items():
+            setattr(self, name, value)
+        self.noise_ = model.noise_std()
+        self.n_iter_ += 1
+        return self
+
+    @classmethod
+    def from_terms(
+        cls,
+        terms,
+        weights,
+        *,
+        intercept=0.0,
+        n_features=None,
+        feature_names=None,
+        low: ArrayLike = -1.0,
+        high: ArrayLike = 1.0,
+    ) -> Self:
+        """Make a fitted model of known weights, without data.
+
+        Parameters
+        ----------
+        terms : sequence of sequences of int or str
+            The features that each weight connects, as indices or names.
+
+        weights : array-like of shape (n_terms,)
+            The weights, for features coded as -1 and +1.
+
+        intercept : float, default=0.0
+            The constant.
+
+        n_features : int, default=None
+            None for as many as there are names or, without names, for one more than the
+            largest index.
+
+        feature_names : sequence of str, default=None
+            Names of the columns.
+
+        low, high : float or array-like of shape (n_features,), default=-1.0 and 1.0
+            The values of each column that are coded as -1 and +1.
+
+        Returns
+        -------
+        MOHNRegressor
+            With ``strategy="given"`` and these terms; its standard errors and noise are
+            0, as those of an exact recovery.
+
+        Raises
+        ------
+        ValueError
+            If a term holds an unknown feature, the same one twice or none, if terms or
+            names repeat, if there is no feature, or if numbers do not fit together or
+            are not finite.
+        """
+        terms = read_sets(terms, "terms")
+        graph, coding, names = read_known(
+            terms, weights, intercept, n_features, feature_names, low, high
+        )
+        model = cls(strategy="given", terms=terms)
+        model.terms_, model.weights_ = list(graph.terms), graph.coef
+        model.intercept_ = graph.intercept
+        model.coding_ = coding
+        model._categories = Categories({}, model.handle_unknown)
+        model._weight_unit = 1.0
+        model.model_ = SparseModel.certain(graph)
+        model.standard_errors_ = np.zeros(len(graph.terms))
+        model.noise_ = 0.0
+        model.stopping_reason_ = "none: made from known terms"
+        model.search_coverage_ = []
+        model.history_ = History()
+        model.n_iter_ = 0
+        model.n_features_in_ = len(coding.kind)
+        if names is not None:
+            model.feature_names_in_ = names
+        return model
+
     @overload
     def predict(self, X, return_std: Literal[False] = False) -> np.ndarray: ...
 
@@ -447,10 +556,332 @@ class MOHNRegressor(
         mean = self.model_.mean(rows, self._control("dense_control").clip)
         return (mean, self._posterior("return_std").std(rows)) if return_std else mean
 
-    def __sklearn_tags__(self):
-        """Say what the estimator can take."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.sparse = True
-        return tags
+    def sample_y(self, X, n_samples=1, random_state=0):
+        """Draw observations from the posterior, jointly for all rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_rows, n_features)
+
+        n_samples : int, default=1
+            Number of draws.
+
+        random_state : int, RandomState instance or None, default=0
+            As in scikit-learn's Gaussian processes, the same draws in every call.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_samples)
+            One draw in each column, with noise.
+
+        Raises
+        ------
+        AttributeError
+            After a strategy other than ``"auto"`` and ``"dense"``.
+        """
+        model = self._posterior("sample_y")
+        check_scalar(n_samples, "n_samples", Integral, min_val=1)
+        seed = check_random_state(random_state).randint(2**31)
+        rng = np.random.default_rng(seed)
+        return model.draw(self._to_rows(read_table(self, X)), n_samples, rng)
+
+    def weight(self, term):
+        """Posterior of one weight, whether or not it is among `terms_`.
+
+        After ``strategy="auto"`` chose the sparse model, others are 0 for certain.
+
+        Parameters
+        ----------
+        term : sequence of int, str or pairs of them and a category
+            The features that it connects, as indices or names; empty for the constant.
+            Of a categorical column, the column with a category: ``[("base", "G")]``.
+
+        Returns
+        -------
+        mean : float
+            Posterior mean.
+
+        std : float
+            Posterior standard deviation.
+
+        Raises
+        ------
+        ValueError
+            When something in `term` is not a feature, is there twice, is constant, or
+            lacks a category.
+
+        AttributeError
+            After a strategy other than ``"auto"`` and ``"dense"``.
+        """
+        model = self._posterior("weight")
+        sign, term = self._members().find(term, self._names())
+        mean, std = model.weight(term)
+        return sign * mean, std
+
+    @property
+    def relevance_(self):
+        """Share of a weight's variance that each further input leaves: tau.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+            From 0, does not matter, to 1; 0 for constant columns. Of a categorical with
+            categories or levels, that of an input whose two values are as much alike as
+            two of its categories are on average. Only where all weights were fitted.
+        """
+        of_inputs, of_categoricals = self._posterior("relevance_").relevance()
+        relevance = np.zeros(self.n_features_in_)
+        coding = self.coding_
+        relevance[coding.usable] = of_inputs
+        for columns, tau in zip(coding.categoricals, of_categoricals, strict=True):
+            # A numeric column is an input as well.
+            relevance[list(columns)] = np.maximum(relevance[list(columns)], tau)
+        return relevance
+
+    @property
+    def log_marginal_likelihood_(self):
+        """Log density of the targets under the prior, at the hyper-parameters found.
+
+        Returns
+        -------
+        float
+            In nats; after a fit with ``strategy="dense"`` or ``"auto"``. Infinite for
+            an exact model.
+        """
+        return self._posterior("log_marginal_likelihood_").log_evidence()
+
+    @property
+    def one_hot_groups_(self):
+        """Groups of columns that were taken for the categories of one categorical.
+
+        Returns
+        -------
+        list of tuples of int
+        """
+        check_is_fitted(self)
+        coding = self.coding_
+        return [s for s in coding.categoricals if coding.kind[s[0]] == ONE_HOT]
+
+    def structure_table(self):
+        """List the weights, the strongest first.
+
+        Returns
+        -------
+        DataFrame, or dict of lists without pandas
+            ``term`` (feature names joined by " x "), ``order``, ``weight``,
+            ``standard_error`` and ``variance_share``, the weight's part of the model's
+            variance over uniform inputs: of inputs with two values its square over the
+            sum of all squares. A weight counts a third for each numeric column in it,
+            which is uniform over its range, and one over the number of categories for
+            each category; levels of a numeric column count as categories of another
+            one. Categories stand behind their column, as in ``"sex=male"``; of two, the
+            one that is +1.
+        """
+        check_is_fitted(self)
+        members = self._members()
+        names = dict(zip(members.labels, members.names, strict=True))
+        scale = binary_unit(self.weights_)
+        squares = (self.weights_ / scale) ** 2
+        squares *= members.share(members.places(self.terms_))
+        total = None
+        if not self.model_.is_listed:
+            total = self.model_.function_variance(members.variables())
+            total *= (self.model_.scale / scale) ** 2
+        return tabulate(
+            self.terms_, self.weights_, self.standard_errors_, names, total, squares
+        )
+
+    def explain(self, x):
+        """List what made the prediction of one row, the largest contribution first.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,) or (1, n_features)
+            The row: a list or array, a row of a DataFrame, or a table of one row. NaN
+            stands for an unknown value.
+
+        Returns
+        -------
+        DataFrame, or dict of lists without pandas
+            ``term`` (named as in :meth:`structure_table`), ``value`` (the product of
+            the coded inputs; 0 where one of them is unknown or the row has another
+            category), ``weight`` and ``contribution``, the product of the two.
+            Contributions add up to the prediction. The first row is ``"(constant)"``.
+            Of all weights (``"dense"``), ``"(all other weights)"`` are those that are
+            not listed, and ``"(clip)"`` is what keeps the prediction in the range of
+            the targets, if anything had to; they come last.
+
+        Raises
+        ------
+        ValueError
+            If there is not just one row, or for what `predict` refuses.
+        """
+        check_is_fitted(self)
+        rows = self._to_rows(read_table(self, one_row(x)))
+        members = self._members()
+        terms = members.places(self.terms_)
+        codes = member_values(rows, members.alphabets)
+        values = np.array([np.prod(codes[list(term)]) for term in terms])
+        values += 0.0  # no zero has a sign
+        parts = self.weights_ * values + 0.0
+        names = [" x ".join(members.names[m] for m in term) for term in terms]
+        order = np.argsort(-np.abs(parts), kind="stable")
+        table = [("(constant)", 1.0, self.intercept_, self.intercept_)]
+        table += [(names[j], values[j], self.weights_[j], parts[j]) for j in order]
+        if not self.model_.is_listed:
+            (whole,) = self.model_.mean(rows, clip=False)
+            rest = whole - self.intercept_ - parts.sum()
+            table.append(("(all other weights)", np.nan, np.nan, rest))
+            (clipped,) = self.model_.mean(rows, self._control("dense_control").clip)
+            if clipped != whole:
+                table.append(("(clip)", np.nan, np.nan, clipped - whole))
+        terms, *numbers = zip(*table, strict=True)
+        columns = (np.array(column, dtype=float).tolist() for column in numbers)
+        titles = "value", "weight", "contribution"
+        return to_frame({"term": list(terms)} | dict(zip(titles, columns, strict=True)))
+
+    @property
+    def linkage_(self):
+        """Which columns the weights tie together, and which parts they leave.
+
+        Returns
+        -------
+        Linkage
+            Of ``terms_`` whose weight is not 0. Of all weights (``"dense"``), which tie
+            everything together a little, these are the significant ones. Columns of a
+            one-hot group are tied together where one of them has a weight.
+        """
+        check_is_fitted(self)
+        terms = [
+            tuple({column_of(label): None for label in term})
+            for term, coef in zip(self.terms_, self.weights_, strict=True)
+            if coef
+        ]
+        used = {column for term in terms for column in term}
+        terms += [group for group in self.one_hot_groups_ if used.intersection(group)]
+        return Linkage.of_terms(terms, self.n_features_in_, self._names())
+
+    @ComputedProperty
+    def feature_importances_(self):
+        """How much of the model's variance each column has to do with.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+            The total indices of :meth:`sobol_indices`, which see interactions and add
+            up to more than 1 where there are any. Tools that select features, such as
+            :class:`~sklearn.feature_selection.RFE`, read them.
+        """
+        return np.array(self.sobol_indices()["total"])
+
+    def sobol_indices(self):
+        """Say how much of the model's variance each column has to do with.
+
+        The variance is that over independent and uniform inputs: two values are as
+        probable as each other, so are categories, and a numeric column is uniform over
+        its range, its levels included. Indices ([1]_) are exact: sums over weights, and
+        of all weights (``"dense"``) over pairs of rows. Predictions are taken without
+        `DenseControl.clip`.
+
+        Returns
+        -------
+        DataFrame, or dict of lists without pandas
+            In the order of the columns: ``feature``; ``first_order``, the share of the
+            variance that the column explains alone; ``total``, the share that is gone
+            when all other columns are known. Their difference is the column's part of
+            interactions. Columns of a one-hot group are one variable and have its
+            indices. All are 0 where the model is constant.
+
+        References
+        ----------
+        .. [1] Sobol, I. M. (2001). Global sensitivity indices for nonlinear
+           mathematical models and their Monte Carlo estimates. Mathematics and
+           Computers in Simulation 55.
+        """
+        check_is_fitted(self)
+        members = self._members()
+        variance, first, total = self.model_.shares(members)
+        columns = members.columns()[1]
+        shares = np.zeros((2, self.n_features_in_))
+        for own, *part in zip(columns, first, total, strict=True):
+            shares[:, own] = np.array(part)[:, None] / (variance or 1.0)
+        return to_frame(
+            {
+                "feature": column_names(self),
+                "first_order": shares[0].tolist(),
+                "total": shares[1].tolist(),
+            }
+        )
+
+    def _get_fitted_attr_html(self, doc_link=""):
+        return add_summary(self, super()._get_fitted_attr_html(doc_link))
+
+    def _fitted_attributes(self, graph, coding, model):
+        members = self._members(coding)
+        return {
+            "terms_": [members.label(term) for term in graph.terms],
+            "weights_": graph.coef,
+            "intercept_": graph.intercept,
+            "coding_": coding,
+            "model_": model() if callable(model) else model or SparseModel.point(graph),
+        }
+
+    def _expose(self, solution, task, coding, history):
+        """Set what a fit leaves; warn once."""
+        attributes = self._fitted_attributes(solution.graph, coding, solution.model)
+        for name, value in attributes.items():
+            setattr(self, name, value)
+        self.standard_errors_ = solution.standard_errors
+        self.noise_ = solution.noise
+        self.stopping_reason_ = solution.reason
+        self.search_coverage_ = solution.coverage
+        self.history_ = history
+        self.n_iter_ = max(len(history), 1)
+        # What unknown inputs hide is part of the noise that was found.
+        known = task.rows, task.y, task.sample_weight
+        self.model_ = self.model_.with_gaps(*known, coding)
+        self._weight_unit = 1.0 if self.model_.is_listed else task.weight_unit
+        if solution.warning:
+            warn_caller(solution.warning, ConvergenceWarning)
+
+    def _posterior(self, what):
+        check_is_fitted(self)
+        if not self.model_.has_posterior:
+            why = f'strategy="{self.strategy}" has none'
+            if self.strategy in ("auto", "dense"):
+                why = "columns that do not vary, and partial_fit after the sparse "
+                why += "model was chosen, leave none"
+            raise NoPosteriorError(
+                f"{what} needs a posterior, and {why}: fit with "
+                'strategy="dense" or "auto" on columns that vary'
+            )
+        return self.model_
+
+    def _to_rows(self, X):
+        return self.coding_.encode(X, self._names())
+
+
+def require_regressor(model, parameter):
+    """Refuse all but a fitted MOHNRegressor.
+
+    Parameters
+    ----------
+    model : object
+
+    parameter : str
+        What the model is given as, for the message.
+
+    Raises
+    ------
+    TypeError
+        If it is something else.
+
+    NotFittedError
+        If it has not been fitted.
+    """
+    if not isinstance(model, MOHNRegressor):
+        raise TypeError(
+            f"{parameter} must be a MOHNRegressor, got {type(model).__name__}; of a "
+            "Pipeline or a search pass the fitted step, such as pipeline[-1]"
+        )
+    check_is_fitted(model)

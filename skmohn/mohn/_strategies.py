@@ -10,7 +10,7 @@ from scipy.stats import sem
 from skmohn._core._units import binary_unit
 from skmohn.mohn._dense.evidence import MAX_ITER
 from skmohn.mohn._dense.model import fit_dense
-from skmohn.mohn._dense.strategy import solve_dense
+from skmohn.mohn._dense.solve import solve_dense
 from skmohn.mohn._model import Solution
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._sparse.solve import solve_msda, solve_pursuit, solve_wanted

@@ -362,7 +362,9 @@ def wanted_of_given(params, coding, names):
     -------
     terms : list of tuples of int
     """
-    terms = given_terms(params, len(coding.kind), names)
+    if params.terms is None:
+        raise ValueError('strategy="given" needs terms, a list of sets of features')
+    terms = given_terms(params.terms, len(coding.kind), names, params.max_order)
     usable = set(coding.usable.tolist())
     for term in terms:
         for i in set(term).difference(usable):
@@ -388,13 +390,11 @@ def wanted_of_full(params, coding, names):
     ]
 
 
-def given_terms(params, n_features, names):
+def given_terms(terms, n_features, names, max_order=None):
     """The parameter `terms` as sorted tuples of feature indices, checked."""
-    if params.terms is None:
-        raise ValueError('strategy="given" needs terms, a list of sets of features')
     index = {} if names is None else {name: i for i, name in enumerate(names)}
-    terms = []
-    for given in read_sets(params.terms, "terms"):
+    found = []
+    for given in read_sets(terms, "terms"):
         term = [index.get(member, member) for member in given]
         for i in term:
             if not isinstance(i, Integral) or not 0 <= i < n_features:
@@ -402,18 +402,18 @@ def given_terms(params, n_features, names):
                     f"terms holds {given!r}, and {i!r} is not a feature: give indices "
                     f"from 0 to {n_features - 1} or column names"
                 )
-        terms.append(tuple(sorted(int(i) for i in term)))
+        found.append(tuple(sorted(int(i) for i in term)))
     seen = set()
-    for term in terms:
+    for term in found:
         if not term:
             raise ValueError("terms holds an empty set; the constant is implied")
         if len(set(term)) < len(term):
             raise ValueError(f"terms holds {term}, which repeats a feature")
-        if params.max_order is not None and len(term) > params.max_order:
+        if max_order is not None and len(term) > max_order:
             raise ValueError(
-                f"terms holds {term}, which is above max_order={params.max_order}"
+                f"terms holds {term}, which is above max_order={max_order}"
             )
         if term in seen:
             raise ValueError(f"terms holds {term} more than once")
         seen.add(term)
-    return terms
+    return found

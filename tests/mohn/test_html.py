@@ -150,6 +150,6 @@ def test_model_without_terms_is_shown():
 def test_it_needs_no_pandas(monkeypatch):
     model = model_of(3, ["a", "b", "c"])
     expected = read(model._repr_html_()).texts
-    monkeypatch.setattr("skmohn.mohn._walsh.hypergraph.to_frame", lambda table: table)
+    monkeypatch.setattr("skmohn.mohn._show.to_frame", lambda table: table)
     assert isinstance(model.structure_table(), dict)
     assert read(model._repr_html_()).texts == expected

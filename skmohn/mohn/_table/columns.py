@@ -1,5 +1,6 @@
 """Categorical columns: which they are, their categories, and how they are called."""
 
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from numbers import Integral
 
@@ -189,6 +190,37 @@ def _as_table(X):
     array = np.asarray(X, dtype=object)
     holds_text = array.ndim == 2 and any(map(_is_text, array.ravel().tolist()))
     return array if holds_text else X
+
+
+def one_row(x):
+    """Make a table of what a user gives for one row.
+
+    Parameters
+    ----------
+    x : array-like of shape (n_features,) or (1, n_features)
+
+    Returns
+    -------
+    table : array-like of shape (1, n_features)
+    """
+    if isinstance(x, str | bytes | Mapping | Set) or not np.iterable(x):
+        raise ValueError(
+            "x must be one row, a list or array of one value for each column, got "
+            f"{x!r}"
+        )
+    x = to_numpy(x)
+    if hasattr(x, "to_frame") and len(x.shape) == 1:
+        # Of columns of different types a row is one of objects.
+        return x.to_frame().T.infer_objects()
+    if not hasattr(x, "shape"):
+        x = np.array(x, dtype=object)
+        if x.ndim == 1 and any(isinstance(value, list | tuple) for value in x):
+            raise ValueError(f"x must be one row, got parts of many lengths: {x!r}")
+    if len(x.shape) == 1:
+        x = x.reshape(1, -1)
+    if x.shape[0] != 1:
+        raise ValueError(f"x must be one row, got {x.shape[0]} of them")
+    return x
 
 
 def find_categorical(X, wanted):

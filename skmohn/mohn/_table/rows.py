@@ -100,3 +100,27 @@ def standardise(y, sample_weight=None):
     centre = float(np.average(y, weights=sample_weight))
     scale = float(np.sqrt(np.average((y - centre) ** 2, weights=sample_weight))) or 1.0
     return (y - centre) / scale, unit * centre, unit * scale
+
+
+def member_values(rows, alphabets):
+    """What one row multiplies the weight of each input and category by.
+
+    Parameters
+    ----------
+    rows : Rows
+        One row.
+
+    alphabets : tuple of Alphabet
+        Of each categorical.
+
+    Returns
+    -------
+    values : ndarray of shape (n_members,)
+    """
+    hot = [
+        np.arange(size) == category
+        for (size, _), category in zip(
+            alphabets, rows.categories[0].tolist(), strict=True
+        )
+    ]
+    return np.concatenate([rows.inputs[0], *hot]).astype(float)

@@ -1,12 +1,12 @@
-"""What a notebook shows of a fitted model, inside scikit-learn's diagram."""
+"""What is shown of a fitted model: frames, and HTML inside scikit-learn's diagram."""
 
 from collections import Counter
 from html import escape
 
+import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from skmohn._core._html import ListedAttributes
 from skmohn.mohn._table.coding import CATEGORIES, CONSTANT, NUMERIC, ONE_HOT, TWO_VALUED
 
 _MOST_TERMS = 10
@@ -19,23 +19,29 @@ _KINDS = {
 }
 
 
-class HTMLSummary(ListedAttributes):
-    """Adds a summary to the HTML of a fitted estimator with a `structure_table`.
+def add_summary(model, attributes):
+    """Put a summary above the HTML of a fitted model's attributes.
 
-    It stands above the fitted attributes, so that it is there inside of a Pipeline or a
-    search as well.
+    There it is shown inside of a Pipeline or a search as well.
+
+    Parameters
+    ----------
+    model : MOHNRegressor
+
+    attributes : object
+        What scikit-learn asks for the HTML of their table.
+
+    Returns
+    -------
+    attributes : object
     """
-
-    def _get_fitted_attr_html(self, doc_link=""):
-        attributes = super()._get_fitted_attr_html(doc_link)
-        try:
-            check_is_fitted(self)
-        except NotFittedError:
-            return attributes
-        # What scikit-learn asks for the table of these attributes.
-        table = attributes._html_repr
-        attributes._html_repr = lambda: _summarise(self) + table()
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
         return attributes
+    table = attributes._html_repr
+    attributes._html_repr = lambda: _summarise(model) + table()
+    return attributes
 
 
 def _summarise(model):
@@ -83,3 +89,56 @@ def _weights(model):
     if not model.model_.is_listed:
         listed = f"significant {listed}"
     return f"{listed}; constant {model.intercept_:.4g}"
+
+
+def tabulate(terms, coef, standard_errors, names, total, squares):
+    """List weights, the strongest first, in a DataFrame if pandas is there.
+
+    Parameters
+    ----------
+    terms : list of tuples
+
+    coef, standard_errors : ndarrays of shape (n_terms,)
+
+    names : dict of str
+        Of what the terms hold.
+
+    total : float or None
+        Variance of the function; None for the sum of `squares`.
+
+    squares : ndarray of shape (n_terms,)
+        Variance of each term, in the same unit, whatever that is.
+
+    Returns
+    -------
+    table : DataFrame or dict of lists
+    """
+    total = squares.sum() if total is None else total
+    order = np.argsort(-squares, kind="stable")
+    return to_frame(
+        {
+            "term": [" x ".join(names[i] for i in terms[j]) for j in order],
+            "order": [len(terms[j]) for j in order],
+            "weight": coef[order].tolist(),
+            "standard_error": standard_errors[order].tolist(),
+            "variance_share": (squares[order] / (total or 1.0)).tolist(),
+        }
+    )
+
+
+def to_frame(table):
+    """Columns as a DataFrame if pandas is there, else as they are.
+
+    Parameters
+    ----------
+    table : dict of lists
+
+    Returns
+    -------
+    table : DataFrame or dict of lists
+    """
+    try:
+        import pandas as pd
+    except ImportError:
+        return table
+    return pd.DataFrame(table)

@@ -1,0 +1,94 @@
+"""What the estimators share: how they name columns, route metadata, list attributes."""
+
+import numpy as np
+from sklearn.model_selection import check_cv
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    _raise_for_params,
+    _routing_enabled,
+    process_routing,
+)
+from sklearn.utils.validation import check_is_fitted
+
+from skmohn._core._control import Nested
+from skmohn._core._html import ListedAttributes
+from skmohn.mohn._table.columns import column_names
+from skmohn.mohn._table.vocabulary import Members
+
+
+class BaseMOHN(ListedAttributes, Nested):
+    """Estimators on tables whose columns have names and may be categorical.
+
+    What `fit` is given for the splitter `cv` is handed on to it, as LassoCV does.
+    """
+
+    @property
+    def categories_(self):
+        """Categories of the categorical columns.
+
+        Returns
+        -------
+        dict of int to ndarray
+            By column, sorted. Of two categories the first is -1 and the second +1.
+        """
+        check_is_fitted(self)
+        return self._categories.known()
+
+    @property
+    def is_categorical_(self):
+        """Which columns are categorical.
+
+        Returns
+        -------
+        ndarray of shape (n_features,), bool
+        """
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[list(self._categories.encoders)] = True
+        return mask
+
+    def get_metadata_routing(self):
+        """Say which arguments of `fit` go where.
+
+        Returns
+        -------
+        MetadataRouter
+            Routes to the estimator itself and, as ``splitter``, to `cv`.
+        """
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(
+                splitter=check_cv(self.cv),
+                method_mapping=MethodMapping().add(caller="fit", callee="split"),
+            )
+        )
+
+    def __sklearn_tags__(self):
+        """Say what the estimator can take."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.sparse = True
+        return tags
+
+    def _names(self):
+        return getattr(self, "feature_names_in_", None)
+
+    def _members(self, coding=None):
+        coding = self.coding_ if coding is None else coding
+        return Members(coding, self._categories, column_names(self))
+
+    def _split_params(self, params):
+        """Arguments for ``cv.split``, such as groups.
+
+        Raises
+        ------
+        ValueError
+            When there are any and metadata routing is off.
+        """
+        _raise_for_params(params, self, "fit")
+        if not _routing_enabled():
+            return {}
+        return process_routing(self, "fit", **params).splitter.split
