@@ -61,13 +61,18 @@ def _steps_of_dense(params):
     return min(params.max_iter, MAX_ITER) + 1
 
 
-def _steps_of_auto(params):
-    # Of pursuit, of all weights, and of the choice.
-    return params.max_iter + _steps_of_dense(params) + 1
-
-
 def _steps_of_search(params):
     return params.max_iter
+
+
+def _steps_of_pursuit(params):
+    # Rounds, then those of a rule other than that of the search.
+    return params.max_iter * (1 if params.learning_rule == "ols" else 2)
+
+
+def _steps_of_auto(params):
+    # Of pursuit, of all weights, and of the choice.
+    return _steps_of_pursuit(params) + _steps_of_dense(params) + 1
 
 
 def _solve_all(params, task, members, loop):
@@ -220,7 +225,7 @@ def _say(solution, first):
 
 STRATEGIES = {
     "auto": Strategy(solve_auto, _steps_of_auto, takes_categories=True),
-    "pursuit": Strategy(solve_pursuit, _steps_of_search),
+    "pursuit": Strategy(solve_pursuit, _steps_of_pursuit),
     "dense": Strategy(
         _solve_all, _steps_of_dense, takes_categories=True, finds_few=False
     ),

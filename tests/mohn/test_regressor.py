@@ -307,6 +307,16 @@ def test_unknown_values_in_every_place_predict_the_intercept():
     assert_allclose(model.predict(np.full((2, 6), np.nan)), INTERCEPT)
 
 
+@pytest.mark.parametrize("learning_rule", ["ols", "lasso", "delta"])
+@pytest.mark.filterwarnings("ignore:the delta rule stopped")
+def test_a_rule_has_all_its_steps_after_a_search_that_took_its_own(learning_rule):
+    X = signs(60)
+    y = function(X) + np.random.default_rng(0).normal(size=60)
+    model = MOHNRegressor("pursuit", learning_rule, max_iter=1, random_state=0)
+    model.fit(X, y)
+    assert model.n_iter_ == (1 if learning_rule == "ols" else 2)
+
+
 @pytest.mark.parametrize("learning_rule", ["ols", "delta"])
 def test_schemas_with_their_averages_can_be_learnt_from(learning_rule):
     rng = np.random.default_rng(0)
