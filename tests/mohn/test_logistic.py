@@ -121,8 +121,9 @@ def test_pure_parities_are_found_by_screening(order):
     options = {"max_order": 5, "work_budget": 1e9, "groups": np.arange(20)}
     path = LogisticPath(inputs, labels, None, 2, control(1, **options)).extend([1])
     assert path.terms == [members]
-    assert path.fruitful == order
-    tried = {row["order"]: row["tried"] == row["possible"] for row in path.coverage}
+    assert path.frontier.fruitful == order
+    coverage = path.frontier.coverage()
+    tried = {row["order"]: row["tried"] == row["possible"] for row in coverage}
     assert tried == {k: True for k in range(1, order + 1)}
     poor = control(1, **{**options, "work_budget": 0.0})
     assert LogisticPath(inputs, labels, None, 2, poor).extend([1]).terms != [members]
@@ -327,8 +328,9 @@ def test_too_few_rows_make_no_folds():
 class Products:
     """A path whose mean losses fall up to one of its models and rise from there."""
 
-    best, is_full, fruitful = 0, False, 2
-    coverage = ({"order": 1, "tried": 6}, {"order": 2, "tried": 15})
+    best, is_full = 0, False
+    rows = ({"order": 1, "tried": 6}, {"order": 2, "tried": 15})
+    frontier = SimpleNamespace(fruitful=2, coverage=lambda: Products.rows)
 
     def __init__(self, inputs, labels, weights, n_classes, control, validation=None):
         self.control, self.weights = control, np.full(100, 10.0)

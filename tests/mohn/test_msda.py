@@ -647,10 +647,10 @@ def test_model_that_fails_on_validation_samples_is_not_exact():
 def test_coverage_counts_sets():
     inputs, y = sparse_problem()
     found = discover(PackedDesign(inputs), y, max_order=3)
-    assert [c.order for c in found.coverage] == [1, 2, 3]
-    assert [c.possible for c in found.coverage] == [12, 66, 220]
-    assert [c.kept for c in found.coverage] == [2, 2, 1]
-    assert all(c.kept <= c.tried <= c.possible for c in found.coverage)
+    assert [c["order"] for c in found.coverage] == [1, 2, 3]
+    assert [c["possible"] for c in found.coverage] == [12, 66, 220]
+    assert [c["kept"] for c in found.coverage] == [2, 2, 1]
+    assert all(c["kept"] <= c["tried"] <= c["possible"] for c in found.coverage)
 
 
 def test_callback_stops_the_search():
@@ -674,7 +674,7 @@ def test_search_ends_when_everything_was_tried():
     found = discover(PackedDesign(inputs), y)
     assert found.reason == "exhausted"
     assert (0,) in found.terms
-    assert [c.tried for c in found.coverage] == [3, 3, 1]
+    assert [c["tried"] for c in found.coverage] == [3, 3, 1]
 
 
 def test_noise_is_not_modelled():

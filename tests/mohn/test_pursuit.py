@@ -17,7 +17,8 @@ from skmohn.datasets import (
     make_sparse_walsh,
 )
 from skmohn.mohn._sparse import pursuit as _pursuit
-from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl, chance_thresholds
+from skmohn.mohn._sparse.frontier import chance_thresholds
+from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
 from skmohn.mohn._walsh.design import DenseDesign, PackedDesign
 
 EXACT = "exact: the model reproduces every sample"
@@ -168,9 +169,9 @@ def test_budget_is_spent_on_the_orders_that_it_pays_for():
     control = PursuitControl(max_order=4, work_budget=design.screening_cost(3) * 1.01)
     search = Pursuit(design, y, control)
     assert search.run() != "exact"
-    assert search.screened.keys() == {3}
+    assert search.frontier.screened.keys() == {3}
     assert (2, 3, 5) in search.model.terms
-    assert 0 <= search.work_left < design.screening_cost(3) * 0.02
+    assert 0 <= search.frontier.work_left < design.screening_cost(3) * 0.02
 
 
 def test_max_order_is_kept():
@@ -415,10 +416,10 @@ def test_messages_that_say_nothing_new_end_it(monkeypatch, likely):
 def test_an_order_is_screened_again_when_much_is_explained(monkeypatch, share, orders):
     X, y = leaning_problem(0)
     search = Pursuit(PackedDesign(X), y, PursuitControl(max_order=4))
-    search.screened[3] = search.model.rms / share
+    search.frontier.screened[3] = search.model.rms / share
     screened = []
     monkeypatch.setattr(
-        search, "_screen", lambda order, _: screened.append(order) or []
+        search.design, "screen", lambda _, order, size: screened.append(order) or []
     )
     assert not search._raise_order(math.inf)
     assert screened == orders

@@ -18,26 +18,23 @@ import numpy as np
 from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
-from skmohn.mohn._sparse.pursuit import chance_thresholds
+from skmohn.mohn._sparse.frontier import (
+    NEAR_BEST,
+    SCREEN_BAR,
+    Frontier,
+    chance_thresholds,
+)
 from skmohn.mohn._walsh.design import make_design
-from skmohn.mohn._walsh.terms import count_children
 
 # Penalty of the search. Products are -1 and +1: a standard deviation of .3 a weight.
 SEARCH_C = 0.1
-_BASE_ORDER = 2
 # Candidates per class and order that are scored exactly, for each that may be added.
 _SCORED = 4
 _FEWEST_SCORED = 20
-# Weaker candidates wait, for they may owe what they score to a stronger one.
-_NEAR_BEST = 0.6
 # Two products that agree more than this say the same to the next fit.
 _ALIKE = 0.9
 # A best candidate of this many times what chance gives makes higher orders wait.
 _BEYOND_DOUBT = 1.5
-# How far a product must stand out when a whole order is screened.
-_SCREEN_BAR = 1.1
-# The same order is screened again when the deviance has fallen to this share.
-_NEW_RESIDUAL = 0.8
 
 
 @dataclass(frozen=True)
@@ -61,9 +58,6 @@ class LogisticControl:
 
     start : tuple of tuples of int
         Products that are there from the beginning.
-
-    max_screened : int, default=None
-        Highest order that is screened exhaustively; None for `max_order`.
     """
 
     max_order: int
@@ -71,7 +65,6 @@ class LogisticControl:
     work_budget: float
     groups: np.ndarray
     start: tuple
-    max_screened: int | None = None
 
 
 class LogisticPath:
@@ -113,6 +106,8 @@ class LogisticPath:
 
     is_full : bool
         Whether there is nothing to add, or no room for it.
+
+    frontier : Frontier
     """
 
     def __init__(
@@ -136,9 +131,7 @@ class LogisticPath:
         self.sizes, self.held_chances, self.deviances = [], [], []
         self.ratios = [math.inf]
         self.is_full = False
-        self.parents, self.screened = set(), {}
-        self.fruitful = _BASE_ORDER
-        self.work_left = control.work_budget
+        self.frontier = Frontier(self.design, control.max_order, control.work_budget)
         self._learn()
 
     def extend(self, sizes):
@@ -211,21 +204,6 @@ class LogisticPath:
             ]
         )
 
-    @property
-    def coverage(self):
-        """Per order: how many sets there are and how many were scored."""
-        n = self.design.n_features
-        rows = []
-        for order in range(1, self.control.max_order + 1):
-            possible = math.comb(n, order)
-            if order <= _BASE_ORDER or order in self.screened:
-                tried = possible
-            else:
-                tried = count_children(self.parents, order, n)
-            if tried:
-                rows.append({"order": order, "possible": possible, "tried": tried})
-        return rows
-
     # ------------------------------------------------------------------ learning
 
     def _columns(self, terms):
@@ -268,56 +246,18 @@ class LogisticPath:
         residuals = self.weights[:, None] * (self.indicators[:, last] - fitted)
         spreads = self.weights[:, None] * fitted * (1 - fitted)
         size = max(_FEWEST_SCORED, _SCORED * batch)
-        found = set()
-        for residual in residuals.T:
-            for order in range(1, min(_BASE_ORDER, self.control.max_order) + 1):
-                found.update(self._screen(residual, order, size))
-            found.update(self._screen_children(residual, size))
+        found = self.frontier.screen_base(residuals.T, size)
+        found += self.frontier.screen_children(residuals.T, self.terms, size)
         chosen, ratio = self._select(found, residuals, spreads, batch)
         if ratio < _BEYOND_DOUBT:
-            least = max(ratio, _SCREEN_BAR)
-            higher = self._raise_order(residuals, spreads, batch, least)
-            if higher is not None:
-                return higher
+            least = max(ratio, SCREEN_BAR)
+            raised = self.frontier.raise_order(residuals.T, self.deviances[-1], size)
+            for order, found in raised:
+                higher = self._select(found, residuals, spreads, batch)
+                if higher[1] > least:
+                    self.frontier.has_given(order)
+                    return higher
         return chosen, ratio
-
-    def _screen(self, residual, order, size):
-        size = min(size, math.comb(self.design.n_features, order))
-        return self.design.screen(residual, order, size)
-
-    def _screen_children(self, residual, size):
-        parents = [
-            term
-            for term in self.terms
-            if _BASE_ORDER <= len(term) < self.control.max_order
-        ]
-        if not parents:
-            return []
-        self.parents.update(parents)
-        columns = self.design.columns(parents)
-        return self.design.screen_children(residual, parents, columns, size)
-
-    def _raise_order(self, residuals, spreads, batch, least):
-        """Screen higher orders in full, if the budget allows, until one stands out."""
-        level = self.deviances[-1]
-        highest = self.control.max_screened or self.control.max_order
-        for order in range(_BASE_ORDER + 1, highest + 1):
-            if level > _NEW_RESIDUAL * self.screened.get(order, math.inf):
-                continue
-            work = self.design.screening_cost(order) * residuals.shape[1]
-            if work > self.work_left:
-                return None
-            self.work_left -= work
-            self.screened[order] = level
-            size = max(_FEWEST_SCORED, _SCORED * batch)
-            found = set()
-            for residual in residuals.T:
-                found.update(self._screen(residual, order, size))
-            chosen, ratio = self._select(found, residuals, spreads, batch)
-            if ratio > least:
-                self.fruitful = max(self.fruitful, order)
-                return chosen, ratio
-        return None
 
     def _select(self, found, residuals, spreads, batch):
         """Score candidates exactly; keep the best that do not say the same.
@@ -330,7 +270,7 @@ class LogisticPath:
         """
         present = set(self.terms)
         # Of candidates that say the same, the smallest set comes first.
-        found = sorted(found - present, key=lambda term: (len(term), term))
+        found = sorted(set(found) - present, key=lambda term: (len(term), term))
         groups = self.control.groups
         found = [term for term in found if len(set(groups[list(term)])) == len(term)]
         if not found or batch < 1:
@@ -346,7 +286,7 @@ class LogisticPath:
         gains[self._is_there(columns / lengths)] = 0.0
         chosen = []
         for j in np.argsort(-gains, kind="stable"):
-            if len(chosen) == batch or not gains[j] > _NEAR_BEST * gains.max():
+            if len(chosen) == batch or not gains[j] > NEAR_BEST * gains.max():
                 break
             alike = np.abs(columns[:, chosen].T @ columns[:, j])
             if not np.any(alike > _ALIKE * lengths[chosen] * lengths[j]):

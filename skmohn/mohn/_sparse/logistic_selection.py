@@ -5,7 +5,6 @@ samples that a fold leaves out says how far to go. Where samples are too few to 
 aside, the extended BIC does (Chen and Chen, Biometrika 95 (2008), gamma 1).
 """
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -126,7 +125,7 @@ def choose_products(
         path.extend(stage)
         for part in parts:
             # Orders in which all samples show nothing are left alone.
-            part.control = replace(control, max_screened=path.fruitful)
+            part.frontier.max_screened = path.frontier.fruitful
         parts = Parallel(n_jobs=n_jobs)(delayed(part.extend)(stage) for part in parts)
         ended = path.is_full
         if parts:
@@ -283,7 +282,7 @@ def _ebic(path, position):
 
 def _settle(path, parts, position, how):
     terms = path.model(position)
-    coverage = with_kept(path.coverage, terms)
+    coverage = with_kept(path.frontier.coverage(), terms)
     return LogisticChoice(terms, how, coverage, parts, position)
 
 

@@ -32,7 +32,7 @@ from skmohn.mohn._sparse.learning import (
     ols,
 )
 from skmohn.mohn._sparse.proposals import Proposals
-from skmohn.mohn._walsh.terms import count_orders
+from skmohn.mohn._walsh.terms import count_orders, with_kept
 
 # With more weights than this share of the different rows a small error proves nothing.
 _MOST_WEIGHTS = 0.8
@@ -46,15 +46,6 @@ class Model(NamedTuple):
     terms: list
     coef: np.ndarray
     intercept: float
-
-
-class Coverage(NamedTuple):
-    """How much of one order was searched: sets possible, tried at any time, kept."""
-
-    order: int
-    possible: int
-    tried: int
-    kept: int
 
 
 class Discovery(NamedTuple):
@@ -242,11 +233,16 @@ class _Search:
         return "max_iter" if self.iteration >= self.max_iter else None
 
     def coverage(self):
-        """Coverage of each order that was tried."""
-        search, terms = self.proposals, self.best.terms
-        kept = count_orders(terms, search.max_order).tolist()
-        counts = zip(search.possible, search.tried.tolist(), kept, strict=True)
-        return [Coverage(o, *row) for o, row in enumerate(counts, 1) if row[1]]
+        """Per order of which any was tried: sets that there are, tried and kept."""
+        search = self.proposals
+        rows = [
+            {"order": order, "possible": possible, "tried": tried}
+            for order, (possible, tried) in enumerate(
+                zip(search.possible, search.tried.tolist(), strict=True), start=1
+            )
+            if tried
+        ]
+        return with_kept(rows, self.best.terms)
 
     def _propose(self):
         n_samples = int(self.n_effective)

@@ -14,31 +14,28 @@ import numpy as np
 
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.chance import exact_error
-from skmohn.mohn._sparse.message_passing import infer_structure
-from skmohn.mohn._walsh.terms import (
-    count_children,
-    count_orders,
-    count_parents,
-    with_kept,
+from skmohn.mohn._sparse.frontier import (
+    BASE_ORDER,
+    NEAR_BEST,
+    SCREEN_BAR,
+    Frontier,
+    chance_thresholds,
 )
+from skmohn.mohn._sparse.message_passing import infer_structure
+from skmohn.mohn._walsh.terms import with_kept
 
 # With more weights than this share of the samples a perfect fit proves nothing.
 MOST_WEIGHTS = 0.8
-# Orders that every round screens in full.
-_BASE_ORDER = 2
 _PRUNE = 2.5
 _BAN_ROUNDS = 3
 _LARGEST_BATCH = 1000
-# Weak candidates wait, for they may owe what they score to a stronger one, unless they
-# pass the threshold so many times over that chance cannot explain it.
-_NEAR_BEST = 0.6
+# Weak candidates do not wait if they pass the threshold so many times over that chance
+# cannot explain it.
 _BEYOND_DOUBT = 2.0
 _LOWEST_BAR = 0.7
 _MOST_PASSES = 4
 _GAIN = 0.98
 _ROUNDS_PER_BAR = 10
-# How far a weight must stand out when a whole order is screened for the first time.
-_SCREEN_BAR = 1.1
 # Screening an order that costs less than this comes before message passing.
 _CHEAP_SCREEN = 3e7
 
@@ -101,14 +98,13 @@ class Pursuit:
         self.proposed = self.removed = 0
         self.learned_rms = self.scale
         self.stopped = False
-        self.parents = set()
+        self.frontier = Frontier(
+            design, control.max_order, control.work_budget, control.max_screened
+        )
         self.most = int(MOST_WEIGHTS * design.weight_sum)
         self.bar = 1.0
         self.round = 0
         self.banned = {}
-        self.screened = {}
-        self.fruitful = _BASE_ORDER
-        self.work_left = control.work_budget
         self.likely = set()
         self.passes = 0
         start = [term for term in start if term][: max(self.most - 1, 0)]
@@ -164,17 +160,7 @@ class Pursuit:
     def coverage(self):
         """Per order: how many sets there are, were scored, and are in the model."""
         terms = self.model.terms
-        highest = max(_BASE_ORDER, len(count_orders(terms)), *self.screened, 0)
-        coverage = []
-        for order in range(1, self.control.max_order + 1):
-            possible, tried = (
-                math.comb(self.design.n_features, order),
-                self._count_tried(order),
-            )
-            if order <= highest or tried:
-                row = {"order": order, "possible": possible, "tried": tried}
-                coverage.append(row)
-        return with_kept(coverage, terms)
+        return with_kept(self.frontier.coverage(terms), terms)
 
     def is_exact(self):
         """Whether the model explains the target up to rounding."""
@@ -192,40 +178,22 @@ class Pursuit:
         batch = self._batch()
         if not batch:
             return []
-        found = []
-        for order in range(1, min(_BASE_ORDER, self.control.max_order) + 1):
-            found += self._screen(order, batch)
+        residuals = [self.model.residual]
+        found = self.frontier.screen_base(residuals, batch)
         chosen = self._select(found, batch)
         # Extending all weights costs more than screening the base orders, so it waits
         # until these have little left to give.
         if len(chosen) > 0.1 * len(self.model):
             return chosen
-        return self._select(found + self._screen_children(batch), batch)
+        found += self.frontier.screen_children(
+            residuals, self.model.terms, batch, self.model.columns
+        )
+        return self._select(found, batch)
 
     def _batch(self):
         """The most weights that one round may add."""
         wanted = np.clip(int(self.design.weight_sum / 8), 8, _LARGEST_BATCH)
         return max(min(int(wanted), self.most - len(self.model)), 0)
-
-    def _screen(self, order, size):
-        size = min(size, math.comb(self.design.n_features, order))
-        return self.design.screen(self.model.residual, order, size) if size else []
-
-    def _screen_children(self, size):
-        parents = [
-            j
-            for j, term in enumerate(self.model.terms)
-            if _BASE_ORDER <= len(term) < self.control.max_order
-        ]
-        if not parents:
-            return []
-        self.parents.update(self.model.terms[j] for j in parents)
-        return self.design.screen_children(
-            self.model.residual,
-            [self.model.terms[j] for j in parents],
-            self.model.columns[parents],
-            size,
-        )
 
     def _select(self, found, batch):
         """Score candidates exactly; keep those above the bar and near the best."""
@@ -248,7 +216,7 @@ class Pursuit:
         score /= self._thresholds(found, present)
         # Columns that say the same differ by rounding.
         score = np.round(score, 9)
-        near = min(_NEAR_BEST * score.max(), _BEYOND_DOUBT)
+        near = min(NEAR_BEST * score.max(), _BEYOND_DOUBT)
         chosen = np.flatnonzero((score > self.bar) & (score >= near))
         chosen = chosen[np.argsort(-score[chosen], kind="stable")][:batch]
         return [found[j] for j in chosen]
@@ -294,24 +262,16 @@ class Pursuit:
 
     def _raise_order(self, most_work):
         """Screen the next order in full, if the budget allows; add what stands out."""
-        level = self.model.rms
-        highest = self.control.max_screened or self.control.max_order
-        for order in range(_BASE_ORDER + 1, highest + 1):
-            work = self.design.screening_cost(order)
-            # The same residual would only give the same answer.
-            if level > 0.8 * self.screened.get(order, math.inf):
-                continue
-            if work > min(most_work, self.work_left):
-                return False
-            self.work_left -= work
-            most_work -= work
-            self.screened[order] = level
-            batch = self._batch()
-            bar, self.bar = self.bar, _SCREEN_BAR
-            chosen = self._select(self._screen(order, batch), batch)
+        batch, model = self._batch(), self.model
+        raised = self.frontier.raise_order(
+            [model.residual], model.rms, batch, most_work
+        )
+        for order, found in raised:
+            bar, self.bar = self.bar, SCREEN_BAR
+            chosen = self._select(found, batch)
             self.bar = bar
             if chosen:
-                self.fruitful = max(self.fruitful, order)
+                self.frontier.has_given(order)
                 self._accept(chosen)
                 return True
         return False
@@ -325,7 +285,7 @@ class Pursuit:
             self.design,
             self.model.y,
             seeds,
-            base=min(_BASE_ORDER, self.control.max_order),
+            base=min(BASE_ORDER, self.control.max_order),
             max_order=self.control.max_order,
             memory_budget=self.control.memory_budget,
             heredity=self.passes > 0,
@@ -350,44 +310,3 @@ class Pursuit:
     def _lower_bar(self):
         self.bar *= 0.9
         return self.bar > _LOWEST_BAR
-
-    def _count_tried(self, order):
-        """Sets of one order that were scored, each counted once."""
-        n_features = self.design.n_features
-        if order <= _BASE_ORDER or order in self.screened:
-            return math.comb(n_features, order)
-        return count_children(self.parents, order, n_features)
-
-
-def chance_thresholds(terms, present, n_features, n_rivals=1):
-    """What the largest of all rivals of each set would score by chance.
-
-    Parameters
-    ----------
-    terms : list of tuples of int
-        The sets.
-
-    present : set of tuples of int
-        Sets in the model: a set that extends them has fewer rivals.
-
-    n_features : int
-
-    n_rivals : int, default=1
-        How many residuals each set is compared with.
-
-    Returns
-    -------
-    thresholds : ndarray of shape (n_terms,)
-        In standard deviations.
-    """
-    orders = [len(term) for term in terms]
-    possible = {order: math.comb(n_features, order) for order in set(orders)}
-    rivals = np.array([possible[order] for order in orders], dtype=float)
-    for j, term in enumerate(terms):
-        if len(term) > _BASE_ORDER:
-            parents = count_parents(term, present)
-            if parents == len(term):
-                rivals[j] = len(present)
-            elif parents:
-                rivals[j] = min(rivals[j], n_features * len(present))
-    return np.sqrt(2 * np.log(np.maximum(rivals * n_rivals, 10)))

@@ -149,7 +149,7 @@ def _run_pursuit(params, task, loop):
             design,
             task,
             # Orders whose screening found nothing in all the samples are left alone.
-            replace(control, max_screened=search.fruitful),
+            replace(control, max_screened=search.frontier.fruitful),
             selection=params.selection,
             cv=5 if params.cv is None else params.cv,
             n_jobs=params.n_jobs,
@@ -253,7 +253,6 @@ def _run_msda(params, task, loop):
         on_iteration=report,
         initial_terms=task.start,
     )
-    coverage = [row._asdict() for row in found.coverage]
     graph = Hypergraph.sort(found.terms, found.coef, found.intercept)
     warning = None
     if found.reason == "max_iter":
@@ -262,7 +261,14 @@ def _run_msda(params, task, loop):
             'use strategy="pursuit"'
         )
     return _describe(
-        design, task.y, graph, found.reason, coverage, warning, ols=True, searched=True
+        design,
+        task.y,
+        graph,
+        found.reason,
+        found.coverage,
+        warning,
+        ols=True,
+        searched=True,
     )
 
 

@@ -1,0 +1,217 @@
+"""What a search has screened, what comes next, what it may cost.
+
+Two searches go up the orders like this: pursuit, which compares sets with one residual,
+and the path of logistic models, which has one for each class. Both screen the lowest
+orders in full and extend what they found; higher orders are screened in full when the
+budget pays for it. How they score and choose is their own.
+"""
+
+import math
+
+import numpy as np
+
+from skmohn.mohn._walsh.terms import count_children, count_orders, count_parents
+
+# Orders that every round screens in full.
+BASE_ORDER = 2
+# How far a set must stand out when a whole order is screened.
+SCREEN_BAR = 1.1
+# Weaker candidates wait, for they may owe what they score to a stronger one.
+NEAR_BEST = 0.6
+# The same order is screened again when the error has fallen to this share.
+_NEW_RESIDUAL = 0.8
+
+
+class Frontier:
+    """How far a search has come among the sets of all orders.
+
+    Parameters
+    ----------
+    design : PackedDesign or DenseDesign
+
+    max_order : int
+        Largest number of inputs in a set.
+
+    work_budget : float
+        Nanoseconds, from counts, for screening orders three and up.
+
+    max_screened : int, default=None
+        Highest order that is screened exhaustively; None for `max_order`.
+
+    Attributes
+    ----------
+    fruitful : int
+        The highest order that was screened in full and had something to give.
+
+    screened : dict of int to float
+        By order above the lowest, the error of the model that it was screened for.
+
+    parents : set of tuples of int
+        The sets whose extensions were screened.
+    """
+
+    def __init__(self, design, max_order, work_budget, max_screened=None):
+        self.design = design
+        self.max_order = max_order
+        self.max_screened = max_screened or max_order
+        self.work_left = work_budget
+        self.fruitful = BASE_ORDER
+        self.screened = {}
+        self.parents = set()
+
+    def screen_base(self, residuals, size):
+        """Find the best sets of each of the lowest orders.
+
+        Parameters
+        ----------
+        residuals : sequence of ndarrays of shape (n_samples,)
+
+        size : int
+            How many sets to keep of each order and residual.
+
+        Returns
+        -------
+        sets : list of tuples of int
+            Those that go well with several residuals are there several times.
+        """
+        orders = range(1, min(BASE_ORDER, self.max_order) + 1)
+        return [
+            found for order in orders for found in self._screen(residuals, order, size)
+        ]
+
+    def screen_children(self, residuals, terms, size, columns=None):
+        """Find the best sets that extend one of some terms by an input.
+
+        Parameters
+        ----------
+        residuals, size
+            As of :meth:`screen_base`.
+
+        terms : list of tuples of int
+            Those below the lowest orders, and at the highest, are passed over.
+
+        columns : ndarray, default=None
+            Their columns; made when None.
+
+        Returns
+        -------
+        sets : list of tuples of int
+        """
+        at = [
+            j
+            for j, term in enumerate(terms)
+            if BASE_ORDER <= len(term) < self.max_order
+        ]
+        if not at:
+            return []
+        parents = [terms[j] for j in at]
+        self.parents.update(parents)
+        columns = self.design.columns(parents) if columns is None else columns[at]
+        return [
+            found
+            for residual in residuals
+            for found in self.design.screen_children(residual, parents, columns, size)
+        ]
+
+    def raise_order(self, residuals, error, size, most_work=math.inf):
+        """Screen the next orders in full, one at a time, as far as the budget goes.
+
+        Parameters
+        ----------
+        residuals, size
+            As of :meth:`screen_base`.
+
+        error : float
+            Of the model now; the same residual would only give the same answer.
+
+        most_work : float, default=inf
+            What all these orders may cost together, beside the budget.
+
+        Yields
+        ------
+        order : int
+
+        sets : list of tuples of int
+        """
+        for order in range(BASE_ORDER + 1, self.max_screened + 1):
+            if error > _NEW_RESIDUAL * self.screened.get(order, math.inf):
+                continue
+            work = self.design.screening_cost(order) * len(residuals)
+            if work > min(most_work, self.work_left):
+                return
+            self.work_left -= work
+            most_work -= work
+            self.screened[order] = error
+            yield order, self._screen(residuals, order, size)
+
+    def has_given(self, order):
+        """Note that an order that was screened in full had something to give."""
+        self.fruitful = max(self.fruitful, order)
+
+    def coverage(self, terms=()):
+        """Count the sets of each order.
+
+        Parameters
+        ----------
+        terms : sequence of tuples, default=()
+            Orders up to the highest of these have a row even if nothing was scored.
+
+        Returns
+        -------
+        coverage : list of dict
+            How many sets there are (``possible``) and how many were scored (``tried``),
+            each counted once.
+        """
+        highest, coverage = len(count_orders(terms)), []
+        for order in range(1, self.max_order + 1):
+            possible = tried = math.comb(self.design.n_features, order)
+            if order > BASE_ORDER and order not in self.screened:
+                tried = count_children(self.parents, order, self.design.n_features)
+            if tried or order <= highest:
+                row = {"order": order, "possible": possible, "tried": tried}
+                coverage.append(row)
+        return coverage
+
+    def _screen(self, residuals, order, size):
+        size = min(size, math.comb(self.design.n_features, order))
+        if not size:
+            return []
+        return [
+            found
+            for residual in residuals
+            for found in self.design.screen(residual, order, size)
+        ]
+
+
+def chance_thresholds(terms, present, n_features, n_rivals=1):
+    """What the largest of all rivals of each set would score by chance.
+
+    Parameters
+    ----------
+    terms : list of tuples of int
+        The sets.
+
+    present : set of tuples of int
+        Sets in the model: a set that extends them has fewer rivals.
+
+    n_features : int
+
+    n_rivals : int, default=1
+        How many residuals each set is compared with.
+
+    Returns
+    -------
+    thresholds : ndarray of shape (n_terms,)
+        In standard deviations.
+    """
+    orders = [len(term) for term in terms]
+    possible = {order: math.comb(n_features, order) for order in set(orders)}
+    rivals = np.array([possible[order] for order in orders], dtype=float)
+    for j, term in enumerate(terms):
+        if len(term) > BASE_ORDER:
+            parents = count_parents(term, present)
+            if parents == len(term):
+                rivals[j] = len(present)
+            elif parents:
+                rivals[j] = min(rivals[j], n_features * len(present))
+    return np.sqrt(2 * np.log(np.maximum(rivals * n_rivals, 10)))
