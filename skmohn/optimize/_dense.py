@@ -1,8 +1,7 @@
 """All weights as sums of products with a factor for each variable, and their search.
 
-The posterior mean of all weights under the product prior is one: each training row has
-a factor for each input. So are the terms of a Walsh model, with factors -1 and +1.
-What all flips gain comes from one matrix product.
+The posterior mean of all weights under the product prior is one, see
+`DenseModel.products`. What all flips gain comes from one matrix product.
 """
 
 from dataclasses import dataclass, replace
@@ -10,8 +9,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skmohn._core._validation import require_memory
-from skmohn.mohn._dense.covariance import parity
-from skmohn.mohn._model import CONSTANT_VARIANCE
 from skmohn.optimize._driver import MAX_WIDTH, Answer, better, restart
 from skmohn.optimize._methods import CALLBACK, DONE, Outcome, tenures
 
@@ -49,48 +46,28 @@ class ProductSum:
     bounds: tuple = (-np.inf, np.inf)
 
     @classmethod
-    def of_posterior(cls, model, columns, n_variables, clip):
-        """Write out the mean of a dense model.
+    def of(cls, products, columns, n_variables, bounds):
+        """Make one of products of some variables; the others have factors of 1.
 
         Parameters
         ----------
-        model : DenseModel
-            Of inputs alone, no categories.
+        products : Products
+            Of the inputs of a dense model.
 
         columns : ndarray of shape (n_inputs,), int
             The variable that each input is.
 
         n_variables : int
 
-        clip : bool
-            Whether predictions stay in the range of the targets.
+        bounds : tuple of float
 
         Returns
         -------
         function : ProductSum
         """
-        rows, alpha = model.posterior.support()
-        covariance, prior = model.covariance, model.prior
-        scale, n_inputs = model.scale, len(columns)
-        products = _Products(n_variables)
-        damped = 1.0 + prior.tau
-        products.add(
-            scale * prior.scale * alpha,
-            columns,
-            (1.0 - prior.tau * rows.inputs) / damped,
-            (1.0 + prior.tau * rows.inputs) / damped,
-        )
-        linear = scale * prior.linear * prior.tau * (rows.inputs.T @ alpha)
-        each = np.eye(n_inputs)
-        products.add(linear, columns, 1.0 - 2.0 * each, np.ones_like(each))
-        for term, variance in zip(covariance.terms, covariance.variances, strict=True):
-            weight = scale * variance * (parity(rows.inputs, term) @ alpha)
-            minus = np.ones((1, n_inputs))
-            minus[0, list(term)] = -1.0
-            products.add([weight], columns, minus, np.ones((1, n_inputs)))
-        intercept = model.centre + scale * CONSTANT_VARIANCE * float(alpha.sum())
-        bounds = (model.low, model.high) if clip else (-np.inf, np.inf)
-        return cls(*products.join(), intercept, bounds)
+        low, high = np.ones((2, len(products.coef), n_variables))
+        low[:, columns], high[:, columns] = products.low, products.high
+        return cls(products.coef, low, high, products.constant, bounds)
 
     @property
     def n_variables(self):
@@ -131,24 +108,6 @@ class ProductSum:
             for point in points
         ]
         return np.clip(np.array(values) + self.intercept, *self.bounds)
-
-
-class _Products:
-    """Products of some variables, collected as products of all."""
-
-    def __init__(self, n_variables):
-        self.n_variables = n_variables
-        self.coef, self.low, self.high = [], [], []
-
-    def add(self, coef, columns, low, high):
-        for kept, factors in ((self.low, low), (self.high, high)):
-            table = np.ones((len(coef), self.n_variables))
-            table[:, columns] = factors
-            kept.append(table)
-        self.coef.append(np.asarray(coef))
-
-    def join(self):
-        return (np.concatenate(part) for part in (self.coef, self.low, self.high))
 
 
 def _between(low, high, code):

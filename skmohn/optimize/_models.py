@@ -171,9 +171,11 @@ def _read_regressor(model):
     is_constant = coding.kind == CONSTANT
     _refuse_categories(model)
     if not model.model_.is_listed:
-        clip = model._control("dense_control").clip
-        graph = ProductSum.of_posterior(
-            model.model_, coding.usable, model.n_features_in_, clip
+        dense, bounds = model.model_, (-np.inf, np.inf)
+        if model._control("dense_control").clip:
+            bounds = dense.low, dense.high
+        graph = ProductSum.of(
+            dense.products(), coding.usable, model.n_features_in_, bounds
         )
     else:
         graph = Hypergraph(tuple(model.terms_), model.weights_, float(model.intercept_))

@@ -13,6 +13,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.metrics import r2_score
 from sklearn.model_selection import train_test_split
 
+from skmohn.mohn._dense import model as _dense_model
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import Evidence, join_equal_rows, log_density
 from skmohn.mohn._dense.exact import ExactPosterior
@@ -73,6 +74,25 @@ def test_mean_std_and_weights_are_in_the_units_of_the_target():
     assert_allclose(draws.mean(axis=1), mean, atol=1.0)
     noisy = model.draw(cube, 200, np.random.default_rng(0))
     assert np.mean(noisy.var(axis=1)) > np.mean(draws.var(axis=1))
+
+
+@pytest.mark.parametrize("route", ["cholesky", "walsh", "nystroem"])
+def test_products_sum_to_the_mean(route, monkeypatch):
+    if route != "cholesky":
+        monkeypatch.setattr(_dense_model, "_MANY_ROWS", 10)
+        monkeypatch.setattr(_dense_model, "_MOST_EXACT", 10)
+    if route == "nystroem":
+        monkeypatch.setattr(_dense_model, "_MOST_WALSH_INPUTS", 1)
+    inputs, y, _ = make_data(6, 150, 0.3)
+    y = 50.0 + 10.0 * y + 60.0 * inputs[:, 1] * inputs[:, 2] * inputs[:, 4]
+    model = fit_dense(plain(inputs), y, noise="constant")
+    assert model.route == route
+    assert model.covariance.terms == ((1, 2, 4),)
+    points = np.random.default_rng(1).uniform(-1.0, 1.0, (9, 6))
+    coef, low, high, constant = model.products()
+    half = 0.5 * (1.0 + points[:, None])
+    values = ((1.0 - half) * low + half * high).prod(axis=2) @ coef + constant
+    assert_allclose(values, model.mean(plain(points), clip=False), rtol=1e-6)
 
 
 def test_predictions_stay_in_the_range_of_the_targets():

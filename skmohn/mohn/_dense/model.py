@@ -1,11 +1,12 @@
 """All 2^n weights at once, under the product prior: the model that a fit returns."""
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from skmohn._core._validation import require_memory
-from skmohn.mohn._dense.covariance import Covariance
+from skmohn.mohn._dense.covariance import Covariance, parity
 from skmohn.mohn._dense.doubt import MOST_ROWS, PriorDoubt, doubt_prior
 from skmohn.mohn._dense.evidence import MAX_ITER, join_equal_rows, learn_prior
 from skmohn.mohn._dense.exact import ExactPosterior
@@ -17,7 +18,7 @@ from skmohn.mohn._dense.terms import (
     find_strong_terms,
 )
 from skmohn.mohn._dense.walsh import WalshPosterior, is_on_cube
-from skmohn.mohn._model import Model
+from skmohn.mohn._model import CONSTANT_VARIANCE, Model
 from skmohn.mohn._table.rows import standardise
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 
@@ -32,6 +33,26 @@ _INDUCING = 1500
 _FEWEST_INDUCING = 50
 # Rows whose leave-one-out residuals stand for those of all.
 _RESIDUAL_ROWS = 1600
+
+
+class Products(NamedTuple):
+    """A sum of products with a factor for each input.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (n_products,)
+
+    low, high : ndarrays of shape (n_products, n_inputs)
+        Factors of each input at -1 and at +1; linear in between.
+
+    constant : float
+        What is added to the sum.
+    """
+
+    coef: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    constant: float
 
 
 @dataclass(frozen=True)
@@ -117,6 +138,36 @@ class DenseModel(Model):
         """Posterior mean; clipped, it stays in the range of the targets."""
         mean = self.centre + self.scale * self.posterior.mean(rows)
         return np.clip(mean, self.low, self.high) if clip else mean
+
+    def products(self):
+        """Write out the mean: products of each training row, each input, strong terms.
+
+        Only for a model of inputs alone, without categories. Walsh terms have factors
+        -1 and +1, and rows ``(1 + tau x_i x) / (1 + tau)`` for their ``x_i``.
+
+        Returns
+        -------
+        products : Products
+            Unclipped, in the units of the target.
+        """
+        rows, alpha = self.posterior.support()
+        inputs, tau, scale = rows.inputs, self.prior.tau, self.scale
+        n_inputs, strong = len(tau), self.covariance.terms
+        linear = scale * self.prior.linear * tau * (inputs.T @ alpha)
+        weights = [
+            scale * variance * (parity(inputs, term) @ alpha)
+            for term, variance in zip(strong, self.covariance.variances, strict=True)
+        ]
+        signs = np.ones((n_inputs + len(strong), n_inputs))
+        signs[:n_inputs] -= 2.0 * np.eye(n_inputs)
+        for row, term in zip(signs[n_inputs:], strong, strict=True):
+            row[list(term)] = -1.0
+        return Products(
+            np.concatenate([scale * self.prior.scale * alpha, linear, weights]),
+            np.vstack([(1.0 - tau * inputs) / (1.0 + tau), signs]),
+            np.vstack([(1.0 + tau * inputs) / (1.0 + tau), np.ones_like(signs)]),
+            self.centre + scale * CONSTANT_VARIANCE * float(alpha.sum()),
+        )
 
     def variance(self, rows):
         """Posterior variance, and what not knowing the hyper-parameters adds."""
