@@ -5,7 +5,7 @@ import io
 import re
 import runpy
 import tokenize
-from collections import Counter
+from collections import Counter, namedtuple
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -30,6 +30,10 @@ INNER_ROOMS = {
 }
 
 KERNELS_MAY_IMPORT = ("dataclasses", "numpy", "numba", "skmohn._core._jit", "typing")
+# Whose attributes are a class's own; functions that read an attribute by its name.
+OWNERS = {"self", "cls"}
+BY_NAME = {"getattr", "hasattr", "attrgetter"}
+TUPLE = namedtuple("TUPLE", "x")
 MOST_CODE_LINES = 400
 MOST_STATEMENTS = 10
 NO_CODE = {
@@ -164,6 +168,42 @@ def test_architecture_names_the_lines_of_today():
     text = (docs / "architecture.md").read_text(encoding="utf-8")
     assert "_strategies.py:" in text
     assert with_lines(text) == text, "run python docs/lines.py"
+
+
+def private_reads(source):
+    """Private attributes that a file reads, and that no class of its own has.
+
+    What tuples with names have, such as `_replace`, is not private.
+    """
+    found, own = set(), set(dir(TUPLE))
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ClassDef):
+            own.update(getattr(part, "name", None) for part in node.body)
+        elif isinstance(node, ast.Attribute):
+            of_self = isinstance(node.value, ast.Name) and node.value.id in OWNERS
+            (own if of_self else found).add(node.attr)
+        elif isinstance(node, ast.Call) and name_of(node.func) in BY_NAME:
+            # Such as getattr(model, "_names", None).
+            found.update(a.value for a in node.args[1:2] if isinstance(a, ast.Constant))
+    return sorted(name for name in found - own if re.match("_.*(?<!__)$", name))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in MODULES if room_of(dotted_name(path)) in ROOFS],
+    ids=dotted_name,
+)
+def test_roofs_read_nothing_private(path):
+    assert private_reads(path.read_text(encoding="utf-8")) == []
+
+
+def test_a_private_read_is_seen():
+    assert private_reads("x = model._terms + model.graph._coef") == ["_coef", "_terms"]
+    assert private_reads("getattr(model, '_terms', None)") == ["_terms"]
+    assert private_reads("f(model._names())") == ["_names"]
+    own = "class A:\n    def _f(self):\n        self._x = 1\n"
+    assert private_reads(own + "        return other._f() + other._x") == []
+    assert private_reads("x._replace(a=1).__class__") == []
 
 
 def long_fits(source):

@@ -46,9 +46,24 @@ class Nested:
     def _validate_params(self):
         super()._validate_params()
         for name in self._controls:
-            self._control(name)._validate_params()
+            control_of(self, name)._validate_params()
 
-    def _control(self, name):
-        """Return a control; the default for None."""
-        given = getattr(self, name)
-        return self._controls[name]() if given is None else given
+
+def control_of(estimator, name):
+    """Read a parameter that is a control.
+
+    Parameters
+    ----------
+    estimator : estimator
+        One that is `Nested`.
+
+    name : str
+        The parameter.
+
+    Returns
+    -------
+    control : Control
+        The default for None.
+    """
+    given = getattr(estimator, name)
+    return estimator._controls[name]() if given is None else given

@@ -65,6 +65,11 @@ def validate_table(estimator, X, y="no_validation", *, reset=False, check_column
     return X if alone else (X, np.asarray(y, dtype=np.float64))
 
 
+def input_dtype(estimator):
+    """Type of the values of a fit; float64 where it is not known."""
+    return np.dtype(getattr(estimator, "_input_dtype", "float64"))
+
+
 def to_numpy(values):
     """An array of another library as one of numpy; all else as it is.
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from skmohn._core._control import Nested
+from skmohn._core._control import Nested, control_of
 from skmohn._core._fitting import FitLoop, warn_caller
 from skmohn._core._scaling import fitted_scaler
 from skmohn._core._times import validate_columns
@@ -187,7 +187,7 @@ class BaseBLM(Nested, CallbackSupportMixin, BaseEstimator):
             max_flips = epochs * MOVES_PER_EPOCH * layout.n_weights
         elif max_flips == "auto":
             max_flips = _AUTO_FLIPS * layout.n_weights
-        control = self._control("search_control")
+        control = control_of(self, "search_control")
         return Plan(
             problem=problem,
             validation=validation,

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from skmohn._core._control import Nested
+from skmohn._core._control import Nested, control_of
 from skmohn._core._fitting import FitLoop, History, all_or_nothing, warn_caller
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._codec import gray_bits, grid_step
@@ -405,7 +405,7 @@ default="identity"
                 "validation_goal needs a validation objective: fit(objective, "
                 "validation=...)"
             )
-        control = self._control("search_control")
+        control = control_of(self, "search_control")
         moves = Moves.of(
             control,
             self.n_bits,

@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval
 
-from skmohn._core._control import Control
+from skmohn._core._control import Control, control_of
 from skmohn._core._fitting import one_blas_thread, warn_caller
 from skmohn.energynet._growth import (
     NatsControl,
@@ -162,7 +162,7 @@ class Builder:
 
     def __init__(self, estimator, seed, n_samples, thermometers):
         self.parameters = estimator
-        self.paper_control = estimator._control("paper_control")
+        self.paper_control = control_of(estimator, "paper_control")
         self.seed = seed
         self.n_samples = n_samples
         self.thermometers = thermometers

@@ -73,8 +73,8 @@ def structure_of(estimator):
         If it has not been fitted.
     """
     require_regressor(estimator, "estimator")
-    members = estimator._members()
-    return members.places(estimator.terms_), estimator.weights_, members.names
+    vocabulary = estimator.vocabulary_
+    return vocabulary.places(estimator.terms_), estimator.weights_, vocabulary.names
 
 
 def weights_of(display):

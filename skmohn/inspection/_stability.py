@@ -158,8 +158,8 @@ def _refit(model, X, y, replace, ends, seed):
     for warning, late in zip(gathered, is_late, strict=True):
         if not late:
             warn_caller(warning)
-    members = refit._members()
-    names = dict(zip(members.labels, members.names, strict=True))
+    vocabulary = refit.vocabulary_
+    names = dict(zip(vocabulary.labels, vocabulary.names, strict=True))
     weights = [
         (" x ".join(names[label] for label in term), len(term), weight)
         for term, weight in _recode(refit, ends).items()

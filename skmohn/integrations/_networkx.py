@@ -56,15 +56,15 @@ def to_networkx(model):
     networkx = require("networkx", "to_networkx")
     require_regressor(model, "model")
     graph = networkx.Graph(intercept=float(model.intercept_))
-    members = model._members()
-    repeated = repeated_name(members.names)
+    vocabulary = model.vocabulary_
+    repeated = repeated_name(vocabulary.names)
     if repeated is not None:
         raise ValueError(
             f"{repeated!r} is the name of a column and of a category of another one: "
             "rename the column before the fit"
         )
-    names = dict(zip(members.labels, members.names, strict=True))
-    graph.add_nodes_from(members.names, bipartite=0)
+    names = dict(zip(vocabulary.labels, vocabulary.names, strict=True))
+    graph.add_nodes_from(vocabulary.names, bipartite=0)
     weights = zip(
         model.terms_,
         model.weights_.tolist(),

@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._control import Nested
 from skmohn._core._html import ListedAttributes
-from skmohn.mohn._table.columns import column_names
-from skmohn.mohn._table.vocabulary import Members
+from skmohn.mohn._table.vocabulary import Vocabulary
 
 
 class BaseMOHN(ListedAttributes, Nested):
@@ -48,6 +47,20 @@ class BaseMOHN(ListedAttributes, Nested):
         mask[list(self._categories.encoders)] = True
         return mask
 
+    @property
+    def vocabulary_(self):
+        """How columns, categories and levels are called, and numbered inside.
+
+        Returns
+        -------
+        Vocabulary
+            ``labels`` and ``names`` of all that a weight can connect; ``find`` turns
+            what a user calls it into its number, ``label`` and ``places`` go from
+            numbers to `terms_` and back.
+        """
+        check_is_fitted(self)
+        return self._vocabulary(self.coding_)
+
     def get_metadata_routing(self):
         """Say which arguments of `fit` go where.
 
@@ -76,9 +89,8 @@ class BaseMOHN(ListedAttributes, Nested):
     def _names(self):
         return getattr(self, "feature_names_in_", None)
 
-    def _members(self, coding=None):
-        coding = self.coding_ if coding is None else coding
-        return Members(coding, self._categories, column_names(self))
+    def _vocabulary(self, coding):
+        return Vocabulary(coding, self._categories, self._names())
 
     def _split_params(self, params):
         """Arguments for ``cv.split``, such as groups.

@@ -399,7 +399,7 @@ class MOHNClassifier(
         ]
         importances = np.zeros(self.n_features_in_)
         importances[columns] = shares_of_products(
-            self._terms, self.weights_, self._members()
+            self._terms, self.weights_, self.vocabulary_
         )
         return importances
 

@@ -18,7 +18,7 @@ from skmohn.mohn._sparse.logistic_selection import (
 )
 from skmohn.mohn._sparse.selection import FEWEST_ROWS
 from skmohn.mohn._table.coding import NUMERIC, InputCoding
-from skmohn.mohn._table.vocabulary import Members
+from skmohn.mohn._table.vocabulary import Vocabulary
 from skmohn.mohn._task import positive_weights, wanted_folds
 from skmohn.mohn._walsh.design import make_design
 from skmohn.mohn._walsh.terms import with_kept
@@ -53,7 +53,7 @@ class Problem(NamedTuple):
 
     coding : InputCoding
 
-    members : Members
+    vocabulary : Vocabulary
         How inputs are called.
     """
 
@@ -64,7 +64,7 @@ class Problem(NamedTuple):
     folds: list | None
     seed: int
     coding: InputCoding
-    members: Members
+    vocabulary: Vocabulary
 
     @property
     def samples(self):
@@ -110,7 +110,7 @@ def pose_problem(params, X, y, sample_weight, names, *, split_params=None):
 
     sample_weight : array-like of shape (n_samples,) or None
 
-    names : list of str
+    names : sequence of str or None
         Of the columns.
 
     split_params : dict, default=None
@@ -137,7 +137,7 @@ def pose_problem(params, X, y, sample_weight, names, *, split_params=None):
         classes, target = _occurring(classes, target)
     known = params._categories.known()
     coding = InputCoding.learn(X, {j: len(part) for j, part in known.items()})
-    members = Members(coding, params._categories, names)
+    vocabulary = Vocabulary(coding, params._categories, names)
     return Problem(
         code_inputs(coding, X),
         target,
@@ -146,7 +146,7 @@ def pose_problem(params, X, y, sample_weight, names, *, split_params=None):
         folds,
         seed,
         coding,
-        members,
+        vocabulary,
     )
 
 
@@ -269,15 +269,17 @@ def _ask_for(params, problem, terms, report):
 
 def _all_terms(params, problem):
     """All products up to `max_order`, none with two categories of a categorical."""
-    members = problem.members
-    order = min(params.max_order or members.n_categoricals, members.n_categoricals)
-    n_terms = sum(members.count(k) for k in range(1, order + 1))
+    vocabulary = problem.vocabulary
+    order = min(
+        params.max_order or vocabulary.n_categoricals, vocabulary.n_categoricals
+    )
+    n_terms = sum(vocabulary.count(k) for k in range(1, order + 1))
     require_memory(
         8.0 * n_terms * len(problem.inputs),
         f'strategy="full" with {n_terms:,} columns up to order {order}',
         "lower max_order or search for the products that matter",
     )
-    groups = members.groups
+    groups = vocabulary.groups
     return [
         term
         for k in range(1, order + 1)
@@ -290,8 +292,7 @@ def _given_terms(params, problem):
     """The parameter `terms`, checked."""
     if params.terms is None:
         raise ValueError('strategy="given" needs terms, a list of sets of features')
-    names = getattr(params, "feature_names_in_", None)
-    terms = [problem.members.find(term, names)[1] for term in params.terms]
+    terms = [problem.vocabulary.find(term)[1] for term in params.terms]
     if not all(terms):
         raise ValueError("terms holds an empty set")
     if len(set(terms)) < len(terms):
@@ -309,12 +310,12 @@ def _by_score(params, problem, start, most, report):
             'strategy="logistic" tells classes apart, and y holds numbers: use '
             'strategy="pursuit", or target_type="classes" if they are labels'
         )
-    n_categoricals = problem.members.n_categoricals
+    n_categoricals = problem.vocabulary.n_categoricals
     control = LogisticControl(
         max_order=min(params.max_order or n_categoricals, n_categoricals),
         most=most,
         work_budget=params.work_budget,
-        groups=problem.members.groups,
+        groups=problem.vocabulary.groups,
         start=tuple(start),
     )
 

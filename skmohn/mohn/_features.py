@@ -26,8 +26,8 @@ from skmohn.mohn._discovery import (
     product_columns,
 )
 from skmohn.mohn._table.coding import InputCoding
-from skmohn.mohn._table.columns import column_names, read_table
-from skmohn.mohn._table.vocabulary import Members
+from skmohn.mohn._table.columns import read_table
+from skmohn.mohn._table.vocabulary import Vocabulary
 
 
 class ProductFinder(BaseMOHN):
@@ -90,7 +90,7 @@ class ProductFinder(BaseMOHN):
             X,
             target,
             sample_weight,
-            column_names(self),
+            self._names(),
             split_params=self._split_params(params),
         )
         self._check_order()
@@ -120,7 +120,7 @@ class ProductFinder(BaseMOHN):
     def _structure(self, problem, terms):
         """The attributes that say which products there are."""
         return {
-            "terms_": [problem.members.label(term) for term in terms],
+            "terms_": [problem.vocabulary.label(term) for term in terms],
             "coding_": problem.coding,
             "_terms": terms,
         }
@@ -134,10 +134,10 @@ class ProductFinder(BaseMOHN):
 
     def _term_names(self, names=None):
         """Names of the products; `names` are those of the columns."""
-        members = self._members()
+        vocabulary = self.vocabulary_
         if names is not None:
-            members = Members(self.coding_, self._categories, names)
-        return [" x ".join(members.names[m] for m in term) for term in self._terms]
+            vocabulary = Vocabulary(self.coding_, self._categories, names)
+        return [" x ".join(vocabulary.names[m] for m in term) for term in self._terms]
 
     def __sklearn_tags__(self):
         """Say what the estimator can take."""

@@ -524,12 +524,12 @@ class Model(ABC):
         """
 
     @abstractmethod
-    def shares(self, members):
+    def shares(self, vocabulary):
         """Split the variance of the mean over uniform inputs.
 
         Parameters
         ----------
-        members : Members
+        vocabulary : Vocabulary
 
         Returns
         -------

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from skmohn._core._control import control_of
 from skmohn.mohn._table.coding import one_hot_rows
-from skmohn.mohn._table.columns import find_columns
+from skmohn.mohn._table.vocabulary import find_columns
 
 
 def find_one_hot(params, X, names):
@@ -22,7 +23,7 @@ def find_one_hot(params, X, names):
     -------
     groups : list of tuples of int
     """
-    wanted = params._control("dense_control").one_hot
+    wanted = control_of(params, "dense_control").one_hot
     taken = params._categories.encoders
     if wanted is None:
         return []

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from skmohn._core._control import control_of
 from skmohn._core._fitting import FitLoop, History, all_or_nothing, warn_caller
 from skmohn._core._html import ComputedProperty
 from skmohn._core._units import binary_unit
@@ -404,7 +405,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             strategy.most_steps(self),
             lambda graph, model=None: self._fitted_attributes(graph, coding, model),
         )
-        solution = strategy.solve(self, task, self._members(coding), loop)
+        solution = strategy.solve(self, task, self._vocabulary(coding), loop)
         loop.finish(solution.graph, solution.model)
         self._expose(solution, task, coding, loop.history)
         return self
@@ -440,7 +441,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         if not hasattr(self, "terms_"):
             return self.fit(X, y, sample_weight)
         X, y = read_table(self, X, y)
-        control = self._control("delta_control")
+        control = control_of(self, "delta_control")
         control._validate_params()
         weights = positive_weights(sample_weight, X, unit=self._weight_unit)
         sample_weight, rows, _ = weights
@@ -553,7 +554,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         """
         check_is_fitted(self)
         rows = self._to_rows(read_table(self, X))
-        mean = self.model_.mean(rows, self._control("dense_control").clip)
+        mean = self.model_.mean(rows, control_of(self, "dense_control").clip)
         return (mean, self._posterior("return_std").std(rows)) if return_std else mean
 
     def sample_y(self, X, n_samples=1, random_state=0):
@@ -614,7 +615,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             After a strategy other than ``"auto"`` and ``"dense"``.
         """
         model = self._posterior("weight")
-        sign, term = self._members().find(term, self._names())
+        sign, term = self.vocabulary_.find(term)
         mean, std = model.weight(term)
         return sign * mean, std
 
@@ -678,14 +679,14 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             one that is +1.
         """
         check_is_fitted(self)
-        members = self._members()
-        names = dict(zip(members.labels, members.names, strict=True))
+        vocabulary = self.vocabulary_
+        names = dict(zip(vocabulary.labels, vocabulary.names, strict=True))
         scale = binary_unit(self.weights_)
         squares = (self.weights_ / scale) ** 2
-        squares *= members.share(members.places(self.terms_))
+        squares *= vocabulary.share(vocabulary.places(self.terms_))
         total = None
         if not self.model_.is_listed:
-            total = self.model_.function_variance(members.variables())
+            total = self.model_.function_variance(vocabulary.variables())
             total *= (self.model_.scale / scale) ** 2
         return tabulate(
             self.terms_, self.weights_, self.standard_errors_, names, total, squares
@@ -718,13 +719,13 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         """
         check_is_fitted(self)
         rows = self._to_rows(read_table(self, one_row(x)))
-        members = self._members()
-        terms = members.places(self.terms_)
-        codes = member_values(rows, members.alphabets)
+        vocabulary = self.vocabulary_
+        terms = vocabulary.places(self.terms_)
+        codes = member_values(rows, vocabulary.alphabets)
         values = np.array([np.prod(codes[list(term)]) for term in terms])
         values += 0.0  # no zero has a sign
         parts = self.weights_ * values + 0.0
-        names = [" x ".join(members.names[m] for m in term) for term in terms]
+        names = [" x ".join(vocabulary.names[m] for m in term) for term in terms]
         order = np.argsort(-np.abs(parts), kind="stable")
         table = [("(constant)", 1.0, self.intercept_, self.intercept_)]
         table += [(names[j], values[j], self.weights_[j], parts[j]) for j in order]
@@ -732,7 +733,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             (whole,) = self.model_.mean(rows, clip=False)
             rest = whole - self.intercept_ - parts.sum()
             table.append(("(all other weights)", np.nan, np.nan, rest))
-            (clipped,) = self.model_.mean(rows, self._control("dense_control").clip)
+            (clipped,) = self.model_.mean(rows, control_of(self, "dense_control").clip)
             if clipped != whole:
                 table.append(("(clip)", np.nan, np.nan, clipped - whole))
         terms, *numbers = zip(*table, strict=True)
@@ -799,9 +800,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
            Computers in Simulation 55.
         """
         check_is_fitted(self)
-        members = self._members()
-        variance, first, total = self.model_.shares(members)
-        columns = members.columns()[1]
+        vocabulary = self.vocabulary_
+        variance, first, total = self.model_.shares(vocabulary)
+        columns = vocabulary.columns()[1]
         shares = np.zeros((2, self.n_features_in_))
         for own, *part in zip(columns, first, total, strict=True):
             shares[:, own] = np.array(part)[:, None] / (variance or 1.0)
@@ -817,9 +818,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         return add_summary(self, super()._get_fitted_attr_html(doc_link))
 
     def _fitted_attributes(self, graph, coding, model):
-        members = self._members(coding)
+        vocabulary = self._vocabulary(coding)
         return {
-            "terms_": [members.label(term) for term in graph.terms],
+            "terms_": [vocabulary.label(term) for term in graph.terms],
             "weights_": graph.coef,
             "intercept_": graph.intercept,
             "coding_": coding,

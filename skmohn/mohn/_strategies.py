@@ -32,8 +32,8 @@ class Strategy(NamedTuple):
     Attributes
     ----------
     solve : callable
-        Of the estimator, whose parameters are read, a `Task`, the `Members` of weights
-        and a `FitLoop`; returns a `Solution`.
+        Of the estimator, whose parameters are read, a `Task`, the `Vocabulary` and a
+        `FitLoop`; returns a `Solution`.
 
     most_steps : callable
         Of the parameters; returns the most records that a history can have.
@@ -75,13 +75,13 @@ def _steps_of_auto(params):
     return _steps_of_pursuit(params) + _steps_of_dense(params) + 1
 
 
-def _solve_all(params, task, members, loop):
+def _solve_all(params, task, vocabulary, loop):
     """All weights, where any column varies."""
-    solve = solve_dense if members.labels else solve_pursuit
-    return solve(params, task, members, loop)
+    solve = solve_dense if vocabulary.labels else solve_pursuit
+    return solve(params, task, vocabulary, loop)
 
 
-def solve_auto(params, task, members, loop):
+def solve_auto(params, task, vocabulary, loop):
     """Fit the sparse model and, unless it is exact, all weights; keep the best or none.
 
     Best is the shortest description: minus the log evidence over all hyper-parameters,
@@ -96,11 +96,11 @@ def solve_auto(params, task, members, loop):
         Of either strategy, or without terms; its reason says all lengths, or why there
         is one alone.
     """
-    if members.has_categories:
-        dense = solve_dense(params, task, members, loop)
+    if vocabulary.has_categories:
+        dense = solve_dense(params, task, vocabulary, loop)
         found = {"dense": dense, "nothing": _find_nothing(task, dense)}
         return _choose(found, params, task, loop)
-    sparse = solve_pursuit(params, task, members, loop)
+    sparse = solve_pursuit(params, task, vocabulary, loop)
     if sparse.is_exact:
         return sparse._replace(model=SparseModel.certain(sparse.graph))
     n_inputs = task.inputs.shape[1]
@@ -122,7 +122,7 @@ def solve_auto(params, task, members, loop):
         name = "max_order" if params.learning_rule == "ols" else "learning_rule"
         return _stay(sparse, f"{name} asks for a sparse one")
     try:
-        dense = solve_dense(params, task, members, loop)
+        dense = solve_dense(params, task, vocabulary, loop)
     except MemoryError as error:
         return _stay(sparse, f"all weights cannot be afforded: {error}")
     found = {"sparse": sparse, "dense": dense, "nothing": _find_nothing(task, dense)}

@@ -11,8 +11,8 @@ from sklearn.model_selection import check_cv, train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
+from skmohn._core._control import control_of
 from skmohn._core._validation import (
-    read_sets,
     require_memory,
     to_numpy,
     weight_unit,
@@ -22,6 +22,7 @@ from skmohn.mohn._one_hot import find_one_hot
 from skmohn.mohn._table.coding import NUMERIC, InputCoding
 from skmohn.mohn._table.columns import column_names
 from skmohn.mohn._table.rows import Rows
+from skmohn.mohn._table.vocabulary import find_sets
 
 # Of a numeric column: more cost time and hardly predict better.
 _MOST_LEVELS = 16
@@ -169,7 +170,7 @@ def make_task(
     """
     seed = check_random_state(params.random_state).randint(2**31)
     one_hot, most_levels = [], 1
-    numeric = params._control("dense_control").numeric
+    numeric = control_of(params, "dense_control").numeric
     if strategy.takes_categories:
         one_hot = find_one_hot(params, X, column_names(params))
         if numeric != "multilinear":
@@ -364,7 +365,7 @@ def wanted_of_given(params, coding, names):
     """
     if params.terms is None:
         raise ValueError('strategy="given" needs terms, a list of sets of features')
-    terms = given_terms(params.terms, len(coding.kind), names, params.max_order)
+    terms = find_sets(params.terms, len(coding.kind), names, params.max_order)
     usable = set(coding.usable.tolist())
     for term in terms:
         for i in set(term).difference(usable):
@@ -388,32 +389,3 @@ def wanted_of_full(params, coding, names):
     return [
         term for k in range(1, order + 1) for term in combinations(range(n_inputs), k)
     ]
-
-
-def given_terms(terms, n_features, names, max_order=None):
-    """The parameter `terms` as sorted tuples of feature indices, checked."""
-    index = {} if names is None else {name: i for i, name in enumerate(names)}
-    found = []
-    for given in read_sets(terms, "terms"):
-        term = [index.get(member, member) for member in given]
-        for i in term:
-            if not isinstance(i, Integral) or not 0 <= i < n_features:
-                raise ValueError(
-                    f"terms holds {given!r}, and {i!r} is not a feature: give indices "
-                    f"from 0 to {n_features - 1} or column names"
-                )
-        found.append(tuple(sorted(int(i) for i in term)))
-    seen = set()
-    for term in found:
-        if not term:
-            raise ValueError("terms holds an empty set; the constant is implied")
-        if len(set(term)) < len(term):
-            raise ValueError(f"terms holds {term}, which repeats a feature")
-        if max_order is not None and len(term) > max_order:
-            raise ValueError(
-                f"terms holds {term}, which is above max_order={max_order}"
-            )
-        if term in seen:
-            raise ValueError(f"terms holds {term} more than once")
-        seen.add(term)
-    return found

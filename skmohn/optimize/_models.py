@@ -9,6 +9,8 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skmohn._core._control import control_of
+from skmohn._core._validation import input_dtype
 from skmohn.mohn import MOHNRegressor
 from skmohn.mohn._table.coding import CONSTANT, NUMERIC
 from skmohn.mohn._walsh.hypergraph import Hypergraph
@@ -167,12 +169,11 @@ def read_model(model):
 def _read_regressor(model):
     check_is_fitted(model)
     coding = model.coding_
-    dtype = np.dtype(getattr(model, "_input_dtype", "float64"))
     is_constant = coding.kind == CONSTANT
     _refuse_categories(model)
     if not model.model_.is_listed:
         dense, bounds = model.model_, (-np.inf, np.inf)
-        if model._control("dense_control").clip:
+        if control_of(model, "dense_control").clip:
             bounds = dense.low, dense.high
         graph = ProductSum.of(
             dense.products(), coding.usable, model.n_features_in_, bounds
@@ -186,7 +187,7 @@ def _read_regressor(model):
         coding.low,
         np.where(is_constant, coding.low, coding.high),
         coding.kind == NUMERIC,
-        dtype,
+        input_dtype(model),
     )
 
 

@@ -17,7 +17,7 @@ from skmohn import DenseControl, MOHNRegressor
 from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._dense.terms import screen
 from skmohn.mohn._table.rows import Alphabet, Rows
-from skmohn.mohn._table.vocabulary import Members
+from skmohn.mohn._table.vocabulary import Vocabulary
 
 SITES = {"base": ["A", "C", "G", "T"], "size": ["big", "mid", "tiny"]}
 
@@ -593,14 +593,14 @@ def test_many_rows_go_through_inducing_rows():
 def test_sets_are_counted_and_screened_with_one_category_of_a_categorical(
     fitted, order
 ):
-    members = fitted._members()
-    groups = members.groups
+    vocabulary = fitted.vocabulary_
+    groups = vocabulary.groups
     sets = [
         term
         for term in itertools.combinations(range(len(groups)), order)
         if len(set(groups[list(term)])) == order
     ]
-    assert members.count(order) == len(sets)
+    assert vocabulary.count(order) == len(sets)
     rng = np.random.default_rng(0)
     columns, vector = rng.standard_normal((30, len(groups))), rng.standard_normal(30)
     sums = [abs(vector @ columns[:, list(term)].prod(axis=1)) for term in sets]
@@ -611,9 +611,9 @@ def test_sets_are_counted_and_screened_with_one_category_of_a_categorical(
 def test_screening_columns_are_covariances_with_weights(fitted):
     covariance, rows = fitted.model_.covariance, fitted.model_.posterior.sample.rows
     base, columns, groups = covariance.screening(rows)
-    members = fitted._members()
-    assert isinstance(members, Members)
-    assert_array_equal(groups, members.groups)
+    vocabulary = fitted.vocabulary_
+    assert isinstance(vocabulary, Vocabulary)
+    assert_array_equal(groups, vocabulary.groups)
     term = (1, 2 + 3, 2 + 4 + 1)
     assert covariance.split(term) == ((1,), ((0, 3), (1, 1)))
     expected = covariance.with_weight(rows, *covariance.split(term))

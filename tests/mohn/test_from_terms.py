@@ -109,3 +109,15 @@ def test_bad_input(settings, words):
         MOHNRegressor.from_terms(
             settings.pop("terms"), settings.pop("weights"), **settings
         )
+
+
+def test_vocabulary_goes_from_names_to_terms_and_back():
+    model = MOHNRegressor.from_terms(
+        [("a",), ("c", "a")], [1.0, 2.0], feature_names=["a", "b", "c"]
+    )
+    vocabulary = model.vocabulary_
+    assert vocabulary.names == ["a", "b", "c"]
+    found = [vocabulary.find(term)[1] for term in (["a"], ["c", 0])]
+    assert [vocabulary.label(term) for term in found] == model.terms_
+    assert vocabulary.places(model.terms_) == found
+    assert repr(vocabulary) == "<Vocabulary of 3 inputs>"

@@ -108,7 +108,7 @@ def test_weights_of_levels_are_parts_of_the_function(fitted):
 
 
 def test_levels_are_called_by_their_ends(fitted):
-    names = fitted._members().names
+    names = fitted.vocabulary_.names
     low, high = (f"{end:.6g}" for end in fitted.coding_.thresholds[1][[0, -1]])
     assert names[3 + 16] == f"age < {low}"
     assert names[3 + 31] == f"age >= {high}"

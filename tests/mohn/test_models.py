@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from skmohn import MOHNRegressor
+from skmohn._core._control import control_of
 
 RNG = np.random.default_rng(0)
 X = RNG.choice([-1.0, 1.0], (60, 5))
@@ -28,7 +29,7 @@ def test_every_model_answers_the_same_questions(fitted, way):
     graph, errors = model.listed()
     assert_allclose(graph.coef, estimator.weights_)
     assert errors.shape == graph.coef.shape
-    variance, first, total = model.shares(estimator._members())
+    variance, first, total = model.shares(estimator.vocabulary_)
     assert variance > 0
     assert np.all(first <= total + 1e-12)
     assert_allclose(total / variance, estimator.feature_importances_)
@@ -50,7 +51,7 @@ def test_a_model_updates_into_a_new_one(fitted):
     for estimator in fitted.values():
         model, rows = estimator.model_, estimator._to_rows(X[:9])
         before = model.mean(rows)
-        control = estimator._control("delta_control")
+        control = control_of(estimator, "delta_control")
         other = model.update(rows, Y[:9] + 5.0, None, control)
         assert other.mean(rows).mean() > before.mean()
         assert_allclose(model.mean(rows), before)

@@ -242,9 +242,9 @@ class DenseModel(Model):
         """Shares of a weight's variance that further inputs and categories leave."""
         return self.prior.tau, self.covariance.categorical_tau()
 
-    def shares(self, members):
+    def shares(self, vocabulary):
         """Parts of the variance of the standardised posterior mean."""
-        variables, _ = members.columns()
+        variables, _ = vocabulary.columns()
         return self.function_variance(variables), *self.variance_parts(variables)
 
     def function_variance(self, variables=None):

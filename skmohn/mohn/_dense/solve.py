@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 
+from skmohn._core._control import control_of
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import MAX_ITER
 from skmohn.mohn._dense.model import fit_dense
@@ -20,7 +21,7 @@ _WAYS = {
 _NOTHING = Hypergraph((), np.empty(0), 0.0)
 
 
-def solve_dense(params, task, members, loop):
+def solve_dense(params, task, vocabulary, loop):
     """Learn all weights under the product prior.
 
     Parameters
@@ -30,7 +31,7 @@ def solve_dense(params, task, members, loop):
 
     task : Task
 
-    members : Members
+    vocabulary : Vocabulary
 
     loop : FitLoop
 
@@ -49,7 +50,7 @@ def solve_dense(params, task, members, loop):
         task.rows.as_float(),
         task.y,
         task.sample_weight,
-        alphabets=members.alphabets,
+        alphabets=vocabulary.alphabets,
         max_order=params.max_order,
         memory_budget=params.memory_budget,
         seed=task.seed,
@@ -59,19 +60,19 @@ def solve_dense(params, task, members, loop):
         record = {"log_posterior": height, "noise": math.sqrt(prior.noise)}
         # Only a callback that wants to predict has the posterior computed.
         return loop.step(
-            record, _NOTHING, partial(_settle, fit, members.alphabets, prior)
+            record, _NOTHING, partial(_settle, fit, vocabulary.alphabets, prior)
         )
 
     model = fit(
-        noise=params._control("dense_control").noise,
-        start=_earlier_prior(params, task.inputs.shape[1], members.alphabets),
+        noise=control_of(params, "dense_control").noise,
+        start=_earlier_prior(params, task.inputs.shape[1], vocabulary.alphabets),
         max_iter=min(params.max_iter, MAX_ITER),
         report=report,
     )
     graph, errors = model.listed(params.max_order)
     terms = list(graph.terms)
-    held = float(np.sum((graph.coef / model.scale) ** 2 * members.share(terms)))
-    share = held / max(model.function_variance(members.variables()), 1e-300)
+    held = float(np.sum((graph.coef / model.scale) ** 2 * vocabulary.share(terms)))
+    share = held / max(model.function_variance(vocabulary.variables()), 1e-300)
     record = {
         "log_posterior": model.log_evidence(),
         "noise": math.sqrt(model.prior.noise),
@@ -80,21 +81,21 @@ def solve_dense(params, task, members, loop):
         "n_weights": len(terms),
     }
     loop.step(record, graph, model)
-    n_members = len(members.labels)
+    n_members = len(vocabulary.labels)
     reason = (
-        f"all weights of {members.describe()} by {_WAYS[model.route]}; the "
+        f"all weights of {vocabulary.describe()} by {_WAYS[model.route]}; the "
         f"{len(terms)} significant ones hold {min(share, 1.0):.0%} of the variance, "
         "the dense part the rest"
     )
     coverage = [
         {
             "order": order,
-            "possible": members.count(order),
-            "tried": members.count(order),
+            "possible": vocabulary.count(order),
+            "tried": vocabulary.count(order),
             "kept": sum(len(term) == order for term in terms),
         }
         for order in range(
-            1, highest_order(n_members, params.max_order, members.n_categoricals) + 1
+            1, highest_order(n_members, params.max_order, vocabulary.n_categoricals) + 1
         )
     ]
     return Solution(

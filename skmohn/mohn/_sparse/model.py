@@ -146,10 +146,12 @@ class SparseModel(Model):
         """The function itself."""
         return self.graph.predict(rows.inputs)
 
-    def shares(self, members):
+    def shares(self, vocabulary):
         """Sums of squares, see :func:`~skmohn.mohn._sparse.sobol.parts_of_terms`."""
-        terms = [members.label(term) for term in self.graph.terms]
-        return parts_of_terms(terms, self.graph.coef, members, members.columns()[1])
+        terms = [vocabulary.label(term) for term in self.graph.terms]
+        return parts_of_terms(
+            terms, self.graph.coef, vocabulary, vocabulary.columns()[1]
+        )
 
     def update(self, rows, y, sample_weight, control):
         """Correct the weights by one epoch of the delta rule, in the order of the rows.

@@ -8,7 +8,7 @@ import numpy as np
 from skmohn._core._units import binary_unit
 
 
-def parts_of_terms(terms, weights, members, columns):
+def parts_of_terms(terms, weights, vocabulary, columns):
     """Split the variance of a sum of terms that are orthogonal to each other.
 
     Parameters
@@ -18,7 +18,7 @@ def parts_of_terms(terms, weights, members, columns):
 
     weights : ndarray of shape (n_terms,)
 
-    members : Members
+    vocabulary : Vocabulary
 
     columns : list of tuples of int
         Those of each variable.
@@ -32,7 +32,7 @@ def parts_of_terms(terms, weights, members, columns):
     first, total : ndarrays of shape (n_variables,)
         What each variable explains alone, and all that it takes part in.
     """
-    shares = members.share(members.places(terms))
+    shares = vocabulary.share(vocabulary.places(terms))
     squares = (weights / binary_unit(weights)) ** 2 * shares
     variable = {column: k for k, own in enumerate(columns) for column in own}
     first, total = np.zeros((2, len(columns)))
@@ -49,7 +49,7 @@ def column_of(label):
     return label[0] if isinstance(label, tuple) else label
 
 
-def shares_of_products(terms, weights, members):
+def shares_of_products(terms, weights, vocabulary):
     """Total Sobol indices of sums of products in which categories are inputs.
 
     Categories of a categorical exclude each other, so that products of them are not
@@ -63,7 +63,7 @@ def shares_of_products(terms, weights, members):
 
     weights : ndarray of shape (n_functions, n_terms)
 
-    members : Members
+    vocabulary : Vocabulary
 
     Returns
     -------
@@ -72,12 +72,12 @@ def shares_of_products(terms, weights, members):
         together that each takes part in. All are 0 where the functions are constant.
     """
     weights = weights / binary_unit(weights)
-    values, chances = _categories_of_categoricals(terms, members)
+    values, chances = _categories_of_categoricals(terms, vocabulary)
     parts = {}
     for term, own in zip(terms, weights.T, strict=True):
         inputs, categoricals = [], {}
         for m in term:
-            variable = int(members.groups[m])
+            variable = int(vocabulary.groups[m])
             if variable in chances:
                 categoricals[variable] = categoricals.get(variable, 1.0) * values[m]
             else:
@@ -101,29 +101,29 @@ def shares_of_products(terms, weights, members):
             part = factor * reduce(np.multiply.outer, apart, own)
             key = tuple(inputs), varying
             parts[key] = parts.get(key, 0.0) + part
-    n_variables, variance = members.groups.max(initial=-1) + 1, 0.0
+    n_variables, variance = vocabulary.groups.max(initial=-1) + 1, 0.0
     total = np.zeros(n_variables)
     for (inputs, categoricals), part in parts.items():
         if inputs or categoricals:
             squares = part**2
             for categorical in reversed(categoricals):
                 squares = squares @ chances[categorical]
-            square = squares.sum() * np.prod(members.variances[list(inputs)])
+            square = squares.sum() * np.prod(vocabulary.variances[list(inputs)])
             total[[*inputs, *categoricals]] += square
             variance += square
     return total / (variance or 1.0)
 
 
-def _categories_of_categoricals(terms, members):
+def _categories_of_categoricals(terms, vocabulary):
     """Values of the categories in terms, and how probable each of these categories is.
 
     All other categories of a categorical are alike, and are one more, the last.
     """
     used = sorted(set(chain.from_iterable(terms)))
-    n_inputs = members.n_categoricals - len(members.alphabets)
+    n_inputs = vocabulary.n_categoricals - len(vocabulary.alphabets)
     values, chances = {}, {}
-    for categorical, (size, _) in enumerate(members.alphabets, start=n_inputs):
-        categories = [m for m in used if members.groups[m] == categorical]
+    for categorical, (size, _) in enumerate(vocabulary.alphabets, start=n_inputs):
+        categories = [m for m in used if vocabulary.groups[m] == categorical]
         columns = 2.0 * np.eye(len(categories) + 1)[:-1] - 1.0
         values.update(zip(categories, columns, strict=True))
         rest = (size - len(categories)) / size

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from skmohn._core._control import control_of
 from skmohn._core._units import binary_unit
 from skmohn.mohn._model import Solution
 from skmohn.mohn._sparse import msda as _msda
@@ -32,7 +33,7 @@ _REASONS = {
 }
 
 
-def solve_pursuit(params, task, members, loop):
+def solve_pursuit(params, task, vocabulary, loop):
     """Discover few weights by pursuit.
 
     Parameters
@@ -42,7 +43,7 @@ def solve_pursuit(params, task, members, loop):
 
     task : Task
 
-    members : Members
+    vocabulary : Vocabulary
         Not asked, as of all strategies of few weights.
 
     loop : FitLoop
@@ -54,12 +55,12 @@ def solve_pursuit(params, task, members, loop):
     return _solve(_run_pursuit, params, task, loop)
 
 
-def solve_msda(params, task, members, loop):
+def solve_msda(params, task, vocabulary, loop):
     """Discover few weights by the papers' algorithm; see `solve_pursuit`."""
     return _solve(_run_msda, params, task, loop)
 
 
-def solve_wanted(params, task, members, loop):
+def solve_wanted(params, task, vocabulary, loop):
     """Learn the weights of the terms that the task wants; see `solve_pursuit`."""
     return _solve(_learn_wanted, params, task, loop)
 
@@ -242,13 +243,13 @@ def _run_msda(params, task, loop):
     found = _msda.discover(
         design,
         task.y,
-        params._control("msda_control"),
+        control_of(params, "msda_control"),
         params.learning_rule,
         task.seed,
         max_order=min(params.max_order or design.n_features, design.n_features),
         max_iter=params.max_iter,
         alpha=_alpha(params, task),
-        learning_rate=params._control("delta_control").learning_rate,
+        learning_rate=control_of(params, "delta_control").learning_rate,
         validation=validation,
         on_iteration=report,
         initial_terms=task.start,
@@ -362,7 +363,7 @@ def _by_delta(params, task, design, terms, loop):
     rng = np.random.default_rng(task.seed)
     best = (np.inf, coef, intercept)
     waited, reason = 0, "max_iter"
-    control = params._control("delta_control")
+    control = control_of(params, "delta_control")
     for _ in range(params.max_iter):
         fit = delta_rule(
             task.inputs,

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
-from numbers import Integral
 
 import numpy as np
 from scipy.sparse import issparse
@@ -13,6 +12,7 @@ from sklearn.utils.validation import _num_features, check_array, validate_data
 
 from skmohn._core._times import column_types, columns_of_times, seconds
 from skmohn._core._validation import to_numpy, validate_table
+from skmohn.mohn._table.vocabulary import find_columns, name_columns
 
 # As many as scikit-learn's histogram gradient boosting takes.
 _MOST_CATEGORIES = 255
@@ -262,40 +262,6 @@ def find_categorical(X, wanted):
     return sorted(columns)
 
 
-def find_columns(wanted, index, n_features, parameter):
-    """Indices of columns given by index or name.
-
-    Parameters
-    ----------
-    wanted : sequence of int or str
-
-    index : dict of str to int
-        The names there are.
-
-    n_features : int
-
-    parameter : str
-        What the columns are given in, for messages.
-
-    Returns
-    -------
-    columns : list of int
-    """
-    columns = []
-    for given in wanted:
-        column = index.get(given, given)
-        if not isinstance(column, Integral) or not 0 <= column < n_features:
-            known = f"or one of the names {list(index)}" if index else "(no names here)"
-            raise ValueError(
-                f"{parameter} holds {given!r}, which is not a column of X: give "
-                f"indices from 0 to {n_features - 1} {known}"
-            )
-        columns.append(int(column))
-    if len(set(columns)) < len(columns):
-        raise ValueError(f"{parameter} names a column twice: {list(wanted)!r}")
-    return columns
-
-
 def _columns_of_text(X):
     """Columns of a categorical or text type, and of objects with text among them."""
     columns = []
@@ -353,6 +319,4 @@ def repeated_name(names):
 def column_names(estimator):
     """Names of the columns seen in fit; x0, x1, ... where they have none."""
     names = getattr(estimator, "feature_names_in_", None)
-    if names is None:
-        return [f"x{j}" for j in range(estimator.n_features_in_)]
-    return [str(name) for name in names]
+    return name_columns(names, estimator.n_features_in_)

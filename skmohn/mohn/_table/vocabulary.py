@@ -6,12 +6,13 @@ from numbers import Integral
 
 import numpy as np
 
+from skmohn._core._validation import read_sets
 from skmohn.mohn._table.coding import CATEGORIES, NUMERIC
 from skmohn.mohn._table.rows import sizes_of
 from skmohn.mohn._table.variables import make_categorical, make_input, make_levels
 
 
-class Members:
+class Vocabulary:
     """What weights connect: inputs first, then each category of each categorical.
 
     Parameters
@@ -20,8 +21,8 @@ class Members:
 
     categories : Categories
 
-    names : list of str
-        Of the columns.
+    columns : sequence of str or None
+        Names that the user gave them; None where they are called x0, x1, ...
 
     Attributes
     ----------
@@ -46,12 +47,17 @@ class Members:
     n_categoricals, n_features : int
         Inputs and categoricals; columns.
 
+    index : dict of str to int
+        Columns by the names that the user gave them.
+
     two_categories : dict of int to list
         By column, the categories that are -1 and +1.
     """
 
-    def __init__(self, coding, categories, names):
+    def __init__(self, coding, categories, columns):
         known = categories.known()
+        self.index = index_names(columns)
+        names = name_columns(columns, len(coding.kind))
         inputs = coding.usable.tolist()
         self.alphabets = coding.alphabets
         self.has_categories = len(coding.categoricals) > len(coding.thresholds)
@@ -82,6 +88,9 @@ class Members:
         self._coding = coding
         groups = [1] * len(inputs) + sizes_of(self.alphabets)
         self.groups = np.repeat(np.arange(len(groups)), groups)
+
+    def __repr__(self):
+        return f"<Vocabulary of {self.describe() or 'nothing'}>"
 
     def describe(self):
         """Count the inputs and categoricals, in words."""
@@ -150,15 +159,12 @@ class Members:
                 counts[k] += size * counts[k - 1]
         return counts[order]
 
-    def find(self, term, names):
+    def find(self, term):
         """The members that a user names.
 
         Parameters
         ----------
         term : int, str, or sequence of int, str or pairs of them and a category
-
-        names : sequence of str or None
-            Of the columns.
 
         Returns
         -------
@@ -167,7 +173,6 @@ class Members:
 
         members : tuple of int
         """
-        index = {} if names is None else {name: j for j, name in enumerate(names)}
         sign, found = 1, []
         if not np.iterable(term) and not isinstance(term, Integral):
             raise TypeError(
@@ -181,8 +186,8 @@ class Members:
                     f"term holds {given!r}, which is neither a feature nor a feature "
                     "and its category"
                 )
-            column = index.get(column, column)
-            if not isinstance(column, Integral) or not 0 <= column < self.n_features:
+            column = _find_column(column, self.index, self.n_features)
+            if column is None:
                 raise ValueError(
                     f"term holds {given!r}, which is not a feature: give indices from "
                     f"0 to {self.n_features - 1} or column names"
@@ -221,3 +226,108 @@ def _name_levels(name, thresholds):
 
 def _is_category_of(column, label):
     return isinstance(label, tuple) and label[0] == column
+
+
+# ------------------------------------------------------ columns alone, without a coding
+
+
+def name_columns(names, n_features):
+    """What columns are called: x0, x1, ... where the user gave them no names."""
+    if names is None:
+        return [f"x{j}" for j in range(n_features)]
+    return [str(name) for name in names]
+
+
+def index_names(names):
+    """Columns by their names; none where the user gave them none."""
+    return {} if names is None else {name: j for j, name in enumerate(names)}
+
+
+def _find_column(given, index, n_features):
+    """The column of an index or a name; None where there is no such."""
+    column = index.get(given, given)
+    is_column = isinstance(column, Integral) and 0 <= column < n_features
+    return int(column) if is_column else None
+
+
+def find_columns(wanted, index, n_features, parameter):
+    """Indices of columns given by index or name.
+
+    Parameters
+    ----------
+    wanted : sequence of int or str
+
+    index : dict of str to int
+        The names there are.
+
+    n_features : int
+
+    parameter : str
+        What the columns are given in, for messages.
+
+    Returns
+    -------
+    columns : list of int
+    """
+    columns = []
+    for given in wanted:
+        column = _find_column(given, index, n_features)
+        if column is None:
+            known = f"or one of the names {list(index)}" if index else "(no names here)"
+            raise ValueError(
+                f"{parameter} holds {given!r}, which is not a column of X: give "
+                f"indices from 0 to {n_features - 1} {known}"
+            )
+        columns.append(column)
+    if len(set(columns)) < len(columns):
+        raise ValueError(f"{parameter} names a column twice: {list(wanted)!r}")
+    return columns
+
+
+def find_sets(terms, n_features, names, max_order=None):
+    """Sorted tuples of the columns that sets of indices or names are made of.
+
+    Parameters
+    ----------
+    terms : sequence of int, str or sequences of them
+        A parameter of that name.
+
+    n_features : int
+
+    names : sequence of str or None
+        Of the columns.
+
+    max_order : int, default=None
+        Size of the largest set that there may be.
+
+    Returns
+    -------
+    sets : list of tuples of int
+    """
+    index = index_names(names)
+    found = []
+    for given in read_sets(terms, "terms"):
+        term = []
+        for member in given:
+            column = _find_column(member, index, n_features)
+            if column is None:
+                raise ValueError(
+                    f"terms holds {given!r}, and {member!r} is not a feature: give "
+                    f"indices from 0 to {n_features - 1} or column names"
+                )
+            term.append(column)
+        found.append(tuple(sorted(term)))
+    seen = set()
+    for term in found:
+        if not term:
+            raise ValueError("terms holds an empty set; the constant is implied")
+        if len(set(term)) < len(term):
+            raise ValueError(f"terms holds {term}, which repeats a feature")
+        if max_order is not None and len(term) > max_order:
+            raise ValueError(
+                f"terms holds {term}, which is above max_order={max_order}"
+            )
+        if term in seen:
+            raise ValueError(f"terms holds {term} more than once")
+        seen.add(term)
+    return found
