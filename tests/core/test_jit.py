@@ -347,6 +347,16 @@ def test_kernels_for_other_kernels_are_stored_with_those_that_call_them():
     assert _halve.stats.cache_path is None
 
 
+def test_kernels_for_other_kernels_are_no_machine_code_of_their_own():
+    # A call that was not inlined could end up in it, though only before the kernel was
+    # loaded from the disk: sums would not be the same to the last digit.
+    assert quarter(4.0) == 1.0
+    (code,) = _halve.overloads.values()
+    assert code.fndesc.llvm_func_name in str(code.library._final_module)
+    engine = quarter.targetctx.codegen()._engine
+    assert not engine.is_symbol_defined(code.fndesc.llvm_func_name)
+
+
 @pytest.mark.parametrize("on", [True, False])
 def test_collector_of_garbage_is_left_as_it_was(on):
     def fail(x):
