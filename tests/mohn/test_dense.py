@@ -13,6 +13,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.metrics import r2_score
 from sklearn.model_selection import train_test_split
 
+from skmohn.mohn._dense import doubt as _doubt
 from skmohn.mohn._dense import model as _dense_model
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import Evidence, join_equal_rows, log_density
@@ -350,6 +351,20 @@ def test_doubt_of_a_function_is_that_of_its_weights():
     variance = np.mean(model.variance(cube)) * model.scale**2
     assert np.sum(np.square(stds)) == pytest.approx(variance)
     assert variance > 1.05 * np.mean(model.posterior.variance(cube)) * model.scale**2
+
+
+def test_axes_that_change_the_function_most_are_found_by_slopes(monkeypatch):
+    rng = np.random.default_rng(0)
+    inputs = rng.choice([-1.0, 1.0], (40, 60))
+    y = inputs[:, :9].sum(axis=1) + rng.standard_normal(40)
+    posterior = fit_dense(plain(inputs), y, noise="constant").posterior
+    monkeypatch.setattr(_doubt, "_MOST_AXES", 6)
+    some, occam = _doubt.doubt_prior(posterior, 40)
+    monkeypatch.setattr(_doubt, "_TRIED", 99)
+    every, same = _doubt.doubt_prior(posterior, 40)
+    cube = plain(rng.choice([-1.0, 1.0], (30, 60)))
+    assert_allclose(some.variance(cube), every.variance(cube))
+    assert (len(some.pairs), occam) == (6, same)
 
 
 def test_many_rows_leave_no_doubt():

@@ -212,9 +212,13 @@ class Evidence:
 
     def value_and_slope(self, prior):
         """Log evidence and its gradient in the logarithms of the hyper-parameters."""
+        return self.value_slope_and_alpha(prior)[:2]
+
+    def value_slope_and_alpha(self, prior):
+        """The same, and the inverse covariance of the targets times the targets."""
         found = self._factor(prior)
         if found is None:
-            return -np.inf, None
+            return -np.inf, None, None
         product, factor, alpha = found
         value = self._density(prior, factor, alpha)
         # alpha alpha' - K^-1, twice the lower half in place of both.
@@ -229,7 +233,7 @@ class Evidence:
         noise = 0.5 * np.diagonal(outer) @ sample.noise(prior)
         noise += 0.5 * np.sum(sample.within / (prior.noise * sample.excess))
         noise -= 0.5 * np.sum(sample.count - 1.0)
-        return value, np.append(slope, noise)
+        return value, np.append(slope, noise), alpha
 
     def _factor(self, prior):
         """Product, Cholesky factor and ``K^-1 target``, or None."""
