@@ -8,7 +8,7 @@ import warnings
 from contextvars import ContextVar
 
 # scikit-learn needs it, so that it is there.
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 # Packages that may stand between the line of a user and what it warns of.
 _BETWEEN = {"skmohn", "sklearn", "joblib"}
@@ -88,6 +88,12 @@ def gather_warnings():
         _GATHERED.reset(token)
 
 
+@functools.cache
+def _libraries():
+    """Those with threads; to look for them takes as long as a small fit."""
+    return ThreadpoolController()
+
+
 def one_blas_thread(function):
     """Let matrix products inside a function use one thread.
 
@@ -97,7 +103,7 @@ def one_blas_thread(function):
 
     @functools.wraps(function)
     def limited(*args, **kwargs):
-        with threadpool_limits(1, user_api="blas"):
+        with _libraries().limit(limits=1, user_api="blas"):
             return function(*args, **kwargs)
 
     return limited

@@ -99,6 +99,17 @@ def level_probabilities(active, sizes):
     return np.minimum(reached, 1.0).astype(np.float32)
 
 
+def sum_upwards(active, sizes):
+    """Sums of the units of a column up to each, (n_rows, n_units), float64."""
+    active = np.asarray(active, np.float64)
+    if np.all(sizes == 1):
+        return active
+    starts = np.cumsum(sizes) - sizes
+    height = np.cumsum(active, axis=1)
+    before = height[:, starts] - active[:, starts]
+    return height - np.repeat(before, sizes, axis=1)
+
+
 def _places(sizes):
     """Place of each unit in its column, from 0."""
     starts = np.cumsum(sizes) - sizes
@@ -107,11 +118,8 @@ def _places(sizes):
 
 def _log_weights(active, sizes):
     """Of each level above the lowest, whose own is 0, and of all levels together."""
-    active = np.asarray(active, np.float64)
     starts = np.cumsum(sizes) - sizes
-    height = np.cumsum(active, axis=1)
-    before = height[:, starts] - active[:, starts]
-    height -= np.repeat(before, sizes, axis=1)
+    height = sum_upwards(active, sizes)
     top = np.maximum(np.maximum.reduceat(height, starts, axis=1), 0.0)
     weight = np.exp(height - np.repeat(top, sizes, axis=1))
     total = np.exp(-top) + np.add.reduceat(weight, starts, axis=1)

@@ -12,10 +12,9 @@ from sklearn.utils._param_validation import Interval, validate_params
 
 from skmohn._core._fitting import warn_caller
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._levels import list_levels, log_level_sums
+from skmohn.energynet._levels import list_levels, log_level_sums, sum_upwards
 from skmohn.energynet._rbm import (
     RBM,
-    ROWS_AT_ONCE,
     check_states,
     draw_visible,
     random_stream,
@@ -26,6 +25,10 @@ from skmohn.energynet._training import data_logits
 MOST_ENUMERATED = 20
 # Up to this many states times units of the other side it takes no longer than sampling.
 _CHEAP = 1e8
+# States that are listed together: their exponentials stay in the processor's cache.
+_FIRST_STATES = 256
+# Twice as much is still less than what overflows.
+_LARGEST_EXPONENT = 300.0
 # Estimates by fewer effective chains say little; they are made again with so many times
 # the temperatures.
 LEAST_SIZE, _HARDER = 10.0, 4
@@ -96,16 +99,67 @@ def exact_log_partition(rbm):
             "be enumerated: use annealed_importance_sampling"
         )
     outer, inner = sizes_of(rbm)
-    outer_bias, inner_bias = rbm.visible_bias, rbm.hidden_bias
+    outer_bias, inner_bias = (
+        bias.astype(np.float64) for bias in (rbm.visible_bias, rbm.hidden_bias)
+    )
     if n_states[1] < n_states[0]:
         weights, outer, inner = weights.T, inner, outer
         outer_bias, inner_bias = inner_bias, outer_bias
-    sums, n = [], min(n_states)
-    for start in range(0, n, ROWS_AT_ONCE):
-        states = list_levels(outer, start, min(start + ROWS_AT_ONCE, n))
-        terms = log_level_sums(states @ weights.T + inner_bias, inner)
-        sums.append(logsumexp(states @ outer_bias.astype(np.float64) + terms))
-    return LogPartition(float(logsumexp(sums)))
+    # A state is one of the first few columns and one of the others, whose logits add
+    # up: each state of either is listed once.
+    n_first = 1 + np.searchsorted(np.cumprod(outer + 1.0), _FIRST_STATES)
+    split = outer[:n_first].sum()
+    first, others = (
+        list_levels(sizes, 0, math.prod((sizes + 1).tolist()))
+        for sizes in (outer[:n_first], outer[n_first:])
+    )
+    first_logits = first @ weights[:, :split].T
+    other_logits = others @ weights[:, split:].T + inner_bias
+    bounds = np.maximum(weights, 0.0).sum(axis=1) + np.maximum(inner_bias, 0.0)
+    inner_sums = _level_sums_of(first_logits, inner, bounds)
+    exponents = np.array([inner_sums(logits) for logits in other_logits])
+    exponents += first @ outer_bias[:split]
+    exponents += (others @ outer_bias[split:])[:, None]
+    return LogPartition(float(logsumexp(exponents)))
+
+
+def _level_sums_of(logits, sizes, bounds):
+    """From logits to be added to these to what `log_level_sums` gives for the sums.
+
+    Where no exponential overflows, those of both are taken once, and a logarithm of the
+    product of many columns: a tenth of the time.
+
+    Parameters
+    ----------
+    logits : ndarray of shape (n_states, n_units)
+
+    sizes : ndarray of shape (n_columns,), int
+
+    bounds : ndarray of shape (n_units,)
+        No sum is larger.
+
+    Returns
+    -------
+    callable
+    """
+    starts = np.cumsum(sizes) - sizes
+    # A level has all units below it, too.
+    largest = np.add.reduceat(bounds, starts) + np.log(sizes + 1)
+    if largest.max() > _LARGEST_EXPONENT:
+        return lambda added: log_level_sums(logits + added, sizes)
+    # A row for each unit: products of rows are quick.
+    exponentials = np.exp(sum_upwards(logits, sizes).T)
+    group = np.cumsum(largest) // _LARGEST_EXPONENT
+    group_starts = np.flatnonzero(np.diff(group, prepend=-1))
+
+    def sums(added):
+        totals = exponentials * np.exp(sum_upwards(added[None], sizes).T)
+        if len(starts) < len(bounds):
+            totals = np.add.reduceat(totals, starts, axis=0)
+        totals += 1.0
+        return np.log(np.multiply.reduceat(totals, group_starts, axis=0)).sum(axis=0)
+
+    return sums
 
 
 def sizes_of(rbm):

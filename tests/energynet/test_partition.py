@@ -35,6 +35,28 @@ def test_exact_log_partition_is_the_sum_over_states(
     assert_allclose(exact_log_partition(exact.rbm).value, exact.log_z, rtol=1e-12)
 
 
+@pytest.mark.parametrize("scale", [1.0, 500.0])
+@pytest.mark.parametrize("thermometers", [None, np.array([2, 4, 1, 3])])
+def test_exact_log_partition_of_more_states_than_go_together(
+    list_states, thermometers, scale
+):
+    """And of weights whose exponentials overflow."""
+    exact = list_states(10, 9, seed=1, scale=scale, thermometers=thermometers)
+    assert_allclose(exact_log_partition(exact.rbm).value, exact.log_z, rtol=1e-12)
+
+
+def test_exact_log_partition_where_products_of_units_would_overflow():
+    rng = np.random.default_rng(0)
+    rbm = RBM(rng.normal(0, 20, (9, 60)), rng.normal(size=9), rng.normal(size=60))
+    H = ((np.arange(512)[:, None] >> np.arange(9)) & 1).astype(float)
+    logits = H @ rbm.weights.astype(float) + rbm.visible_bias
+    exponents = H @ rbm.hidden_bias + np.logaddexp(0, logits).sum(axis=1)
+    assert exponents.max() > 1000
+    assert_allclose(
+        exact_log_partition(rbm).value, np.logaddexp.reduce(exponents), rtol=1e-12
+    )
+
+
 def test_exact_log_partition_goes_through_many_states():
     exact = exact_log_partition(machine_of_zeros(21, 14))
     assert exact.value == pytest.approx(35 * np.log(2), rel=1e-12)
