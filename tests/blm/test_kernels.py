@@ -192,7 +192,7 @@ PHASES = [Phase.explicit, Phase.reuse, Phase.generate]
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 @pytest.mark.parametrize("loss", LOSSES)
-@settings(max_examples=3, phases=PHASES)
+@settings(max_examples=2, phases=PHASES)
 @given(
     hidden=hidden_sizes,
     seed=st.integers(0, 2**32 - 1),

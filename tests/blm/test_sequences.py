@@ -134,7 +134,7 @@ def test_steps_of_classes_are_scored_and_cross_validated():
     accuracy = accuracy_score(labels.ravel(), model.predict(X).ravel())
     assert model.score(X, labels) == pytest.approx(accuracy)
     scores = cross_val_score(
-        small(recurrent="steps", max_flips=20_000), X, DELAYED, cv=3
+        small(recurrent="steps", max_flips=10_000), X, DELAYED, cv=2
     )
     assert scores.min() > 0.8
 

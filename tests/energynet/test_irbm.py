@@ -129,8 +129,8 @@ def correlated(n_samples=300):
     return X.astype(np.float32)
 
 
-def test_growth_ends_by_gamma():
-    run = grow(OrderedPlan(learning_rate=0.1), correlated())
+def test_growth_ends_by_gamma(grown):
+    run = grown
     assert run.reason == "gamma"
     assert run.gamma == run.machine.n_hidden / run.step <= 0.1
     # A step less, and gamma had not yet fallen to the threshold.
@@ -168,9 +168,13 @@ def test_growth_ends_at_its_limits(options, reason):
     assert run.step <= options.get("max_steps", 10_000)
 
 
-def test_growth_learns_what_independent_bits_do_not():
-    X = correlated()
-    run = grow(OrderedPlan(learning_rate=0.1), X)
+@pytest.fixture(scope="module")
+def grown():
+    return grow(OrderedPlan(learning_rate=0.1), correlated())
+
+
+def test_growth_learns_what_independent_bits_do_not(grown):
+    X, run = correlated(), grown
     V = states(12)
     infinite = run.machine
     log_z = np.logaddexp.reduce(-infinite.free_energy(V))

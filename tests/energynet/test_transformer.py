@@ -82,7 +82,8 @@ def test_default_growth_finds_width_and_depth(grown):
 
 def test_what_is_said_of_a_grown_layer_is_so(bits):
     # As many units as can be enumerated.
-    grown = EnergyNetTransformer(kappa=3, random_state=0).fit(bits)
+    net = EnergyNetTransformer(kappa=3, learning_rate=0.6, random_state=0)
+    grown = net.fit(bits)
     (rbm,) = grown.layers_
     (z,) = grown.log_partition_
     assert z.value == pytest.approx(exact_log_partition(rbm).value)
@@ -93,7 +94,9 @@ def test_what_is_said_of_a_grown_layer_is_so(bits):
 
 
 def test_dearer_units_make_narrower_layers(bits):
-    net = EnergyNetTransformer(polish=0, max_layers=1, random_state=0)
+    net = EnergyNetTransformer(
+        learning_rate=0.6, polish=0, max_layers=1, random_state=0
+    )
     dear = clone(net).set_params(kappa=5).fit(bits[:600])
     cheap = clone(net).set_params(kappa=0.5).fit(bits[:600])
     assert dear.n_components_per_layer_[0] < cheap.n_components_per_layer_[0]
@@ -483,7 +486,12 @@ def test_warm_start_goes_on(bits):
     cold = net.set_params(polish=0).fit(bits)
     assert_array_equal(cold.weights_[0], net.weights_[0])
     grown = EnergyNetTransformer(
-        kappa=3, max_layers=1, polish=2, warm_start=True, random_state=0
+        kappa=3,
+        learning_rate=0.6,
+        max_layers=1,
+        polish=2,
+        warm_start=True,
+        random_state=0,
     )
     widths = grown.fit(bits[:200]).n_components_per_layer_
     grown.set_params(kappa=0.01).fit(bits[:200])
@@ -636,7 +644,7 @@ def test_digits_with_logistic_regression(digits):
 
 def test_structures_of_folds_are_alike(bits):
     widths = [
-        EnergyNetTransformer(polish=0, max_layers=1, random_state=0)
+        EnergyNetTransformer(learning_rate=0.6, polish=0, max_layers=1, random_state=0)
         .fit(part)
         .n_components_per_layer_[0]
         for part in (bits[:1200:2], bits[1:1200:2])
@@ -655,7 +663,7 @@ def correlated():
 
 
 def test_outliers_are_unlikely(correlated):
-    net = EnergyNetTransformer(random_state=0).fit(correlated)
+    net = EnergyNetTransformer(learning_rate=0.6, random_state=0).fit(correlated)
     typical = net.score_samples(correlated).min()
     odd = [[1000, 1000], [-1000, 5], [5, 15], [9, 1]]
     assert np.all(net.score_samples(odd) < typical)
@@ -666,7 +674,7 @@ def test_outliers_are_unlikely(correlated):
 def test_density_is_one_in_all(correlated):
     net = EnergyNetTransformer(n_components=4, polish=30, random_state=0)
     net.fit(correlated)
-    grid = np.linspace(-25, 35, 801)
+    grid = np.linspace(-25, 35, 401)
     rows = np.array(np.meshgrid(grid, grid)).reshape(2, -1).T
     mass = np.exp(net.score_samples(rows)).sum() * (grid[1] - grid[0]) ** 2
     assert mass == pytest.approx(1, abs=0.03)
@@ -686,7 +694,8 @@ def test_scores_of_different_codings_can_be_compared(correlated):
 
 
 def test_what_a_fit_says_is_what_a_score_says(correlated):
-    net = EnergyNetTransformer(monitor=50, random_state=0).fit(correlated)
+    net = EnergyNetTransformer(monitor=50, learning_rate=0.6, random_state=0)
+    net.fit(correlated)
     assert net.log_likelihood_[-1] == pytest.approx(net.score(correlated), abs=1e-3)
     assert net.description_length_[-1] == pytest.approx(
         net.complexity_[-1] - 400 * net.log_likelihood_[-1]

@@ -27,7 +27,7 @@ def bits():
 def grown(bits):
     """Layers that grew by nats, the last of which did not stay."""
     net = EnergyNetTransformer(
-        n_temperatures=500, n_draws=20, monitor=50, random_state=0
+        learning_rate=0.6, n_temperatures=200, n_draws=20, monitor=50, random_state=0
     )
     return net.fit(bits)
 

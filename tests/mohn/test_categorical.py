@@ -571,13 +571,14 @@ def test_columns_must_be_those_of_fit(fitted):
         model.predict(X[0])
 
 
-def test_many_rows_go_through_inducing_rows():
-    X, y = make_frame(n_rows=1700)
+def test_many_rows_go_through_inducing_rows(monkeypatch):
+    monkeypatch.setattr("skmohn.mohn._dense.model._RESIDUAL_ROWS", 400)
+    X, y = make_frame(n_rows=700)
     X["other"] = np.random.default_rng(0).random(len(X))
     model = MOHNRegressor(
         "dense",
         dense_control=DenseControl(noise="constant"),
-        memory_budget=1.1e8,
+        memory_budget=1e7,
         max_iter=5,
     ).fit(X, y)
     assert model.history_[-1]["way"] == "nystroem"

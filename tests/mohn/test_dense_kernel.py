@@ -395,13 +395,14 @@ def test_climb_ends_at_a_maximum_and_says_how_it_goes():
     assert stopped.n_evaluations < found.n_evaluations
 
 
-def test_stages_find_what_all_rows_find():
+def test_stages_find_what_all_rows_find(monkeypatch):
+    monkeypatch.setattr("skmohn.mohn._dense.evidence._ALL_ROWS", 200)
     rng = np.random.default_rng(0)
-    inputs = rng.choice([-1.0, 1.0], (1300, 11))
-    y = 2 * inputs[:, 0] * inputs[:, 1] + inputs[:, 2] + 0.5 * rng.standard_normal(1300)
-    rows = Rows(inputs, np.empty((1300, 0), int))
+    inputs = rng.choice([-1.0, 1.0], (500, 11))
+    y = 2 * inputs[:, 0] * inputs[:, 1] + inputs[:, 2] + 0.5 * rng.standard_normal(500)
+    rows = Rows(inputs, np.empty((500, 0), int))
     sample = join_equal_rows(rows, (y - y.mean()) / y.std())
-    assert len(sample) > 900
+    assert len(sample) > 400
     staged = learn_prior(sample, seed=1).prior
     full = climb(Evidence(sample), start_prior(11)).prior
     assert staged.noise == pytest.approx(full.noise, rel=0.1)

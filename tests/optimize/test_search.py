@@ -355,11 +355,11 @@ def test_same_seed_same_result_for_any_n_jobs(method, max_evaluations):
             n_jobs=n_jobs,
             options=options,
         )
-        for n_jobs in (None, 2, 4)
+        for n_jobs in (None, 2)
     ]
-    for other in results[1:]:
-        assert_array_equal(other.x, results[0].x)
-        assert (other.nfev, other.nit) == (results[0].nfev, results[0].nit)
+    one, other = results
+    assert_array_equal(other.x, one.x)
+    assert (other.nfev, other.nit) == (one.nfev, one.nit)
 
 
 @pytest.mark.parametrize("method", [*RESTARTED, "auto"])
@@ -424,7 +424,7 @@ def test_long_runs_look_at_the_clock():
 
 def test_glances_are_as_frequent_where_a_step_changes_much():
     # Each flip changes the gains of all others.
-    terms = {pair: 1.0 for pair in itertools.combinations(range(400), 2)}
+    terms = {pair: 1.0 for pair in itertools.combinations(range(200), 2)}
     for limit, status in ((1e-9, 2), (1000.0, 0)):
         result = minimize(
             terms, "tabu", n_restarts=1, time_limit=limit, options={"n_steps": 3000}

@@ -11,7 +11,7 @@ from skmohn.mohn._dense.kernel import Prior
 from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._table.rows import Alphabet, Rows
 
-FEW = settings(max_examples=8)
+FEW = settings(max_examples=5)
 MANY = settings(max_examples=30)
 N_INPUTS = 6
 ALPHABETS = (Alphabet(3),)

@@ -11,7 +11,7 @@ from skmohn import MOHNRegressor
 from skmohn.mohn._walsh.design import DenseDesign, PackedDesign
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 
-FEW = settings(max_examples=10)
+FEW = settings(max_examples=6)
 MANY = settings(max_examples=60)
 
 N_FEATURES = 7
