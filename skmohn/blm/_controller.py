@@ -198,8 +198,8 @@ default="identity"
     --------
     >>> from skmohn.blm import BLMController
     >>> from skmohn.datasets import InvertedPendulum
-    >>> pendulum = InvertedPendulum(duration=20.0, n_simulations=10)
-    >>> controller = BLMController((5,), goal=1e-3, n_restarts=5, random_state=0)
+    >>> pendulum = InvertedPendulum(duration=20.0, n_simulations=5)
+    >>> controller = BLMController((3,), goal=1e-3, n_restarts=5, random_state=0)
     >>> controller = controller.fit(pendulum)
     >>> controller.succeeded_
     True
