@@ -1,6 +1,7 @@
 """The product prior against sums over all weights, and its gradients."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from skmohn.mohn._dense.evidence import (
     log_density,
     start_prior,
 )
+from skmohn.mohn._dense.exact import ExactPosterior
 from skmohn.mohn._dense.kernel import Pairs, Prior
 from skmohn.mohn._model import occam_factor
 from skmohn.mohn._table.rows import Alphabet, Rows, sizes_of
@@ -293,6 +295,28 @@ def test_gradient_equals_finite_differences(kind, weighted):
             for sign in (1, -1)
         )
         assert slope[j] == pytest.approx((up - down) / (2 * step), abs=1e-6)
+
+
+@pytest.mark.parametrize("n_together", [1, 3, 99])
+@pytest.mark.parametrize("kind", ["numbers", *KINDS])
+def test_gradients_at_once_are_those_one_by_one(kind, n_together, monkeypatch):
+    sample, alphabets = make_sample("signs" if kind == "numbers" else kind)
+    if kind == "numbers":
+        numbers = np.random.default_rng(0).uniform(-1, 1, sample.rows.inputs.shape)
+        sample = replace(sample, rows=Rows(numbers, sample.rows.categories))
+    monkeypatch.setattr(kernel, "_ENTRIES_TOGETHER", n_together * len(sample) ** 2)
+    evidence, logs = Evidence(sample, alphabets), make_prior(alphabets).to_logs()
+    # Rates that all have in common, that some have, and that one has alone.
+    moves = [np.eye(len(logs))[j] for j in (0, 1, 1, 3, -2, -1)]
+    priors = [Prior.from_logs(logs + 0.3 * move, N_INPUTS) for move in moves]
+    # One of them is no covariance.
+    slopes, left = evidence.slopes([*priors, priors[0]._replace(scale=-9.0)])
+    assert not slopes[-1].any()
+    assert not left[-1].any()
+    for prior, slope, apart in zip(priors, slopes[:-1], left[:-1], strict=True):
+        assert_allclose(slope, evidence.value_and_slope(prior)[1], rtol=1e-9, atol=1e-9)
+        fitted = ExactPosterior.condition(Covariance(prior, alphabets), sample).fitted()
+        assert_allclose(apart, sample.target - fitted, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("alphabets", [CATEGORIES, LEVELS])

@@ -30,6 +30,8 @@ _MOST_AXES = 20
 # that change the function most by the slopes of its fitted values.
 _TRIED = 2
 _STEP = 1e-4
+# Gradients that are computed together: their products of pairs stay in the cache.
+_AT_ONCE = 16
 # Curvature of the weakest density that a hyper-parameter has but for the flat one.
 _LEAST_CURVATURE = 1.0
 
@@ -163,16 +165,15 @@ def _curvature(posterior, best, basis):
     evidence = Evidence(sample, posterior.covariance.alphabets)
 
     def look(logs):
-        """Gradient of the evidence, then what the fit leaves of the targets."""
-        prior = Prior.from_logs(logs, n_inputs)
-        _, slope, alpha = evidence.value_slope_and_alpha(prior)
-        if slope is None:
-            return np.zeros(len(logs) + len(sample))
-        return np.concatenate([slope, sample.noise(prior) * alpha])
+        """Gradients of the evidence, then what the fits leave of the targets."""
+        return np.hstack(evidence.slopes([Prior.from_logs(x, n_inputs) for x in logs]))
 
     # To one side: a gradient for each direction is most of the cost of a small fit.
-    here = look(best)
-    change = np.array([look(best + step) - here for step in _STEP * basis])
+    looks = [
+        look(best + _STEP * basis[start : start + _AT_ONCE])
+        for start in range(0, len(basis), _AT_ONCE)
+    ]
+    change = np.vstack(looks) - look(best[None])
     gradient, left = np.split(change, [len(best)], axis=1)
     hessian = gradient @ basis.T
     return -(hessian + hessian.T) / (2.0 * _STEP), -left.T / _STEP

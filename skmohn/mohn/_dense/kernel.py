@@ -112,6 +112,23 @@ class Pairs:
         product : ndarray of shape (n_left, n_right)
             1 for equal rows without unknown inputs.
         """
+        return self.products([prior])[0]
+
+    def products(self, priors):
+        """:meth:`product` of several hyper-parameters, as a list.
+
+        Quick where they have most rates in common.
+        """
+        products = [self._product_of_others(prior) for prior in priors]
+        for _, which, factors in self._real_factors(priors):
+            # Of one input a product would be a copy.
+            factor = factors.prod(axis=0) if len(factors) > 1 else factors[0]
+            for k in which:
+                products[k] *= factor
+        return products
+
+    def _product_of_others(self, prior):
+        """The product of all factors but those of inputs with any values."""
         left, right = self.left, self.right
         rates = prior.rates[self.signs].astype(left.signs.dtype)
         damping = _log_cosh(rates)
@@ -125,10 +142,7 @@ class Pairs:
             tables = CategoryTables(prior.category_rates, self.categoricals)
             for i, part in enumerate(tables.parts):
                 exponent += left.spread(i, np.log(part.factors)) @ right.hot[i].T
-        product = np.exp(exponent, out=exponent)
-        for _, factors in self._real_factors(prior.tau[self.reals]):
-            product *= factors.prod(axis=0)
-        return product
+        return np.exp(exponent, out=exponent)
 
     def linear(self, prior):
         """The covariance of the parts that depend on one input alone, without `linear`.
@@ -179,9 +193,34 @@ class Pairs:
         slope : ndarray of shape (n_inputs + n_all_categories + 2,)
             For ``rates``, ``category_rates``, ``scale`` and ``linear``.
         """
+        weighted = _weigh(prior, product, outer)
+        columns = self.left.reals
+        sums = np.empty(len(columns))
+        for some, _, factors in self._real_factors([prior]):
+            part = columns[some]
+            ratio = np.divide(weighted, factors, out=factors)
+            sums[some] = np.sum(part * (ratio @ part[:, :, None])[:, :, 0], axis=1)
+        return self._slope(prior, weighted, outer, sums)
+
+    def slopes(self, priors, products, outers):
+        """:meth:`slope` of several hyper-parameters, as a list.
+
+        Quick where they have most rates in common: pairs of values are divided by their
+        factors once, and summed by one matrix product.
+        """
+        weighted = np.array([*map(_weigh, priors, products, outers)])
+        flat, columns = weighted.reshape(len(weighted), -1), self.left.reals
+        sums = np.empty((len(priors), len(columns)))
+        for some, which, factors in self._real_factors(priors):
+            part = columns[some]
+            pairs = part[:, :, None] * part[:, None, :]
+            pairs /= factors
+            sums[which, some] = (flat @ pairs.reshape(len(part), -1).T)[which]
+        return [*map(self._slope, priors, weighted, outers, sums)]
+
+    def _slope(self, prior, weighted, outer, sums):
+        """The gradient; of inputs with any values from sums of pairs over factors."""
         side, tau = self.left, prior.tau
-        weighted = outer * product
-        weighted *= prior.scale
         total = float(weighted.sum())
         by_product = np.empty(len(tau))
         by_linear = np.empty(len(tau))
@@ -194,13 +233,9 @@ class Pairs:
         else:
             by_product[self.signs] -= total
         by_linear[self.signs] = _diagonal(side.signs, outer)
-        for some, factors in self._real_factors(tau[self.reals]):
-            chosen, columns = self.reals[some], side.reals[some]
-            # d log factor / d a, with d tau / d a = 1 - tau^2.
-            ratio = np.divide(weighted, factors, out=factors)
-            both = np.sum(columns * (ratio @ columns[:, :, None])[:, :, 0], axis=1)
-            by_product[chosen] = (1.0 - tau[chosen]) * (both - total)
         if len(self.reals):
+            # d log factor / d a, with d tau / d a = 1 - tau^2.
+            by_product[self.reals] = (1.0 - tau[self.reals]) * (sums - total)
             by_linear[self.reals] = _diagonal(side.reals.T, outer)
         explained = float(tau @ by_linear)
         by_category = np.empty(0)
@@ -223,20 +258,26 @@ class Pairs:
             ]
         )
 
-    def _real_factors(self, tau):
-        """Yield some inputs with any values, and their ``(1 + tau x x') / (1 + tau)``.
+    def _real_factors(self, priors):
+        """Yield some inputs with any values, their ``(1 + tau x x') / (1 + tau)``.
 
-        As many at a time as numpy is quick with: with few rows, all.
+        Between them the numbers of the priors that have these factors in common. As
+        many inputs at a time as numpy is quick with: with few rows, all.
         """
         left, right = self.left.reals, self.right.reals
-        share = (tau / (1.0 + tau)).astype(left.dtype)[:, None]
+        tau = np.array([prior.tau[self.reals] for prior in priors])
+        shares = (tau / (1.0 + tau)).astype(left.dtype)
         n_pairs = left.shape[1] * right.shape[1]
         n_together = max(_ENTRIES_TOGETHER // max(n_pairs, 1), 1)
         for start in range(0, len(left), n_together):
-            some = slice(start, start + n_together)
-            factors = (share[some] * left[some])[:, :, None] * right[some, None, :]
-            factors += 1.0 - share[some, :, None]
-            yield some, factors
+            some, alike = slice(start, start + n_together), {}
+            for k, part in enumerate(shares[:, some]):
+                alike.setdefault(part.tobytes(), []).append(k)
+            for which in alike.values():
+                share = shares[which[0], some, None]
+                factors = (share * left[some])[:, :, None] * right[some, None, :]
+                factors += 1.0 - share[:, :, None]
+                yield some, which, factors
 
 
 class _Side:
@@ -399,6 +440,13 @@ def _one_hot(categories, n_categories, dtype):
 def has_fractions(inputs):
     """Whether columns have values besides -1, 0 and +1."""
     return np.any((inputs != 0.0) & (np.abs(inputs) != 1.0), axis=0)
+
+
+def _weigh(prior, product, outer):
+    """What the gradient weighs relative changes of the product by."""
+    weighted = outer * product
+    weighted *= prior.scale
+    return weighted
 
 
 def _diagonal(columns, matrix):
