@@ -2,9 +2,9 @@
 
 from skmohn.mohn._classifier import MOHNClassifier
 from skmohn.mohn._controls import DeltaControl, DenseControl, MSDAControl
-from skmohn.mohn._features import MOHNTransformer
 from skmohn.mohn._linkage import Linkage
 from skmohn.mohn._regressor import MOHNRegressor
+from skmohn.mohn._transformer import MOHNTransformer
 
 __all__ = [
     "DeltaControl",

@@ -20,12 +20,12 @@ from sklearn.utils.validation import (
 from skmohn._core._fitting import History, all_or_nothing
 from skmohn._core._html import ComputedProperty
 from skmohn._core._validation import to_numpy
-from skmohn.mohn._discovery import product_columns
-from skmohn.mohn._features import ProductFinder, read_classes
+from skmohn.mohn._products import product_columns
 from skmohn.mohn._show import to_frame
 from skmohn.mohn._sparse.logistic import SEARCH_C
 from skmohn.mohn._sparse.sobol import shares_of_products
 from skmohn.mohn._table.coding import InputCoding
+from skmohn.mohn._transformer import ProductFinder, read_classes
 
 # Of the logistic regression: many small steps are cheap on few columns.
 _TOLERANCE = 1e-6

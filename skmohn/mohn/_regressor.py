@@ -23,6 +23,7 @@ from skmohn.mohn._dense.model import DenseModel
 from skmohn.mohn._from_terms import read_known
 from skmohn.mohn._linkage import Linkage
 from skmohn.mohn._model import NoPosteriorError
+from skmohn.mohn._samples import make_task, positive_weights
 from skmohn.mohn._show import add_summary, tabulate, to_frame
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._sparse.sobol import column_of
@@ -30,7 +31,6 @@ from skmohn.mohn._strategies import STRATEGIES
 from skmohn.mohn._table.coding import ONE_HOT, InputCoding
 from skmohn.mohn._table.columns import Categories, column_names, one_row, read_table
 from skmohn.mohn._table.rows import member_values
-from skmohn.mohn._task import make_task, positive_weights
 
 
 class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimator):

@@ -12,9 +12,9 @@ from skmohn.mohn._dense.evidence import MAX_ITER
 from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._dense.solve import solve_dense
 from skmohn.mohn._model import Solution
+from skmohn.mohn._samples import wanted_of_full, wanted_of_given
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._sparse.solve import solve_msda, solve_pursuit, solve_wanted
-from skmohn.mohn._task import wanted_of_full, wanted_of_given
 from skmohn.mohn._walsh.design import make_design
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 

@@ -19,11 +19,11 @@ from skmohn import MOHNRegressor
 from skmohn._core._units import binary_unit
 from skmohn.datasets import make_ising, make_mk_trap, make_sparse_walsh
 from skmohn.mohn._dense.model import fit_dense
+from skmohn.mohn._samples import Task
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._strategies import STRATEGIES
 from skmohn.mohn._strategies import _predicts_better as predicts_better
 from skmohn.mohn._table.rows import Rows
-from skmohn.mohn._task import Task
 from skmohn.mohn._walsh.design import make_design
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 from skmohn.mohn._walsh.terms import choice_length

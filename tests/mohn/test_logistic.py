@@ -10,12 +10,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import sem
 from sklearn.linear_model import LogisticRegression
 
-from skmohn.mohn._discovery import pose_problem
-from skmohn.mohn._features import MOHNTransformer
+from skmohn.mohn._products import pose_problem
 from skmohn.mohn._sparse import logistic as _logistic
 from skmohn.mohn._sparse import logistic_selection as _logistic_selection
 from skmohn.mohn._sparse.logistic import SEARCH_C, LogisticControl, LogisticPath
 from skmohn.mohn._sparse.logistic_selection import deal_folds, learn_on_folds
+from skmohn.mohn._transformer import MOHNTransformer
 
 N = 6
 TEMPERATURES = [0.5, 1.0, 2.0, 4.0, 8.0]

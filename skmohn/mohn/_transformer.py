@@ -19,7 +19,7 @@ from sklearn.utils.validation import (
 from skmohn._core._fitting import FitLoop, History, all_or_nothing
 from skmohn.mohn._base import BaseMOHN
 from skmohn.mohn._controls import MSDAControl
-from skmohn.mohn._discovery import (
+from skmohn.mohn._products import (
     code_inputs,
     discover,
     pose_problem,

@@ -10,6 +10,7 @@ from skmohn._core._fitting import gather_warnings, warn_caller
 from skmohn._core._validation import require_memory
 from skmohn.mohn._controls import DenseControl
 from skmohn.mohn._regressor import MOHNRegressor
+from skmohn.mohn._samples import positive_weights, wanted_folds
 from skmohn.mohn._sparse.logistic import LogisticControl
 from skmohn.mohn._sparse.logistic_selection import (
     choose_products,
@@ -19,7 +20,6 @@ from skmohn.mohn._sparse.logistic_selection import (
 from skmohn.mohn._sparse.selection import FEWEST_ROWS
 from skmohn.mohn._table.coding import NUMERIC, InputCoding
 from skmohn.mohn._table.vocabulary import Vocabulary
-from skmohn.mohn._task import positive_weights, wanted_folds
 from skmohn.mohn._walsh.design import make_design
 from skmohn.mohn._walsh.terms import with_kept
 
