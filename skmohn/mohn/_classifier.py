@@ -300,7 +300,7 @@ class MOHNClassifier(
             When :class:`MOHNRegressor` warns that the samples are too few, or that a
             search ended before it was done.
         """
-        problem, found = self._find(
+        samples, found = self._find(
             X,
             y,
             self._weigh(X, y, sample_weight),
@@ -311,7 +311,7 @@ class MOHNClassifier(
         C = SEARCH_C if self.C == "auto" else float(self.C)
         if self.C == "auto" and found.choice is not None:
             C = found.choice.best_penalty()
-        vars(self).update(self._fitted_attributes(problem, found.terms, C))
+        vars(self).update(self._fitted_attributes(samples, found.terms, C))
         return self
 
     def decision_function(self, X):
@@ -454,21 +454,21 @@ class MOHNClassifier(
         )
         return weights * by_class[numbers]
 
-    def _fitted_attributes(self, problem, terms, C=SEARCH_C):
-        coef, intercept = _learn(problem, terms, C)
+    def _fitted_attributes(self, samples, terms, C=SEARCH_C):
+        coef, intercept = _learn(samples, terms, C)
         return {
-            **self._structure(problem, terms),
-            "classes_": problem.classes,
+            **self._structure(samples, terms),
+            "classes_": samples.classes,
             "weights_": coef,
             "intercept_": intercept,
             "C_": C,
         }
 
 
-def _learn(problem, terms, C):
+def _learn(samples, terms, C):
     """Weights and constants of logistic regression; constants alone without terms."""
-    inputs, labels, sample_weight = problem.samples
-    n_classes = len(problem.classes)
+    inputs, labels, sample_weight = samples.data
+    n_classes = len(samples.classes)
     n_rows = 1 if n_classes == 2 else n_classes
     if not terms:
         shares = np.bincount(labels, sample_weight, n_classes)

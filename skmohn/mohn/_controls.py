@@ -1,14 +1,14 @@
-"""Parameters of MOHN that belong together: of one strategy or one learning rule."""
+"""Parameters of MOHN that belong together; all that a strategy may read of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skmohn._core._control import Control
+from skmohn._core._control import Control, control_of
 
 _SHARE = [Interval(Real, 0, 1, closed="both")]
 _POSITIVE_SHARE = [Interval(Real, 0, 1, closed="right")]
@@ -288,3 +288,48 @@ def _check_prior(name, given):
             f"The {name!r} parameter of MSDAControl must be None or a list of finite "
             f"numbers >= 0, not all of them 0. Got {given!r} instead."
         )
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What a user asks of a search: parameters of an estimator that has been checked.
+
+    Strategies read them in its place. Parameters that an estimator has not are at the
+    defaults of those that have them.
+    """
+
+    strategy: str = "auto"
+    learning_rule: str = "ols"
+    max_order: int | None = None
+    max_columns: int | None = None
+    include_inputs: bool = True
+    terms: Sequence | None = None
+    alpha: float | str = "auto"
+    max_iter: int = 200
+    selection: str = "auto"
+    cv: object = 5
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    work_budget: float = 1e9
+    memory_budget: float = 1e9
+    n_jobs: int | None = None
+    dense_control: DenseControl = field(default_factory=DenseControl)
+    delta_control: DeltaControl = field(default_factory=DeltaControl)
+    msda_control: MSDAControl = field(default_factory=MSDAControl)
+
+    @classmethod
+    def of(cls, estimator):
+        """Read an estimator; its controls, where they are None, are the defaults.
+
+        Parameters
+        ----------
+        estimator : MOHNRegressor, MOHNTransformer or MOHNClassifier
+
+        Returns
+        -------
+        wishes : Wishes
+        """
+        given = estimator.get_params(deep=False)
+        controls = {name: control_of(estimator, name) for name in estimator._controls}
+        known = {part.name for part in fields(cls)}
+        return cls(**{k: v for k, v in (given | controls).items() if k in known})

@@ -8,7 +8,7 @@ from sklearn.utils._param_validation import Interval, validate_parameter_constra
 from skmohn._core._validation import read_names, read_vector
 from skmohn.mohn._table.coding import TWO_VALUED, InputCoding
 from skmohn.mohn._table.columns import repeated_name
-from skmohn.mohn._table.vocabulary import find_sets
+from skmohn.mohn._table.vocabulary import find_sets, index_names
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 
 _CONSTRAINTS = {
@@ -39,7 +39,7 @@ def read_known(terms, weights, intercept, n_features, feature_names, low, high):
     validate_parameter_constraints(_CONSTRAINTS, given, "from_terms")
     feature_names = _read_names(feature_names)
     n_features = _count(terms, n_features, feature_names)
-    known = find_sets(terms, n_features, feature_names)
+    known = find_sets(terms, n_features, index_names(feature_names))
     weights = read_vector(weights, "weights", ensure_all_finite=False)
     if len(weights) != len(known):
         raise ValueError(

@@ -1,16 +1,18 @@
 """Which products of columns say most about a target: numbers or classes."""
 
+from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from skmohn._core._fitting import gather_warnings, warn_caller
+from skmohn._core._fitting import warn_caller
 from skmohn._core._validation import require_memory
 from skmohn.mohn._controls import DenseControl
-from skmohn.mohn._regressor import MOHNRegressor
-from skmohn.mohn._samples import positive_weights, wanted_folds
+from skmohn.mohn._samples import Samples, positive_weights, read_samples, wanted_folds
 from skmohn.mohn._sparse.logistic import LogisticControl
 from skmohn.mohn._sparse.logistic_selection import (
     choose_products,
@@ -18,7 +20,10 @@ from skmohn.mohn._sparse.logistic_selection import (
     learn_on_folds,
 )
 from skmohn.mohn._sparse.selection import FEWEST_ROWS
+from skmohn.mohn._strategies import STRATEGIES
 from skmohn.mohn._table.coding import NUMERIC, InputCoding
+from skmohn.mohn._table.columns import Categories
+from skmohn.mohn._table.rows import Rows
 from skmohn.mohn._table.vocabulary import Vocabulary
 from skmohn.mohn._walsh.design import make_design
 from skmohn.mohn._walsh.terms import with_kept
@@ -28,48 +33,6 @@ _REASONS = {
     "ebic": "the extended BIC chose how many products to keep",
     "stopped": "a callback stopped the search",
 }
-
-
-class Problem(NamedTuple):
-    """What products are searched on; terms are sets of columns of `inputs`.
-
-    Attributes
-    ----------
-    inputs : ndarray of shape (n_samples, n_inputs)
-        Coded columns, then one of -1 and +1 for each category of each categorical.
-
-    target : ndarray of shape (n_samples,)
-        Numbers, or numbers of classes.
-
-    sample_weight : ndarray of shape (n_samples,) or None
-
-    classes : ndarray of shape (n_classes,) or None
-        Labels; None when the target is numbers.
-
-    folds : list of (train, test) or None
-        The folds that the user wants; None for a number of them.
-
-    seed : int
-
-    coding : InputCoding
-
-    vocabulary : Vocabulary
-        How inputs are called.
-    """
-
-    inputs: np.ndarray
-    target: np.ndarray
-    sample_weight: np.ndarray | None
-    classes: np.ndarray | None
-    folds: list | None
-    seed: int
-    coding: InputCoding
-    vocabulary: Vocabulary
-
-    @property
-    def samples(self):
-        """Inputs, targets and weights."""
-        return self.inputs, self.target, self.sample_weight
 
 
 class Found(NamedTuple):
@@ -95,58 +58,60 @@ class Found(NamedTuple):
     choice: object = None
 
 
-def pose_problem(params, X, y, sample_weight, names, *, split_params=None):
+def pose_samples(
+    X, y, weight, *, wishes, seed, categories, columns=None, split_params=None
+):
     """Weigh and code the samples of a fit.
 
     Parameters
     ----------
-    params : MOHNTransformer or MOHNClassifier
-        Its parameters and categories are read.
-
     X : ndarray of shape (n_samples, n_features)
+        Numbers of categories in categorical columns; NaN where unknown.
 
     y : tuple of (target, classes)
         Classes are None for numbers.
 
-    sample_weight : array-like of shape (n_samples,) or None
+    weight : array-like of shape (n_samples,) or None
 
-    names : sequence of str or None
-        Of the columns.
+    wishes : Wishes
+
+    seed : int
+
+    categories : Categories
+        Of the categorical columns.
+
+    columns : sequence of str, default=None
+        Their names, where they have any.
 
     split_params : dict, default=None
         What the splitter `cv` asks for beside, such as groups.
 
     Returns
     -------
-    problem : Problem
+    samples : Samples
+        Its inputs are coded columns, then one of -1 and +1 for each category of each
+        categorical.
     """
     target, classes = y
-    seed = check_random_state(params.random_state).randint(2**31)
-    sample_weight, rows, _ = positive_weights(sample_weight, X)
-    folds = wanted_folds(
-        params.cv,
-        X,
-        target,
-        rows,
-        classifier=classes is not None,
-        split_params=split_params,
-    )
+    weight, rows, unit = positive_weights(weight, X)
+    is_classes = classes is not None
+    folds = wanted_folds(wishes.cv, X, target, rows, is_classes, split_params)
     if len(rows) < len(X):
         X, target = X[rows], target[rows]
-    if classes is not None:
+    if is_classes:
         classes, target = _occurring(classes, target)
-    known = params._categories.known()
-    coding = InputCoding.learn(X, {j: len(part) for j, part in known.items()})
-    vocabulary = Vocabulary(coding, params._categories, names)
-    return Problem(
-        code_inputs(coding, X),
+    n_categories = {j: len(part) for j, part in categories.known().items()}
+    coding = InputCoding.learn(X, n_categories)
+    return Samples(
+        Rows(code_inputs(coding, X), np.empty((len(X), 0), dtype=int)),
         target,
-        sample_weight,
+        weight,
         classes,
-        folds,
-        seed,
-        coding,
-        vocabulary,
+        folds=folds,
+        seed=seed,
+        coding=coding,
+        vocabulary=Vocabulary(coding, categories, columns),
+        weight_unit=unit,
     )
 
 
@@ -198,15 +163,14 @@ def product_columns(inputs, terms):
     return design.unpack(design.columns(terms), np.float64).T
 
 
-def discover(params, problem, report):
-    """Find products.
+def discover(samples, wishes, report):
+    """Find products by the strategy that is wished for.
 
     Parameters
     ----------
-    params : MOHNTransformer or MOHNClassifier
-        Only its parameters are read.
+    samples : Samples
 
-    problem : Problem
+    wishes : Wishes
 
     report : callable
         Called with a record and the terms so far; a true return value ends the search.
@@ -215,67 +179,70 @@ def discover(params, problem, report):
     -------
     found : Found
     """
-    strategy = params.strategy
-    if strategy == "auto":
-        strategy = "pursuit" if problem.classes is None else "logistic"
-    if strategy in ("full", "given"):
-        find = _all_terms if strategy == "full" else _given_terms
-        return _ask_for(params, problem, find(params, problem), report)
-    n_inputs = problem.inputs.shape[1]
-    start = [(i,) for i in range(n_inputs)] if params.include_inputs else []
-    most = _room(params, len(start))
+    return FINDERS[wishes.strategy](samples, wishes, report)
+
+
+def _by_kind(samples, wishes, report):
+    """The default strategy for numbers, or for classes."""
+    kind = "pursuit" if samples.classes is None else "logistic"
+    return discover(samples, replace(wishes, strategy=kind), report)
+
+
+def _search(find, samples, wishes, report):
+    """Find products that are not in the start."""
+    n_inputs = samples.inputs.shape[1]
+    start = [(i,) for i in range(n_inputs)] if wishes.include_inputs else []
+    most = _room(wishes, len(start))
     if not n_inputs:
         return Found([], "no column of X varies: there are no products", [])
-    if strategy == "logistic":
-        return _by_score(params, problem, start, most, report)
-    return _by_regression(params, problem, strategy, start, most, report)
+    return find(samples, wishes, start, most, report)
 
 
-def _room(params, n_start):
+def _room(wishes, n_start):
     """How many products may be found."""
-    if params.max_columns is None:
+    if wishes.max_columns is None:
         return np.inf
-    if params.max_columns < n_start:
+    if wishes.max_columns < n_start:
         raise ValueError(
-            f"max_columns={params.max_columns} is less than the {n_start} inputs that "
+            f"max_columns={wishes.max_columns} is less than the {n_start} inputs that "
             "X has: raise it, or leave inputs out with include_inputs=False"
         )
-    return params.max_columns - n_start
+    return wishes.max_columns - n_start
 
 
 # ----------------------------------------------------------------- asked for
 
 
-def _ask_for(params, problem, terms, report):
-    if params.max_columns is not None and len(terms) > params.max_columns:
+def _ask_for(find, samples, wishes, report):
+    terms = find(samples, wishes)
+    if wishes.max_columns is not None and len(terms) > wishes.max_columns:
         raise ValueError(
-            f"strategy={params.strategy!r} has {len(terms)} terms, more than "
-            f"max_columns={params.max_columns}"
+            f"strategy={wishes.strategy!r} has {len(terms)} terms, more than "
+            f"max_columns={wishes.max_columns}"
         )
     choice = None
-    if problem.classes is not None:
-        n_models = 1 + len(deal_folds(problem, params.selection, params.cv))
-        n_bytes = 8.0 * len(terms) * len(problem.inputs) * n_models
-        if n_bytes > params.memory_budget:
+    if samples.classes is not None:
+        n_models = 1 + len(deal_folds(samples, wishes.selection, wishes.cv))
+        n_bytes = 8.0 * len(terms) * len(samples.inputs) * n_models
+        if n_bytes > wishes.memory_budget:
             raise MemoryError(
                 f"the columns of {len(terms):,} terms on all folds need {n_bytes:.3g} "
-                f"bytes, more than memory_budget={params.memory_budget:.3g}: raise it, "
+                f"bytes, more than memory_budget={wishes.memory_budget:.3g}: raise it, "
                 'lower max_order or set selection="ebic", which needs no folds'
             )
-        choice = learn_on_folds(problem, terms, params.selection, params.cv)
+        choice = learn_on_folds(samples, terms, wishes.selection, wishes.cv)
     report({"n_terms": len(terms)}, terms)
     return Found(terms, "the terms that were asked for", [], choice)
 
 
-def _all_terms(params, problem):
+def _all_terms(samples, wishes):
     """All products up to `max_order`, none with two categories of a categorical."""
-    vocabulary = problem.vocabulary
-    order = min(
-        params.max_order or vocabulary.n_categoricals, vocabulary.n_categoricals
-    )
+    vocabulary = samples.vocabulary
+    most = vocabulary.n_categoricals
+    order = min(wishes.max_order or most, most)
     n_terms = sum(vocabulary.count(k) for k in range(1, order + 1))
     require_memory(
-        8.0 * n_terms * len(problem.inputs),
+        8.0 * n_terms * len(samples.inputs),
         f'strategy="full" with {n_terms:,} columns up to order {order}',
         "lower max_order or search for the products that matter",
     )
@@ -288,11 +255,11 @@ def _all_terms(params, problem):
     ]
 
 
-def _given_terms(params, problem):
+def _given_terms(samples, wishes):
     """The parameter `terms`, checked."""
-    if params.terms is None:
+    if wishes.terms is None:
         raise ValueError('strategy="given" needs terms, a list of sets of features')
-    terms = [problem.vocabulary.find(term)[1] for term in params.terms]
+    terms = [samples.vocabulary.find(term)[1] for term in wishes.terms]
     if not all(terms):
         raise ValueError("terms holds an empty set")
     if len(set(terms)) < len(terms):
@@ -303,19 +270,19 @@ def _given_terms(params, problem):
 # ------------------------------------------------------------------- searched
 
 
-def _by_score(params, problem, start, most, report):
+def _by_score(samples, wishes, start, most, report):
     """Forward search by the logistic score."""
-    if problem.classes is None:
+    if samples.classes is None:
         raise ValueError(
             'strategy="logistic" tells classes apart, and y holds numbers: use '
             'strategy="pursuit", or target_type="classes" if they are labels'
         )
-    n_categoricals = problem.vocabulary.n_categoricals
+    n_categoricals = samples.vocabulary.n_categoricals
     control = LogisticControl(
-        max_order=min(params.max_order or n_categoricals, n_categoricals),
+        max_order=min(wishes.max_order or n_categoricals, n_categoricals),
         most=most,
-        work_budget=params.work_budget,
-        groups=problem.vocabulary.groups,
+        work_budget=wishes.work_budget,
+        groups=samples.vocabulary.groups,
         start=tuple(start),
     )
 
@@ -328,69 +295,84 @@ def _by_score(params, problem, start, most, report):
         return report(record, _in_order(path.model(position)))
 
     choice = choose_products(
-        problem,
+        samples,
         control,
-        selection=params.selection,
-        cv=5 if params.cv is None else params.cv,
-        max_rounds=params.max_iter,
-        memory_budget=params.memory_budget,
-        n_jobs=params.n_jobs,
+        selection=wishes.selection,
+        cv=5 if wishes.cv is None else wishes.cv,
+        max_rounds=wishes.max_iter,
+        memory_budget=wishes.memory_budget,
+        n_jobs=wishes.n_jobs,
         report=tell,
     )
     reason = _REASONS[choice.how]
     return Found(_in_order(choice.terms), reason, choice.coverage, choice)
 
 
-def _by_regression(params, problem, strategy, start, most, report):
-    """MOHNRegressor on the target, or on the indicator of each class."""
-    inputs, target, sample_weight = problem.samples
+def _by_regression(samples, wishes, start, most, report):
+    """A strategy of MOHNRegressor on the target, or on the indicator of each class."""
+    inputs, target, weight = samples.data
     targets = [target]
-    if problem.classes is not None:
-        indicators = np.eye(len(problem.classes))[target].T
+    if samples.classes is not None:
+        indicators = np.eye(len(samples.classes))[target].T
         # Of two classes one says it all.
         targets = indicators[1:] if len(indicators) == 2 else indicators
-    selection = params.selection
-    if selection == "auto":  # not the lasso, which keeps many
-        few = len(np.unique(inputs, axis=0)) < FEWEST_ROWS
-        selection = "ebic" if few else "cv"
-    weights = np.ones(len(inputs)) if sample_weight is None else sample_weight
+    strategy, narrower = STRATEGIES[wishes.strategy], _for_regression(samples, wishes)
+    posed = read_samples(
+        inputs.astype(float),
+        targets[0],
+        weight,
+        None,
+        strategy=strategy,
+        wishes=narrower,
+        seed=check_random_state(samples.seed).randint(2**31),
+        categories=Categories({}, "error"),
+    )
+    weights = np.ones(len(inputs)) if weight is None else weight
     present = set(start)
-    strength, reasons, coverage = {}, [], {}
-    with gather_warnings() as gathered:
-        for values in targets:
-            model = MOHNRegressor(
-                strategy,
-                max_order=params.max_order,
-                max_iter=params.max_iter,
-                selection=selection,
-                cv=params.cv if problem.folds is None else problem.folds,
-                work_budget=params.work_budget,
-                memory_budget=params.memory_budget,
-                dense_control=DenseControl(numeric="multilinear"),
-                msda_control=params.msda_control,
-                categorical_features=None,
-                random_state=problem.seed,
-                n_jobs=params.n_jobs,
-            ).fit(inputs, values, sample_weight)
-            reasons.append(model.stopping_reason_)
-            for row in model.search_coverage_:
-                coverage.setdefault(row["order"], row)
-            spread = _deviations(product_columns(inputs, model.terms_), weights)
-            scale = _deviations(values, weights)
-            shares = np.abs(model.weights_) * spread / max(scale, 1e-300)
-            for term, share in zip(model.terms_, shares.tolist(), strict=True):
-                if term not in present:
-                    strength[term] = max(share, strength.get(term, 0.0))
-            terms = _strongest(strength, start, most)
-            if report({"n_terms": len(terms)}, terms):
-                break
-    for warning in {str(warning): warning for warning in gathered}.values():
-        warn_caller(warning)
+    strength, reasons, warnings, coverage = {}, [], [], {}
+    for values in targets:
+        solution = strategy.solve(posed._replace(y=values), narrower, _go_on)
+        graph = solution.graph
+        found = [posed.vocabulary.label(term) for term in graph.terms]
+        reasons.append(solution.reason)
+        warnings += filter(None, [solution.warning])
+        for row in solution.coverage:
+            coverage.setdefault(row["order"], row)
+        scale = max(_deviations(values, weights), 1e-300)
+        spread = _deviations(product_columns(inputs, found), weights)
+        shares = (np.abs(graph.coef) * spread / scale).tolist()
+        for term, share in zip(found, shares, strict=True):
+            if term not in present:
+                strength[term] = max(share, strength.get(term, 0.0))
+        terms = _strongest(strength, start, most)
+        if report({"n_terms": len(terms)}, terms):
+            break
+    for warning in dict.fromkeys(warnings):
+        warn_caller(warning, ConvergenceWarning)
     choice = None
-    if problem.classes is not None:
-        choice = learn_on_folds(problem, terms, params.selection, params.cv)
+    if samples.classes is not None:
+        choice = learn_on_folds(samples, terms, wishes.selection, wishes.cv)
     coverage = with_kept(coverage.values(), terms)
     return Found(terms, "; ".join(dict.fromkeys(reasons)), coverage, choice)
+
+
+def _for_regression(samples, wishes):
+    """What is asked of the regression, where more is open to it."""
+    selection, folds = wishes.selection, samples.folds
+    if selection == "auto":  # not the lasso, which keeps many
+        few = len(np.unique(samples.inputs, axis=0)) < FEWEST_ROWS
+        selection = "ebic" if few else "cv"
+    return replace(
+        wishes,
+        selection=selection,
+        cv=wishes.cv if folds is None else folds,
+        dense_control=DenseControl(numeric="multilinear"),
+    )
+
+
+def _go_on(*args):
+    """Report to nobody, and do not stop."""
+    return False
 
 
 def _strongest(strength, start, most):
@@ -407,3 +389,15 @@ def _deviations(columns, weights):
 
 def _in_order(terms):
     return sorted(terms, key=lambda term: (len(term), term))
+
+
+# What each strategy calls: of `Samples`, `Wishes` and a function to report to.
+FINDERS = {
+    "auto": _by_kind,
+    "logistic": partial(_search, _by_score),
+    "pursuit": partial(_search, _by_regression),
+    "dense": partial(_search, _by_regression),
+    "msda": partial(_search, _by_regression),
+    "full": partial(_ask_for, _all_terms),
+    "given": partial(_ask_for, _given_terms),
+}

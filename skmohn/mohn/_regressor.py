@@ -1,5 +1,6 @@
 """MOHNRegressor: validate, encode, discover, expose, answer."""
 
+from functools import partial
 from numbers import Integral, Real
 from typing import Literal, Self, overload
 
@@ -18,12 +19,12 @@ from skmohn._core._html import ComputedProperty
 from skmohn._core._units import binary_unit
 from skmohn._core._validation import read_sets, validate_held_out
 from skmohn.mohn._base import BaseMOHN
-from skmohn.mohn._controls import DeltaControl, DenseControl, MSDAControl
+from skmohn.mohn._controls import DeltaControl, DenseControl, MSDAControl, Wishes
 from skmohn.mohn._dense.model import DenseModel
 from skmohn.mohn._from_terms import read_known
 from skmohn.mohn._linkage import Linkage
 from skmohn.mohn._model import NoPosteriorError
-from skmohn.mohn._samples import make_task, positive_weights
+from skmohn.mohn._samples import positive_weights, read_samples
 from skmohn.mohn._show import add_summary, tabulate, to_frame
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._sparse.sobol import column_of
@@ -384,30 +385,15 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             When the search ended before it was done or the samples are too few; the
             model is then the best one found.
         """
-        strategy, split_params = STRATEGIES[self.strategy], self._split_params(params)
-        table, y = read_table(self, X, y, reset=True)
-        validation = validate_held_out(self, X_val, y_val, read_table)
-        task, coding = make_task(
-            self,
-            strategy,
-            table,
-            y,
-            sample_weight,
-            validation,
-            self._names(),
-            split_params=split_params,
-        )
-        loop = FitLoop(
-            self,
-            X if self._categories.encoders else table,
-            y,
-            None if sample_weight is None else {"sample_weight": sample_weight},
-            strategy.most_steps(self),
-            lambda graph, model=None: self._fitted_attributes(graph, coding, model),
-        )
-        solution = strategy.solve(self, task, self._vocabulary(coding), loop)
+        strategy, wishes = STRATEGIES[self.strategy], Wishes.of(self)
+        params = self._split_params(params)
+        samples, given = self._read(wishes, X, y, sample_weight, X_val, y_val, params)
+        most_steps, coding = strategy.most_steps(wishes), samples.coding
+        attributes = partial(self._fitted_attributes, coding)
+        loop = FitLoop(self, *given, most_steps, attributes)
+        solution = strategy.solve(samples, wishes, loop.step)
         loop.finish(solution.graph, solution.model)
-        self._expose(solution, task, coding, loop.history)
+        self._expose(solution, samples, loop.history)
         return self
 
     @all_or_nothing
@@ -448,8 +434,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         new = self._to_rows(X[rows])
         model = self.model_.update(new, y[rows], sample_weight, control)
         graph, self.standard_errors_ = model.listed(self.max_order)
-        for name, value in self._fitted_attributes(graph, self.coding_, model).items():
-            setattr(self, name, value)
+        vars(self).update(self._fitted_attributes(self.coding_, graph, model))
         self.noise_ = model.noise_std()
         self.n_iter_ += 1
         return self
@@ -817,7 +802,31 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     def _get_fitted_attr_html(self, doc_link=""):
         return add_summary(self, super()._get_fitted_attr_html(doc_link))
 
-    def _fitted_attributes(self, graph, coding, model):
+    def _read(self, wishes, X, y, sample_weight, X_val, y_val, split_params):
+        """Check what `fit` is given; also say what of it callbacks are to see."""
+        table, y = read_table(self, X, y, reset=True)
+        held = validate_held_out(self, X_val, y_val, read_table)
+        earlier = None
+        if self.warm_start and hasattr(self, "terms_"):
+            earlier = self.terms_, self.model_
+        samples = read_samples(
+            table,
+            y,
+            sample_weight,
+            held,
+            strategy=STRATEGIES[self.strategy],
+            wishes=wishes,
+            seed=check_random_state(self.random_state).randint(2**31),
+            categories=self._categories,
+            columns=self._names(),
+            earlier=earlier,
+            split_params=split_params,
+        )
+        self._check_order()
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        return samples, (X if self._categories.encoders else table, y, metadata)
+
+    def _fitted_attributes(self, coding, graph, model=None):
         vocabulary = self._vocabulary(coding)
         return {
             "terms_": [vocabulary.label(term) for term in graph.terms],
@@ -827,11 +836,10 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             "model_": model() if callable(model) else model or SparseModel.point(graph),
         }
 
-    def _expose(self, solution, task, coding, history):
+    def _expose(self, solution, samples, history):
         """Set what a fit leaves; warn once."""
-        attributes = self._fitted_attributes(solution.graph, coding, solution.model)
-        for name, value in attributes.items():
-            setattr(self, name, value)
+        found = solution.graph, solution.model
+        vars(self).update(self._fitted_attributes(samples.coding, *found))
         self.standard_errors_ = solution.standard_errors
         self.noise_ = solution.noise
         self.stopping_reason_ = solution.reason
@@ -839,9 +847,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         self.history_ = history
         self.n_iter_ = max(len(history), 1)
         # What unknown inputs hide is part of the noise that was found.
-        known = task.rows, task.y, task.sample_weight
-        self.model_ = self.model_.with_gaps(*known, coding)
-        self._weight_unit = 1.0 if self.model_.is_listed else task.weight_unit
+        known = samples.rows, samples.y, samples.weight
+        self.model_ = self.model_.with_gaps(*known, samples.coding)
+        self._weight_unit = 1.0 if self.model_.is_listed else samples.weight_unit
         if solution.warning:
             warn_caller(solution.warning, ConvergenceWarning)
 
@@ -849,7 +857,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         check_is_fitted(self)
         if not self.model_.has_posterior:
             why = f'strategy="{self.strategy}" has none'
-            if self.strategy in ("auto", "dense"):
+            if STRATEGIES[self.strategy].finds_all:
                 why = "columns that do not vary, and partial_fit after the sparse "
                 why += "model was chosen, leave none"
             raise NoPosteriorError(

@@ -1,28 +1,21 @@
-"""From what a user passes to what a strategy works on."""
+"""What a strategy works on: coded rows, targets, weights, held-out rows and folds."""
 
 import math
 from dataclasses import replace
-from itertools import combinations
 from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.model_selection import check_cv, train_test_split
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight
 
-from skmohn._core._control import control_of
-from skmohn._core._validation import (
-    require_memory,
-    to_numpy,
-    weight_unit,
-)
+from skmohn._core._validation import to_numpy, weight_unit
 from skmohn.mohn._dense.levels import levels_pay
-from skmohn.mohn._one_hot import find_one_hot
+from skmohn.mohn._model import Model
 from skmohn.mohn._table.coding import NUMERIC, InputCoding
-from skmohn.mohn._table.columns import column_names
+from skmohn.mohn._table.columns import find_one_hot
 from skmohn.mohn._table.rows import Rows
-from skmohn.mohn._table.vocabulary import find_sets
+from skmohn.mohn._table.vocabulary import Vocabulary, name_columns, to_inputs
 
 # Of a numeric column: more cost time and hardly predict better.
 _MOST_LEVELS = 16
@@ -30,7 +23,29 @@ _MOST_LEVELS = 16
 _MOST_COPIES = 16
 
 
-class Task(NamedTuple):
+class Held(NamedTuple):
+    """Samples that nothing is learnt from.
+
+    Attributes
+    ----------
+    rows : Rows
+
+    y : ndarray of shape (n_samples,)
+
+    weight : ndarray of shape (n_samples,) or None
+    """
+
+    rows: Rows
+    y: np.ndarray
+    weight: np.ndarray | None = None
+
+    @property
+    def data(self):
+        """Inputs, targets and weights."""
+        return self.rows.inputs, self.y, self.weight
+
+
+class Samples(NamedTuple):
     """What a strategy works on; terms are sets of columns of `inputs`.
 
     Attributes
@@ -39,28 +54,35 @@ class Task(NamedTuple):
         The columns that vary, coded; int8 when all are -1 or +1, else float64.
 
     y : ndarray of shape (n_samples,)
+        Numbers, or numbers of classes.
 
-    sample_weight : ndarray of shape (n_samples,) or None
+    weight : ndarray of shape (n_samples,), default=None
         Positive; None when all are 1.
 
-    validation : tuple of (inputs, y, sample_weight) or None
+    classes : ndarray of shape (n_classes,), default=None
+        Labels; None when the targets are numbers.
 
-    folds : list of (train, test) or None
+    held : Held, default=None
+        Samples to validate on.
+
+    folds : list of (train, test), default=None
         The folds that the user wants; None for a number of them.
 
-    start : list of tuples of int
+    seed : int, default=0
+
+    start : list of tuples of int, default=()
         Terms to begin with.
 
-    seed : int
+    earlier : Model, default=None
+        The model to begin with, in its own coding.
 
-    held_rows : Rows or None
-        Those of the validation samples.
+    coding : InputCoding, default=None
 
-    weight_unit : float
+    vocabulary : Vocabulary, default=None
+        How inputs are called.
+
+    weight_unit : float, default=1.0
         What the weights were divided by.
-
-    wanted : list of tuples of int, default=None
-        The terms that were asked for; None when they are to be discovered.
 
     unit : float, default=1.0
         What the targets were divided by.
@@ -68,14 +90,16 @@ class Task(NamedTuple):
 
     rows: Rows
     y: np.ndarray
-    sample_weight: np.ndarray | None
-    validation: tuple | None
-    folds: list | None
-    start: list
-    seed: int
-    held_rows: Rows | None
+    weight: np.ndarray | None = None
+    classes: np.ndarray | None = None
+    held: Held | None = None
+    folds: list | None = None
+    seed: int = 0
+    start: list | tuple = ()
+    earlier: Model | None = None
+    coding: InputCoding | None = None
+    vocabulary: Vocabulary | None = None
     weight_unit: float = 1.0
-    wanted: list | None = None
     unit: float = 1.0
 
     @property
@@ -83,13 +107,15 @@ class Task(NamedTuple):
         """The coded columns, ndarray of shape (n_samples, n_inputs)."""
         return self.rows.inputs
 
+    @property
+    def data(self):
+        """Inputs, targets and weights."""
+        return self.rows.inputs, self.y, self.weight
+
     def in_units(self, unit):
-        """The task with all targets divided by a number."""
-        validation = self.validation
-        if validation is not None:
-            inputs, y, weights = validation
-            validation = inputs, y / unit, weights
-        return self._replace(y=self.y / unit, validation=validation, unit=unit)
+        """The samples with all targets divided by a number."""
+        held = self.held and self.held._replace(y=self.held.y / unit)
+        return self._replace(y=self.y / unit, held=held, unit=unit)
 
     def repeat_rows(self):
         """Write rows as often as their weights count them, where that costs little.
@@ -99,13 +125,13 @@ class Task(NamedTuple):
 
         Returns
         -------
-        task : Task
+        samples : Samples
 
         origin : ndarray, int
             The row that each of its rows was.
         """
         rows = np.arange(len(self.y))
-        counts = self.sample_weight
+        counts = self.weight
         if counts is None or np.any(counts != np.rint(counts)):
             return self, rows
         if counts.sum() > _MOST_COPIES * len(rows) or np.any(np.abs(self.inputs) != 1):
@@ -119,123 +145,126 @@ class Task(NamedTuple):
                 tuple(np.concatenate([copies[i] for i in part]) for part in fold)
                 for fold in folds
             ]
-        task = self._replace(
-            rows=self.rows.take(origin),
-            y=self.y[origin],
-            sample_weight=None,
-            folds=folds,
+        samples = self._replace(
+            rows=self.rows.take(origin), y=self.y[origin], weight=None, folds=folds
         )
-        return task, origin
+        return samples, origin
 
 
-def make_task(
-    params,
-    strategy,
+def read_samples(
     X,
     y,
-    sample_weight,
-    validation,
-    names,
+    weight,
+    held,
     *,
+    strategy,
+    wishes,
+    seed,
+    categories,
+    columns=None,
+    earlier=None,
     split_params=None,
 ):
     """Weigh, split and code the samples of a fit.
 
     Parameters
     ----------
-    params : MOHNRegressor
-        Its parameters are read, and with `warm_start` its terms.
-
-    strategy : Strategy
-
     X : ndarray of shape (n_samples, n_features)
+        Numbers of categories in categorical columns; NaN where unknown.
 
     y : ndarray of shape (n_samples,)
 
-    sample_weight : array-like of shape (n_samples,) or None
+    weight : array-like of shape (n_samples,) or None
 
-    validation : tuple of (X, y) or None
+    held : tuple of (X, y) or None
+        Samples to validate on.
 
-    names : sequence of str or None
-        Feature names.
+    strategy : Strategy
+
+    wishes : Wishes
+
+    seed : int
+
+    categories : Categories
+        Of the categorical columns.
+
+    columns : sequence of str, default=None
+        Their names, where they have any.
+
+    earlier : tuple of (terms, Model), default=None
+        The labels of the terms, and the model, of an earlier fit to begin with.
 
     split_params : dict, default=None
         What the splitter `cv` asks for beside, such as groups.
 
     Returns
     -------
-    task : Task
-
-    coding : InputCoding
+    samples : Samples
     """
-    seed = check_random_state(params.random_state).randint(2**31)
-    one_hot, most_levels = [], 1
-    numeric = control_of(params, "dense_control").numeric
-    if strategy.takes_categories:
-        one_hot = find_one_hot(params, X, column_names(params))
-        if numeric != "multilinear":
-            most_levels = _MOST_LEVELS
-    sample_weight, rows, unit = positive_weights(sample_weight, X)
-    folds = wanted_folds(params.cv, X, y, rows, split_params=split_params)
+    names = name_columns(columns, X.shape[1])
+    one_hot = []
+    if strategy.finds_all:
+        wanted, taken = wishes.dense_control.one_hot, categories.encoders
+        one_hot = find_one_hot(X, wanted, taken, names)
+    weight, rows, unit = positive_weights(weight, X)
+    folds = wanted_folds(wishes.cv, X, y, rows, split_params=split_params)
     if len(rows) < len(y):
         X, y = X[rows], y[rows]
     held_weight = None
-    n_categories = {j: len(part) for j, part in params._categories.known().items()}
+    n_categories = {j: len(part) for j, part in categories.known().items()}
     has_categories = bool(one_hot) or max(n_categories.values(), default=2) > 2
     # All weights at once have no use for held-out rows.
-    is_searched = strategy.finds_few and not (
-        strategy.takes_categories and has_categories
-    )
-    if params.early_stopping and is_searched and validation is None:
-        train, held = _hold_out(params.validation_fraction, len(y), seed)
-        validation = X[held], y[held]
+    is_searched = strategy.finds_few and not (strategy.finds_all and has_categories)
+    if wishes.early_stopping and is_searched and held is None:
+        train, apart = _hold_out(wishes.validation_fraction, len(y), seed)
+        held = X[apart], y[apart]
         X, y = X[train], y[train]
-        if sample_weight is not None:
-            held_weight, sample_weight = sample_weight[held], sample_weight[train]
-    coding = InputCoding.learn(X, n_categories, one_hot, most_levels)
-    if numeric == "auto" and coding.thresholds:
-        alphabets, n_levels = coding.alphabets, len(coding.thresholds)
-        coded = coding.encode(X)
-        if not levels_pay(coded, alphabets, n_levels, y, sample_weight, seed):
-            coding = InputCoding.learn(X, n_categories, one_hot)
-    if coding.categoricals and not strategy.takes_categories:
-        _refuse_categories(params, coding)
-    held_rows = None
-    if validation is not None:
-        X_val, y_val = validation
-        held_rows = coding.encode(X_val, names)
-        validation = held_rows.inputs, y_val, held_weight
-    most = math.inf if params.max_order is None else params.max_order
-    start = params.terms_ if params.warm_start and hasattr(params, "terms_") else []
-    start = [term for term in to_inputs(start, coding.usable) if len(term) <= most]
+        if weight is not None:
+            held_weight, weight = weight[apart], weight[train]
+    known = n_categories, one_hot
+    numeric = wishes.dense_control.numeric if strategy.finds_all else "multilinear"
+    coding = _learn_coding(X, y, weight, known, numeric, seed)
+    if coding.categoricals and not strategy.finds_all:
+        (column,), (size, _) = coding.categoricals[0], coding.alphabets[0]
+        raise ValueError(
+            f"column {names[column]} is categorical with {size} values, and "
+            f"strategy={wishes.strategy!r} takes two: use "
+            'strategy="dense", or OneHotEncoder for an input per value'
+        )
+    if held is not None:
+        held = Held(coding.encode(held[0], columns), held[1], held_weight)
     rows = coding.encode(X)
     is_cube = np.all(coding.kind != NUMERIC) and rows.unknown is None
-    if sample_weight is None and is_cube:
+    if weight is None and is_cube:
         rows = replace(rows, inputs=rows.inputs.astype(np.int8))
-    _require_order(params, len(coding.kind))
-    wanted = strategy.wanted and strategy.wanted(params, coding, names)
-    task = Task(
+    terms, earlier = ([], None) if earlier is None else earlier
+    most = math.inf if wishes.max_order is None else wishes.max_order
+    start = [term for term in to_inputs(terms, coding.usable) if len(term) <= most]
+    return Samples(
         rows,
         y,
-        sample_weight,
-        validation,
-        folds,
-        start,
-        seed,
-        held_rows,
-        unit,
-        wanted,
+        weight,
+        held=held,
+        folds=folds,
+        seed=seed,
+        start=start,
+        earlier=earlier,
+        coding=coding,
+        vocabulary=Vocabulary(coding, categories, columns),
+        weight_unit=unit,
     )
-    return task, coding
 
 
-def _refuse_categories(params, coding):
-    (column,), (size, _) = coding.categoricals[0], coding.alphabets[0]
-    raise ValueError(
-        f"column {column_names(params)[column]} is categorical with {size} values, and "
-        f"strategy={params.strategy!r} takes two: use "
-        'strategy="dense", or OneHotEncoder for an input per value'
-    )
+def _learn_coding(X, y, weight, known, numeric, seed):
+    """The coding, with levels of numeric columns where they are wanted or pay."""
+    if numeric == "multilinear":
+        return InputCoding.learn(X, *known)
+    coding = InputCoding.learn(X, *known, _MOST_LEVELS)
+    if numeric == "auto" and coding.thresholds:
+        alphabets, n_levels = coding.alphabets, len(coding.thresholds)
+        if not levels_pay(coding.encode(X), alphabets, n_levels, y, weight, seed):
+            return InputCoding.learn(X, *known)
+    return coding
 
 
 def positive_weights(sample_weight, X, *, unit=None):
@@ -323,69 +352,3 @@ def _hold_out(fraction, n_samples, seed):
             "early_stopping=False"
         )
     return train_test_split(np.arange(n_samples), test_size=fraction, random_state=seed)
-
-
-def to_inputs(terms, usable):
-    """Rewrite feature indices as input indices; leave out terms with unusable ones."""
-    position = {int(feature): j for j, feature in enumerate(usable)}
-    return [
-        tuple(position[i] for i in term)
-        for term in terms
-        if all(i in position for i in term)
-    ]
-
-
-# ------------------------------------------------------------- structures asked for
-
-
-def _require_order(params, n_features):
-    if params.max_order is not None and params.max_order > n_features:
-        raise ValueError(
-            f"max_order={params.max_order} is larger than n_features={n_features}: no "
-            "set can hold so many"
-        )
-
-
-def wanted_of_given(params, coding, names):
-    """The parameter `terms` as sets of inputs.
-
-    Parameters
-    ----------
-    params : MOHNRegressor
-        Only its parameters are read.
-
-    coding : InputCoding
-
-    names : sequence of str or None
-        Feature names.
-
-    Returns
-    -------
-    terms : list of tuples of int
-    """
-    if params.terms is None:
-        raise ValueError('strategy="given" needs terms, a list of sets of features')
-    terms = find_sets(params.terms, len(coding.kind), names, params.max_order)
-    usable = set(coding.usable.tolist())
-    for term in terms:
-        for i in set(term).difference(usable):
-            raise ValueError(
-                f"terms holds {term}, and feature {i} is constant in X: its weight "
-                "cannot be learnt"
-            )
-    return to_inputs(terms, coding.usable)
-
-
-def wanted_of_full(params, coding, names):
-    """All sets of inputs up to `max_order`; see `wanted_of_given`."""
-    n_inputs = coding.usable.size
-    order = min(params.max_order or n_inputs, n_inputs)
-    n_terms = sum(math.comb(n_inputs, k) for k in range(1, order + 1))
-    require_memory(
-        8.0 * n_terms * (n_terms + 1),
-        f'strategy="full" with {n_terms:,} weights up to order {order}',
-        'lower max_order or use strategy="pursuit"',
-    )
-    return [
-        term for k in range(1, order + 1) for term in combinations(range(n_inputs), k)
-    ]

@@ -12,9 +12,8 @@ from skmohn.mohn._dense.evidence import MAX_ITER
 from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._dense.solve import solve_dense
 from skmohn.mohn._model import Solution
-from skmohn.mohn._samples import wanted_of_full, wanted_of_given
 from skmohn.mohn._sparse.model import SparseModel
-from skmohn.mohn._sparse.solve import solve_msda, solve_pursuit, solve_wanted
+from skmohn.mohn._sparse.solve import solve_full, solve_given, solve_msda, solve_pursuit
 from skmohn.mohn._walsh.design import make_design
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 
@@ -32,56 +31,52 @@ class Strategy(NamedTuple):
     Attributes
     ----------
     solve : callable
-        Of the estimator, whose parameters are read, a `Task`, the `Vocabulary` and a
-        `FitLoop`; returns a `Solution`.
+        Of `Samples`, `Wishes` and a function to report to, which is called with a
+        record and the model so far; returns a `Solution`.
 
     most_steps : callable
-        Of the parameters; returns the most records that a history can have.
+        Of `Wishes`; returns the most records that a history can have.
 
-    takes_categories : bool, default=False
-        Whether it has weights for categories and levels.
+    finds_all : bool, default=False
+        Whether it may end with all weights, those of categories and levels too, and
+        their posterior.
 
     finds_few : bool, default=True
         Whether it may end with few weights, which held-out rows can choose.
-
-    wanted : callable, default=None
-        Of the parameters, the coding and the names of columns; returns the terms that
-        are asked for. None where they are to be discovered.
     """
 
     solve: Callable
     most_steps: Callable
-    takes_categories: bool = False
+    finds_all: bool = False
     finds_few: bool = True
-    wanted: Callable | None = None
 
 
-def _steps_of_dense(params):
+def _steps_of_dense(wishes):
     # Of the evidence and its end.
-    return min(params.max_iter, MAX_ITER) + 1
+    return min(wishes.max_iter, MAX_ITER) + 1
 
 
-def _steps_of_search(params):
-    return params.max_iter
+def _steps_of_search(wishes):
+    return wishes.max_iter
 
 
-def _steps_of_pursuit(params):
+def _steps_of_pursuit(wishes):
     # Rounds, then those of a rule other than that of the search.
-    return params.max_iter * (1 if params.learning_rule == "ols" else 2)
+    return wishes.max_iter * (1 if wishes.learning_rule == "ols" else 2)
 
 
-def _steps_of_auto(params):
+def _steps_of_auto(wishes):
     # Of pursuit, of all weights, and of the choice.
-    return _steps_of_pursuit(params) + _steps_of_dense(params) + 1
+    return _steps_of_pursuit(wishes) + _steps_of_dense(wishes) + 1
 
 
-def _solve_all(params, task, vocabulary, loop):
+def _solve_all(samples, wishes, report):
     """All weights, where any column varies."""
-    solve = solve_dense if vocabulary.labels else solve_pursuit
-    return solve(params, task, vocabulary, loop)
+    solve = solve_dense if samples.vocabulary.labels else solve_pursuit
+    return solve(samples, wishes, report)
 
 
-def solve_auto(params, task, vocabulary, loop):
+def solve_auto(samples, wishes, report):
     """Fit the sparse model and, unless it is exact, all weights; keep the best or none.
 
     Best is the shortest description: minus the log evidence over all hyper-parameters,
@@ -96,47 +91,47 @@ def solve_auto(params, task, vocabulary, loop):
         Of either strategy, or without terms; its reason says all lengths, or why there
         is one alone.
     """
-    if vocabulary.has_categories:
-        dense = solve_dense(params, task, vocabulary, loop)
-        found = {"dense": dense, "nothing": _find_nothing(task, dense)}
-        return _choose(found, params, task, loop)
-    sparse = solve_pursuit(params, task, vocabulary, loop)
+    if samples.vocabulary.has_categories:
+        dense = solve_dense(samples, wishes, report)
+        found = {"dense": dense, "nothing": _find_nothing(samples, dense)}
+        return _choose(found, samples, wishes, report)
+    sparse = solve_pursuit(samples, wishes, report)
     if sparse.is_exact:
         return sparse._replace(model=SparseModel.certain(sparse.graph))
-    n_inputs = task.inputs.shape[1]
+    n_inputs = samples.inputs.shape[1]
     if not n_inputs:
         return sparse
-    design = make_design(task.inputs, task.sample_weight)
+    design = make_design(samples.inputs, samples.weight)
     left_out = 0.0
     if sparse.choice is not None and sparse.choice.errors is not None:
         # The unit of the errors that are known.
-        left_out = math.sqrt(sparse.choice.errors.mean()) * binary_unit(task.y)
-    posterior = SparseModel.condition(sparse.graph, design, task.y, left_out)
+        left_out = math.sqrt(sparse.choice.errors.mean()) * binary_unit(samples.y)
+    posterior = SparseModel.condition(sparse.graph, design, samples.y, left_out)
     # Where weights have errors, those of the posterior say the same as predictions do.
     errors = [posterior.weight(term)[1] for term in sparse.graph.terms]
     errors = np.where(np.isnan(sparse.standard_errors), np.nan, errors)
     sparse = sparse._replace(model=posterior, standard_errors=errors)
     if sparse.is_stopped:
         return sparse
-    if params.learning_rule != "ols" or params.max_order is not None:
-        name = "max_order" if params.learning_rule == "ols" else "learning_rule"
+    if wishes.learning_rule != "ols" or wishes.max_order is not None:
+        name = "max_order" if wishes.learning_rule == "ols" else "learning_rule"
         return _stay(sparse, f"{name} asks for a sparse one")
     try:
-        dense = solve_dense(params, task, vocabulary, loop)
+        dense = solve_dense(samples, wishes, report)
     except MemoryError as error:
         return _stay(sparse, f"all weights cannot be afforded: {error}")
-    found = {"sparse": sparse, "dense": dense, "nothing": _find_nothing(task, dense)}
+    found = {"sparse": sparse, "dense": dense, "nothing": _find_nothing(samples, dense)}
     if not sparse.graph.terms:
         del found["sparse"]
-    return _choose(found, params, task, loop)
+    return _choose(found, samples, wishes, report)
 
 
-def _find_nothing(task, other):
+def _find_nothing(samples, other):
     """The model that no input matters; what was searched is as of another solution."""
-    mean = float(np.average(task.y, weights=task.sample_weight))
+    mean = float(np.average(samples.y, weights=samples.weight))
     graph = Hypergraph((), np.empty(0), mean)
-    design = make_design(task.inputs, task.sample_weight)
-    posterior = SparseModel.condition(graph, design, task.y)
+    design = make_design(samples.inputs, samples.weight)
+    posterior = SparseModel.condition(graph, design, samples.y)
     return Solution(
         graph,
         np.empty(0),
@@ -147,18 +142,18 @@ def _find_nothing(task, other):
     )
 
 
-def _choose(found, params, task, loop):
+def _choose(found, samples, wishes, report):
     """The solution with the shortest description, or a sparse one that predicts better.
 
     Parameters
     ----------
     found : dict of str to Solution
 
-    params : MOHNRegressor
+    samples : Samples
 
-    task : Task
+    wishes : Wishes
 
-    loop : FitLoop
+    report : callable
 
     Returns
     -------
@@ -174,17 +169,17 @@ def _choose(found, params, task, loop):
     if chosen == "nothing":
         how = "nothing stands out"
     elif chosen == "dense" and _predicts_better(
-        found.get("sparse"), found["dense"].model, params, task
+        found.get("sparse"), found["dense"].model, samples, wishes
     ):
         chosen, how = "sparse", "the sparse model predicts left-out rows better"
     solution = found[chosen]
     record = {f"description_length_{name}": value for name, value in lengths.items()}
-    loop.step({**record, "chosen": chosen}, solution.graph, solution.model)
+    report({**record, "chosen": chosen}, solution.graph, solution.model)
     said = ", ".join(f"{name} {value:.1f}" for name, value in lengths.items())
     return _say(solution, f"{how} (description lengths: {said})")
 
 
-def _predicts_better(sparse, model, params, task):
+def _predicts_better(sparse, model, samples, wishes):
     """Whether the sparse model clearly predicts the left-out rows of its folds better.
 
     A structure that chance would hardly make, such as that of blocks of inputs, has a
@@ -195,20 +190,20 @@ def _predicts_better(sparse, model, params, task):
     if choice is None or choice.folds is None or len(choice.folds) < 2:
         return False
     # The unit of the errors that are known.
-    rows, errors, unit = task.rows.as_float(), [], binary_unit(task.y)
+    rows, errors, unit = samples.rows.as_float(), [], binary_unit(samples.y)
     for train, test in choice.folds:
-        weights = task.sample_weight
+        weights = samples.weight
         part = fit_dense(
             rows.take(train),
-            task.y[train],
+            samples.y[train],
             None if weights is None else weights[train],
             covariance=model.covariance,
             strong_terms=False,
             noise="constant",
-            memory_budget=params.memory_budget,
-            seed=task.seed,
+            memory_budget=wishes.memory_budget,
+            seed=samples.seed,
         )
-        squares = ((task.y[test] - part.mean(rows.take(test))) / unit) ** 2
+        squares = ((samples.y[test] - part.mean(rows.take(test))) / unit) ** 2
         own = None if weights is None else weights[test]
         errors.append(np.average(squares, weights=own))
     gains = np.array(errors) - choice.errors
@@ -224,12 +219,10 @@ def _say(solution, first):
 
 
 STRATEGIES = {
-    "auto": Strategy(solve_auto, _steps_of_auto, takes_categories=True),
+    "auto": Strategy(solve_auto, _steps_of_auto, finds_all=True),
     "pursuit": Strategy(solve_pursuit, _steps_of_pursuit),
-    "dense": Strategy(
-        _solve_all, _steps_of_dense, takes_categories=True, finds_few=False
-    ),
+    "dense": Strategy(_solve_all, _steps_of_dense, finds_all=True, finds_few=False),
     "msda": Strategy(solve_msda, _steps_of_search),
-    "full": Strategy(solve_wanted, _steps_of_search, wanted=wanted_of_full),
-    "given": Strategy(solve_wanted, _steps_of_search, wanted=wanted_of_given),
+    "full": Strategy(solve_full, _steps_of_search),
+    "given": Strategy(solve_given, _steps_of_search),
 }

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -18,11 +19,12 @@ from sklearn.utils.validation import (
 
 from skmohn._core._fitting import FitLoop, History, all_or_nothing
 from skmohn.mohn._base import BaseMOHN
-from skmohn.mohn._controls import MSDAControl
+from skmohn.mohn._controls import MSDAControl, Wishes
 from skmohn.mohn._products import (
+    FINDERS,
     code_inputs,
     discover,
-    pose_problem,
+    pose_samples,
     product_columns,
 )
 from skmohn.mohn._table.coding import InputCoding
@@ -36,11 +38,7 @@ class ProductFinder(BaseMOHN):
     _controls = {"msda_control": MSDAControl}
 
     _parameter_constraints = {
-        "strategy": [
-            StrOptions(
-                {"auto", "logistic", "pursuit", "dense", "msda", "full", "given"}
-            )
-        ],
+        "strategy": [StrOptions(set(FINDERS))],
         "max_order": [Interval(Integral, 1, None, closed="left"), None],
         "max_columns": [Interval(Integral, 1, None, closed="left"), None],
         "include_inputs": ["boolean"],
@@ -68,11 +66,11 @@ class ProductFinder(BaseMOHN):
             Of y; returns the target and the classes.
 
         attributes : callable
-            Of the problem and its terms; returns the fitted attributes.
+            Of the samples and the terms; returns the fitted attributes.
 
         Returns
         -------
-        problem : Problem
+        samples : Samples
 
         found : Found
         """
@@ -85,12 +83,15 @@ class ProductFinder(BaseMOHN):
         X = read_table(self, X, reset=True)
         check_consistent_length(X, y)
         target = read_target(y)
-        problem = pose_problem(
-            self,
+        wishes = Wishes.of(self)
+        samples = pose_samples(
             X,
             target,
             sample_weight,
-            self._names(),
+            wishes=wishes,
+            seed=check_random_state(self.random_state).randint(2**31),
+            categories=self._categories,
+            columns=self._names(),
             split_params=self._split_params(params),
         )
         self._check_order()
@@ -100,28 +101,21 @@ class ProductFinder(BaseMOHN):
             y,
             None if sample_weight is None else {"sample_weight": sample_weight},
             None,
-            lambda terms: attributes(problem, terms),
+            lambda terms: attributes(samples, terms),
         )
-        found = discover(self, problem, loop.step)
+        found = discover(samples, wishes, loop.step)
         loop.finish(found.terms)
         self.stopping_reason_ = found.reason
         self.search_coverage_ = found.coverage
         self.history_ = loop.history
         self.n_iter_ = max(len(loop.history), 1)
-        return problem, found
+        return samples, found
 
-    def _check_order(self):
-        if self.max_order is not None and self.max_order > self.n_features_in_:
-            raise ValueError(
-                f"max_order={self.max_order} is larger than "
-                f"n_features={self.n_features_in_}: no set can hold so many"
-            )
-
-    def _structure(self, problem, terms):
+    def _structure(self, samples, terms):
         """The attributes that say which products there are."""
         return {
-            "terms_": [problem.vocabulary.label(term) for term in terms],
-            "coding_": problem.coding,
+            "terms_": [samples.vocabulary.label(term) for term in terms],
+            "coding_": samples.coding,
             "_terms": terms,
         }
 
@@ -410,10 +404,10 @@ class MOHNTransformer(
             When :class:`MOHNRegressor` warns that the samples are too few, or that a
             search ended before it was done.
         """
-        problem, found = self._find(
+        samples, found = self._find(
             X, y, sample_weight, params, self._read_target, self._fitted_attributes
         )
-        vars(self).update(self._fitted_attributes(problem, found.terms))
+        vars(self).update(self._fitted_attributes(samples, found.terms))
         return self
 
     def transform(self, X):
@@ -457,5 +451,5 @@ class MOHNTransformer(
             return read_classes(y)
         return _check_y(y, y_numeric=True, estimator=self).astype(float), None
 
-    def _fitted_attributes(self, problem, terms):
-        return {**self._structure(problem, terms), "classes_": problem.classes}
+    def _fitted_attributes(self, samples, terms):
+        return {**self._structure(samples, terms), "classes_": samples.classes}

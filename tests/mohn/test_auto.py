@@ -18,8 +18,9 @@ from sklearn.model_selection import KFold
 from skmohn import MOHNRegressor
 from skmohn._core._units import binary_unit
 from skmohn.datasets import make_ising, make_mk_trap, make_sparse_walsh
+from skmohn.mohn._controls import Wishes
 from skmohn.mohn._dense.model import fit_dense
-from skmohn.mohn._samples import Task
+from skmohn.mohn._samples import Samples
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._strategies import STRATEGIES
 from skmohn.mohn._strategies import _predicts_better as predicts_better
@@ -419,10 +420,10 @@ def test_left_out_rows_must_be_predicted_better_by_a_standard_error(errors, is_b
     gains = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
     gains += errors * sem(gains) - gains.mean()
     choice = SimpleNamespace(folds=folds, errors=np.array(left_out) - gains)
-    task = Task(rows, y, None, None, None, [], 0, None)
+    samples = Samples(rows, y)
     sparse = SimpleNamespace(choice=choice)
-    params = SimpleNamespace(memory_budget=1e9)
-    assert predicts_better(sparse, model, params, task) == is_better
+    wishes = Wishes()
+    assert predicts_better(sparse, model, samples, wishes) == is_better
 
 
 # -------------------------------------------------------- what else a fit can be asked
@@ -431,7 +432,9 @@ def test_left_out_rows_must_be_predicted_better_by_a_standard_error(errors, is_b
 @pytest.mark.parametrize("strategy", ["auto", "dense", "pursuit"])
 def test_progress_knows_how_long_a_history_can_become(strategy):
     model = MOHNRegressor(strategy, max_iter=2, random_state=0).fit(*make_dense(60))
-    assert len(model.history_) == STRATEGIES[model.strategy].most_steps(model)
+    assert len(model.history_) == STRATEGIES[model.strategy].most_steps(
+        Wishes.of(model)
+    )
 
 
 def test_validation_samples_take_the_place_of_folds():

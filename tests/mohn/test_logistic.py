@@ -10,7 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import sem
 from sklearn.linear_model import LogisticRegression
 
-from skmohn.mohn._products import pose_problem
+from skmohn.mohn._controls import Wishes
+from skmohn.mohn._products import pose_samples
 from skmohn.mohn._sparse import logistic as _logistic
 from skmohn.mohn._sparse import logistic_selection as _logistic_selection
 from skmohn.mohn._sparse.logistic import SEARCH_C, LogisticControl, LogisticPath
@@ -155,10 +156,16 @@ def test_no_product_has_two_categories_of_a_categorical():
 def posed(inputs, labels, **params):
     """The problem that a transformer makes of samples."""
     estimator = MOHNTransformer(random_state=0, **params)
-    names = [f"x{i}" for i in range(inputs.shape[1])]
     estimator.fit(inputs, labels.astype(str))
     classes = np.unique(labels)
-    return pose_problem(estimator, inputs.astype(float), (labels, classes), None, names)
+    return pose_samples(
+        inputs.astype(float),
+        (labels, classes),
+        None,
+        wishes=Wishes.of(estimator),
+        seed=0,
+        categories=estimator._categories,
+    )
 
 
 def test_folds_keep_equal_rows_together_and_shares_of_classes():
@@ -289,14 +296,14 @@ def unposed(n_rows, copies=2, is_weighted=False, rare=0.3):
     labels = (rng.random(len(inputs)) < rare).astype(int)
     weights = rng.integers(1, 9, len(inputs)).astype(float) if is_weighted else None
     return SimpleNamespace(
-        samples=(inputs, labels, weights), classes=np.arange(2), folds=None, seed=0
+        data=(inputs, labels, weights), classes=np.arange(2), folds=None, seed=0
     )
 
 
 @pytest.mark.parametrize("is_weighted", [False, True])
 def test_folds_have_equal_shares_of_rows_by_their_heaviest_class(is_weighted):
     problem = unposed(60, 3, is_weighted)
-    _, labels, weights = problem.samples
+    _, labels, weights = problem.data
     weights = np.ones(180) if weights is None else weights
     heavy = [
         np.bincount(labels[3 * i : 3 * i + 3], weights[3 * i : 3 * i + 3]).argmax()
@@ -315,9 +322,9 @@ def test_too_few_rows_make_no_folds():
     # As many as rows of the commonest class.
     few = unposed(3, copies=1)
     for labels, n_folds in (([0, 0, 1], 2), ([0, 0, 0], 3)):
-        few.samples = few.samples[0], np.array(labels), None
+        few.data = few.data[0], np.array(labels), None
         assert len(deal_folds(few, "cv", 5)) == n_folds
-    few.samples = few.samples[0][:2], np.array([0, 1]), None
+    few.data = few.data[0][:2], np.array([0, 1]), None
     assert deal_folds(few, "cv", 5) == []
     given = unposed(60)
     given.folds = [(np.arange(60), np.arange(60, 120))]
@@ -366,7 +373,7 @@ def choose(monkeypatch, best, most=99, start=(), memory_budget=1e9):
     monkeypatch.setattr(_logistic_selection, "LogisticPath", path)
     rows = [(np.arange(60), np.arange(60, 120)), (np.arange(60, 120), np.arange(60))]
     problem = unposed(60)
-    problem.inputs, problem.folds = problem.samples[0], rows
+    problem.inputs, problem.folds = problem.data[0], rows
     choice = _logistic_selection.choose_products(
         problem,
         control(most, start),

@@ -166,9 +166,11 @@ def test_lower_bars_are_tried_while_the_last_is_the_best(
     monkeypatch.setattr(_selection, "Pursuit", pursuit)
     monkeypatch.setattr(_selection, "_ebic", ebic)
     X = np.random.default_rng(0).choice([-1.0, 1.0], (30, 8))
-    held = (X, X[:, 0], None) if how == "validation" else None
-    task = SimpleNamespace(inputs=X, y=X[:, 0], sample_weight=None, validation=held)
-    choice = _selection.choose_model(None, task, None)
+    held = SimpleNamespace(data=(X, X[:, 0], None)) if how == "validation" else None
+    samples = SimpleNamespace(
+        inputs=X, y=X[:, 0], data=(X, X[:, 0], None), held=held, folds=None, seed=0
+    )
+    choice = _selection.choose_model(None, samples, None)
     assert {len(path.terms) for path in paths} == {n_bars}
     terms = [(j,) for j in range(best + 1)]
     if held and best < 4:

@@ -234,6 +234,14 @@ def test_every_bound_is_kept():
     assert (1, 3, 6) not in clone(features).set_params(max_order=2).fit(X, ODD).terms_
 
 
+@pytest.mark.parametrize("strategy", ["pursuit", "dense", "msda", "logistic"])
+def test_constant_columns_leave_the_highest_order_alone(strategy):
+    table = np.hstack([X[:, :3], np.ones((300, 2))])
+    y = (X[:, 0] * X[:, 1] + X[:, 2] > 0).astype(int)
+    features = MOHNTransformer(strategy, max_order=4, random_state=0).fit(table, y)
+    assert (0, 1) in features.terms_
+
+
 def test_folds_may_be_given():
     folds = list(KFold(3, shuffle=True, random_state=0).split(X))
     losses = []

@@ -1,11 +1,10 @@
-"""``strategy="dense"``: from a prepared task to all weights."""
+"""``strategy="dense"``: from samples to all weights."""
 
 import math
 from functools import partial
 
 import numpy as np
 
-from skmohn._core._control import control_of
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import MAX_ITER
 from skmohn.mohn._dense.model import fit_dense
@@ -21,66 +20,65 @@ _WAYS = {
 _NOTHING = Hypergraph((), np.empty(0), 0.0)
 
 
-def solve_dense(params, task, vocabulary, loop):
+def solve_dense(samples, wishes, report):
     """Learn all weights under the product prior.
 
     Parameters
     ----------
-    params : MOHNRegressor
-        Only its parameters are read.
+    samples : Samples
 
-    task : Task
+    wishes : Wishes
 
-    vocabulary : Vocabulary
-
-    loop : FitLoop
+    report : callable
+        Called with a record, the weights listed so far and the model or what makes it.
 
     Returns
     -------
     solution : Solution
         Its graph has the significant weights.
     """
-    if params.learning_rule != "ols":
+    if wishes.learning_rule != "ols":
         raise ValueError(
-            f'strategy="dense" has no use for learning_rule={params.learning_rule!r}: '
+            f'strategy="dense" has no use for learning_rule={wishes.learning_rule!r}: '
             "weights follow from the prior and the data; leave it at its default"
         )
+    vocabulary = samples.vocabulary
     fit = partial(
         fit_dense,
-        task.rows.as_float(),
-        task.y,
-        task.sample_weight,
+        samples.rows.as_float(),
+        samples.y,
+        samples.weight,
         alphabets=vocabulary.alphabets,
-        max_order=params.max_order,
-        memory_budget=params.memory_budget,
-        seed=task.seed,
+        max_order=wishes.max_order,
+        memory_budget=wishes.memory_budget,
+        seed=samples.seed,
     )
 
-    def report(height, prior):
+    def tell(height, prior):
         record = {"log_posterior": height, "noise": math.sqrt(prior.noise)}
         # Only a callback that wants to predict has the posterior computed.
-        return loop.step(
+        return report(
             record, _NOTHING, partial(_settle, fit, vocabulary.alphabets, prior)
         )
 
     model = fit(
-        noise=control_of(params, "dense_control").noise,
-        start=_earlier_prior(params, task.inputs.shape[1], vocabulary.alphabets),
-        max_iter=min(params.max_iter, MAX_ITER),
-        report=report,
+        noise=wishes.dense_control.noise,
+        start=_earlier_prior(samples),
+        max_iter=min(wishes.max_iter, MAX_ITER),
+        report=tell,
     )
-    graph, errors = model.listed(params.max_order)
+    graph, errors = model.listed(wishes.max_order)
     terms = list(graph.terms)
     held = float(np.sum((graph.coef / model.scale) ** 2 * vocabulary.share(terms)))
     share = held / max(model.function_variance(vocabulary.variables()), 1e-300)
     record = {
         "log_posterior": model.log_evidence(),
         "noise": math.sqrt(model.prior.noise),
-        "validation_rmse": _validation_rmse(model, task),
+        "validation_rmse": _validation_rmse(model, samples.held),
         "way": model.route,
         "n_weights": len(terms),
     }
-    loop.step(record, graph, model)
+    report(record, graph, model)
     n_members = len(vocabulary.labels)
     reason = (
         f"all weights of {vocabulary.describe()} by {_WAYS[model.route]}; the "
@@ -95,7 +93,7 @@ def solve_dense(params, task, vocabulary, loop):
             "kept": sum(len(term) == order for term in terms),
         }
         for order in range(
-            1, highest_order(n_members, params.max_order, vocabulary.n_categoricals) + 1
+            1, highest_order(n_members, wishes.max_order, vocabulary.n_categoricals) + 1
         )
     ]
     return Solution(
@@ -108,12 +106,12 @@ def solve_dense(params, task, vocabulary, loop):
     )
 
 
-def _earlier_prior(params, n_inputs, alphabets):
-    """Hyper-parameters of the fit before, when a warm start is wanted and they fit."""
-    earlier = getattr(params, "model_", None) if params.warm_start else None
+def _earlier_prior(samples):
+    """Hyper-parameters of the model to begin with, when they fit."""
+    earlier, n_inputs = samples.earlier, samples.inputs.shape[1]
     if earlier is None or earlier.is_listed or len(earlier.prior.rates) != n_inputs:
         return None
-    if earlier.covariance.alphabets != alphabets:
+    if earlier.covariance.alphabets != samples.vocabulary.alphabets:
         return None
     return earlier.prior
 
@@ -125,9 +123,8 @@ def _settle(fit, alphabets, prior):
     )
 
 
-def _validation_rmse(model, task):
-    if task.validation is None:
+def _validation_rmse(model, held):
+    if held is None:
         return None
-    _, y, weights = task.validation
-    residual = y - model.mean(task.held_rows)
-    return float(np.sqrt(np.average(residual**2, weights=weights)))
+    residual = held.y - model.mean(held.rows)
+    return float(np.sqrt(np.average(residual**2, weights=held.weight)))

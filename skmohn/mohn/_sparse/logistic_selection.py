@@ -72,7 +72,7 @@ class LogisticChoice(NamedTuple):
 
 
 def choose_products(
-    problem,
+    samples,
     control,
     *,
     selection="auto",
@@ -86,7 +86,7 @@ def choose_products(
 
     Parameters
     ----------
-    problem : Problem
+    samples : Samples
         With classes.
 
     control : LogisticControl
@@ -94,7 +94,7 @@ def choose_products(
     selection : {"auto", "cv", "ebic"}, default="auto"
 
     cv : int, default=5
-        Number of folds, unless the problem brings its own.
+        Number of folds, unless the samples bring their own.
 
     max_rounds : int, default=200
         Most models of a path, beside the first.
@@ -113,12 +113,12 @@ def choose_products(
     -------
     choice : LogisticChoice
     """
-    path = LogisticPath(*problem.samples, len(problem.classes), control)
-    folds = deal_folds(problem, selection, cv)
-    room = memory_budget / (8.0 * len(problem.inputs) * (len(folds) + 1))
+    path = LogisticPath(*samples.data, len(samples.classes), control)
+    folds = deal_folds(samples, selection, cv)
+    room = memory_budget / (8.0 * len(samples.inputs) * (len(folds) + 1))
     longest = min(_LONGEST_PATH * path.weights.sum(), room - len(control.start))
     sizes = _sizes_up_to(int(min(control.most, max(longest, 1))))[:max_rounds]
-    parts = [_fold(problem, control, *fold) for fold in folds]
+    parts = [_fold(samples, control, *fold) for fold in folds]
     shown = 0
     for start in range(0, max(len(sizes), 1), _STAGE):
         stage = sizes[start : start + _STAGE]
@@ -146,12 +146,12 @@ def choose_products(
     return _settle(path, parts, chosen, "cv" if parts else "ebic")
 
 
-def deal_folds(problem, selection, cv):
+def deal_folds(samples, selection, cv):
     """Folds with the same share of each class in which equal rows stay together.
 
     Parameters
     ----------
-    problem : Problem
+    samples : Samples
 
     selection : {"auto", "cv", "ebic"}
 
@@ -162,21 +162,21 @@ def deal_folds(problem, selection, cv):
     folds : list of (train, test)
         None at all where the extended BIC is to judge.
     """
-    inputs, labels, sample_weight = problem.samples
+    inputs, labels, sample_weight = samples.data
     groups = np.unique(inputs, axis=0, return_inverse=True)[1].ravel()
     n_rows = groups.max() + 1
     if selection == "ebic" or (selection == "auto" and n_rows < FEWEST_ROWS):
         return []
-    if problem.folds is not None:
-        return problem.folds
+    if samples.folds is not None:
+        return samples.folds
     # A group has the class that most of its weight has.
-    votes = np.zeros((n_rows, len(problem.classes)))
+    votes = np.zeros((n_rows, len(samples.classes)))
     np.add.at(votes, (groups, labels), 1.0 if sample_weight is None else sample_weight)
     votes = votes.argmax(axis=1)
     n_folds = min(cv, np.bincount(votes).max())
     if n_folds < 2:
         return []
-    dealer = StratifiedKFold(n_folds, shuffle=True, random_state=problem.seed)
+    dealer = StratifiedKFold(n_folds, shuffle=True, random_state=samples.seed)
     return [
         tuple(np.flatnonzero(np.isin(groups, part)) for part in fold)
         for fold in dealer.split(votes, _with_rare_ones_joined(votes, n_folds))
@@ -194,12 +194,12 @@ def _with_rare_ones_joined(labels, n_folds):
     return np.where(is_rare, -1 if is_enough else counts.argmax(), labels)
 
 
-def learn_on_folds(problem, terms, selection, cv):
+def learn_on_folds(samples, terms, selection, cv):
     """Models with given products on each fold, to compare penalties.
 
     Parameters
     ----------
-    problem : Problem
+    samples : Samples
 
     terms : list of tuples of int
 
@@ -210,17 +210,17 @@ def learn_on_folds(problem, terms, selection, cv):
     choice : LogisticChoice
     """
     control = LogisticControl(1, 0, 0.0, np.arange(0), tuple(terms))
-    folds = deal_folds(problem, selection, cv)
-    parts = [_fold(problem, control, *fold) for fold in folds]
+    folds = deal_folds(samples, selection, cv)
+    parts = [_fold(samples, control, *fold) for fold in folds]
     return LogisticChoice(terms, "given", [], parts, 0)
 
 
-def _fold(problem, control, train, test):
+def _fold(samples, control, train, test):
     train, test = (
-        [None if part is None else part[rows] for part in problem.samples]
+        [None if part is None else part[rows] for part in samples.data]
         for rows in (train, test)
     )
-    return LogisticPath(*train, len(problem.classes), control, test)
+    return LogisticPath(*train, len(samples.classes), control, test)
 
 
 def _losses_of(parts, length):

@@ -116,7 +116,7 @@ class Choice(NamedTuple):
         Of the validation, if it was one by folds.
     errors : ndarray of shape (n_folds,) or None
         Mean squared error on each, or on the validation samples, of the target in the
-        unit of the task.
+        unit of the samples.
     """
 
     terms: list
@@ -128,21 +128,21 @@ class Choice(NamedTuple):
     errors: np.ndarray | None = None
 
 
-def choose_model(design, task, control, *, selection="auto", cv=5, n_jobs=None):
+def choose_model(design, samples, control, *, selection="auto", cv=5, n_jobs=None):
     """Choose the model that noisy data support.
 
     Parameters
     ----------
     design : PackedDesign or DenseDesign
 
-    task : Task
+    samples : Samples
 
     control : PursuitControl
 
     selection : {"auto", "cv", "ebic", "lasso"}, default="auto"
 
     cv : int, default=5
-        Number of folds, unless the task brings its own.
+        Number of folds, unless the samples bring their own.
 
     n_jobs : int, default=None
         Folds searched at once.
@@ -151,26 +151,28 @@ def choose_model(design, task, control, *, selection="auto", cv=5, n_jobs=None):
     -------
     choice : Choice
     """
-    data = task.inputs, task.y, task.sample_weight
-    groups = np.unique(task.inputs, axis=0, return_inverse=True)[1].ravel()
+    data = samples.data
+    groups = np.unique(samples.inputs, axis=0, return_inverse=True)[1].ravel()
     n_rows = groups.max() + 1
-    if task.validation is not None:
-        how, parts = "validation", [_Path(*data, control, task.validation)]
+    if samples.held is not None:
+        how, parts = "validation", [_Path(*data, control, samples.held.data)]
     elif selection == "ebic" or (selection == "auto" and n_rows < FEWEST_ROWS):
         how, parts = "ebic", []
     else:
-        folds = task.folds
+        folds = samples.folds
         if folds is None:
             # Equal rows stay together: a copy of a training row tests nothing.
-            dealer = GroupKFold(min(cv, n_rows), shuffle=True, random_state=task.seed)
-            folds = list(dealer.split(task.inputs, groups=groups))
+            dealer = GroupKFold(
+                min(cv, n_rows), shuffle=True, random_state=samples.seed
+            )
+            folds = list(dealer.split(samples.inputs, groups=groups))
         how, parts = "cv", [_fold(data, control, *fold) for fold in folds]
     path = _Path(*data, control)
     for bars in _STAGES:
         path.extend(bars)
         parts = Parallel(n_jobs=n_jobs)(delayed(part.extend)(bars) for part in parts)
         if how == "ebic":
-            scores = [_ebic(design, task.y, terms) for terms in path.terms]
+            scores = [_ebic(design, samples.y, terms) for terms in path.terms]
             chosen = best = int(np.argmin(scores))
         else:
             chosen, best = sparsest_of_the_best(*_errors_of(parts))
@@ -183,7 +185,7 @@ def choose_model(design, task, control, *, selection="auto", cv=5, n_jobs=None):
     if how != "ebic" and best < _BARS_OF_A_STAGE:
         # A sparse function: the folds, which see fewer samples, lower the bar to keep
         # true weights that stand out clearly of all samples.
-        terms = Pursuit(design, task.y, control, start=terms).significant_terms()
+        terms = Pursuit(design, samples.y, control, start=terms).significant_terms()
     choice = Choice(terms, how, limited)
     if how == "ebic":
         return choice
@@ -194,7 +196,7 @@ def choose_model(design, task, control, *, selection="auto", cv=5, n_jobs=None):
     if selection == "cv":
         return choice
     if selection == "lasso" or _worth_shrinking(design, best):
-        shrunken = _shrink(design, task.y, path, folds, n_jobs)
+        shrunken = _shrink(design, samples.y, path, folds, n_jobs)
         gains = choice.errors - shrunken.errors
         # A sparse model that predicts about as well is worth more: it can be read. Of
         # one fold alone nothing is known about the error of the gain.

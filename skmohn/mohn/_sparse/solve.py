@@ -1,12 +1,14 @@
-"""From a prepared task to a fitted hypergraph: one function per strategy and rule."""
+"""From samples to a fitted hypergraph: one function per strategy and rule."""
 
 import math
 from dataclasses import replace
+from functools import partial
+from itertools import chain, combinations
 
 import numpy as np
 
-from skmohn._core._control import control_of
 from skmohn._core._units import binary_unit
+from skmohn._core._validation import require_memory
 from skmohn.mohn._model import Solution
 from skmohn.mohn._sparse import msda as _msda
 from skmohn.mohn._sparse.active_set import ActiveSet
@@ -14,6 +16,7 @@ from skmohn.mohn._sparse.chance import Chance, rounding_variance
 from skmohn.mohn._sparse.learning import delta_rule, lasso, moments, ols
 from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
 from skmohn.mohn._sparse.selection import choose_model
+from skmohn.mohn._table.vocabulary import find_sets, to_inputs
 from skmohn.mohn._walsh.design import make_design
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 from skmohn.mohn._walsh.terms import count_orders, with_kept
@@ -33,55 +36,79 @@ _REASONS = {
 }
 
 
-def solve_pursuit(params, task, vocabulary, loop):
+def solve_pursuit(samples, wishes, report):
     """Discover few weights by pursuit.
 
     Parameters
     ----------
-    params : MOHNRegressor
-        Only its parameters are read.
+    samples : Samples
 
-    task : Task
+    wishes : Wishes
 
-    vocabulary : Vocabulary
-        Not asked, as of all strategies of few weights.
-
-    loop : FitLoop
+    report : callable
+        Called with a record and the model so far; a true return value ends the search.
 
     Returns
     -------
     solution : Solution
     """
-    return _solve(_run_pursuit, params, task, loop)
+    return _solve(_run_pursuit, samples, wishes, report)
 
 
-def solve_msda(params, task, vocabulary, loop):
+def solve_msda(samples, wishes, report):
     """Discover few weights by the papers' algorithm; see `solve_pursuit`."""
-    return _solve(_run_msda, params, task, loop)
+    return _solve(_run_msda, samples, wishes, report)
 
 
-def solve_wanted(params, task, vocabulary, loop):
-    """Learn the weights of the terms that the task wants; see `solve_pursuit`."""
-    return _solve(_learn_wanted, params, task, loop)
+def solve_full(samples, wishes, report):
+    """Learn the weights of all terms up to `max_order`; see `solve_pursuit`."""
+    n_inputs = samples.inputs.shape[1]
+    order = min(wishes.max_order or n_inputs, n_inputs)
+    n_terms = sum(math.comb(n_inputs, k) for k in range(1, order + 1))
+    require_memory(
+        8.0 * n_terms * (n_terms + 1),
+        f'strategy="full" with {n_terms:,} weights up to order {order}',
+        'lower max_order or use strategy="pursuit"',
+    )
+    orders = (combinations(range(n_inputs), k) for k in range(1, order + 1))
+    learn = partial(_learn, terms=list(chain.from_iterable(orders)))
+    return _solve(learn, samples, wishes, report)
 
 
-def _solve(find, params, task, loop):
+def solve_given(samples, wishes, report):
+    """Learn the weights of the terms that are listed; see `solve_pursuit`."""
+    if wishes.terms is None:
+        raise ValueError('strategy="given" needs terms, a list of sets of features')
+    index, n_features = samples.vocabulary.index, len(samples.coding.kind)
+    terms = find_sets(wishes.terms, n_features, index, wishes.max_order)
+    usable = set(samples.coding.usable.tolist())
+    for term in terms:
+        for i in set(term).difference(usable):
+            raise ValueError(
+                f"terms holds {term}, and feature {i} is constant in X: its weight "
+                "cannot be learnt"
+            )
+    learn = partial(_learn, terms=to_inputs(terms, samples.coding.usable))
+    return _solve(learn, samples, wishes, report)
+
+
+def _solve(find, samples, wishes, report):
     """Find a model of targets in a unit, of rows as often as their weights say."""
-    unit = binary_unit(task.y)
-    repeated, origin = task.in_units(unit).repeat_rows()
-    in_unit = _UnitLoop(loop, unit)
+    unit = binary_unit(samples.y)
+    repeated, origin = samples.in_units(unit).repeat_rows()
+    in_unit = _in_unit(report, unit)
     if repeated.inputs.shape[1]:
-        solution = find(params, repeated, in_unit)
+        solution = find(repeated, wishes, in_unit)
         said = solution.reason + _mention_dependent(repeated)
         solution = solution._replace(reason=said)
     else:
-        solution = _learn(params, repeated, [], in_unit)._replace(
+        solution = _learn(repeated, wishes, in_unit, [])._replace(
             warning="no column of X varies: the model is the mean of y"
         )
     choice = solution.choice
     if choice is not None and choice.folds is not None:
         folds = [tuple(np.unique(origin[part]) for part in f) for f in choice.folds]
-        choice = choice._replace(folds=task.folds or folds)
+        choice = choice._replace(folds=samples.folds or folds)
     return solution._replace(
         choice=choice,
         graph=solution.graph.times(unit),
@@ -90,32 +117,30 @@ def _solve(find, params, task, loop):
     )
 
 
-class _UnitLoop:
-    """A loop whose errors and models are those of a target in some unit."""
+def _in_unit(report, unit):
+    """Report errors and models of a target in some unit."""
 
-    def __init__(self, loop, unit):
-        self._loop, self._unit = loop, unit
-
-    def step(self, record, graph):
-        """End an iteration; return whether a callback asks to stop."""
+    def tell(record, graph):
         record = {
-            name: self._unit * value if name in _ERRORS and value is not None else value
+            name: unit * value if name in _ERRORS and value is not None else value
             for name, value in record.items()
         }
-        return self._loop.step(record, graph.times(self._unit))
+        return report(record, graph.times(unit))
+
+    return tell
 
 
 _ERRORS = ("learned_rmse", "training_rmse", "validation_rmse")
 
 
-def _mention_dependent(task):
+def _mention_dependent(samples):
     """Say how many columns are sums of multiples of others, as those of one code."""
-    n_samples, n_inputs = task.inputs.shape
+    n_samples, n_inputs = samples.inputs.shape
     if n_samples <= n_inputs:
         return ""
-    design = make_design(task.inputs, task.sample_weight)
+    design = make_design(samples.inputs, samples.weight)
     columns = design.columns([(i,) for i in range(n_inputs)])
-    n_dependent = n_inputs - ols(moments(design, columns, task.y)).rank
+    n_dependent = n_inputs - ols(moments(design, columns, samples.y)).rank
     if not n_dependent:
         return ""
     return (
@@ -127,20 +152,20 @@ def _mention_dependent(task):
 # ------------------------------------------------------------------------ pursuit
 
 
-def _run_pursuit(params, task, loop):
-    design = make_design(task.inputs, task.sample_weight)
+def _run_pursuit(samples, wishes, report):
+    design = make_design(samples.inputs, samples.weight)
     control = PursuitControl(
-        max_order=min(params.max_order or design.n_features, design.n_features),
-        max_rounds=params.max_iter,
-        work_budget=params.work_budget,
-        memory_budget=params.memory_budget,
+        max_order=min(wishes.max_order or design.n_features, design.n_features),
+        max_rounds=wishes.max_iter,
+        work_budget=wishes.work_budget,
+        memory_budget=wishes.memory_budget,
     )
-    report = _pursuit_reporter(loop, task.validation)
-    search = Pursuit(design, task.y, control, on_round=report, start=task.start)
+    tell = _pursuit_reporter(report, samples.held)
+    search = Pursuit(design, samples.y, control, on_round=tell, start=samples.start)
     reason = search.run()
     if reason == "exact":
         found = [term for term in search.model.terms if term]
-        if not Chance(task.inputs, task.y).is_excluded(found):
+        if not Chance(samples.inputs, samples.y).is_excluded(found):
             reason = "stalled"
     coverage = search.coverage
     if reason in ("exact", "stopped"):
@@ -148,25 +173,25 @@ def _run_pursuit(params, task, loop):
     else:
         chosen = choose_model(
             design,
-            task,
+            samples,
             # Orders whose screening found nothing in all the samples are left alone.
             replace(control, max_screened=search.frontier.fruitful),
-            selection=params.selection,
-            cv=5 if params.cv is None else params.cv,
-            n_jobs=params.n_jobs,
+            selection=wishes.selection,
+            cv=5 if wishes.cv is None else wishes.cv,
+            n_jobs=wishes.n_jobs,
         )
         reason, coverage = chosen.how, with_kept(coverage, chosen.terms)
         warning = _SHORT if chosen.limited else None
         if chosen.how == "lasso":
             graph = Hypergraph.sort(chosen.terms, chosen.coef, chosen.intercept)
             solution = _describe(
-                design, task.y, graph, reason, coverage, warning, searched=True
+                design, samples.y, graph, reason, coverage, warning, searched=True
             )
             return solution._replace(choice=chosen)
-        model = ActiveSet.of(design, task.y, chosen.terms)
-    if params.learning_rule != "ols":
+        model = ActiveSet.of(design, samples.y, chosen.terms)
+    if wishes.learning_rule != "ols":
         terms = [term for term in model.terms if term]
-        solution = _learn(params, task, terms, loop)
+        solution = _learn(samples, wishes, report, terms)
         reason = f"{_REASONS[reason]}; {solution.reason}"
         warnings = filter(None, [warning, solution.warning])
         return solution._replace(
@@ -182,15 +207,15 @@ _SHORT = (
 )
 
 
-def _pursuit_reporter(loop, validation):
-    held_out = None if validation is None else make_design(validation[0], validation[2])
+def _pursuit_reporter(report, held):
+    held_out = None if held is None else make_design(held.rows.inputs, held.weight)
 
-    def report(search):
+    def tell(search):
         model = search.model
         validation_rmse = None
         if held_out is not None:
             fitted = held_out.combine(held_out.columns(model.terms), model.coef)
-            validation_rmse = _rms(validation[1] - fitted, validation[2])
+            validation_rmse = _rms(held.y - fitted, held.weight)
         record = {
             "learned_rmse": search.learned_rms,
             "training_rmse": model.rms,
@@ -201,9 +226,9 @@ def _pursuit_reporter(loop, validation):
             "removed": search.removed,
             "discarded": search.n_banned,
         }
-        return loop.step(record, Hypergraph.sort(model.terms, model.coef, 0.0))
+        return report(record, Hypergraph.sort(model.terms, model.coef, 0.0))
 
-    return report
+    return tell
 
 
 def _from_least_squares(model, reason, coverage, warning):
@@ -230,40 +255,40 @@ def _from_least_squares(model, reason, coverage, warning):
 # --------------------------------------------------------------------------- msda
 
 
-def _run_msda(params, task, loop):
-    design = make_design(task.inputs, task.sample_weight)
-    validation = task.validation
-    if validation is not None:
-        validation = make_design(validation[0], validation[2]), validation[1]
+def _run_msda(samples, wishes, report):
+    design = make_design(samples.inputs, samples.weight)
+    held, validation = samples.held, None
+    if held is not None:
+        validation = make_design(held.rows.inputs, held.weight), held.y
 
-    def report(record, model):
+    def tell(record, model):
         record = {name: record[name] for name in _RECORD}
-        return loop.step(record, Hypergraph.sort(*model))
+        return report(record, Hypergraph.sort(*model))
 
     found = _msda.discover(
         design,
-        task.y,
-        control_of(params, "msda_control"),
-        params.learning_rule,
-        task.seed,
-        max_order=min(params.max_order or design.n_features, design.n_features),
-        max_iter=params.max_iter,
-        alpha=_alpha(params, task),
-        learning_rate=control_of(params, "delta_control").learning_rate,
+        samples.y,
+        wishes.msda_control,
+        wishes.learning_rule,
+        samples.seed,
+        max_order=min(wishes.max_order or design.n_features, design.n_features),
+        max_iter=wishes.max_iter,
+        alpha=_alpha(samples, wishes),
+        learning_rate=wishes.delta_control.learning_rate,
         validation=validation,
-        on_iteration=report,
-        initial_terms=task.start,
+        on_iteration=tell,
+        initial_terms=samples.start,
     )
     graph = Hypergraph.sort(found.terms, found.coef, found.intercept)
     warning = None
     if found.reason == "max_iter":
         warning = (
-            f"msda stopped at max_iter={params.max_iter}: raise it to search on, or "
+            f"msda stopped at max_iter={wishes.max_iter}: raise it to search on, or "
             'use strategy="pursuit"'
         )
     return _describe(
         design,
-        task.y,
+        samples.y,
         graph,
         found.reason,
         found.coverage,
@@ -288,31 +313,27 @@ _RECORD = (
 # --------------------------------------------------------------- fixed structures
 
 
-def _learn_wanted(params, task, loop):
-    return _learn(params, task, task.wanted, loop)
-
-
-def _learn(params, task, terms, loop):
+def _learn(samples, wishes, report, terms):
     """Learn the weights of a fixed structure by the learning rule."""
-    design = make_design(task.inputs, task.sample_weight)
+    design = make_design(samples.inputs, samples.weight)
     rules = {"ols": _by_ols, "lasso": _by_lasso, "delta": _by_delta}
     # Alone the constant is the mean, whatever the rule.
-    rule = rules[params.learning_rule] if terms else _by_ols
-    graph, reason, warning = rule(params, task, design, terms, loop)
+    rule = rules[wishes.learning_rule] if terms else _by_ols
+    graph, reason, warning = rule(samples, wishes, report, design, terms)
     tried = enumerate(count_orders(terms).tolist(), start=1)
     coverage = [
         {"order": k, "possible": math.comb(design.n_features, k), "tried": count}
         for k, count in tried
     ]
     coverage = with_kept(coverage, graph.terms)
-    is_ols = params.learning_rule == "ols"
-    return _describe(design, task.y, graph, reason, coverage, warning, ols=is_ols)
+    is_ols = wishes.learning_rule == "ols"
+    return _describe(design, samples.y, graph, reason, coverage, warning, ols=is_ols)
 
 
-def _by_ols(params, task, design, terms, loop):
-    fit = ols(moments(design, design.columns(terms), task.y), in_order=True)
+def _by_ols(samples, wishes, report, design, terms):
+    fit = ols(moments(design, design.columns(terms), samples.y), in_order=True)
     graph = Hypergraph.sort(terms, fit.coef, fit.intercept)
-    loop.step(_fixed_record(design, task, graph), graph)
+    report(_fixed_record(design, samples, graph), graph)
     warning = None
     if fit.rank < len(terms):
         warning = (
@@ -322,22 +343,24 @@ def _by_ols(params, task, design, terms, loop):
     return graph, "least squares on the given structure", warning
 
 
-def _by_lasso(params, task, design, terms, loop):
-    second = moments(design, design.columns(terms), task.y)
-    alpha = _alpha(params, task)
+def _by_lasso(samples, wishes, report, design, terms):
+    second = moments(design, design.columns(terms), samples.y)
+    alpha = _alpha(samples, wishes)
     if alpha == "auto":
         fit, alpha = _scaled_lasso(second)
     else:
         fit = lasso(second, alpha)
     kept = np.flatnonzero(fit.coef)
     graph = Hypergraph.sort([terms[j] for j in kept], fit.coef[kept], fit.intercept)
-    loop.step(_fixed_record(design, task, graph), graph)
-    return graph, f"lasso with alpha={task.unit * alpha:.3g}", None
+    report(_fixed_record(design, samples, graph), graph)
+    return graph, f"lasso with alpha={samples.unit * alpha:.3g}", None
 
 
-def _alpha(params, task):
+def _alpha(samples, wishes):
     """The penalty of the lasso in the unit of the target, or "auto"."""
-    return params.alpha if params.alpha == "auto" else float(params.alpha) / task.unit
+    return (
+        wishes.alpha if wishes.alpha == "auto" else float(wishes.alpha) / samples.unit
+    )
 
 
 def _scaled_lasso(second):
@@ -358,28 +381,31 @@ def _scaled_lasso(second):
     return fit, share * last
 
 
-def _by_delta(params, task, design, terms, loop):
-    coef, intercept = np.zeros(len(terms)), float(np.average(task.y, weights=task[2]))
-    rng = np.random.default_rng(task.seed)
+def _by_delta(samples, wishes, report, design, terms):
+    coef, intercept = (
+        np.zeros(len(terms)),
+        float(np.average(samples.y, weights=samples.weight)),
+    )
+    rng = np.random.default_rng(samples.seed)
     best = (np.inf, coef, intercept)
     waited, reason = 0, "max_iter"
-    control = control_of(params, "delta_control")
-    for _ in range(params.max_iter):
+    control = wishes.delta_control
+    for _ in range(wishes.max_iter):
         fit = delta_rule(
-            task.inputs,
-            task.y,
+            samples.inputs,
+            samples.y,
             terms,
             coef,
             intercept,
             learning_rate=control.learning_rate,
             rng=rng,
-            sample_weight=task.sample_weight,
+            sample_weight=samples.weight,
         )
         coef, intercept, rmse = fit.coef, fit.intercept, fit.rmse[-1]
         graph = Hypergraph.sort(terms, coef, intercept)
-        record = _fixed_record(design, task, graph)
-        stop = loop.step(record, graph)
-        if task.validation is not None:
+        record = _fixed_record(design, samples, graph)
+        stop = report(record, graph)
+        if samples.held is not None:
             rmse = record["validation_rmse"]
         waited = 0 if rmse < best[0] * (1 - control.tol) else waited + 1
         if rmse < best[0]:
@@ -391,17 +417,17 @@ def _by_delta(params, task, design, terms, loop):
     warning = None
     if reason == "max_iter":
         warning = (
-            f"the delta rule stopped at max_iter={params.max_iter} epochs: raise it"
+            f"the delta rule stopped at max_iter={wishes.max_iter} epochs: raise it"
         )
     return graph, f"delta rule, {reason}", warning
 
 
-def _fixed_record(design, task, graph):
+def _fixed_record(design, samples, graph):
     validation_rmse = None
-    if task.validation is not None:
-        inputs, y, weights = task.validation
-        validation_rmse = _rms(y - graph.predict(inputs), weights)
-    training_rmse = _rms(task.y - graph.predict(task.inputs), task.sample_weight)
+    if samples.held is not None:
+        inputs, y, weight = samples.held.data
+        validation_rmse = _rms(y - graph.predict(inputs), weight)
+    training_rmse = _rms(samples.y - graph.predict(samples.inputs), samples.weight)
     return {
         "learned_rmse": training_rmse,
         "training_rmse": training_rmse,

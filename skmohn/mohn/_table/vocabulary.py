@@ -284,7 +284,7 @@ def find_columns(wanted, index, n_features, parameter):
     return columns
 
 
-def find_sets(terms, n_features, names, max_order=None):
+def find_sets(terms, n_features, index, max_order=None):
     """Sorted tuples of the columns that sets of indices or names are made of.
 
     Parameters
@@ -294,8 +294,8 @@ def find_sets(terms, n_features, names, max_order=None):
 
     n_features : int
 
-    names : sequence of str or None
-        Of the columns.
+    index : dict of str to int
+        Columns by their names.
 
     max_order : int, default=None
         Size of the largest set that there may be.
@@ -304,7 +304,6 @@ def find_sets(terms, n_features, names, max_order=None):
     -------
     sets : list of tuples of int
     """
-    index = index_names(names)
     found = []
     for given in read_sets(terms, "terms"):
         term = []
@@ -331,3 +330,13 @@ def find_sets(terms, n_features, names, max_order=None):
             raise ValueError(f"terms holds {term} more than once")
         seen.add(term)
     return found
+
+
+def to_inputs(terms, usable):
+    """Rewrite feature indices as input indices; leave out terms with unusable ones."""
+    position = {int(feature): j for j, feature in enumerate(usable)}
+    return [
+        tuple(position[i] for i in term)
+        for term in terms
+        if all(i in position for i in term)
+    ]
