@@ -386,11 +386,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             model is then the best one found.
         """
         strategy, wishes = STRATEGIES[self.strategy], Wishes.of(self)
-        params = self._split_params(params)
         samples, given = self._read(wishes, X, y, sample_weight, X_val, y_val, params)
-        most_steps, coding = strategy.most_steps(wishes), samples.coding
-        attributes = partial(self._fitted_attributes, coding)
-        loop = FitLoop(self, *given, most_steps, attributes)
+        attributes = partial(self._fitted_attributes, samples.coding)
+        loop = FitLoop(self, *given, strategy.most_steps(wishes), attributes)
         solution = strategy.solve(samples, wishes, loop.step)
         loop.finish(solution.graph, solution.model)
         self._expose(solution, samples, loop.history)
@@ -802,8 +800,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     def _get_fitted_attr_html(self, doc_link=""):
         return add_summary(self, super()._get_fitted_attr_html(doc_link))
 
-    def _read(self, wishes, X, y, sample_weight, X_val, y_val, split_params):
+    def _read(self, wishes, X, y, sample_weight, X_val, y_val, params):
         """Check what `fit` is given; also say what of it callbacks are to see."""
+        split_params = self._split_params(params)
         table, y = read_table(self, X, y, reset=True)
         held = validate_held_out(self, X_val, y_val, read_table)
         earlier = None
