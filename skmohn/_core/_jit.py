@@ -189,7 +189,7 @@ def _without_collector(compile_variant):
     return compile_at_once
 
 
-def jit(function=None, **options):
+def jit(function=None, *, allocates=False, **options):
     """Compile ``function`` lazily in nopython mode, cached on disk where that works.
 
     A kernel whose name begins with an underscore is for other kernels: it can not be
@@ -211,6 +211,11 @@ def jit(function=None, **options):
     function : callable, default=None
         The kernel. None when the decorator is used with options.
 
+    allocates : bool, default=False
+        Whether arrays are made in it, or code of others is called that might. All other
+        kernels borrow the arrays of their caller and count no references, which takes
+        long to compile.
+
     **options : dict
         Further options of :func:`numba.njit`, for example ``fastmath``.
 
@@ -220,7 +225,7 @@ def jit(function=None, **options):
         The compiled kernel, or a decorator when ``function`` is None.
     """
     if function is None:
-        return lambda function: jit(function, **options)
+        return lambda function: jit(function, allocates=allocates, **options)
     # The other wrapper is for kernels that are called by their address.
     is_inner = _is_inner(function.__name__)
     defaults = {
@@ -229,6 +234,7 @@ def jit(function=None, **options):
         "no_cfunc_wrapper": True,
         "no_cpython_wrapper": is_inner,
         "pipeline_class": _Compiler,
+        "_nrt": allocates,
     }
     kernel = numba.njit(**{**defaults, **options})(function)
     if kernel is function:

@@ -94,7 +94,7 @@ class Policy(NamedTuple):
         return np.zeros((2, sum(self.sizes[1:-1].tolist())))
 
 
-@jit
+@jit(allocates=True)
 def _initial_state(policy):
     """Zeros of shape (2, n_hidden_units). O(n_hidden_units)."""
     n_hidden = 0
@@ -117,7 +117,7 @@ def _activate(kind, total):
     return 1.0 if total > 0.0 else 0.0
 
 
-@jit
+@jit(allocates=True)
 def step(policy, observation, state, action):
     """Compute the hidden units, then the outputs, in place. O(n_weights).
 
@@ -188,7 +188,7 @@ def _compiled_initial_state(policy):
         return lambda policy: _initial_state(policy)
 
 
-@jit
+@jit(allocates=True)
 def run_sequences(policy, rows, lengths, outputs):
     """Fill the outputs at all steps; each sequence begins in silence. O(D P).
 

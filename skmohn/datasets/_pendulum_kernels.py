@@ -56,7 +56,7 @@ def _stands(cart, x, angle):
     return abs(angle) <= cart.max_angle and abs(x) <= cart.max_position
 
 
-@jit
+@jit(allocates=True)
 def simulate(
     policy, cart, states, memories, observation, action, n_actions, limit, costs, falls
 ):
@@ -113,7 +113,7 @@ def simulate(
     return total
 
 
-@jit
+@jit(allocates=True)
 def _go_on(policy, cart, state, memory, observation, action, n_done, n_next, n_actions):
     """Continue a simulation; return the cost, and the step of a fall or -1."""
     x, angle, velocity, angular_velocity = state[0], state[1], state[2], state[3]
@@ -137,7 +137,7 @@ def _go_on(policy, cart, state, memory, observation, action, n_done, n_next, n_a
     return cost, -1
 
 
-@jit
+@jit(allocates=True)
 def trace(policy, cart, states, memory, observation, action, forces):
     """Record one simulation; return its number of steps.
 

@@ -253,7 +253,7 @@ def descend(
         visible_bias[i] += rate * visible_step[i]
 
 
-@jit
+@jit(allocates=True)
 def ordered_pass(
     logits, bias, penalty, log_tail, share, state, residual, sample, reach
 ):

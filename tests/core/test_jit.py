@@ -357,6 +357,19 @@ def test_kernels_for_other_kernels_are_no_machine_code_of_their_own():
     assert not engine.is_symbol_defined(code.fndesc.llvm_func_name)
 
 
+def sum_in_room(x):
+    room = np.empty(1)
+    room[0] = x
+    return room[0]
+
+
+def test_only_kernels_that_say_so_make_arrays(monkeypatch):
+    monkeypatch.setenv(CACHE_VARIABLE, "0")
+    assert jit(allocates=True)(sum_in_room)(2.0) == 2.0
+    with pytest.raises(numba.core.errors.NumbaError, match="array passed"):
+        jit(sum_in_room)(2.0)
+
+
 @pytest.mark.parametrize("on", [True, False])
 def test_collector_of_garbage_is_left_as_it_was(on):
     def fail(x):

@@ -88,7 +88,7 @@ def _sweep(gram, threshold, scale, coef, gradient):
                     gradient[k] -= change * row[k]
 
 
-@jit
+@jit(allocates=True)
 def lasso_descent(gram, threshold, scale, coef, gradient, tol, max_iter):
     """Descend by coordinates to the minimum of the lasso's objective in Gram form.
 
@@ -139,7 +139,7 @@ def lasso_descent(gram, threshold, scale, coef, gradient, tol, max_iter):
 # -------------------------------------------------------------------- delta rule
 
 
-@jit
+@jit(allocates=True)
 def delta_epoch(
     inputs, y, weights, rows, indptr, members, learning_rate, most, coef, intercept
 ):

@@ -140,7 +140,7 @@ def _mix_clique(inputs, clique, delta):
         inputs[i] = (1.0 - delta) * inputs[i] / total + delta * clique[i] / clique_total
 
 
-@jit
+@jit(allocates=True)
 def _draw_set(state, keys, table, first, model, delta, chosen, seen, stamp):
     """Draw one unused set of ``len(chosen)`` inputs into ``chosen``.
 
@@ -190,7 +190,7 @@ def _sort(members):
         members[place] = member
 
 
-@jit
+@jit(allocates=True)
 def draw_sets(
     state,
     keys,

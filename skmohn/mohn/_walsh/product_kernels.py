@@ -394,7 +394,7 @@ def _likelihood_ratio(r, centre, noise, precision):
     return np.exp(exponent) * noise * np.sqrt(precision)
 
 
-@jit
+@jit(allocates=True)
 def mixture_posterior(
     pseudo_data, noise, grid, share, n_steps, mean, variance, inclusion
 ):
