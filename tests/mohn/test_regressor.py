@@ -19,8 +19,16 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from skmohn import DeltaControl, DenseControl, MOHNRegressor, MSDAControl
+from skmohn import (
+    DeltaControl,
+    DenseControl,
+    MOHNClassifier,
+    MOHNRegressor,
+    MOHNTransformer,
+    MSDAControl,
+)
 from skmohn.datasets import make_ising, make_sparse_walsh
+from skmohn.mohn._controls import Wishes
 
 TERMS = [(0,), (4,), (1, 2), (0, 3, 5)]
 COEF = [1.0, -2.0, 0.5, 3.0]
@@ -305,6 +313,15 @@ def test_unknown_value_at_predict_is_the_average_over_both(mask, seed):
 def test_unknown_values_in_every_place_predict_the_intercept():
     model = MOHNRegressor().fit(signs(), function(signs()))
     assert_allclose(model.predict(np.full((2, 6), np.nan)), INTERCEPT)
+
+
+def test_strategies_read_what_the_user_has_set():
+    for estimator in (MOHNRegressor(), MOHNTransformer(), MOHNClassifier()):
+        assert repr(Wishes.of(estimator)) == repr(Wishes())
+    model = MOHNRegressor("given", terms=[(0,)], dense_control=DenseControl(clip=False))
+    wishes = Wishes.of(model)
+    assert (wishes.strategy, wishes.terms) == ("given", [(0,)])
+    assert wishes.dense_control is model.dense_control
 
 
 @pytest.mark.parametrize("learning_rule", ["ols", "lasso", "delta"])
