@@ -48,7 +48,7 @@ def test_curves_are_fitted_better_than_by_boosting():
 
 
 def test_lines_stay_lines():
-    X, y = (part[:300] for part in load_diabetes(return_X_y=True))
+    X, y = (part[:200] for part in load_diabetes(return_X_y=True))
     model = MOHNRegressor("dense").fit(X, y)
     line = MOHNRegressor(
         "dense", dense_control=DenseControl(numeric="multilinear")
