@@ -16,6 +16,7 @@ from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._sparse.solve import solve_full, solve_given, solve_msda, solve_pursuit
 from skmohn.mohn._walsh.design import make_design
 from skmohn.mohn._walsh.hypergraph import Hypergraph
+from skmohn.mohn._walsh.terms import with_kept
 
 # Standard errors over folds by which a sparse model must predict better to be chosen
 # although its description is longer.
@@ -137,7 +138,7 @@ def _find_nothing(samples, other):
         np.empty(0),
         posterior.scale * math.sqrt(posterior.noise),
         "the model is the mean of y",
-        [{**row, "kept": 0} for row in other.coverage],
+        with_kept(other.coverage, ()),
         model=posterior,
     )
 

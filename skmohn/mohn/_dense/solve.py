@@ -11,6 +11,7 @@ from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._dense.terms import highest_order
 from skmohn.mohn._model import Solution
 from skmohn.mohn._walsh.hypergraph import Hypergraph
+from skmohn.mohn._walsh.terms import with_kept
 
 _WAYS = {
     "cholesky": "a Cholesky factor of all rows",
@@ -85,23 +86,15 @@ def solve_dense(samples, wishes, report):
         f"{len(terms)} significant ones hold {min(share, 1.0):.0%} of the variance, "
         "the dense part the rest"
     )
-    coverage = [
-        {
-            "order": order,
-            "possible": vocabulary.count(order),
-            "tried": vocabulary.count(order),
-            "kept": sum(len(term) == order for term in terms),
-        }
-        for order in range(
-            1, highest_order(n_members, wishes.max_order, vocabulary.n_categoricals) + 1
-        )
-    ]
+    highest = highest_order(n_members, wishes.max_order, vocabulary.n_categoricals)
+    counts = [(order, vocabulary.count(order)) for order in range(1, highest + 1)]
+    coverage = [{"order": k, "possible": count, "tried": count} for k, count in counts]
     return Solution(
         graph,
         errors,
         model.noise_std(),
         reason,
-        coverage,
+        with_kept(coverage, terms),
         model=model,
     )
 
