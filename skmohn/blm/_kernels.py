@@ -359,7 +359,8 @@ def misses(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
             if y[i * n + d] > _HALF:
                 own = t[rows[i] * n + d]
             else:
-                other = max(other, t[rows[i] * n + d])
+                score = t[rows[i] * n + d]
+                other = score if score > other else other
         total += weight[d] * (own - other <= _TIE)
     return total
 

@@ -142,7 +142,7 @@ class InfiniteRBM:
         reach = np.zeros(n, np.float32)
         n_past = kernels.ordered_pass(
             logits, self.hidden_bias, self.penalties(), self.log_tail,
-            np.float32(share), stream, residual, hidden, reach,
+            np.float32(share), stream, residual, hidden, reach, np.empty(n + 1),
         )  # fmt: skip
         price = np.empty((1, n), np.float32)
         kernels.logistic(self.hidden_bias[None, :], np.zeros(n, np.float32), price)

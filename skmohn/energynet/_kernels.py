@@ -146,7 +146,7 @@ def sample_levels(logits, bias, sizes, state, out):
             for j in range(first, last):
                 height += logits[r, j] + bias[j]
                 out[r, j] = height
-                top = max(top, height)
+                top = height if height > top else top
             lowest = _decay(top)
             total = lowest
             for j in range(first, last):
@@ -253,9 +253,9 @@ def descend(
         visible_bias[i] += rate * visible_step[i]
 
 
-@jit(allocates=True)
+@jit
 def ordered_pass(
-    logits, bias, penalty, log_tail, share, state, residual, sample, reach
+    logits, bias, penalty, log_tail, share, state, residual, sample, reach, weight
 ):
     """Hidden units of an infinite machine: z, then the units up to z. O(R n).
 
@@ -270,6 +270,7 @@ def ordered_pass(
     residual : (R, n), grows by share q_i sigma(a_i), q_i = P(z >= i | v)
     sample : (R, n), set to bits drawn for the units up to the z drawn, 0 after it
     reach : (n,), grows by the sum over rows of share q_i
+    weight : (n + 1,), scratch
 
     Returns
     -------
@@ -277,16 +278,16 @@ def ordered_pass(
         Rows whose z fell past n.
     """
     n, n_past = logits.shape[1], 0
-    weight = np.empty(n + 1)
     for r in range(logits.shape[0]):
         start = state[0]
         height, top = 0.0, -np.inf
         for j in range(n):
             height += np.float64(_softplus(logits[r, j] + bias[j]) - penalty[j])
             weight[j] = height
-            top = max(top, height)
-        weight[n] = height + log_tail
-        top = max(top, weight[n])
+            top = height if height > top else top
+        height += log_tail
+        weight[n] = height
+        top = height if height > top else top
         total = 0.0
         for j in range(n + 1):
             weight[j] = np.exp(weight[j] - top)

@@ -152,6 +152,7 @@ def test_each_row_of_ordered_units_has_random_numbers_of_its_own():
     kernels.ordered_pass(
         logits, zeros, np.full(n, np.log(2)), 0.0, np.float32(1), state,
         np.zeros_like(logits), np.zeros_like(logits), np.zeros(n, np.float32),
+        np.zeros(n + 1),
     )  # fmt: skip
     # One for the order, and one for each unit.
     with np.errstate(over="ignore"):

@@ -59,7 +59,8 @@ def _violation(threshold, scale, coef, gradient):
                 breach = abs(gradient[j] + threshold)
             else:
                 breach = abs(gradient[j]) - threshold
-            worst = max(worst, breach / scale[j])
+            breach /= scale[j]
+            worst = breach if breach > worst else worst
     return worst
 
 
@@ -139,9 +140,19 @@ def lasso_descent(gram, threshold, scale, coef, gradient, tol, max_iter):
 # -------------------------------------------------------------------- delta rule
 
 
-@jit(allocates=True)
+@jit
 def delta_epoch(
-    inputs, y, weights, rows, indptr, members, learning_rate, most, coef, intercept
+    inputs,
+    y,
+    weights,
+    rows,
+    indptr,
+    members,
+    learning_rate,
+    most,
+    coef,
+    intercept,
+    products,
 ):
     """Correct the coefficients after each row once, in the order of ``rows``.
 
@@ -149,11 +160,10 @@ def delta_epoch(
 
     ``inputs`` (D, n) float64, ``y`` and ``weights`` (D,), ``rows`` integer row
     numbers, sets in compressed form ``indptr, members``, ``coef`` (p,) and
-    ``intercept`` (1,) float64, both updated in place. Returns the weighted sum of the
-    squared errors, each met before its correction; stops at the first that is not
-    finite. O(number of members) per row.
+    ``intercept`` (1,) float64, both updated in place; ``products`` (p,) is scratch.
+    Returns the weighted sum of the squared errors, each met before its correction;
+    stops at the first that is not finite. O(number of members) per row.
     """
-    products = np.empty(coef.shape[0])
     squares = 0.0
     for d in rows:
         row = inputs[d]
@@ -168,7 +178,8 @@ def delta_epoch(
         squares += weights[d] * error * error
         if not np.isfinite(squares):
             return squares
-        step = min(learning_rate * weights[d], most) * error
+        rate = learning_rate * weights[d]
+        step = (most if most < rate else rate) * error
         intercept[0] += step
         for j in range(coef.shape[0]):
             coef[j] += step * products[j]

@@ -140,19 +140,21 @@ def _mix_clique(inputs, clique, delta):
         inputs[i] = (1.0 - delta) * inputs[i] / total + delta * clique[i] / clique_total
 
 
-@jit(allocates=True)
-def _draw_set(state, keys, table, first, model, delta, chosen, seen, stamp):
+@jit
+def _draw_set(state, keys, table, first, model, delta, chosen, seen, stamp, room):
     """Draw one unused set of ``len(chosen)`` inputs into ``chosen``.
 
     ``first`` (n,) is the distribution of the first input, ``model`` the weights' sizes,
     their members in compressed form and, in compressed form too, the weights that
     contain each input; ``seen`` (p,) marks with ``stamp`` the weights that touch an
-    input already chosen. Returns the set's key, 0 when no input would do.
+    input already chosen; ``room`` (2, n) is scratch. Returns the set's key, 0 when no
+    input would do.
     O(n order + weights touched).
     """
     sizes, indptr, members, input_indptr, input_weights = model
-    inputs = first.copy()
-    clique = np.zeros(inputs.shape[0])
+    inputs, clique = room[0], room[1]
+    for i in range(inputs.shape[0]):
+        inputs[i], clique[i] = first[i], 0.0
     key = _FREE
     for k in range(chosen.shape[0]):
         if k > 0:
@@ -190,7 +192,7 @@ def _sort(members):
         members[place] = member
 
 
-@jit(allocates=True)
+@jit
 def draw_sets(
     state,
     keys,
@@ -204,19 +206,21 @@ def draw_sets(
     model,
     delta,
     n_wanted,
+    seen,
+    room,
     out_indptr,
     out_members,
 ):
     """Draw unused sets one after the other, marking each as used.
 
     ``used``, ``tried`` and ``limits`` (max_order,) int64 count the sets per order: used
-    now, tried ever, and used when the order is closed. ``orders`` (max_order,) float64.
-    The sets go in compressed form to ``out_indptr`` (n_wanted + 1,) and
-    ``out_members``. Returns how many were drawn: fewer than wanted when that is full,
-    when all orders are closed, or when ten draws for each set wanted met no unused set.
+    now, tried ever, and used when the order is closed. ``orders`` (max_order,) float64
+    are the shares of the orders: those that are closed become 0. ``seen`` (p,) int64,
+    zeros, and ``room`` (2, n) are scratch. The sets go in compressed form to
+    ``out_indptr`` (n_wanted + 1,) and ``out_members``. Returns how many were drawn:
+    fewer than wanted when that is full, when all orders are closed, or when ten draws
+    for each set wanted met no unused set.
     """
-    open_orders = orders.copy()
-    seen = np.zeros(model[0].shape[0], np.int64)
     size = 0
     out_indptr[0] = 0
     for attempt in range(1, 11 * n_wanted + 100):
@@ -224,13 +228,15 @@ def draw_sets(
             break
         for o in range(orders.shape[0]):
             if used[o] >= limits[o]:
-                open_orders[o] = 0.0
-        o = _draw(open_orders, state)
+                orders[o] = 0.0
+        o = _draw(orders, state)
         start = out_indptr[size]
         if o < 0 or start + o + 1 > out_members.shape[0]:
             break
         chosen = out_members[start : start + o + 1]
-        key = _draw_set(state, keys, table, first, model, delta, chosen, seen, attempt)
+        key = _draw_set(
+            state, keys, table, first, model, delta, chosen, seen, attempt, room
+        )
         if key != _FREE:
             _sort(chosen)
             insert(table, key)

@@ -234,6 +234,8 @@ class Proposals:
                 model,
                 self.control.clique_share,
                 size,
+                np.zeros(len(sets), dtype=np.int64),
+                np.empty((2, self.n_features)),
                 indptr,
                 members,
             )

@@ -230,7 +230,8 @@ def _packed_scores(stem, bits, first, planes, total, n_samples, balanced, out):
         for w in range(work.shape[0]):
             negative += popcount(stem[w] ^ bits[i, w])
         mean = 1.0 - 2.0 * negative / n_samples
-        out[i] /= max(1.0 - mean * mean, 1e-9)
+        spread = 1.0 - mean * mean
+        out[i] /= 1e-9 if spread < 1e-9 else spread
 
 
 @jit
@@ -295,6 +296,7 @@ def screen_order_packed(
 @jit(fastmath={"reassoc", "nsz", "contract"})
 def _dense_scores(stem, inputs, first, residual, weights, weight_sum, out):
     """:func:`_packed_scores` for real inputs; always centred. O(n D)."""
+    least = 1e-9 * weight_sum
     for i in range(first, inputs.shape[0]):
         product = 0.0
         total = 0.0
@@ -305,7 +307,7 @@ def _dense_scores(stem, inputs, first, residual, weights, weight_sum, out):
             total += weights[d] * value
             square += weights[d] * value * value
         spread = square - total * total / weight_sum
-        out[i] = product * product / max(spread, 1e-9 * weight_sum)
+        out[i] = product * product / (least if spread < least else spread)
 
 
 @jit
@@ -394,19 +396,19 @@ def _likelihood_ratio(r, centre, noise, precision):
     return np.exp(exponent) * noise * np.sqrt(precision)
 
 
-@jit(allocates=True)
+@jit
 def mixture_posterior(
-    pseudo_data, noise, grid, share, n_steps, mean, variance, inclusion
+    pseudo_data, noise, grid, share, n_steps, table, totals, mean, variance, inclusion
 ):
     """Posterior under a spike and a symmetric mixture, whose shares are re-estimated.
 
     ``pseudo_data`` (N,), ``grid`` (G + 1,) with ``grid[0] = 0`` the spike, ``share``
     (G + 1,) changed in place by ``n_steps`` steps of expectation maximisation;
-    ``mean``, ``variance``, ``inclusion`` (N,) are outputs. Components are as wide as
-    half the grid's step below them. O(N G (n_steps + 1)).
+    ``table`` (3, N, G + 1) and ``totals`` (G + 1,) are scratch, ``mean``, ``variance``,
+    ``inclusion`` (N,) outputs. Components are as wide as half the grid's step below
+    them. O(N G (n_steps + 1)).
     """
     n, n_components = pseudo_data.shape[0], grid.shape[0]
-    table, totals = np.empty((3, n, n_components)), np.empty(n_components)
     ratios, means, squares = table[0], table[1], table[2]
     for i in range(n):
         ratios[i, 0], means[i, 0], squares[i, 0] = 1.0, 0.0, 0.0
