@@ -116,10 +116,14 @@ def _common_kind(kind):
 
 
 class _Library(JITCodeLibrary):
-    """Code of a kernel, optimised as a whole and not function by function before."""
+    """Code of a kernel; what it only names has nothing to be optimised."""
 
     def _optimize_functions(self, module):
         module.data_layout = self._codegen._data_layout
+        passes, builder = self._codegen._function_pass_manager()
+        for function in module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
 
 
 class _InnerLibrary(_Library):

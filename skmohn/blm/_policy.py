@@ -147,7 +147,7 @@ def outputs_of(rows, lengths, coefs, intercepts, own, activation, out_activation
     policy = make_policy(sizes, weights, recurrent=True, activation=activation)
     outputs = np.empty((len(rows), sizes[-1]))
     rows = np.ascontiguousarray(rows, dtype=np.float64)
-    kernels.run_sequences(policy, rows, lengths, outputs)
+    kernels.run_sequences(policy, rows, lengths, policy.initial_state(), outputs)
     return activate(outputs, out_activation)
 
 
@@ -157,6 +157,7 @@ class SequenceNet(NamedTuple):
     policy: kernels.Policy
     weights: np.ndarray  # of the policy
     rows: np.ndarray  # (n_rows, n_inputs) float64, as the policy takes them
+    state: np.ndarray  # of the policy
     outputs: np.ndarray  # (n_rows, n_outputs)
     judge: Network  # takes these outputs as they are, and knows the losses
 
@@ -195,11 +196,14 @@ class SequenceProblem(Problem):
         ).connect(unchanged)
         outputs = np.empty((len(self.X), n_outputs))
         rows = self.X.astype(np.float64)
-        return SequenceNet(policy, policy.weights, rows, outputs, judge)
+        state = policy.initial_state()
+        return SequenceNet(policy, policy.weights, rows, state, outputs, judge)
 
     def refresh(self, net):
         """Compute all steps; return the loss."""
-        kernels.run_sequences(net.policy, net.rows, self.lengths, net.outputs)
+        kernels.run_sequences(
+            net.policy, net.rows, self.lengths, net.state, net.outputs
+        )
         net.judge.out[1 : 1 + net.outputs.shape[1]] = net.outputs.T
         loss = refresh(net.judge)
         return loss + self.price(net.weights) if self.alpha else loss

@@ -113,7 +113,7 @@ def _activate(kind, total):
     if kind == LOGISTIC:
         return 0.5 + 0.5 * np.tanh(0.5 * total)
     if kind == RELU:
-        return max(total, 0.0)
+        return 0.0 if total < 0.0 else total
     return 1.0 if total > 0.0 else 0.0
 
 
@@ -189,20 +189,23 @@ def _compiled_initial_state(policy):
 
 
 @jit(allocates=True)
-def run_sequences(policy, rows, lengths, outputs):
+def run_sequences(policy, rows, lengths, state, outputs):
     """Fill the outputs at all steps; each sequence begins in silence. O(D P).
 
     Parameters
     ----------
-    policy : named tuple with the compiled methods `initial_state` and `step`
+    policy : Policy
     rows : ndarray of shape (n_rows, n_inputs), float64
         The steps of all sequences, one after the other.
     lengths : ndarray of shape (n_sequences,), int64
+    state : ndarray of shape (2, n_hidden_units), float64
+        Room for that of the policy.
     outputs : ndarray of shape (n_rows, n_outputs), float64
     """
     row = 0
     for k in range(lengths.shape[0]):
-        state = policy.initial_state()
+        for unit in range(state.shape[1]):
+            state[0, unit] = state[1, unit] = 0.0
         for _ in range(lengths[k]):
-            policy.step(rows[row], state, outputs[row])
+            step(policy, rows[row], state, outputs[row])
             row += 1

@@ -50,6 +50,12 @@ def _move(cart, x, angle, velocity, angular_velocity, force):
     )
 
 
+@jit(allocates=True)
+def _act(policy, observation, memory, action):
+    """Ask the policy. Numba would compile its method for each kernel that names it."""
+    policy.step(observation, memory, action)
+
+
 @jit
 def _stands(cart, x, angle):
     """Whether it has not fallen; a number that is none has. O(1)."""
@@ -93,7 +99,8 @@ def simulate(
         costs[k], falls[k] = 0.0, -1
     total, n_done = 0.0, 0
     while n_done < n_actions and total < limit:
-        n_next = min(n_done + _TOGETHER, n_actions)
+        n_next = n_done + _TOGETHER
+        n_next = n_actions if n_actions < n_next else n_next
         for k in range(states.shape[0]):
             if falls[k] < 0 and total < limit:
                 cost, falls[k] = _go_on(
@@ -122,14 +129,15 @@ def _go_on(policy, cart, state, memory, observation, action, n_done, n_next, n_a
         observation[0], observation[1] = x, angle
         if cart.sees_velocities:
             observation[2], observation[3] = velocity, angular_velocity
-        policy.step(observation, memory, action)
+        _act(policy, observation, memory, action)
         for _ in range(cart.hold):
             x, angle, velocity, angular_velocity = _move(
                 cart, x, angle, velocity, angular_velocity, action[0]
             )
             step += 1
             if not _stands(cart, x, angle):
-                left = n_actions * cart.hold - max(step - 1, cart.n_silent)
+                counted = step - 1 if step > cart.n_silent else cart.n_silent
+                left = n_actions * cart.hold - counted
                 return cost + cart.fall_cost * left, step
             if step > cart.n_silent:
                 cost += angle**2 + cart.position_weight * x**2
@@ -163,7 +171,7 @@ def trace(policy, cart, states, memory, observation, action, forces):
         if step % cart.hold == 0:
             for k in range(observation.shape[0]):
                 observation[k] = states[step, k]
-            policy.step(observation, memory, action)
+            _act(policy, observation, memory, action)
         forces[step] = action[0]
         x, angle, velocity, angular_velocity = _move(
             cart, x, angle, velocity, angular_velocity, action[0]

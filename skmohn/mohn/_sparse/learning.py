@@ -392,7 +392,7 @@ def delta_rule(
         learning_rate = longest_step(len(coef), weights)
     indptr, members = flatten_sets(sets)
     rows = np.arange(len(y))
-    rmse, products = np.empty(n_epochs), np.empty(len(coef))
+    rmse = np.empty(n_epochs)
     for epoch in range(n_epochs):
         if rng is not None:
             rng.shuffle(rows)
@@ -407,7 +407,6 @@ def delta_rule(
             longest,
             coef,
             constant,
-            products,
         )
         if not (np.isfinite(squares) and np.isfinite(coef).all()):
             raise ValueError(

@@ -140,19 +140,9 @@ def lasso_descent(gram, threshold, scale, coef, gradient, tol, max_iter):
 # -------------------------------------------------------------------- delta rule
 
 
-@jit
+@jit(allocates=True)
 def delta_epoch(
-    inputs,
-    y,
-    weights,
-    rows,
-    indptr,
-    members,
-    learning_rate,
-    most,
-    coef,
-    intercept,
-    products,
+    inputs, y, weights, rows, indptr, members, learning_rate, most, coef, intercept
 ):
     """Correct the coefficients after each row once, in the order of ``rows``.
 
@@ -160,10 +150,11 @@ def delta_epoch(
 
     ``inputs`` (D, n) float64, ``y`` and ``weights`` (D,), ``rows`` integer row
     numbers, sets in compressed form ``indptr, members``, ``coef`` (p,) and
-    ``intercept`` (1,) float64, both updated in place; ``products`` (p,) is scratch.
-    Returns the weighted sum of the squared errors, each met before its correction;
-    stops at the first that is not finite. O(number of members) per row.
+    ``intercept`` (1,) float64, both updated in place. Returns the weighted sum of the
+    squared errors, each met before its correction; stops at the first that is not
+    finite. O(number of members) per row.
     """
+    products = np.empty(coef.shape[0])
     squares = 0.0
     for d in rows:
         row = inputs[d]

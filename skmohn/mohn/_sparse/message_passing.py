@@ -66,19 +66,9 @@ class MixturePrior:
         if self.grid is not None:
             self._move_to(grid)
         self.grid = grid
-        n = len(pseudo_data)
-        mean, variance, inclusion = np.empty((3, n))
+        mean, variance, inclusion = np.empty((3, len(pseudo_data)))
         _kernels.mixture_posterior(
-            pseudo_data,
-            noise,
-            grid,
-            self.share,
-            _EM_STEPS,
-            np.empty((3, n, len(grid))),
-            np.empty(len(grid)),
-            mean,
-            variance,
-            inclusion,
+            pseudo_data, noise, grid, self.share, _EM_STEPS, mean, variance, inclusion
         )
         return mean, variance, inclusion
 

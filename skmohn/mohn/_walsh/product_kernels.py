@@ -396,19 +396,19 @@ def _likelihood_ratio(r, centre, noise, precision):
     return np.exp(exponent) * noise * np.sqrt(precision)
 
 
-@jit
+@jit(allocates=True)
 def mixture_posterior(
-    pseudo_data, noise, grid, share, n_steps, table, totals, mean, variance, inclusion
+    pseudo_data, noise, grid, share, n_steps, mean, variance, inclusion
 ):
     """Posterior under a spike and a symmetric mixture, whose shares are re-estimated.
 
     ``pseudo_data`` (N,), ``grid`` (G + 1,) with ``grid[0] = 0`` the spike, ``share``
     (G + 1,) changed in place by ``n_steps`` steps of expectation maximisation;
-    ``table`` (3, N, G + 1) and ``totals`` (G + 1,) are scratch, ``mean``, ``variance``,
-    ``inclusion`` (N,) outputs. Components are as wide as half the grid's step below
-    them. O(N G (n_steps + 1)).
+    ``mean``, ``variance``, ``inclusion`` (N,) are outputs. Components are as wide as
+    half the grid's step below them. O(N G (n_steps + 1)).
     """
     n, n_components = pseudo_data.shape[0], grid.shape[0]
+    table, totals = np.empty((3, n, n_components)), np.empty(n_components)
     ratios, means, squares = table[0], table[1], table[2]
     for i in range(n):
         ratios[i, 0], means[i, 0], squares[i, 0] = 1.0, 0.0, 0.0
