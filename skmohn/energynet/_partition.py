@@ -150,7 +150,7 @@ def _level_sums_of(logits, sizes, bounds):
     # A row for each unit: products of rows are quick.
     exponentials = np.exp(sum_upwards(logits, sizes).T)
     group = np.cumsum(largest) // _LARGEST_EXPONENT
-    group_starts = np.flatnonzero(np.diff(group, prepend=-1))
+    group_starts = np.unique(group, return_index=True)[1]
 
     def sums(added):
         totals = exponentials * np.exp(sum_upwards(added[None], sizes).T)

@@ -27,9 +27,9 @@ def all_sets(*orders):
 
 @pytest.mark.parametrize("max_order", [1, 2, 3])
 def test_the_lowest_orders_are_screened_for_each_residual(max_order):
-    found = Frontier(DESIGN, max_order, 0.0).screen_base(RESIDUALS, 30)
+    found = Frontier(DESIGN, max_order, 0.0).screen_base(RESIDUALS, 20)
     orders = range(1, min(max_order, 2) + 1)
-    assert len(found) == sum(3 * min(30, math.comb(8, k)) for k in orders)
+    assert len(found) == sum(3 * min(20, math.comb(8, k)) for k in orders)
     for residual in RESIDUALS:
         assert set(best(residual, all_sets(*orders), 3)) <= set(found)
 

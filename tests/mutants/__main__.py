@@ -31,6 +31,8 @@ from runs import Runs  # noqa: E402
 MODULES = {
     "mohn/_sparse/selection": "mohn/test_selection.py",
     "mohn/_sparse/pursuit": "mohn/test_pursuit.py mohn/test_message_passing.py",
+    "mohn/_sparse/frontier": "mohn/test_frontier.py mohn/test_pursuit.py "
+    "mohn/test_logistic.py",
     "mohn/_strategies": "mohn/test_auto.py",
     "mohn/_dense/evidence": "mohn/test_dense_kernel.py mohn/test_dense_posterior.py",
     "mohn/_dense/noise": "mohn/test_dense_noise.py",

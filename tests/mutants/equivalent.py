@@ -7,7 +7,29 @@ here.
 
 SAME_NUMBERS = "scipy looks for NaN and infinities first, of which there are none"
 
+ONLY_SLOWER = "where sums are taken apart makes no difference but of time and rounding"
+
 EQUIVALENT = {
+    "energynet/_partition": {
+        ("_FIRST_STATES", "256  ->  512"): ONLY_SLOWER,
+        (
+            "exact_log_partition",
+            "1 + np.searchsorted(np.cumprod(outer + 1.0), _FIRST_STATES)  ->  "
+            "1 - np.searchsorted(np.cumprod(outer + 1.0), _FIRST_STATES)",
+        ): ONLY_SLOWER,
+        ("exact_log_partition", "outer + 1.0  ->  outer - 1.0"): ONLY_SLOWER,
+        ("exact_log_partition", "1.0  ->  2.0"): ONLY_SLOWER,
+        ("_level_sums_of", "np.log(sizes + 1)  ->  sizes + 1"): ONLY_SLOWER,
+        (
+            "_level_sums_of",
+            "np.cumsum(largest) // _LARGEST_EXPONENT  ->  "
+            "np.cumsum(largest) * _LARGEST_EXPONENT",
+        ): ONLY_SLOWER,
+        (
+            "_level_sums_of",
+            "len(starts) < len(bounds)  ->  len(starts) <= len(bounds)",
+        ): "a row alone is its sum",
+    },
     "energynet/_training": {
         ("Plan.advance", "break  ->  continue"): "a run that is over stays so",
     },
