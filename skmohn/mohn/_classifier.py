@@ -446,11 +446,15 @@ class MOHNClassifier(
         check_consistent_length(X, y)
         numbers, classes = read_classes(y)
         weights = _check_sample_weight(to_numpy(sample_weight), numbers)
-        by_class = compute_class_weight(
+        # Of rows of weight 0 no class counts.
+        kept = weights != 0
+        present = np.unique(numbers[kept])
+        by_class = np.ones(len(classes))
+        by_class[present] = compute_class_weight(
             self.class_weight,
-            classes=classes,
-            y=classes[numbers],
-            sample_weight=weights,
+            classes=classes[present],
+            y=classes[numbers[kept]],
+            sample_weight=weights[kept],
         )
         return weights * by_class[numbers]
 

@@ -259,12 +259,19 @@ def _given_terms(samples, wishes):
     """The parameter `terms`, checked."""
     if wishes.terms is None:
         raise ValueError('strategy="given" needs terms, a list of sets of features')
-    terms = [samples.vocabulary.find(term)[1] for term in wishes.terms]
-    if not all(terms):
-        raise ValueError("terms holds an empty set")
-    if len(set(terms)) < len(terms):
-        raise ValueError("terms holds a set more than once")
-    return _in_order(terms)
+    found = set()
+    for given in wishes.terms:
+        term = samples.vocabulary.find(given, "terms")[1]
+        if not term:
+            raise ValueError("terms holds an empty set; the constant is implied")
+        if wishes.max_order is not None and len(term) > wishes.max_order:
+            raise ValueError(
+                f"terms holds {given!r}, which is above max_order={wishes.max_order}"
+            )
+        if term in found:
+            raise ValueError(f"terms holds {given!r} more than once")
+        found.add(term)
+    return _in_order(found)
 
 
 # ------------------------------------------------------------------- searched

@@ -43,6 +43,15 @@ def test_is_logistic_regression_on_the_products(y, class_weight):
         assert_array_equal(ours.predict(X), theirs.predict(columns))
 
 
+@pytest.mark.parametrize("class_weight", ["balanced", {0: 2.0, 1: 1.0, 2: 3.0}])
+def test_a_class_whose_rows_all_have_weight_0_is_left_out(class_weight):
+    given = MOHNClassifier("given", terms=TERMS, C=1.0, class_weight=class_weight)
+    kept = THREE != 1
+    model = clone(given).fit(X, THREE, sample_weight=kept.astype(float))
+    same = given.fit(X[kept], THREE[kept])
+    assert_allclose(model.predict_proba(X), same.predict_proba(X), rtol=1e-6)
+
+
 def test_finds_the_products_and_their_weights():
     model = MOHNClassifier(include_inputs=False, random_state=0).fit(X, Y)
     assert {(2,), (0, 5)} <= set(model.terms_)

@@ -159,12 +159,15 @@ class Vocabulary:
                 counts[k] += size * counts[k - 1]
         return counts[order]
 
-    def find(self, term):
+    def find(self, term, parameter="term"):
         """The members that a user names.
 
         Parameters
         ----------
         term : int, str, or sequence of int, str or pairs of them and a category
+
+        parameter : str, default="term"
+            What the set is given in, for messages.
 
         Returns
         -------
@@ -176,32 +179,33 @@ class Vocabulary:
         sign, found = 1, []
         if not np.iterable(term) and not isinstance(term, Integral):
             raise TypeError(
-                f"term must be a feature or a list of features, got {term!r}"
+                f"{parameter} has {term!r}, which is no feature nor a list of any"
             )
         for given in (term,) if isinstance(term, str | Integral) else term:
             is_pair = isinstance(given, tuple | list) and len(given) == 2
             column, category = given if is_pair else (given, None)
             if not all(isinstance(part, Hashable) for part in (column, category)):
                 raise TypeError(
-                    f"term holds {given!r}, which is neither a feature nor a feature "
-                    "and its category"
+                    f"{parameter} holds {given!r}, which is neither a feature nor a "
+                    "feature and its category"
                 )
             column = _find_column(column, self.index, self.n_features)
             if column is None:
                 raise ValueError(
-                    f"term holds {given!r}, which is not a feature: give indices from "
-                    f"0 to {self.n_features - 1} or column names"
+                    f"{parameter} holds {given!r}, which is not a feature: give "
+                    f"indices from 0 to {self.n_features - 1} or column names"
                 )
             label = (column, category) if is_pair else column
             if is_pair and category in self.two_categories.get(column, ()):
                 sign *= -1 if category == self.two_categories[column][0] else 1
                 label = column
             if label not in self.labels:
-                raise ValueError(f"term holds {given!r}, which {self._lack(column)}")
+                why = self._lack(column)
+                raise ValueError(f"{parameter} holds {given!r}, which {why}")
             found.append(self.labels.index(label))
         groups = self.groups[found]
         if len(np.unique(groups)) < len(found):
-            raise ValueError(f"term {term!r} repeats a feature")
+            raise ValueError(f"{parameter} holds {term!r}, which repeats a feature")
         return sign, tuple(sorted(found))
 
     def _lack(self, column):
