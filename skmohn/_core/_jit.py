@@ -18,7 +18,6 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.caching import FunctionCache
-from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.serialize import dumps
 from numba.extending import intrinsic
@@ -115,41 +114,6 @@ def _common_kind(kind):
     return kind
 
 
-class _Library(JITCodeLibrary):
-    """Code of a kernel; what it only names has nothing to be optimised."""
-
-    def _optimize_functions(self, module):
-        module.data_layout = self._codegen._data_layout
-        passes, builder = self._codegen._function_pass_manager()
-        for function in module.functions:
-            if not function.is_declaration:
-                passes.run(function, builder)
-
-
-class _InnerLibrary(_Library):
-    """Code of a kernel for other kernels: they have it in theirs, and nobody runs it.
-
-    Were it made machine code as well, a call of the other kernel could end up in it:
-    optimised by itself it may have another order of sums, so that what is compiled
-    would not give the last digit of what is loaded from the disk.
-    """
-
-    def _finalize_final_module(self):
-        self._finalize_dynamic_globals()
-        self._finalized = True
-
-    def get_pointer_to_function(self, name):
-        self._ensure_finalized()
-        return 0
-
-    @property
-    def codegen(self):
-        return self
-
-    def set_env(self, name, environment):
-        """Code that is not run looks nothing up."""
-
-
 # Passes of numba's that kernels can do without: closures, whole arrays as operands, and
 # names of types beside the lines of the source.
 _NEEDLESS = {"inline_closure_likes", "nopython_rewrites", "annotate_types"}
@@ -159,18 +123,9 @@ class _Compiler(CompilerBase):
     """Numba's compiler, which does nothing twice or for nobody."""
 
     def define_pipelines(self):
-        name, codegen = self.state.func_id.func_name, self.state.targetctx.codegen()
-        library = _InnerLibrary if _is_inner(name) else _Library
-        self.state.library = library(codegen, self.state.func_id.func_qualname)
-        self.state.library.enable_object_caching()
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes.passes = [one for one in passes.passes if one[0]._name not in _NEEDLESS]
         return [passes]
-
-
-def _is_inner(name):
-    """Whether a kernel is for other kernels alone."""
-    return name.startswith("_")
 
 
 def _without_collector(compile_variant):
@@ -231,7 +186,7 @@ def jit(function=None, *, allocates=False, **options):
     if function is None:
         return lambda function: jit(function, allocates=allocates, **options)
     # The other wrapper is for kernels that are called by their address.
-    is_inner = _is_inner(function.__name__)
+    is_inner = function.__name__.startswith("_")
     defaults = {
         "nogil": True,
         "error_model": "numpy",
@@ -239,6 +194,9 @@ def jit(function=None, *, allocates=False, **options):
         "no_cpython_wrapper": is_inner,
         "pipeline_class": _Compiler,
         "_nrt": allocates,
+        # By itself it could be optimised to another order of sums. A call would end up
+        # there, but only in the process that has compiled it.
+        "forceinline": is_inner and "fastmath" in options,
     }
     kernel = numba.njit(**{**defaults, **options})(function)
     if kernel is function:

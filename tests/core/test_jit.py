@@ -347,14 +347,15 @@ def test_kernels_for_other_kernels_are_stored_with_those_that_call_them():
     assert _halve.stats.cache_path is None
 
 
-def test_kernels_for_other_kernels_are_no_machine_code_of_their_own():
-    # A call that was not inlined could end up in it, though only before the kernel was
+def test_inner_kernels_that_reorder_sums_are_part_of_those_that_call_them():
+    # A call could end up in the kernel as it is by itself, though only before it was
     # loaded from the disk: sums would not be the same to the last digit.
-    assert quarter(4.0) == 1.0
-    (code,) = _halve.overloads.values()
-    assert code.fndesc.llvm_func_name in str(code.library._final_module)
-    engine = quarter.targetctx.codegen()._engine
-    assert not engine.is_symbol_defined(code.fndesc.llvm_func_name)
+    def _inner(x):
+        return x + x
+
+    assert jit(_inner, fastmath=True).targetoptions["forceinline"]
+    assert not jit(_inner).targetoptions["forceinline"]
+    assert not jit(sum_in_room, fastmath=True).targetoptions["forceinline"]
 
 
 def sum_in_room(x):
