@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import parallel_config
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -71,13 +72,14 @@ def test_true_terms_come_back_and_false_ones_do_not():
 
 def test_result_does_not_depend_on_n_jobs():
     data = noisy(60)
-    tables = [
-        selection_stability(
-            MOHNRegressor("msda"), data.X, data.y,
-            n_resamples=4, n_jobs=n_jobs, random_state=5,
-        )
-        for n_jobs in (1, 2)
-    ]  # fmt: skip
+    with parallel_config(backend="threading"):
+        tables = [
+            selection_stability(
+                MOHNRegressor("msda"), data.X, data.y,
+                n_resamples=4, n_jobs=n_jobs, random_state=5,
+            )
+            for n_jobs in (1, 2)
+        ]  # fmt: skip
     pd.testing.assert_frame_equal(*tables)
 
 

@@ -197,7 +197,7 @@ def test_true_weights_are_within_their_intervals():
 
 def test_intervals_know_that_terms_were_chosen():
     held = []
-    for seed in (0, 1, 4):
+    for seed in (0, 4):
         rng = np.random.default_rng(seed)
         X = rng.choice([-1.0, 1.0], (560, 20))
         y = X[:, 0] + X[:, 3] + X[:, 1] * X[:, 2] + X[:, 4] * X[:, 5]
