@@ -40,6 +40,10 @@ BY_NAME = {"getattr", "hasattr", "attrgetter"}
 TUPLE = namedtuple("TUPLE", "x")
 MOST_CODE_LINES = 400
 MOST_STATEMENTS = 10
+# What draws by a seed that somebody gives it.
+SEEDED = {"default_rng", "Generator", "RandomState", "SeedSequence"}
+OTHER_CHANCES = {"random", "secrets"}
+OTHER_WORKERS = {"asyncio", "concurrent", "multiprocessing", "subprocess"}
 NO_CODE = {
     tokenize.COMMENT,
     tokenize.NL,
@@ -208,6 +212,44 @@ def test_a_private_read_is_seen():
     own = "class A:\n    def _f(self):\n        self._x = 1\n"
     assert private_reads(own + "        return other._f() + other._x") == []
     assert private_reads("x._replace(a=1).__class__") == []
+
+
+def other_chances_and_workers(source):
+    """Randomness that no `random_state` decides, and workers that are not joblib's."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        text = ast.unparse(node) if isinstance(node, ast.expr) else ""
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            module = getattr(node, "module", None) or node.names[0].name
+            if module.split(".")[0] in OTHER_WORKERS | OTHER_CHANCES:
+                found.append(module)
+        elif isinstance(node, ast.Attribute) and text.startswith("np.random."):
+            if node.attr not in SEEDED and ast.unparse(node.value) == "np.random":
+                found.append(text)
+        elif isinstance(node, ast.Call) and text.endswith("default_rng()"):
+            found.append(text)
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=dotted_name)
+def test_chance_is_seeded_and_workers_are_joblibs(path):
+    assert other_chances_and_workers(path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "np.random.seed(0)",
+        "x = np.random.normal(size=3)",
+        "rng = np.random.default_rng()",
+        "import random",
+        "from random import shuffle",
+        "from multiprocessing import Pool",
+        "import concurrent.futures",
+    ],
+)
+def test_other_chances_and_workers_are_seen(source):
+    assert len(other_chances_and_workers(source)) == 1
 
 
 def long_fits(source):
