@@ -13,10 +13,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # The first call of a compiled function takes seconds, so examples have no deadline.
 # On a server the examples are always the same ones: a failure there can be repeated.
-settings.register_profile("local", deadline=None, max_examples=50)
-settings.register_profile(
-    "ci", settings.get_profile("local"), derandomize=True, print_blob=True
-)
+settings.register_profile("local", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 # The matrices of tests are small: threads of BLAS would only get into each other's way,

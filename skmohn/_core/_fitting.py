@@ -7,8 +7,7 @@ import time
 import warnings
 from contextvars import ContextVar
 
-# scikit-learn needs it, so that it is there.
-from threadpoolctl import ThreadpoolController
+from sklearn.utils.parallel import _threadpool_controller_decorator
 
 # Packages that may stand between the line of a user and what it warns of.
 _BETWEEN = {"skmohn", "sklearn", "joblib"}
@@ -88,25 +87,10 @@ def gather_warnings():
         _GATHERED.reset(token)
 
 
-@functools.cache
-def _libraries():
-    """Those with threads; to look for them takes as long as a small fit."""
-    return ThreadpoolController()
-
-
-def one_blas_thread(function):
-    """Let matrix products inside a function use one thread.
-
-    Threads that wait for one another cost more than they bring where there are many
-    small products: several times as much on a machine that has other work to do.
-    """
-
-    @functools.wraps(function)
-    def limited(*args, **kwargs):
-        with _libraries().limit(limits=1, user_api="blas"):
-            return function(*args, **kwargs)
-
-    return limited
+# For functions that make many small matrix products. Threads that wait for one another
+# cost more than they bring there: several times as much on a machine that has other
+# work to do.
+one_blas_thread = _threadpool_controller_decorator(limits=1, user_api="blas")
 
 
 class FitLoop:

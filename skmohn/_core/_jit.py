@@ -120,7 +120,7 @@ _NEEDLESS = {"inline_closure_likes", "nopython_rewrites", "annotate_types"}
 
 
 class _Compiler(CompilerBase):
-    """Numba's compiler, which does nothing twice or for nobody."""
+    """Numba's compiler without the passes that no kernel needs."""
 
     def define_pipelines(self):
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)

@@ -113,25 +113,29 @@ def exact_log_partition(rbm):
         list_levels(sizes, 0, math.prod((sizes + 1).tolist()))
         for sizes in (outer[:n_first], outer[n_first:])
     )
-    first_logits = first @ weights[:, :split].T
-    other_logits = others @ weights[:, split:].T + inner_bias
     bounds = np.maximum(weights, 0.0).sum(axis=1) + np.maximum(inner_bias, 0.0)
-    inner_sums = _level_sums_of(first_logits, inner, bounds)
-    exponents = np.array([inner_sums(logits) for logits in other_logits])
+    exponents = _log_sums_of_pairs(
+        first @ weights[:, :split].T,
+        others @ weights[:, split:].T + inner_bias,
+        inner,
+        bounds,
+    )
     exponents += first @ outer_bias[:split]
     exponents += (others @ outer_bias[split:])[:, None]
     return LogPartition(float(logsumexp(exponents)))
 
 
-def _level_sums_of(logits, sizes, bounds):
-    """From logits to be added to these to what `log_level_sums` gives for the sums.
+def _log_sums_of_pairs(first, others, sizes, bounds):
+    """What `log_level_sums` gives for the sum of each two rows of two tables.
 
-    Where no exponential overflows, those of both are taken once, and a logarithm of the
-    product of many columns: a tenth of the time.
+    Where no exponential overflows, those of either table are taken once, and one
+    logarithm of the product of many columns: a tenth of the time.
 
     Parameters
     ----------
-    logits : ndarray of shape (n_states, n_units)
+    first : ndarray of shape (n_first, n_units)
+
+    others : ndarray of shape (n_others, n_units)
 
     sizes : ndarray of shape (n_columns,), int
 
@@ -140,26 +144,26 @@ def _level_sums_of(logits, sizes, bounds):
 
     Returns
     -------
-    callable
+    ndarray of shape (n_others, n_first)
     """
     starts = np.cumsum(sizes) - sizes
     # A level has all units below it, too.
     largest = np.add.reduceat(bounds, starts) + np.log(sizes + 1)
     if largest.max() > _LARGEST_EXPONENT:
-        return lambda added: log_level_sums(logits + added, sizes)
-    # A row for each unit: products of rows are quick.
-    exponentials = np.exp(sum_upwards(logits, sizes).T)
+        return np.array([log_level_sums(first + row, sizes) for row in others])
     group = np.cumsum(largest) // _LARGEST_EXPONENT
     group_starts = np.unique(group, return_index=True)[1]
-
-    def sums(added):
-        totals = exponentials * np.exp(sum_upwards(added[None], sizes).T)
+    # A row for each unit: products of rows are quick.
+    first = np.exp(sum_upwards(first, sizes).T)
+    found = np.empty((len(others), first.shape[1]))
+    for k, other in enumerate(np.exp(sum_upwards(others, sizes))):
+        totals = first * other[:, None]
         if len(starts) < len(bounds):
             totals = np.add.reduceat(totals, starts, axis=0)
         totals += 1.0
-        return np.log(np.multiply.reduceat(totals, group_starts, axis=0)).sum(axis=0)
-
-    return sums
+        products = np.multiply.reduceat(totals, group_starts, axis=0)
+        found[k] = np.log(products).sum(axis=0)
+    return found
 
 
 def sizes_of(rbm):

@@ -352,9 +352,7 @@ class Model(ABC):
         """
         around = self._noise_beside_gaps(rows)
         around = around + self.gaps.variance(self._standard_mean, rows)
-        return np.hypot(
-            self.scale * np.sqrt(self.variance(rows)), self.scale * np.sqrt(around)
-        )
+        return self.scale * np.sqrt(self.variance(rows) + around)
 
     def draw(self, rows, n_draws, rng):
         """Draw new observations, jointly for all rows: function, noise and gaps.

@@ -24,9 +24,9 @@ from skmohn.mohn._strategies import STRATEGIES
 from skmohn.mohn._table.coding import NUMERIC, InputCoding
 from skmohn.mohn._table.columns import Categories
 from skmohn.mohn._table.rows import Rows
-from skmohn.mohn._table.vocabulary import Vocabulary
+from skmohn.mohn._table.vocabulary import Vocabulary, require_sets
 from skmohn.mohn._walsh.design import make_design
-from skmohn.mohn._walsh.terms import with_kept
+from skmohn.mohn._walsh.terms import in_order, with_kept
 
 _REASONS = {
     "cv": "k-fold validation of the log loss chose how many products to keep",
@@ -259,19 +259,9 @@ def _given_terms(samples, wishes):
     """The parameter `terms`, checked."""
     if wishes.terms is None:
         raise ValueError('strategy="given" needs terms, a list of sets of features')
-    found = set()
-    for given in wishes.terms:
-        term = samples.vocabulary.find(given, "terms")[1]
-        if not term:
-            raise ValueError("terms holds an empty set; the constant is implied")
-        if wishes.max_order is not None and len(term) > wishes.max_order:
-            raise ValueError(
-                f"terms holds {given!r}, which is above max_order={wishes.max_order}"
-            )
-        if term in found:
-            raise ValueError(f"terms holds {given!r} more than once")
-        found.add(term)
-    return _in_order(found)
+    found = [samples.vocabulary.find(given, "terms")[1] for given in wishes.terms]
+    require_sets(found, list(wishes.terms), wishes.max_order)
+    return in_order(found)
 
 
 # ------------------------------------------------------------------- searched
@@ -299,7 +289,7 @@ def _by_score(samples, wishes, start, most, report):
             "training_log_loss": path.deviances[position],
             "validation_log_loss": loss,
         }
-        return report(record, _in_order(path.model(position)))
+        return report(record, in_order(path.model(position)))
 
     choice = choose_products(
         samples,
@@ -312,7 +302,7 @@ def _by_score(samples, wishes, start, most, report):
         report=tell,
     )
     reason = _REASONS[choice.how]
-    return Found(_in_order(choice.terms), reason, choice.coverage, choice)
+    return Found(in_order(choice.terms), reason, choice.coverage, choice)
 
 
 def _by_regression(samples, wishes, start, most, report):
@@ -385,17 +375,13 @@ def _go_on(*args):
 def _strongest(strength, start, most):
     """The start and the products that hold the largest shares of a target."""
     best = sorted(strength, key=lambda term: (-strength[term], len(term), term))
-    return _in_order(start + best[: int(min(most, len(best)))])
+    return in_order(start + best[: int(min(most, len(best)))])
 
 
 def _deviations(columns, weights):
     """Standard deviations of the columns of an array."""
     weights = weights / weights.sum()
     return np.sqrt(weights @ (columns - weights @ columns) ** 2)
-
-
-def _in_order(terms):
-    return sorted(terms, key=lambda term: (len(term), term))
 
 
 # What each strategy calls: of `Samples`, `Wishes` and a function to report to.

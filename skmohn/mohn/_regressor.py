@@ -386,7 +386,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             model is then the best one found.
         """
         strategy, wishes = STRATEGIES[self.strategy], Wishes.of(self)
-        samples, given = self._read(wishes, X, y, sample_weight, X_val, y_val, params)
+        data = X, y, sample_weight, X_val, y_val
+        samples, given = self._read(strategy, wishes, *data, params)
         attributes = partial(self._fitted_attributes, samples.coding)
         loop = FitLoop(self, *given, strategy.most_steps(wishes), attributes)
         solution = strategy.solve(samples, wishes, loop.step)
@@ -800,7 +801,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     def _get_fitted_attr_html(self, doc_link=""):
         return add_summary(self, super()._get_fitted_attr_html(doc_link))
 
-    def _read(self, wishes, X, y, sample_weight, X_val, y_val, params):
+    def _read(self, strategy, wishes, X, y, sample_weight, X_val, y_val, params):
         """Check what `fit` is given; also say what of it callbacks are to see."""
         split_params = self._split_params(params)
         table, y = read_table(self, X, y, reset=True)
@@ -813,7 +814,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             y,
             sample_weight,
             held,
-            strategy=STRATEGIES[self.strategy],
+            strategy=strategy,
             wishes=wishes,
             seed=check_random_state(self.random_state).randint(2**31),
             categories=self._categories,

@@ -106,10 +106,10 @@ def test_the_worst_units_are_folded_into_the_visible_biases(digits, n_paying, ke
 # --------------------------------------------------------------------------- widths
 
 
-def test_width_on_digits_depends_little_on_the_seed_and_how_one_trains(digits):
+def test_width_on_digits_depends_little_on_how_one_trains(digits):
     widths = [
-        width(digits, Plan(learning_rate=rate, batch_size=size), seed=seed)
-        for seed, (rate, size) in enumerate(((0.2, 64), (0.4, 16), (0.6, 256)))
+        width(digits, Plan(learning_rate=rate, batch_size=size))
+        for rate, size in ((0.1, 64), (0.2, 16), (0.3, 256))
     ]
     assert np.abs(np.array(widths) / np.mean(widths) - 1).max() <= 0.25
     assert 13 <= np.mean(widths) <= 24
@@ -123,8 +123,15 @@ def test_growth_ends_by_dropping_since_that_describes_the_data_in_fewer_nats(dig
         z = log_partition(rbm, digits, n_temperatures=200, random_state=0)
         return description_length([rbm], digits, z).total / len(digits)
 
-    # Of four seeds, all say so.
-    assert described(0, 0.5) < described(0, 0.8)
+    early, late = (
+        np.mean([described(seed, share) for seed in range(2)]) for share in (0.8, 0.5)
+    )
+    assert late < early
+
+
+def test_width_on_digits_depends_little_on_the_seed(digits):
+    widths = [width(digits, seed=seed) for seed in range(3)]
+    assert np.std(widths) / np.mean(widths) < 0.15
 
 
 def test_independent_bits_need_one_unit():

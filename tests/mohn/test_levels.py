@@ -159,14 +159,14 @@ def test_rows_may_follow_and_models_be_copied(fitted):
     assert again.n_iter_ < fitted.n_iter_
 
 
-@pytest.mark.parametrize("n_rows", [60, 410])
+@pytest.mark.parametrize("n_rows", [60, 450])
 def test_weights_count_repeated_rows(n_rows):
     X, y = make_step(n_rows)
-    X = X.iloc[:, :1]
-    counts = np.resize([1, 2], n_rows)
-    model = MOHNRegressor("dense", dense_control=DenseControl(noise="constant"))
+    X = X.iloc[:, :2]
+    counts = np.resize([1, 2, 3], n_rows)
+    model = MOHNRegressor("dense")
     weighted = model.fit(X, y, sample_weight=counts).predict(X)
-    assert len(model.coding_.categoricals) == 1
+    assert len(model.coding_.categoricals) == 2
     repeated = model.fit(X.loc[X.index.repeat(counts)], np.repeat(y, counts))
     assert_allclose(weighted, repeated.predict(X), atol=1e-6)
 

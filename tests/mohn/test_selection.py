@@ -202,7 +202,7 @@ def test_noisy_ising(snr, n_samples, least_recall):
     assert recall >= least_recall
 
 
-@pytest.mark.parametrize(("order", "n_samples"), [(5, 500)])
+@pytest.mark.parametrize(("order", "n_samples"), [(3, 300), (5, 500)])
 def test_noisy_parities_without_parents(order, n_samples):
     """What only an exhaustive screening finds must survive the validation."""
     problem = make_sparse_walsh(

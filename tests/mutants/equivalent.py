@@ -19,14 +19,14 @@ EQUIVALENT = {
         ): ONLY_SLOWER,
         ("exact_log_partition", "outer + 1.0  ->  outer - 1.0"): ONLY_SLOWER,
         ("exact_log_partition", "1.0  ->  2.0"): ONLY_SLOWER,
-        ("_level_sums_of", "np.log(sizes + 1)  ->  sizes + 1"): ONLY_SLOWER,
+        ("_log_sums_of_pairs", "np.log(sizes + 1)  ->  sizes + 1"): ONLY_SLOWER,
         (
-            "_level_sums_of",
+            "_log_sums_of_pairs",
             "np.cumsum(largest) // _LARGEST_EXPONENT  ->  "
             "np.cumsum(largest) * _LARGEST_EXPONENT",
         ): ONLY_SLOWER,
         (
-            "_level_sums_of",
+            "_log_sums_of_pairs",
             "len(starts) < len(bounds)  ->  len(starts) <= len(bounds)",
         ): "a row alone is its sum",
     },

@@ -25,6 +25,7 @@ from skmohn.mohn._sparse.frontier import (
     chance_thresholds,
 )
 from skmohn.mohn._walsh.design import make_design
+from skmohn.mohn._walsh.terms import in_order
 
 # Penalty of the search. Products are -1 and +1: a standard deviation of .3 a weight.
 SEARCH_C = 0.1
@@ -270,7 +271,7 @@ class LogisticPath:
         """
         present = set(self.terms)
         # Of candidates that say the same, the smallest set comes first.
-        found = sorted(set(found) - present, key=lambda term: (len(term), term))
+        found = in_order(set(found) - present)
         groups = self.control.groups
         found = [term for term in found if len(set(groups[list(term)])) == len(term)]
         if not found or batch < 1:

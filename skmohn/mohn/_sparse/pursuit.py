@@ -22,7 +22,7 @@ from skmohn.mohn._sparse.frontier import (
     chance_thresholds,
 )
 from skmohn.mohn._sparse.message_passing import infer_structure
-from skmohn.mohn._walsh.terms import with_kept
+from skmohn.mohn._walsh.terms import in_order, with_kept
 
 # With more weights than this share of the samples a perfect fit proves nothing.
 MOST_WEIGHTS = 0.8
@@ -199,13 +199,10 @@ class Pursuit:
         """Score candidates exactly; keep those above the bar and near the best."""
         present = set(self.model.terms)
         # Of candidates that say the same, the smallest set comes first.
-        found = sorted(
-            (
-                term
-                for term in found
-                if term not in present and self.banned.get(term, -1) < self.round
-            ),
-            key=lambda term: (len(term), term),
+        found = in_order(
+            term
+            for term in found
+            if term not in present and self.banned.get(term, -1) < self.round
         )
         if not found:
             return []

@@ -8,7 +8,7 @@ from itertools import chain, combinations
 import numpy as np
 
 from skmohn._core._units import binary_unit
-from skmohn._core._validation import require_memory
+from skmohn._core._validation import read_sets, require_memory
 from skmohn.mohn._model import Solution
 from skmohn.mohn._sparse import msda as _msda
 from skmohn.mohn._sparse.active_set import ActiveSet
@@ -80,7 +80,8 @@ def solve_given(samples, wishes, report):
     if wishes.terms is None:
         raise ValueError('strategy="given" needs terms, a list of sets of features')
     index, n_features = samples.vocabulary.index, len(samples.coding.kind)
-    terms = find_sets(wishes.terms, n_features, index, wishes.max_order)
+    given = read_sets(wishes.terms, "terms")
+    terms = find_sets(given, n_features, index, wishes.max_order)
     usable = set(samples.coding.usable.tolist())
     for term in terms:
         for i in set(term).difference(usable):

@@ -6,7 +6,6 @@ from numbers import Integral
 
 import numpy as np
 
-from skmohn._core._validation import read_sets
 from skmohn.mohn._table.coding import CATEGORIES, NUMERIC
 from skmohn.mohn._table.rows import sizes_of
 from skmohn.mohn._table.variables import make_categorical, make_input, make_levels
@@ -293,8 +292,8 @@ def find_sets(terms, n_features, index, max_order=None):
 
     Parameters
     ----------
-    terms : sequence of int, str or sequences of them
-        A parameter of that name.
+    terms : list of lists of int or str
+        What `read_sets` makes of a parameter of that name.
 
     n_features : int
 
@@ -309,7 +308,7 @@ def find_sets(terms, n_features, index, max_order=None):
     sets : list of tuples of int
     """
     found = []
-    for given in read_sets(terms, "terms"):
+    for given in terms:
         term = []
         for member in given:
             column = _find_column(member, index, n_features)
@@ -320,20 +319,37 @@ def find_sets(terms, n_features, index, max_order=None):
                 )
             term.append(column)
         found.append(tuple(sorted(term)))
-    seen = set()
     for term in found:
-        if not term:
-            raise ValueError("terms holds an empty set; the constant is implied")
         if len(set(term)) < len(term):
             raise ValueError(f"terms holds {term}, which repeats a feature")
+    require_sets(found, found, max_order)
+    return found
+
+
+def require_sets(terms, called, max_order=None):
+    """Refuse sets that no model can have.
+
+    Parameters
+    ----------
+    terms : list of tuples of int
+
+    called : list
+        What messages call each.
+
+    max_order : int, default=None
+        Size of the largest set that there may be.
+    """
+    seen = set()
+    for term, name in zip(terms, called, strict=True):
+        if not term:
+            raise ValueError("terms holds an empty set; the constant is implied")
         if max_order is not None and len(term) > max_order:
             raise ValueError(
-                f"terms holds {term}, which is above max_order={max_order}"
+                f"terms holds {name!r}, which is above max_order={max_order}"
             )
         if term in seen:
-            raise ValueError(f"terms holds {term} more than once")
+            raise ValueError(f"terms holds {name!r} more than once")
         seen.add(term)
-    return found
 
 
 def to_inputs(terms, usable):

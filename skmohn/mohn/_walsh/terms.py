@@ -6,6 +6,11 @@ from itertools import combinations
 import numpy as np
 
 
+def in_order(terms):
+    """Sort sets by their size, then by their inputs, into a list."""
+    return sorted(terms, key=lambda term: (len(term), term))
+
+
 def count_orders(terms, highest=0):
     """Count sets by their order.
 
