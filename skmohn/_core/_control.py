@@ -25,12 +25,12 @@ class Nested:
     _controls: dict = {}
 
     def set_params(self, **params):
-        """Set parameters, those of a control by its name, two underscores and theirs.
+        """Set parameters, including those of controls, as in ``control__parameter``.
 
         Parameters
         ----------
         **params : dict
-            Where a control is None, naming one of its parameters makes the default.
+            A control that is None is created with its defaults.
 
         Returns
         -------

@@ -17,30 +17,28 @@ from skmohn.mohn._table.vocabulary import Vocabulary
 
 
 class BaseMOHN(ListedAttributes, Nested):
-    """Estimators on tables whose columns have names and may be categorical.
-
-    What `fit` is given for the splitter `cv` is handed on to it, as LassoCV does.
-    """
+    """Base of the MOHN estimators: named and categorical columns, metadata routing."""
 
     @property
     def categories_(self):
-        """Categories of the categorical columns.
+        """Categories of each categorical column.
 
         Returns
         -------
         dict of int to ndarray
-            By column, sorted. Of two categories the first is -1 and the second +1.
+            Keyed by column index, sorted. Of two, the first is coded as -1.
         """
         check_is_fitted(self)
         return self._categories.known()
 
     @property
     def is_categorical_(self):
-        """Which columns are categorical.
+        """Mask of the categorical columns.
 
         Returns
         -------
         ndarray of shape (n_features,), bool
+            True for categorical columns.
         """
         check_is_fitted(self)
         mask = np.zeros(self.n_features_in_, dtype=bool)
@@ -49,25 +47,23 @@ class BaseMOHN(ListedAttributes, Nested):
 
     @property
     def vocabulary_(self):
-        """How columns, categories and levels are called, and numbered inside.
+        """Names of columns, categories and levels, and their internal numbers.
 
         Returns
         -------
         Vocabulary
-            ``labels`` and ``names`` of all that a weight can connect; ``find`` turns
-            what a user calls it into its number, ``label`` and ``places`` go from
-            numbers to `terms_` and back.
+            Translates between names, `terms_` and internal numbers.
         """
         check_is_fitted(self)
         return self._vocabulary(self.coding_)
 
     def get_metadata_routing(self):
-        """Say which arguments of `fit` go where.
+        """Route arguments of `fit` to the estimator and to the splitter `cv`.
 
         Returns
         -------
         MetadataRouter
-            Routes to the estimator itself and, as ``splitter``, to `cv`.
+            See scikit-learn's user guide, "Metadata Routing".
         """
         return (
             MetadataRouter(owner=self)

@@ -40,147 +40,143 @@ class MOHNClassifier(
 ):
     """Logistic regression on the interactions that tell classes apart.
 
-    The products of columns that go best with the classes are found as by
-    :class:`MOHNTransformer`, and the model is
+    It finds products of columns as :class:`MOHNTransformer` does and fits
 
     .. math:: \\log p_k(x) = w_{k0} + \\sum_j w_{kj} \\prod_{i \\in Q_j} x_i + c(x)
 
-    with inputs coded as -1 and +1 and weights that can be read.
+    to inputs coded as -1 and +1, with weights that you can read.
 
     Parameters
     ----------
     strategy : {"auto", "logistic", "pursuit", "dense", "msda", "full", "given"}, \
             default="auto"
-        How products are found.
+        How to find the products.
 
-        - ``"auto"``, ``"logistic"``: forward search for all classes together. The
-          products that go best with the residuals of logistic regression on the
-          products so far are added, a few at a time; the log loss of left-out samples
-          says when to stop.
-        - ``"pursuit"``, ``"dense"``, ``"msda"``: :class:`MOHNRegressor` with this
-          strategy on the indicator of each class; of all their `terms_` the union.
+        - ``"auto"``, ``"logistic"``: forward search for all classes together. Each step
+          adds the products that best match the residuals of logistic regression ([2]_),
+          until the log loss of left-out rows stops falling.
+        - ``"pursuit"``, ``"dense"``, ``"msda"``: the union of the terms that
+          :class:`MOHNRegressor` finds for the indicator of each class.
         - ``"full"``: all products up to `max_order`.
-        - ``"given"``: those in `terms`.
+        - ``"given"``: the products listed in `terms`.
 
     max_order : int, default=None
-        Largest number of columns in a product. None sets no limit: orders one and two
-        and what extends products found are always searched, higher orders where
-        nothing stands out and `work_budget` allows.
+        Largest number of columns in a product. None sets no limit: orders 1 and 2 and
+        extensions of products found are always searched, higher orders if nothing
+        stands out and `work_budget` allows.
 
     max_columns : int, default=None
-        Most products in the model: what is found first (or, but for "logistic", is
-        strongest) stays. None leaves it to `selection`.
+        Maximum number of products: the first ones found, or the strongest unless the
+        strategy is "logistic". None leaves it to `selection`.
 
     include_inputs : bool, default=True
-        Whether all single columns are in the model, those too that matter a little.
-        False keeps those that were found, for a model that is short to read.
+        Whether to keep every single column as well, which helps if many matter a
+        little. False keeps only what was found, for a short, readable model.
 
     terms : sequence of sequences of int, str or (column, category), default=None
-        The products of ``strategy="given"``, in indices or names.
+        Products for ``strategy="given"``, as column indices or names.
 
     C : float or "auto", default="auto"
-        Inverse strength of the penalty, as in
-        :class:`~sklearn.linear_model.LogisticRegression`. "auto" takes what has the
-        least log loss on the left-out samples of the folds, each with the products that
-        were found without them, among .01, .03, .1, .3, 1 and 10; without folds .1, as
-        in the search: a standard deviation of .3 for weights of columns of -1 and +1.
+        Inverse strength of the L2 penalty, as in
+        :class:`~sklearn.linear_model.LogisticRegression`. "auto" takes the one of .01,
+        .03, .1, .3, 1 and 10 with the lowest log loss on left-out rows, for products
+        found without these rows. Without folds it is .1, as in the search.
 
     class_weight : dict, "balanced" or None, default=None
-        Weights of classes, in the search as in the model, as in
+        Class weights for search and model, as in
         :class:`~sklearn.linear_model.LogisticRegression`.
 
     selection : {"auto", "cv", "ebic"}, default="auto"
-        How the number of products is chosen: by k-fold validation of the whole search,
-        or by the extended Bayesian information criterion. "auto" is "ebic" below 40
-        distinct rows, else "cv". Of "logistic" the validated loss is the log loss;
-        products that chance could explain are kept where they lower it beyond doubt.
+        How to choose the number of products: cross-validation of the whole search (by
+        log loss for "logistic") or the extended BIC. "auto" is "ebic" below 40 distinct
+        rows, else "cv". Products that could be due to chance stay only if they clearly
+        lower the validation loss.
 
     cv : int, cross-validation generator or iterable, default=5
-        The folds of that validation. With a number, equal rows share a fold, and
-        classes are dealt evenly. Splitters that need groups get them by scikit-learn's
-        metadata routing.
+        Folds of that validation. An int keeps identical rows in one fold and stratifies
+        by class.
 
     max_iter : int, default=200
-        Most rounds of a search.
+        Maximum number of search rounds.
 
     work_budget : float, default=1e9
-        What the exhaustive screening of orders three and up may cost, roughly in
-        nanoseconds but from counts; what was not searched is in `search_coverage_`.
+        Limit on the exhaustive screening of orders 3 and up, in operations of about a
+        nanosecond each. `search_coverage_` reports what was skipped.
 
     memory_budget : float, default=1e9
-        Bytes that the columns of "logistic", "full" and "given" on all folds, the
-        candidates of "pursuit" or all weights of "dense" may take.
+        Bytes for the columns of "logistic", "full" and "given" on all folds, the
+        candidates of "pursuit" or the weights of "dense".
 
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
-        The columns whose values are categories, as for :class:`MOHNRegressor`. Two
-        categories are an input of -1 and +1; each of more categories is one.
+        Columns that hold categories, as for :class:`MOHNRegressor`. Two categories are
+        one input, coded as -1 and +1; of more, each is an input.
 
     handle_unknown : {"error", "missing"}, default="error"
-        Whether a category that was not there in `fit` is an error or an unknown value.
+        Whether to reject a category not seen in `fit` or treat it as missing.
 
     msda_control : MSDAControl, default=None
-        Control parameters of ``strategy="msda"``; None for the defaults.
+        Options of "msda"; None for the defaults.
 
     random_state : int, RandomState instance or None, default=None
-        Deals folds and drives msda.
+        Seed for folds and msda.
 
     n_jobs : int, default=None
-        Folds searched at once by joblib. The result does not depend on it.
+        Number of folds to search in parallel. It does not change the result.
 
     Attributes
     ----------
     terms_ : list of tuples of int
-        Feature indices of each product, ordered by size and then by index.
-        A category of a column that has more than two is a pair ``(index, category)``.
+        Column indices of each product, sorted by order, then index. A category of a
+        column with more than two is a pair ``(index, category)``.
 
     weights_ : ndarray of shape (1, n_terms) or (n_classes, n_terms)
-        Weights of the products, a row for each class; of two classes one row, for the
-        second.
+        Weights of the products: one row per class or, with two classes, one row for the
+        second class.
 
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Constants.
 
     classes_ : ndarray of shape (n_classes,)
-        Labels.
+        Class labels.
 
     C_ : float
-        The inverse penalty of the model.
+        Inverse strength of the penalty used.
 
     stopping_reason_ : str
-        Why the search ended, in plain words.
+        Why the search ended, in a sentence.
 
     coding_ : InputCoding
-        How each column became an input: its ``kind``, and the values ``low`` and
-        ``high`` that stand for -1 and +1.
+        How each column became an input: its ``kind`` and the values ``low`` and
+        ``high`` coded as -1 and +1.
 
     search_coverage_ : list of dict
-        Per order: how many sets there are (``possible``), how many were scored
-        (``tried``) and how many are in the model (``kept``).
+        For each order, the number of products that are ``possible``, were ``tried``
+        (scored) and were ``kept``.
 
     history_ : History
-        One record per model: ``n_terms`` and, of "logistic", ``training_log_loss`` and
-        ``validation_log_loss`` (None without folds).
+        One dict per model tried: ``n_terms`` and, for "logistic", ``training_log_loss``
+        and ``validation_log_loss`` (None without folds).
 
     n_iter_ : int
-        Number of these records.
+        Number of models tried.
 
     n_features_in_ : int
         Number of columns seen in `fit`.
 
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, when all are strings.
+        Their names, if all are strings.
 
     See Also
     --------
     MOHNTransformer : The products as columns, for any model.
-    MOHNRegressor : The model of numbers.
-    sklearn.linear_model.LogisticRegression : The same on the columns as they are.
+    MOHNRegressor : The model for numeric targets.
+    sklearn.linear_model.LogisticRegression : The same on single columns.
 
     Notes
     -----
-    Columns are coded as by :class:`MOHNTransformer`. NaN is 0: the log-odds are then
-    the mean over all that the unknown inputs could be.
+    Columns are coded as by :class:`MOHNTransformer`. NaN means missing: the log-odds
+    are then the mean over the values it could have.
 
     References
     ----------
@@ -264,41 +260,39 @@ class MOHNClassifier(
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X, y, sample_weight=None, **params) -> Self:
-        """Find the products and learn their weights.
+        """Find the products and fit their weights.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            NaN stands for an unknown value. Sparse input is made dense.
+            Training rows; NaN means missing. Sparse input is converted to dense.
 
         y : array-like of shape (n_samples,)
             Class labels.
 
         sample_weight : array-like of shape (n_samples,), default=None
-            A weight of 2 equals a row that stands there twice.
+            A weight of 2 equals the row twice.
 
         **params : dict
-            For the splitter `cv`, such as ``groups``; takes
-            ``sklearn.set_config(enable_metadata_routing=True)``.
+            Passed to the splitter `cv`, such as ``groups``; needs metadata routing.
 
         Returns
         -------
         MOHNClassifier
-            The fitted estimator itself.
+            The fitted estimator.
 
         Raises
         ------
         ValueError
-            For bad input; the message names the parameter or column.
+            For invalid input; the message names the parameter or column.
 
         MemoryError
-            When columns are asked for that cannot fit in memory.
+            If the requested columns do not fit in memory.
 
         Warns
         -----
         ConvergenceWarning
-            When :class:`MOHNRegressor` warns that the samples are too few, or that a
-            search ended before it was done.
+            If the search ended early or there are too few rows.
         """
         samples, found = self._find(
             X,
@@ -315,29 +309,28 @@ class MOHNClassifier(
         return self
 
     def decision_function(self, X):
-        """Predict how much speaks for each class.
+        """Compute the log-odds of the second of two classes, or a score per class.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            NaN stands for an unknown value.
+            Rows; NaN means missing.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Of two classes the log-odds of the second; of more, the logarithm of each
-            one's probability, up to a constant for each row.
+            With more than two classes, log probabilities up to a constant per row.
         """
         scores = self._products(X) @ self.weights_.T + self.intercept_
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict_proba(self, X):
-        """Predict the probabilities of the classes.
+        """Predict class probabilities.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            NaN stands for an unknown value.
+            Rows; NaN means missing.
 
         Returns
         -------
@@ -347,12 +340,12 @@ class MOHNClassifier(
         return softmax(self._log_odds(X), axis=1)
 
     def predict_log_proba(self, X):
-        """Predict the logarithms of the probabilities of the classes.
+        """Predict log probabilities of the classes.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            NaN stands for an unknown value.
+            Rows; NaN means missing.
 
         Returns
         -------
@@ -367,29 +360,26 @@ class MOHNClassifier(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            NaN stands for an unknown value.
+            Rows; NaN means missing.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            Labels.
+            Class labels.
         """
         best = self._log_odds(X).argmax(axis=1)
         return self.classes_[best]
 
     @ComputedProperty
     def feature_importances_(self):
-        """How much of the log-odds each column has to do with.
+        """Total Sobol index of each column, for the log-odds over uniform inputs.
 
         Returns
         -------
         ndarray of shape (n_features,)
-            Total Sobol indices over independent and uniform inputs, as of
-            :meth:`MOHNRegressor.sobol_indices`: the share of the variance of
-            `decision_function` that is gone when all other columns are known. With more
-            than two classes it is the share of the sum of the variances of all classes,
-            so that a class that nothing speaks for or against counts little. Tools that
-            select features, such as :class:`~sklearn.feature_selection.RFE`, read them.
+            As :meth:`MOHNRegressor.sobol_indices` computes it for `decision_function`.
+            With more than two classes, a share of the variance summed over classes.
+            Used by tools such as :class:`~sklearn.feature_selection.RFE`.
         """
         check_is_fitted(self)
         coding = self.coding_
@@ -404,14 +394,14 @@ class MOHNClassifier(
         return importances
 
     def structure_table(self):
-        """List the products, those of the largest weights first.
+        """List the products with their weights, the largest first.
 
         Returns
         -------
         DataFrame, or dict of lists without pandas
-            ``term`` (feature names joined by " x "), ``order``, ``weight_share`` (its
-            part of the sum of all squared weights) and ``weight``, for the second
-            of two classes, or of more a ``weight of`` each.
+            ``term`` (such as ``"dose x sex=male"``), ``order``, ``weight_share`` (share
+            of the sum of squared weights) and ``weight``, for the second of two
+            classes, or a ``weight of`` each class.
         """
         check_is_fitted(self)
         squares = np.sum(self.weights_**2, axis=0)

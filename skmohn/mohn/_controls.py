@@ -18,25 +18,25 @@ _NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DenseControl(Control):
-    """Control parameters of ``strategy="dense"``.
+    """Options of the dense strategy of :class:`MOHNRegressor`.
 
     Parameters
     ----------
     noise : {"auto", "constant"}, default="auto"
-        Whether the noise may differ by row where residuals say so.
+        Whether noise may differ between rows, if the residuals show it does.
 
     clip : bool, default=True
-        Whether predictions stay in the range of the targets.
+        Whether to clip predictions to the range of the training targets.
 
     numeric : {"auto", "thermometer", "multilinear"}, default="auto"
-        What becomes of numeric columns. Their line enters the products; with
-        ``"thermometer"`` so do up to 16 levels of about equally many values, for steps
-        and curves. "auto" has them where the evidence says so.
+        How numeric columns enter: as a line ("multilinear"), or also by up to 16 levels
+        of about equal size ("thermometer"), for steps and curves. "auto" compares the
+        evidence of both.
 
     one_hot : "auto", sequence of sequences of int or str, or None, default=None
-        Groups of columns of 0 and 1 that are taken for the categories of one
-        categorical, as one is 1 in every row. "auto" finds runs of three neighbours or
-        more; None takes each column for itself. `one_hot_groups_` says what was found.
+        Groups of 0/1 columns to treat as one categorical column: exactly one of them is
+        1 in every row. "auto" detects runs of three or more adjacent columns; None
+        detects none. `one_hot_groups_` lists them.
 
     See Also
     --------
@@ -65,21 +65,20 @@ class DenseControl(Control):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DeltaControl(Control):
-    """Control parameters of the delta rule, in `fit` and `partial_fit`.
+    """Options of the delta rule, in `fit` and `partial_fit`.
 
     Parameters
     ----------
     learning_rate : float or "auto", default="auto"
-        Step of the rule. "auto" is ``1 / (n_terms + 1)``, divided by the largest weight
-        of a sample if that is more than 1: the largest step that never overshoots.
-        `partial_fit` shortens the step of such a sample alone, and msda's loop takes a
-        fifth.
+        Step size. "auto" is ``1 / (n_terms + 1)``, divided by the largest sample weight
+        if that exceeds 1: the largest step that never overshoots. `partial_fit`
+        shortens only the steps of such rows; msda's loop uses a fifth.
 
     tol : float, default=1e-4
-        The rule stops when an epoch improves its error by less than this share.
+        Stop when an epoch reduces the error by less than this fraction.
 
     n_iter_no_change : int, default=10
-        Epochs without improvement of the validation error before it stops.
+        Stop after this many epochs without a lower validation error.
 
     See Also
     --------
@@ -111,90 +110,87 @@ class DeltaControl(Control):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class MSDAControl(Control):
-    """Control parameters of the stochastic search, with the articles' defaults.
+    """Options of the stochastic search ``strategy="msda"``, with the papers' defaults.
 
-    They are those that only ``strategy="msda"`` has. The highest order, the number of
-    iterations and the lasso's penalty are parameters of :class:`MOHNRegressor`, the
-    step of the delta rule one of :class:`DeltaControl`.
+    The highest order, the number of iterations and the lasso's penalty are parameters
+    of :class:`MOHNRegressor`; the step of the delta rule is one of
+    :class:`DeltaControl`. Greek letters are the papers' symbols.
 
     Parameters
     ----------
     order_share : float, default=0.6
-        Share of the model's own orders in the new distribution over orders (alpha).
+        Share of the model's own orders in the next distribution over orders (alpha).
 
     mode_share : float, default=0.2
-        Share of the Laplace around the lowest order with untried weights (beta).
-        What is left to 1 is memory of the former distribution.
+        Share of a Laplace distribution around the lowest order with untried terms
+        (beta). What remains of 1 is the previous distribution.
 
     order_width : float, default=1.0
-        Width of that Laplace (b).
+        Width of that Laplace distribution (b).
 
     exploitation : float, default=0.5
-        How the first input of a new weight is drawn, from -1 (inputs without weights)
-        over 0 (any) to 1 (inputs with large weights) (rho). The articles leave it
-        open. At 0.5 half of the draws follow what was found, and no input ever has
-        less than half of its fair share.
+        How to draw the first column of a new term, from -1 (columns without weights)
+        over 0 (any) to 1 (columns with large weights) (rho). The papers leave it open.
+        At 0.5, half of the draws follow the weights and no column gets less than half
+        of its equal share.
 
     clique_share : float, default=0.8
-        How strongly the other inputs are drawn from the company of those drawn before
-        (delta).
+        How strongly further columns are drawn from those that share terms with the
+        columns drawn so far (delta).
 
     batch_size : {"third", "n_features"} or int, default="third"
-        New weights per iteration: a third of the number of samples [S2], the number
-        of inputs [S1], or a number.
+        New terms per iteration: a third of the rows (Swingler 2020), the number of
+        columns (Swingler 2016), or a number.
 
     max_weight_share : float, default=0.8
-        Most weights in the model, as a share of the number of different rows. The
-        articles go up to 1, where the least squares fit is perfect whatever the
-        weights.
+        Maximum number of terms, as a fraction of the distinct rows. The papers allow 1,
+        where least squares fits perfectly whatever the terms.
 
     discard_period : int, default=15
-        Iterations after which the weights removed so far may be tried again.
+        Iterations after which removed terms may be tried again.
 
     mopping_threshold : float, default=0.9
-        Share of the weights of an order that have to be used for the rest to be added
-        at once.
+        Fraction of an order's terms in use above which the rest are added at once.
 
     removal : {"auto", "zero", "t_test"}, default="auto"
-        Which weights leave the model: those that the lasso set to zero, or those that
-        a t-test finds insignificant. "auto" is "zero" for the lasso and "t_test" for
-        the other learning rules, which set nothing to zero.
+        Which terms to remove: those with zero weight, or those a t-test finds
+        insignificant. "auto" is "zero" for the lasso, else "t_test".
 
     p_critical : float, default=0.3
         Significance level of the t-test in the first iteration.
 
     p_decay : float, default=0.7
-        Factor of that level from one iteration to the next.
+        Factor by which the level falls per iteration.
 
     p_minimum : float, default=0.001
-        Where the level stops falling; it is the least level from the start.
+        Lower bound of the level.
 
     t_variance : {"residual", "target"}, default="residual"
-        Variance in the t-test: that of the error the model leaves, over its degrees
-        of freedom, or that of the target over the number of samples (Eq 15 as printed,
-        with which small weights are missed).
+        Variance in the t-test: of the residuals over their degrees of freedom, or of
+        the target over the number of rows (Swingler 2016, Eq 15 as printed, which
+        misses small weights).
 
     initial_orders : array-like of shape (max_order,), default=None
-        First distribution over orders, up to a factor; None for the Laplace around
-        order 1.
+        First distribution over orders, not necessarily normalized. None for the Laplace
+        distribution around order 1.
 
     initial_inputs : array-like of shape (n_inputs,), default=None
-        Prior distribution over inputs, up to a factor; None for a uniform one. Constant
-        columns are no inputs.
+        Prior distribution over columns that vary, not necessarily normalized. None for
+        a uniform one.
 
     penalty_factor : float, default=2.5
-        The lasso's penalty under ``alpha="auto"``, in standard errors of a weight under
-        the current error of the model.
+        Penalty of the lasso with ``alpha="auto"``, in standard errors of a weight at
+        the model's current error.
 
     n_epochs : int, default=20
         Epochs of the delta rule per iteration.
 
     n_iter_no_change : int, default=50
-        Stop when the model has not improved for so many iterations, judged by the
-        error on validation samples or, without them, by the extended BIC.
+        Stop after this many iterations without improvement of the validation error or,
+        without validation rows, the extended BIC.
 
     tol : float, default=1e-4
-        Improvement that counts, as a share of the error (or what is worth it).
+        Smallest improvement that counts, as a fraction of the error.
 
     See Also
     --------
@@ -205,11 +201,7 @@ class MSDAControl(Control):
     >>> from skmohn import MOHNRegressor, MSDAControl
     >>> from skmohn.datasets import make_sparse_walsh
     >>> problem = make_sparse_walsh(
-    ...     n_features=12,
-    ...     n_terms={1: 2, 3: 1},
-    ...     heredity=None,
-    ...     n_samples=100,
-    ...     random_state=0,
+    ...     12, {1: 2, 3: 1}, heredity=None, n_samples=100, random_state=0
     ... )
     >>> control = MSDAControl(exploitation=0.2, discard_period=10)
     >>> model = MOHNRegressor(

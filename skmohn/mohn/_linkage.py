@@ -13,25 +13,25 @@ from skmohn._core._validation import read_names, read_sets
 
 @dataclass(frozen=True)
 class Linkage:
-    """Which variables a model ties together, and which it does not.
+    """Which columns of a model interact, and which do not.
 
-    Two variables are linked when a weight connects both. The model is a sum of
-    functions, one for each component, and each can be searched without the others.
+    Two columns are linked if a term contains both. The model is a sum of one function
+    per component, so that components can be optimized separately.
 
     Parameters
     ----------
     links : tuple of tuples of int
-        For each column the columns it shares a weight with, in increasing order.
+        For each column, the columns it shares a term with, in increasing order.
 
     components : tuple of tuples of int
-        The columns of each part of the model, the largest part first and then by their
-        first columns. Columns without a weight are in none.
+        Columns of each separate part of the model, the largest part first. Unused
+        columns are in none.
 
     unused : tuple of int
-        Columns without a weight.
+        Columns without a term.
 
     names : tuple of str or None
-        Of the columns, where they have names.
+        Column names, if there are any.
 
     Examples
     --------
@@ -54,28 +54,28 @@ class Linkage:
 
     @classmethod
     def of_terms(cls, terms, n_features, names=None):
-        """Follow sets of columns.
+        """Compute the linkage of given terms.
 
         Parameters
         ----------
         terms : sequence of sequences of int
-            The columns that belong together; a single one is used but not linked.
+            Column indices of each term.
 
         n_features : int
-            How many columns there are.
+            Number of columns.
 
         names : sequence of str, default=None
-            Of the columns.
+            Column names.
 
         Returns
         -------
         Linkage
-            What they tie together.
+            Links, components and unused columns.
 
         Raises
         ------
         ValueError
-            If a term is empty or holds something else than columns.
+            If a term is empty or contains anything but column indices.
         """
         check_scalar(n_features, "n_features", Integral, min_val=0)
         terms = read_sets(terms, "terms")
@@ -106,27 +106,27 @@ class Linkage:
 
     @property
     def is_decomposable(self):
-        """Whether the model is a sum of functions of separate variables.
+        """Whether the model is a sum of functions of separate columns.
 
         Returns
         -------
         bool
-            True with two components or more. Columns without a weight do not count.
+            True if there are at least two components; unused columns do not count.
         """
         return len(self.components) > 1
 
     def neighbors(self, column):
-        """List the columns that share a weight with one.
+        """List the columns that share a term with one column.
 
         Parameters
         ----------
         column : int or str
-            Its index or name.
+            Index or name of the column.
 
         Returns
         -------
         tuple of int
-            Their indices in increasing order.
+            Their indices, in increasing order.
 
         Raises
         ------

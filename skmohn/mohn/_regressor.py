@@ -1,4 +1,4 @@
-"""MOHNRegressor: validate, encode, discover, expose, answer."""
+"""MOHNRegressor: validate, encode, discover, then answer questions about the model."""
 
 from functools import partial
 from numbers import Integral, Real
@@ -35,185 +35,149 @@ from skmohn.mohn._table.rows import member_values
 
 
 class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimator):
-    """Sparse Walsh model that discovers which interactions matter.
+    """Sparse regression on interactions of any order, which it finds itself.
 
-    A mixed order hyper network is the function
+    A mixed order hyper network (MOHN) is the function
 
     .. math:: f(x) = w_0 + \\sum_j w_j \\prod_{i \\in Q_j} x_i
 
-    of inputs coded as -1 and +1. Each weight connects a set of inputs ``Q_j`` of any
-    size, its order. The estimator finds the sets whose weights are not zero, from far
-    fewer samples than there are sets, and needs not be told their order nor whether the
-    data are noisy.
+    of inputs coded as -1 and +1. Each term ``Q_j`` is a set of columns; its size is its
+    order. The estimator finds the terms that matter from far fewer rows than there are
+    candidate terms. You tell it neither their order nor the noise level.
 
     Parameters
     ----------
     strategy : {"auto", "pursuit", "dense", "msda", "full", "given"}, default="auto"
-        How the structure is found.
+        How to find the terms. See the user guide, "Strategies".
 
-        - ``"auto"``: by pursuit and, where that is not exact, also by ``"dense"``. The
-          shortest description wins, unless the sparse model predicts left-out rows
-          better; neither where nothing stands out. Sparse when `max_order` or another
-          `learning_rule` asks for it.
-        - ``"pursuit"``: propose, solve and prune, with exhaustive screening of higher
-          orders and message passing over all candidates when nothing stands out.
-        - ``"dense"``: all :math:`2^n` weights, independent a priori with variances that
-          fall by a factor for each input they connect; the factors by maximum evidence.
-          For noisy functions in which everything matters a little. Every prediction
-          and weight has a standard deviation; `terms_` are the significant weights.
-        - ``"msda"``: the stochastic algorithm of [1]_ and [2]_, controlled by
-          `msda_control`.
-        - ``"full"``: all weights up to `max_order`.
-        - ``"given"``: the weights listed in `terms`.
+        - ``"auto"``: pursuit and, unless that is exact, also ``"dense"``; keeps the one
+          with the shorter description, or a constant if nothing stands out.
+        - ``"pursuit"``: sparse; propose, solve and prune, then screen higher orders.
+        - ``"dense"``: Bayesian, with all :math:`2^n` weights, for noisy functions in
+          which everything matters a little; `terms_` lists the significant ones.
+        - ``"msda"``: the stochastic search of [1]_ and [2]_; see :class:`MSDAControl`.
+        - ``"full"``: all terms up to `max_order`.
+        - ``"given"``: the terms listed in `terms`.
 
     learning_rule : {"ols", "lasso", "delta"}, default="ols"
-        How weights are learnt: least squares, the lasso by coordinate descent on the
-        Gram matrix, or the online delta rule ([1]_ Eq 4). Pursuit searches with least
-        squares and applies the rule to what it found; msda uses the rule in its loop
-        and solves least squares at the end.
+        How to fit the weights: least squares, the lasso or the online delta rule ([1]_
+        Eq 4). Pursuit always searches by least squares and applies the rule at the end.
 
     max_order : int, default=None
-        Largest number of inputs in a weight. None sets no limit; ``"full"`` then takes
-        all :math:`2^n` weights. ``"dense"`` has all, and lists them up to this order,
-        by default 3 or what is quickly looked at.
+        Largest number of columns in a term; None for no limit. ``"dense"`` uses every
+        order and lists terms up to `max_order`, by default 3 or fewer in wide tables.
 
     terms : sequence of sequences of int or str, default=None
-        The weights of ``strategy="given"``, each a set of feature indices or names. The
-        constant is always in the model and is not listed.
+        Terms for ``strategy="given"``, as column indices or names, without the
+        constant.
 
     alpha : float or "auto", default="auto"
-        Penalty of the lasso, as in :class:`~sklearn.linear_model.Lasso`. "auto" is the
-        scaled lasso: the noise level times ``sqrt(2 log(n_terms) / n_samples)``, the
-        noise estimated together with the weights; in msda's loop, see
-        `MSDAControl.penalty_factor`.
+        Penalty of the lasso. "auto" is the scaled lasso, the noise level times ``sqrt(2
+        log(n_terms) / n_samples)``; msda uses `MSDAControl.penalty_factor`.
 
     max_iter : int, default=200
-        Most rounds of discovery, epochs of the delta rule or steps of the evidence.
+        Maximum number of search rounds, delta rule epochs or evidence steps.
 
     selection : {"auto", "cv", "ebic", "lasso"}, default="auto"
-        How pursuit settles on a model when no model reproduces the data exactly.
-
-        - ``"cv"``: least squares on the weights that stand out, how far being chosen by
-          k-fold validation of the whole search; the sparsest model within one standard
-          error of the best.
-        - ``"ebic"``: the same by the extended Bayesian information criterion.
-        - ``"lasso"``: shrunken weights on all sets of order one and two and those that
-          stand out, the penalty by k-fold validation; for dense functions.
-        - ``"auto"``: "ebic" below 40 distinct rows, else whichever of "cv" and "lasso"
-          predicts better.
+        How pursuit chooses a model if none is exact: cross-validation of the whole
+        search (the sparsest model within one standard error of the best), the extended
+        BIC, or a lasso on all terms of orders 1 and 2 and those that stand out. "auto"
+        is "ebic" below 40 distinct rows, else the better of "cv" and "lasso".
 
     cv : int, cross-validation generator or iterable, default=5
-        The folds of that validation. With a number, equal rows share a fold.
-        Splitters that need groups get them by scikit-learn's metadata routing.
+        Folds of that validation. An int keeps identical rows in one fold.
 
     early_stopping : bool, default=False
-        Whether to hold out a part of the data that takes the place of the folds
-        (pursuit), ends the search (msda) or the epochs (delta rule). Passing `X_val`
-        and `y_val` to `fit` has the same effect. ``"dense"`` needs none and learns
-        from all rows.
+        Whether to hold out rows that replace the folds (pursuit) or stop the search
+        (msda) or the epochs (delta rule). Passing `X_val` and `y_val` to `fit` does the
+        same; "dense" needs neither and learns from all rows.
 
     validation_fraction : float, default=0.1
-        Share of the samples held out by `early_stopping`.
+        Fraction of the rows held out by `early_stopping`.
 
     work_budget : float, default=1e9
-        What the exhaustive screening of orders three and up may cost, roughly in
-        nanoseconds but from counts; what was not searched is in `search_coverage_`.
+        Limit on the exhaustive screening of orders 3 and up, in operations of about a
+        nanosecond each. `search_coverage_` reports what was skipped.
 
     memory_budget : float, default=1e9
-        Bytes that the candidates of message passing, or all weights, may take. More are
-        left out, or by ``"dense"`` refused.
+        Bytes for the candidates of message passing, which are cut to fit, or for all
+        weights, which are refused if they do not fit.
 
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
-        The columns whose values are categories, as a mask, indices or names;
-        "from_dtype" takes those of categorical or text type, and those of objects with
-        text among them. Two categories are an input of -1 and +1; more are a
-        categorical of ``"dense"``, which has a weight for each and which ``"auto"``
-        then is; others refuse it.
+        Columns that hold categories: a mask, indices or names. "from_dtype" takes text
+        and categorical dtypes. Two categories become -1 and +1; only "dense" handles
+        more, and "auto" then uses it.
 
     handle_unknown : {"error", "missing"}, default="error"
-        Whether a category that was not there in `fit` is an error or an unknown value.
+        Whether to reject a category not seen in `fit` or treat it as missing.
 
     dense_control : DenseControl, default=None
-        Control parameters of ``"dense"``: its noise, what it makes of numeric columns
-        and of groups of columns. None for the defaults.
+        Options of "dense". None for the defaults, as for the other two controls.
 
     delta_control : DeltaControl, default=None
-        Control parameters of the delta rule, in `fit` and `partial_fit`; None for the
-        defaults.
+        Options of the delta rule, in `fit` and `partial_fit`.
 
     msda_control : MSDAControl, default=None
-        Control parameters of ``strategy="msda"``; None for the defaults.
+        Options of "msda".
 
     warm_start : bool, default=False
-        Whether `fit` begins with the terms, or the hyper-parameters, of the previous
-        fit and searches on.
+        Whether `fit` starts from the terms or hyperparameters of the previous fit.
 
     random_state : int, RandomState instance or None, default=None
-        Deals folds, shuffles the delta rule's rows and drives msda. Exact recoveries
-        by pursuit do not depend on it.
+        Seed for folds, the row order of the delta rule, and msda.
 
     n_jobs : int, default=None
-        Folds searched at once by joblib. The result does not depend on it.
+        Number of folds to search in parallel. It does not change the result.
 
     Attributes
     ----------
     terms_ : list of tuples of int
-        Feature indices of each weight, ordered by size and then by index. The constant
-        is not among them. The category of a categorical is a pair ``(index,
-        category)``, the level of a numeric column ``(index, number)``, counted from the
-        lowest: such a weight is the part of the function that depends on all its
-        members and on nothing else, at that category.
+        Column indices of each term, sorted by order, then index, without the constant.
+        A category is a pair ``(index, category)``, a level of a numeric column a pair
+        ``(index, number)``; see the user guide, "Categorical columns".
 
     weights_ : ndarray of shape (n_terms,)
-        The weights, aligned with `terms_`, for inputs coded as -1 and +1.
+        Weight of each term, for inputs coded as -1 and +1.
 
     intercept_ : float
         The constant: the mean of the function over all inputs.
 
     standard_errors_ : ndarray of shape (n_terms,)
-        Of least squares weights: 0 when the recovery is exact, NaN for shrunken weights
-        and when there are no degrees of freedom left. Of ``"auto"`` and ``"dense"``:
-        posterior standard deviations, as of :meth:`weight`.
+        Standard error of each weight: 0 for an exact model, NaN for lasso weights or
+        without degrees of freedom. Posterior standard deviations for "auto" and
+        "dense".
 
     noise_ : float
-        Estimated standard deviation of the noise; 0 when the recovery is exact.
+        Estimated standard deviation of the noise; 0 for an exact model.
 
     model_ : SparseModel or DenseModel
-        The function found, in coded inputs: ``mean``, ``std`` and ``draw`` of rows,
-        with its noise and what unknown inputs hide (``gaps``), ``weight`` of a set,
-        ``shares`` of the variance, ``update`` by further rows. Methods of the estimator
-        ask it; it has a ``graph`` of all weights, or ``is_listed`` is False.
+        The fitted function of coded inputs, which the methods below evaluate.
 
     stopping_reason_ : str
-        Why the search ended, in plain words.
+        Why the search ended, in a sentence.
 
     coding_ : InputCoding
-        How each column became an input: its ``kind``, and the values ``low`` and
-        ``high`` that stand for -1 and +1.
+        How each column became an input: its ``kind`` and the values ``low`` and
+        ``high`` coded as -1 and +1.
 
     search_coverage_ : list of dict
-        Per order: how many sets there are (``possible``), how many were scored
-        (``tried``) and how many are in the model (``kept``).
+        For each order, the number of terms that are ``possible``, were ``tried``
+        (scored) and were ``kept``.
 
     history_ : History
-        One record per round or epoch: ``training_rmse``, ``learned_rmse`` (before
-        weights were removed), ``validation_rmse`` (None without validation data),
-        ``n_weights``, ``weights_per_order``, ``proposed``, ``removed``, ``discarded``,
-        ``seconds``. ``history_.to_frame()`` needs pandas.
-        Of ``"dense"``: ``log_posterior`` and ``noise`` of each step; at the end the log
-        evidence, ``validation_rmse``, ``n_weights`` and the ``way`` taken. ``"auto"``
-        adds ``description_length_sparse``, ``_dense`` and ``_nothing``, and which was
-        ``chosen``.
+        One dict per round, epoch or evidence step, such as ``training_rmse``,
+        ``validation_rmse``, ``n_weights`` and ``seconds``; "auto" adds the description
+        lengths. ``history_.to_frame()`` makes a DataFrame.
 
     n_iter_ : int
-        Rounds or epochs run.
+        Number of rounds or epochs.
 
     n_features_in_ : int
         Number of columns seen in `fit`.
 
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, when all are strings.
+        Their names, if all are strings.
 
     See Also
     --------
@@ -222,11 +186,10 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
     Notes
     -----
-    Two-valued columns of any kind become -1 and +1. Others are scaled to [-1, 1] and
-    enter the products as they are: the model is multilinear, but for the levels of
-    `DenseControl.numeric`. Dates, times and durations are seconds. Constant columns are
-    ignored. NaN means unknown: it is coded as 0, and the prediction is the exact mean
-    over the values the input could have.
+    Columns with two values become -1 and +1. Others are scaled to [-1, 1] and enter
+    products as they are, so the model is multilinear unless `DenseControl.numeric` adds
+    levels. Dates, times and durations count as seconds. Constant columns are ignored.
+    NaN means missing: the prediction is the exact mean over the values it could have.
 
     References
     ----------
@@ -341,49 +304,48 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X, y, sample_weight=None, X_val=None, y_val=None, **params) -> Self:
-        """Discover the structure and learn its weights.
+        """Find the terms and fit their weights.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            NaN stands for an unknown value. Sparse input is made dense.
+            Training rows; NaN means missing. Sparse input is converted to dense.
 
         y : array-like of shape (n_samples,)
             Target values.
 
         sample_weight : array-like of shape (n_samples,), default=None
-            Whole numbers count repeated rows: a weight of 2 equals a row that stands
-            there twice. Other weights are relative precisions and are scaled to a mean
-            of 1. Rows of weight 0 are left out.
+            Integers count repeated rows: a weight of 2 equals the row twice. Other
+            weights are relative precisions, scaled to a mean of 1. Rows of weight 0 are
+            dropped.
 
         X_val : array-like of shape (n_val, n_features), default=None
-            Validation samples, see `early_stopping`.
+            Validation rows; see `early_stopping`.
 
         y_val : array-like of shape (n_val,), default=None
-            Their targets.
+            Targets of the validation rows.
 
         **params : dict
-            For the splitter `cv`, such as ``groups``; takes
-            ``sklearn.set_config(enable_metadata_routing=True)``.
+            Passed to the splitter `cv`, such as ``groups``; needs metadata routing.
 
         Returns
         -------
         MOHNRegressor
-            The fitted estimator itself.
+            The fitted estimator.
 
         Raises
         ------
         ValueError
-            For bad input; the message names the parameter or column.
+            For invalid input; the message names the parameter or column.
 
         MemoryError
-            When a model is asked for that cannot fit in memory.
+            If the requested model does not fit in memory.
 
         Warns
         -----
         ConvergenceWarning
-            When the search ended before it was done or the samples are too few; the
-            model is then the best one found.
+            If the search ended early or there are too few rows; the best model so far
+            is kept.
         """
         strategy, wishes = STRATEGIES[self.strategy], Wishes.of(self)
         data = X, y, sample_weight, X_val, y_val
@@ -398,30 +360,29 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, sample_weight=None) -> Self:
-        """Learn from more samples.
+        """Update the weights with more rows, without a new search.
 
-        The first call finds the structure as `fit` does. Later calls keep structure and
-        coding and correct the weights by the delta rule (Swingler 2016, Eq 4), in one
-        pass over the samples in their order. After ``strategy="dense"`` they condition
-        all weights on the samples exactly, at the hyper-parameters of the first call;
-        the order of the calls does not matter then.
+        The first call is `fit`. Later calls make one pass of the delta rule (Swingler
+        2016, Eq 4) in row order or, for a dense model, condition on the rows exactly,
+        so that batches and their order make no difference.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            New rows.
 
         y : array-like of shape (n_samples,)
             Target values.
 
         sample_weight : array-like of shape (n_samples,), default=None
-            Multiplies the learning rate, at most up to the step that meets the target
-            of its row if that is "auto"; with ``strategy="dense"`` precisions in the
-            unit of the first call, whose mean is 1, so that batches make no difference.
+            Factors of the learning rate, at most up to the step that meets a row's
+            target if the rate is "auto". For a dense model, precisions in the unit of
+            the first call.
 
         Returns
         -------
         MOHNRegressor
-            The fitted estimator itself.
+            The fitted estimator.
         """
         if not hasattr(self, "terms_"):
             return self.fit(X, y, sample_weight)
@@ -450,41 +411,38 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         low: ArrayLike = -1.0,
         high: ArrayLike = 1.0,
     ) -> Self:
-        """Make a fitted model of known weights, without data.
+        """Make a fitted model from known weights, without data.
 
         Parameters
         ----------
         terms : sequence of sequences of int or str
-            The features that each weight connects, as indices or names.
+            Column indices or names of each term.
 
         weights : array-like of shape (n_terms,)
-            The weights, for features coded as -1 and +1.
+            Weight of each term, for columns coded as -1 and +1.
 
         intercept : float, default=0.0
             The constant.
 
         n_features : int, default=None
-            None for as many as there are names or, without names, for one more than the
-            largest index.
+            Number of columns. None takes the number of names or the largest index plus
+            one.
 
         feature_names : sequence of str, default=None
-            Names of the columns.
+            Column names.
 
         low, high : float or array-like of shape (n_features,), default=-1.0 and 1.0
-            The values of each column that are coded as -1 and +1.
+            Values of each column that are coded as -1 and +1.
 
         Returns
         -------
         MOHNRegressor
-            With ``strategy="given"`` and these terms; its standard errors and noise are
-            0, as those of an exact recovery.
+            With ``strategy="given"``, these terms, and zero standard errors and noise.
 
         Raises
         ------
         ValueError
-            If a term holds an unknown feature, the same one twice or none, if terms or
-            names repeat, if there is no feature, or if numbers do not fit together or
-            are not finite.
+            If terms, weights, names and bounds do not match, repeat or are not finite.
         """
         terms = read_sets(terms, "terms")
         graph, coding, names = read_known(
@@ -517,16 +475,15 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     ) -> tuple[np.ndarray, np.ndarray]: ...
 
     def predict(self, X, return_std=False):
-        """Evaluate the model.
+        """Predict the target.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            NaN stands for an unknown value: the prediction is the mean over all that it
-            could be.
+            Rows; NaN means missing.
 
         return_std : bool, default=False
-            Whether ``"auto"`` or ``"dense"`` says how far new observations may be off.
+            Whether to return standard deviations, which "auto" and "dense" have.
 
         Returns
         -------
@@ -534,7 +491,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             Predicted values.
 
         std : ndarray of shape (n_samples,)
-            Of new observations; only with `return_std`.
+            Standard deviation of a new observation of each row, only with `return_std`.
         """
         check_is_fitted(self)
         rows = self._to_rows(read_table(self, X))
@@ -547,22 +504,23 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
+            Rows; NaN means missing.
 
         n_samples : int, default=1
             Number of draws.
 
         random_state : int, RandomState instance or None, default=0
-            As in scikit-learn's Gaussian processes, the same draws in every call.
+            Seed; the default repeats the same draws, as Gaussian processes do.
 
         Returns
         -------
         ndarray of shape (n_rows, n_samples)
-            One draw in each column, with noise.
+            One draw per column, including noise.
 
         Raises
         ------
         AttributeError
-            After a strategy other than ``"auto"`` and ``"dense"``.
+            Unless `strategy` was "auto" or "dense".
         """
         model = self._posterior("sample_y")
         check_scalar(n_samples, "n_samples", Integral, min_val=1)
@@ -571,15 +529,16 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         return model.draw(self._to_rows(read_table(self, X)), n_samples, rng)
 
     def weight(self, term):
-        """Posterior of one weight, whether or not it is among `terms_`.
+        """Return the posterior of one weight, in `terms_` or not.
 
-        After ``strategy="auto"`` chose the sparse model, others are 0 for certain.
+        Needs "auto" or "dense". Weights that a sparse model left out are exactly 0.
 
         Parameters
         ----------
-        term : sequence of int, str or pairs of them and a category
-            The features that it connects, as indices or names; empty for the constant.
-            Of a categorical column, the column with a category: ``[("base", "G")]``.
+        term : sequence of int, str or pairs (column, category)
+            Columns of the term, as indices or names, such as ``[("base", "G"),
+            "dose"]``; empty for the constant. A column with several categories needs
+            one.
 
         Returns
         -------
@@ -592,11 +551,11 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         Raises
         ------
         ValueError
-            When something in `term` is not a feature, is there twice, is constant, or
-            lacks a category.
+            If `term` names a column that is unknown, repeated, constant or without
+            category.
 
         AttributeError
-            After a strategy other than ``"auto"`` and ``"dense"``.
+            Unless `strategy` was "auto" or "dense".
         """
         model = self._posterior("weight")
         sign, term = self.vocabulary_.find(term)
@@ -605,14 +564,14 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
     @property
     def relevance_(self):
-        """Share of a weight's variance that each further input leaves: tau.
+        """Relevance of each column to a dense model, from 0 (none) to 1.
 
         Returns
         -------
         ndarray of shape (n_features,)
-            From 0, does not matter, to 1; 0 for constant columns. Of a categorical with
-            categories or levels, that of an input whose two values are as much alike as
-            two of its categories are on average. Only where all weights were fitted.
+            The factor (tau) by which a column shrinks the prior variance of each weight
+            that contains it. For several categories or levels, the factor of a
+            two-valued input whose values are as similar as two of them are on average.
         """
         of_inputs, of_categoricals = self._posterior("relevance_").relevance()
         relevance = np.zeros(self.n_features_in_)
@@ -625,42 +584,37 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
     @property
     def log_marginal_likelihood_(self):
-        """Log density of the targets under the prior, at the hyper-parameters found.
+        """Log evidence of "auto" or "dense" at the fitted hyperparameters, in nats.
 
         Returns
         -------
         float
-            In nats; after a fit with ``strategy="dense"`` or ``"auto"``. Infinite for
-            an exact model.
+            Infinite for an exact model.
         """
         return self._posterior("log_marginal_likelihood_").log_evidence()
 
     @property
     def one_hot_groups_(self):
-        """Groups of columns that were taken for the categories of one categorical.
+        """Groups of 0/1 columns treated as one categorical column.
 
         Returns
         -------
         list of tuples of int
+            Column indices of each group.
         """
         check_is_fitted(self)
         coding = self.coding_
         return [s for s in coding.categoricals if coding.kind[s[0]] == ONE_HOT]
 
     def structure_table(self):
-        """List the weights, the strongest first.
+        """List the terms with their weights, the strongest first.
 
         Returns
         -------
         DataFrame, or dict of lists without pandas
-            ``term`` (feature names joined by " x "), ``order``, ``weight``,
-            ``standard_error`` and ``variance_share``, the weight's part of the model's
-            variance over uniform inputs: of inputs with two values its square over the
-            sum of all squares. A weight counts a third for each numeric column in it,
-            which is uniform over its range, and one over the number of categories for
-            each category; levels of a numeric column count as categories of another
-            one. Categories stand behind their column, as in ``"sex=male"``; of two, the
-            one that is +1.
+            ``term`` (such as ``"dose x sex=male"``), ``order``, ``weight``,
+            ``standard_error`` and ``variance_share``, the term's share of the model's
+            variance over uniform inputs. See the user guide, "Reading a model".
         """
         check_is_fitted(self)
         vocabulary = self.vocabulary_
@@ -677,29 +631,26 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         )
 
     def explain(self, x):
-        """List what made the prediction of one row, the largest contribution first.
+        """Split the prediction of one row into contributions, the largest first.
 
         Parameters
         ----------
         x : array-like of shape (n_features,) or (1, n_features)
-            The row: a list or array, a row of a DataFrame, or a table of one row. NaN
-            stands for an unknown value.
+            The row, such as a list or a DataFrame's row; NaN means missing.
 
         Returns
         -------
         DataFrame, or dict of lists without pandas
-            ``term`` (named as in :meth:`structure_table`), ``value`` (the product of
-            the coded inputs; 0 where one of them is unknown or the row has another
-            category), ``weight`` and ``contribution``, the product of the two.
-            Contributions add up to the prediction. The first row is ``"(constant)"``.
-            Of all weights (``"dense"``), ``"(all other weights)"`` are those that are
-            not listed, and ``"(clip)"`` is what keeps the prediction in the range of
-            the targets, if anything had to; they come last.
+            ``term``, ``value`` (product of the coded inputs; 0 if one is missing or has
+            another category), ``weight`` and ``contribution``, their product.
+            Contributions add up to the prediction. ``"(constant)"`` comes first; a
+            dense model adds ``"(all other weights)"`` and, if it applied, ``"(clip)"``
+            at the end.
 
         Raises
         ------
         ValueError
-            If there is not just one row, or for what `predict` refuses.
+            If `x` is not exactly one row that `predict` accepts.
         """
         check_is_fitted(self)
         rows = self._to_rows(read_table(self, one_row(x)))
@@ -727,14 +678,12 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
     @property
     def linkage_(self):
-        """Which columns the weights tie together, and which parts they leave.
+        """Which columns interact, and into which separate parts the model falls.
 
         Returns
         -------
         Linkage
-            Of ``terms_`` whose weight is not 0. Of all weights (``"dense"``), which tie
-            everything together a little, these are the significant ones. Columns of a
-            one-hot group are tied together where one of them has a weight.
+            Built from the nonzero terms; for a dense model from the significant ones.
         """
         check_is_fitted(self)
         terms = [
@@ -748,34 +697,27 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
     @ComputedProperty
     def feature_importances_(self):
-        """How much of the model's variance each column has to do with.
+        """Total Sobol index of each column; see :meth:`sobol_indices`.
 
         Returns
         -------
         ndarray of shape (n_features,)
-            The total indices of :meth:`sobol_indices`, which see interactions and add
-            up to more than 1 where there are any. Tools that select features, such as
-            :class:`~sklearn.feature_selection.RFE`, read them.
+            Used by tools such as :class:`~sklearn.feature_selection.RFE`.
         """
         return np.array(self.sobol_indices()["total"])
 
     def sobol_indices(self):
-        """Say how much of the model's variance each column has to do with.
+        """Compute exact Sobol indices of the model for each column.
 
-        The variance is that over independent and uniform inputs: two values are as
-        probable as each other, so are categories, and a numeric column is uniform over
-        its range, its levels included. Indices ([1]_) are exact: sums over weights, and
-        of all weights (``"dense"``) over pairs of rows. Predictions are taken without
-        `DenseControl.clip`.
+        They are those of [1]_. Inputs are independent and uniform over their values,
+        categories or range; the clipping of a dense model is left out.
 
         Returns
         -------
         DataFrame, or dict of lists without pandas
-            In the order of the columns: ``feature``; ``first_order``, the share of the
-            variance that the column explains alone; ``total``, the share that is gone
-            when all other columns are known. Their difference is the column's part of
-            interactions. Columns of a one-hot group are one variable and have its
-            indices. All are 0 where the model is constant.
+            ``feature``; ``first_order``, the share of the variance that the column
+            explains alone; ``total``, its share including interactions. Columns of a
+            one-hot group share one index. All are 0 for a constant model.
 
         References
         ----------

@@ -156,138 +156,132 @@ def _holds_floats(y):
 class MOHNTransformer(
     CallbackSupportMixin, ProductFinder, TransformerMixin, BaseEstimator
 ):
-    """Polynomial features, but for the interactions that matter only.
+    """Polynomial features of any order, but only the interactions that matter.
 
-    Looks in `fit` for the products of columns that say most about the target, and
-    builds these in `transform`: a few columns in the place of the many of
-    :class:`~sklearn.preprocessing.PolynomialFeatures`, of any order, for linear models.
+    `fit` searches for the products of columns that say most about the target, and
+    `transform` builds them: a few columns for a linear model, instead of the many of
+    :class:`~sklearn.preprocessing.PolynomialFeatures`.
 
     Parameters
     ----------
     strategy : {"auto", "logistic", "pursuit", "dense", "msda", "full", "given"}, \
             default="auto"
-        How products are found.
+        How to find the products.
 
-        - ``"auto"``: "logistic" for classes and "pursuit" for numbers.
-        - ``"logistic"``: forward search for all classes together. The products that go
-          best with the residuals of logistic regression on the products so far are
-          added, a few at a time; the log loss of left-out samples says when to stop.
-        - ``"pursuit"``, ``"dense"``, ``"msda"``: :class:`MOHNRegressor` with this
-          strategy on the target, or on the indicator of each class; of all their
-          `terms_` the union. "pursuit" is the default for numbers as it takes what
-          helps to predict, while "dense" has the weights that are certain: with ridge
-          regression on their columns the test R2 is .940 and .915 on Poelwijk's
-          protein (819 rows), .941 and .935 on CR6261 (566), 1.000 and .993 on x264
-          (115), .249 and .110 on SQLite (455).
+        - ``"auto"``: "logistic" for classes and "pursuit" for numeric targets.
+        - ``"logistic"``: forward search for all classes together. Each step adds the
+          products that best match the residuals of logistic regression ([2]_), until
+          the log loss of left-out rows stops falling.
+        - ``"pursuit"``, ``"dense"``, ``"msda"``: the terms that :class:`MOHNRegressor`
+          finds for the target, or their union for the indicators of all classes.
+          "pursuit" takes what helps to predict, "dense" only what is significant.
         - ``"full"``: all products up to `max_order`.
-        - ``"given"``: those in `terms`.
+        - ``"given"``: the products listed in `terms`.
 
     max_order : int, default=None
-        Largest number of columns in a product. None sets no limit: orders one and two
-        and what extends products found are always searched, higher orders where
-        nothing stands out and `work_budget` allows.
+        Largest number of columns in a product. None sets no limit: orders 1 and 2 and
+        extensions of products found are always searched, higher orders if nothing
+        stands out and `work_budget` allows.
 
     max_columns : int, default=None
-        Most columns to build: what is found first (or, but for "logistic", is
-        strongest) stays. None leaves it to `selection`.
+        Maximum number of columns to build: the first ones found, or the strongest
+        unless the strategy is "logistic". None leaves it to `selection`.
 
     include_inputs : bool, default=True
-        Whether all single columns are built too, as by `PolynomialFeatures`: linear
-        models with a penalty need those that matter a little as well. False builds
-        those that were found, which is what to read, and what to take of many columns.
+        Whether to build every single column as well, which penalized linear models need
+        if many matter a little. False builds only what was found.
 
     terms : sequence of sequences of int, str or (column, category), default=None
-        The products of ``strategy="given"``, in indices or names.
+        Products for ``strategy="given"``, as column indices or names.
 
     target_type : {"auto", "continuous", "classes"}, default="auto"
-        What `y` is. "auto" goes by its type: floats are numbers; integers, text and
-        bools are classes. Integers that count or measure need "continuous".
+        What `y` is. "auto" goes by dtype: floats are numbers; integers, text and bools
+        are classes. Integers that count or measure need "continuous".
 
     selection : {"auto", "cv", "ebic"}, default="auto"
-        How the number of products is chosen: by k-fold validation of the whole search,
-        or by the extended Bayesian information criterion. "auto" is "ebic" below 40
-        distinct rows, else "cv". Of "logistic" the validated loss is the log loss;
-        products that chance could explain are kept where they lower it beyond doubt.
+        How to choose the number of products: cross-validation of the whole search (by
+        log loss for "logistic") or the extended BIC. "auto" is "ebic" below 40 distinct
+        rows, else "cv". Products that could be due to chance stay only if they clearly
+        lower the validation loss.
 
     cv : int, cross-validation generator or iterable, default=5
-        The folds of that validation. With a number, equal rows share a fold, and
-        classes are dealt evenly. Splitters that need groups get them by scikit-learn's
-        metadata routing.
+        Folds of that validation. An int keeps identical rows in one fold and stratifies
+        by class.
 
     max_iter : int, default=200
-        Most rounds of a search.
+        Maximum number of search rounds.
 
     work_budget : float, default=1e9
-        What the exhaustive screening of orders three and up may cost, roughly in
-        nanoseconds but from counts; what was not searched is in `search_coverage_`.
+        Limit on the exhaustive screening of orders 3 and up, in operations of about a
+        nanosecond each. `search_coverage_` reports what was skipped.
 
     memory_budget : float, default=1e9
-        Bytes that the columns of "logistic" on all folds, the candidates of "pursuit"
-        or all weights of "dense" may take.
+        Bytes for the columns of "logistic" on all folds, the candidates of "pursuit" or
+        the weights of "dense".
 
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
-        The columns whose values are categories, as for :class:`MOHNRegressor`. Two
-        categories are an input of -1 and +1; each of more categories is one.
+        Columns that hold categories, as for :class:`MOHNRegressor`. Two categories are
+        one input, coded as -1 and +1; of more, each is an input.
 
     handle_unknown : {"error", "missing"}, default="error"
-        Whether a category that was not there in `fit` is an error or an unknown value.
+        Whether to reject a category not seen in `fit` or treat it as missing.
 
     msda_control : MSDAControl, default=None
-        Control parameters of ``strategy="msda"``; None for the defaults.
+        Options of "msda"; None for the defaults.
 
     random_state : int, RandomState instance or None, default=None
-        Deals folds and drives msda.
+        Seed for folds and msda.
 
     n_jobs : int, default=None
-        Folds searched at once by joblib. The result does not depend on it.
+        Number of folds to search in parallel. It does not change the result.
 
     Attributes
     ----------
     terms_ : list of tuples of int
-        Feature indices of each column that is built, ordered by size and then by index.
-        A category of a column that has more than two is a pair ``(index, category)``.
+        Column indices of each product, sorted by order, then index. A category of a
+        column with more than two is a pair ``(index, category)``.
 
     classes_ : ndarray of shape (n_classes,) or None
-        Labels; None when the target is numbers.
+        Class labels; None for a numeric target.
 
     stopping_reason_ : str
-        Why the search ended, in plain words.
+        Why the search ended, in a sentence.
 
     coding_ : InputCoding
-        How each column became an input: its ``kind``, and the values ``low`` and
-        ``high`` that stand for -1 and +1.
+        How each column became an input: its ``kind`` and the values ``low`` and
+        ``high`` coded as -1 and +1.
 
     search_coverage_ : list of dict
-        Per order: how many sets there are (``possible``), how many were scored
-        (``tried``) and how many are built (``kept``).
+        For each order, the number of products that are ``possible``, were ``tried``
+        (scored) and were ``kept``.
 
     history_ : History
-        One record per model: ``n_terms`` and, of "logistic", ``training_log_loss`` and
-        ``validation_log_loss`` (None without folds).
+        One dict per model tried: ``n_terms`` and, for "logistic", ``training_log_loss``
+        and ``validation_log_loss`` (None without folds).
 
     n_iter_ : int
-        Number of these records.
+        Number of models tried.
 
     n_features_in_ : int
         Number of columns seen in `fit`.
 
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, when all are strings.
+        Their names, if all are strings.
 
     See Also
     --------
     MOHNClassifier : The same search with logistic regression on its columns.
-    MOHNRegressor : The model whose weights are these columns.
+    MOHNRegressor : The model whose terms are these columns.
     sklearn.preprocessing.PolynomialFeatures : All products up to a degree.
 
     Notes
     -----
     Columns are coded as by :class:`MOHNRegressor`: two values become -1 and +1, other
-    numbers are scaled to [-1, 1], constant columns are ignored, NaN is 0: the mean of a
-    product over what an unknown input could be. So no product of -1 and +1 needs a
-    scaler. Products of columns of many values are multilinear; where more than slopes
-    matter, put :class:`~sklearn.preprocessing.KBinsDiscretizer` in front.
+    numbers are scaled to [-1, 1], constant columns are ignored and NaN becomes 0.
+    Products of -1 and +1 need no scaler. Products of numeric columns are multilinear;
+    if more than slopes matter, put :class:`~sklearn.preprocessing.KBinsDiscretizer` in
+    front.
 
     References
     ----------
@@ -373,36 +367,34 @@ class MOHNTransformer(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            NaN stands for an unknown value. Sparse input is made dense.
+            Training rows; NaN means missing. Sparse input is converted to dense.
 
         y : array-like of shape (n_samples,)
-            Numbers or class labels, see `target_type`.
+            Numbers or class labels; see `target_type`.
 
         sample_weight : array-like of shape (n_samples,), default=None
-            A weight of 2 equals a row that stands there twice.
+            A weight of 2 equals the row twice.
 
         **params : dict
-            For the splitter `cv`, such as ``groups``; takes
-            ``sklearn.set_config(enable_metadata_routing=True)``.
+            Passed to the splitter `cv`, such as ``groups``; needs metadata routing.
 
         Returns
         -------
         MOHNTransformer
-            The fitted transformer itself.
+            The fitted transformer.
 
         Raises
         ------
         ValueError
-            For bad input; the message names the parameter or column.
+            For invalid input; the message names the parameter or column.
 
         MemoryError
-            When columns are asked for that cannot fit in memory.
+            If the requested columns do not fit in memory.
 
         Warns
         -----
         ConvergenceWarning
-            When :class:`MOHNRegressor` warns that the samples are too few, or that a
-            search ended before it was done.
+            If the search ended early or there are too few rows.
         """
         samples, found = self._find(
             X, y, sample_weight, params, self._read_target, self._fitted_attributes
@@ -411,12 +403,12 @@ class MOHNTransformer(
         return self
 
     def transform(self, X):
-        """Build the columns.
+        """Build the products.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            NaN stands for an unknown value.
+            Rows; NaN means missing.
 
         Returns
         -------
@@ -426,18 +418,17 @@ class MOHNTransformer(
         return self._products(X)
 
     def get_feature_names_out(self, input_features=None):
-        """Name the columns.
+        """Name the products.
 
         Parameters
         ----------
         input_features : array-like of str, default=None
-            Names of the columns of X; None for those seen in `fit`, or x0, x1, ...
+            Column names of X. None for those seen in `fit`, or x0, x1, ...
 
         Returns
         -------
         ndarray of shape (n_terms,)
-            Names of the columns of a product, joined by " x ". Categories stand behind
-            their column, as in ``"sex=male"``; of two, the one that is +1.
+            Such as ``"dose x sex=male"``; of two categories, the one coded as +1.
         """
         check_is_fitted(self)
         names = _check_feature_names_in(self, input_features)
