@@ -11,6 +11,7 @@ matplotlib.use("Agg")  # no screen is needed
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.lines import Line2D
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_digits
@@ -47,8 +48,9 @@ from skmohn.datasets import (
 from skmohn.energynet import independent_bits
 from skmohn.inspection import FiltersDisplay, SamplesDisplay
 
+SIDE, N_ENERGIES = 8, 400
 PICTURE = Path(__file__).resolve().with_name("demo.png")
-POSITIVE, NEGATIVE, FALSE = "#c8553d", "#2e6f95", "#b9b4a7"
+POSITIVE, NEGATIVE, FALSE = "#c8553d", "#2e6f95", "#a8a294"
 ORDERS = ["#7a8450", "#2e6f95", "#c8553d", "#8d6a9f", "#e0a458"]
 
 
@@ -118,13 +120,12 @@ def real_data():
 
 def spin_glass():
     """Recover the couplings of a spin glass; return it and the couplings found."""
-    side, n_samples = 8, 400
     glass = make_ising(
-        (side, side), n_samples=n_samples + 2000, couplings="gaussian", random_state=0
+        (SIDE, SIDE), n_samples=N_ENERGIES + 2000, couplings="gaussian", random_state=0
     )
-    X, y = glass.X[:n_samples], glass.y[:n_samples]
+    X, y = glass.X[:N_ENERGIES], glass.y[:N_ENERGIES]
     n_pairs = X.shape[1] * (X.shape[1] - 1) // 2
-    heading(f"2. A spin glass: {side} x {side} spins, {n_samples} measured energies")
+    heading(f"2. A spin glass: {SIDE} x {SIDE} spins, {N_ENERGIES} measured energies")
     print(f"Of {n_pairs:,} pairs, {len(glass.terms)} interact. Which, and how much?")
     print("R2 is that of 2,000 further energies.\n")
     print(f"{'learner':<30}{'R2':>7}{'found':>7}{'false':>7}{'seconds':>9}")
@@ -149,7 +150,7 @@ def spin_glass():
             columns = [tuple(np.flatnonzero(row)) for row in learner[0].powers_]
             weights = zip(columns, learner[1].coef_, strict=True)
             found[name] = {term: weight for term, weight in weights if weight}
-        score = learner.score(glass.X[n_samples:], glass.y[n_samples:])
+        score = learner.score(glass.X[N_ENERGIES:], glass.y[N_ENERGIES:])
         right, wrong = count_right(found.get(name), glass.terms)
         print(f"{name:<30}{score:>7.3f}{right:>7}{wrong:>7}{seconds:>9.1f}")
     model = learners["MOHNRegressor"]
@@ -466,23 +467,7 @@ def draw(glass, found, history, accuracies, spirals, net, images):
     figure = plt.figure(figsize=(13, 16.8), layout="constrained")
     rows = figure.subfigures(4, 1, height_ratios=[1.15, 1, 1, 1.1])
     above, below, bits, last = rows
-    above.suptitle(
-        "Which spins interact? Answers from 400 energies of an 8 x 8 spin glass",
-        fontweight="bold",
-    )
-    above.supxlabel(
-        "blue: negative weight, red: positive, width: size, grey: not there in truth",
-        fontsize=9,
-    )
-    true = dict(zip(glass.terms, glass.weights, strict=True))
-    panels = {f"the truth: {len(true)} couplings": true}
-    for name, weights in found.items():
-        right, wrong = count_right(weights, true)
-        panels[f"{name}\n{right} of {len(true)} found, {wrong} false"] = weights
-    lattices = above.subplots(1, 3)
-    for axes, (title, weights) in zip(lattices, panels.items(), strict=True):
-        draw_lattice(axes, weights, true, side=8)
-        axes.set_title(title)
+    draw_answers(above, glass, found)
     below.suptitle(
         "The published search on a 10 x 10 spin glass, round by round",
         fontweight="bold",
@@ -500,6 +485,31 @@ def draw(glass, found, history, accuracies, spirals, net, images):
     figure.savefig(PICTURE)
 
 
+def draw_answers(figure, glass, found):
+    """Draw the true couplings beside those that each learner has found."""
+    figure.suptitle(
+        f"Which of 2,016 pairs of spins interact? Answers from {N_ENERGIES} energies",
+        fontweight="bold",
+    )
+    true = dict(zip(glass.terms, glass.weights, strict=True))
+    panels = {f"The truth\n{len(true)} couplings": true}
+    for name, weights in found.items():
+        right, wrong = count_right(weights, true)
+        panels[f"{name}\n{right} of {len(true)} found, {wrong} false"] = weights
+    for axes, (title, weights) in zip(
+        figure.subplots(1, len(panels)), panels.items(), strict=True
+    ):
+        draw_lattice(axes, weights, true, side=SIDE)
+        axes.set_title(title)
+    styles = {
+        "negative coupling": {"color": NEGATIVE, "lw": 2.5},
+        "positive coupling": {"color": POSITIVE, "lw": 2.5},
+        "not there in truth": {"color": FALSE, "lw": 1},
+    }
+    handles = [Line2D([], [], label=name, **style) for name, style in styles.items()]
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
+
+
 def draw_lattice(axes, weights, true, side):
     """Draw the couplings of a torus; those that are not there in grey."""
     for term, weight in weights.items():
@@ -510,7 +520,7 @@ def draw_lattice(axes, weights, true, side):
             axes.plot([column, column2], [row, row2], color=FALSE, lw=0.6, zorder=1)
             continue
         color = POSITIVE if weight > 0 else NEGATIVE
-        style = {"color": color, "lw": 0.7 + 2.6 * abs(weight), "zorder": 2}
+        style = {"color": color, "lw": 0.8 + 1.6 * abs(weight), "zorder": 2}
         style["solid_capstyle"] = "round"
         if abs(row - row2) + abs(column - column2) == 1:
             axes.plot([column, column2], [row, row2], **style)
