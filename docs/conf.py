@@ -8,6 +8,7 @@ copyright = f"2026, {author}"
 version = release = skmohn.__version__
 
 extensions = [
+    "matplotlib.sphinxext.plot_directive",
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
@@ -31,6 +32,20 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_memory": False,
     "write_computation_times": False,
+}
+
+# The pictures of the user guide; their code is in the pages.
+plot_formats = ["svg"]
+plot_html_show_formats = False
+plot_html_show_source_link = False
+plot_include_source = True
+plot_apply_rcparams = True
+plot_rcparams = {
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "figure.constrained_layout.use": True,
+    "figure.figsize": (6.4, 3.6),
+    "svg.fonttype": "path",
 }
 
 html_theme = "pydata_sphinx_theme"
