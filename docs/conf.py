@@ -1,5 +1,7 @@
 """Settings of the documentation; `make docs` builds it."""
 
+from sphinx_gallery.sorting import ExplicitOrder
+
 import skmohn
 
 project = "skmohn"
@@ -27,6 +29,30 @@ numpydoc_show_class_members = False
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
+    # From easy to special.
+    "subsection_order": ExplicitOrder(
+        [f"../examples/{name}" for name in ("mohn", "optimize", "blm", "energynet")]
+    ),
+    "within_subsection_order": ExplicitOrder(
+        [
+            "plot_read_a_model.py",
+            "plot_noise.py",
+            "plot_experiment.py",
+            "plot_genotype.py",
+            "plot_dense_landscape.py",
+            "plot_missing_values.py",
+            "plot_discovery.py",
+            "plot_configurations.py",
+            "plot_low_bits.py",
+            "plot_quantiles.py",
+            "plot_sequences.py",
+            "plot_pendulum.py",
+            "plot_pendulum_restarts.py",
+            "plot_spirals_by_bits.py",
+            "plot_digits.py",
+            "plot_few_labels.py",
+        ]
+    ),
     "ignore_pattern": r"^(?!plot_)",
     "abort_on_example_error": True,
     "download_all_examples": False,
