@@ -22,7 +22,7 @@ BIN := $(VENV)/bin
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 REQUIREMENTS := pyproject.toml skmohn/__init__.py
 
-.PHONY: help demo test fuzz mutants lint types docs test-minimum clean
+.PHONY: help demo test fuzz mutants lint types docs linkcheck test-minimum clean
 
 help:
 	@echo "make demo          a tour on real data, with a picture (three minutes)"
@@ -32,6 +32,7 @@ help:
 	@echo "make lint          style of the code"
 	@echo "make types         types of what is public"
 	@echo "make docs          the documentation, in docs/_build/html"
+	@echo "make linkcheck     the same, and whether its links lead anywhere"
 	@echo "make test-minimum  the tests on the oldest supported dependencies"
 	@echo "make clean         remove what the above have made"
 
@@ -61,7 +62,15 @@ docs: $(VENV)/installed-docs
 	$(BIN)/python docs/rooms.py
 	$(BIN)/python docs/lines.py
 	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html
+	$(BIN)/python docs/check.py docs/_build/html
 	@echo "Open docs/_build/html/index.html"
+
+# Links between pages are checked by docs/check.py; these lead out of them.
+linkcheck: docs
+	@if $(BIN)/python -c \
+		"import socket; socket.create_connection(('docs.python.org', 443), 5)" 2>/dev/null; \
+	then $(BIN)/sphinx-build -b linkcheck -D plot_gallery=0 -q docs docs/_build/linkcheck; \
+	else echo "No network: links to other sites are not checked."; fi
 
 test-minimum: $(VENV)-minimum/installed
 	$(VENV)-minimum/bin/python $(PYTEST) $(PYTEST_ARGS)

@@ -1,5 +1,7 @@
 """Settings of the documentation; `make docs` builds it."""
 
+from pathlib import Path
+
 from sphinx_gallery.sorting import ExplicitOrder
 
 import skmohn
@@ -13,18 +15,81 @@ extensions = [
     "matplotlib.sphinxext.plot_directive",
     "myst_parser",
     "numpydoc",
+    # MathJax out of a package of PyPI, so that formulas need no network.
+    "sphinx-mathjax-offline",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
     "sphinx.ext.mathjax",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "templates"]
 templates_path = ["templates"]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 3
+# A reference to one of our own objects that leads nowhere is an error.
+nitpicky = True
+nitpick_ignore_regex = [("py:.*", r"(?!skmohn\.).*")]
 
+default_role = "literal"
 autosummary_generate = True
+# Docstrings say the types, in words.
+autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 # The templates list the members; numpydoc would list them a second time.
 numpydoc_show_class_members = False
+# Types of parameters lead to their documentation, where a name says what they are.
+numpydoc_xref_param_type = True
+numpydoc_xref_ignore = "all"
+# numpydoc's own aliases are labels and terms, which are errors without a network; what
+# Python's domain does not know is plain text.
+numpydoc_xref_aliases = {
+    "None": "None",
+    "True": "True",
+    "False": "False",
+    "numpy": "numpy",
+    **{
+        name: f":class:`{name}`"
+        for name in ("bool", "int", "float", "str", "dict", "list", "tuple")
+    },
+    "array": "numpy.ndarray",
+    "array-like": "numpy.typing.ArrayLike",
+    "array_like": "numpy.typing.ArrayLike",
+    "boolean": ":class:`bool`",
+    "callable": "collections.abc.Callable",
+    "estimator": "sklearn.base.BaseEstimator",
+    "generator": "collections.abc.Generator",
+    "iterable": "collections.abc.Iterable",
+    "scalar": ":class:`float`",
+    "sequence": "collections.abc.Sequence",
+    "DataFrame": "pandas.DataFrame",
+    "Generator": "numpy.random.Generator",
+    "OptimizeResult": "scipy.optimize.OptimizeResult",
+}
+
+# Links into the documentation of other projects. One that cannot be reached, without a
+# network for instance, is replaced by an empty inventory: its links become plain text,
+# and there is nothing to warn of.
+intersphinx_mapping = {
+    name: (address, (None, str(Path(__file__).with_name("no_network.inv"))))
+    for name, address in {
+        "dask": "https://docs.dask.org/en/stable/",
+        "joblib": "https://joblib.readthedocs.io/en/stable/",
+        "matplotlib": "https://matplotlib.org/stable/",
+        "numba": "https://numba.readthedocs.io/en/stable/",
+        "numpy": "https://numpy.org/doc/stable/",
+        "pandas": "https://pandas.pydata.org/docs/",
+        "python": "https://docs.python.org/3/",
+        "scipy": "https://docs.scipy.org/doc/scipy/",
+        "shap": "https://shap.readthedocs.io/en/latest/",
+        "sklearn": "https://scikit-learn.org/stable/",
+    }.items()
+}
+intersphinx_timeout = 5
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
@@ -57,7 +122,12 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_memory": False,
+    "show_signature": False,
     "write_computation_times": False,
+    # Names in the code lead to the API, and pages of the API to the examples.
+    "doc_module": ("skmohn",),
+    "backreferences_dir": "generated/backreferences",
+    "reference_url": {"skmohn": None},
 }
 
 # The pictures of the user guide; their code is in the pages.
@@ -74,9 +144,41 @@ plot_rcparams = {
     "svg.fonttype": "path",
 }
 
+# Of a doctest only the code is copied.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
 html_theme = "pydata_sphinx_theme"
-html_title = f"skmohn {version}"
+html_title = "skmohn"
 html_show_sourcelink = False
+html_show_sphinx = False
+html_static_path = ["_static"]
+html_css_files = ["skmohn.css"]
+# Pages that have none below them have nothing to show on the left.
+html_sidebars = {page: [] for page in ("index", "install", "architecture")}
+html_theme_options = {
+    "logo": {"text": "skmohn", "alt_text": "skmohn, home"},
+    "icon_links": [
+        {
+            "name": "GitHub",
+            "url": "https://github.com/skmohn/skmohn",
+            "icon": "fa-brands fa-github",
+        }
+    ],
+    "navbar_align": "left",
+    "header_links_before_dropdown": 6,
+    "use_edit_page_button": False,
+    "show_toc_level": 2,
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+
+linkcheck_ignore = [
+    # From the first release on.
+    r"https://github\.com/skmohn/.*",
+    r"https://skmohn\.readthedocs\.io.*",
+]
 
 
 def setup(app):

@@ -12,12 +12,12 @@ from skmohn.datasets._walsh import sum_of_tables
 
 
 @validate_params(
-    {
+    SAMPLING_CONSTRAINTS
+    | {
         # A table has 2**k entries, and as many weights.
         "k": [Interval(Integral, 1, 16, closed="both")],
         "m": [Interval(Integral, 1, None, closed="left")],
         "shuffle": ["boolean"],
-        **SAMPLING_CONSTRAINTS,
     },
     prefer_skip_nested_validation=True,
 )
@@ -145,10 +145,10 @@ def make_mk_trap(
 
 
 @validate_params(
-    {
+    SAMPLING_CONSTRAINTS
+    | {
         "n_features": [Interval(Integral, 2, None, closed="left")],
         "shuffle": ["boolean"],
-        **SAMPLING_CONSTRAINTS,
     },
     prefer_skip_nested_validation=True,
 )

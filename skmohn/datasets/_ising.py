@@ -15,11 +15,11 @@ from skmohn.datasets._walsh import walsh_function
 
 
 @validate_params(
-    {
+    SAMPLING_CONSTRAINTS
+    | {
         "shape": [list, tuple],
         "couplings": [StrOptions({"pm1", "gaussian"})],
         "optimum": OPTIMUM_CONSTRAINT,
-        **SAMPLING_CONSTRAINTS,
     },
     prefer_skip_nested_validation=True,
 )

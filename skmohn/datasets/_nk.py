@@ -13,13 +13,13 @@ from skmohn.datasets._walsh import sum_of_tables
 
 
 @validate_params(
-    {
+    SAMPLING_CONSTRAINTS
+    | {
         "n_features": [Interval(Integral, 1, None, closed="left")],
         # A table has 2**(k + 1) entries, and as many weights.
         "k": [Interval(Integral, 0, 15, closed="both")],
         "neighbours": [StrOptions({"nearest", "random"})],
         "optimum": OPTIMUM_CONSTRAINT,
-        **SAMPLING_CONSTRAINTS,
     },
     prefer_skip_nested_validation=True,
 )

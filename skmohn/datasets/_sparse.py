@@ -20,7 +20,8 @@ WEIGHT_DISTRIBUTIONS = {
 
 
 @validate_params(
-    {
+    SAMPLING_CONSTRAINTS
+    | {
         "n_features": [Interval(Integral, 1, None, closed="left")],
         "n_terms": [Interval(Integral, 1, None, closed="left"), dict],
         "max_order": [Interval(Integral, 1, None, closed="left")],
@@ -28,7 +29,6 @@ WEIGHT_DISTRIBUTIONS = {
         "weight_distribution": [StrOptions(set(WEIGHT_DISTRIBUTIONS))],
         "intercept": [Interval(Real, None, None, closed="neither")],
         "optimum": OPTIMUM_CONSTRAINT,
-        **SAMPLING_CONSTRAINTS,
     },
     prefer_skip_nested_validation=True,
 )

@@ -1,0 +1,48 @@
+"""The check of the built pages; `docs/conftest.py` runs the code on the pages."""
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+
+@pytest.fixture(scope="module")
+def complaints():
+    return runpy.run_path(str(DOCS / "check.py"))["complaints"]
+
+
+@pytest.mark.parametrize(
+    ("body", "fault"),
+    [
+        ('<script src="https://a.org/b.js"></script>', "https://a.org/b.js from anoth"),
+        ('<link rel="stylesheet" href="//a.org/b.css">', "//a.org/b.css from another"),
+        ('<img src="other.html">', "other.html has no alternative text"),
+        ('<a href="nobody.html">there</a>', "nobody.html leads nowhere"),
+        ('<a href="other.html#below">there</a>', "other.html#below names no anchor"),
+        ('<a href="#below">there</a>', "#below names no anchor"),
+    ],
+)
+def test_a_fault_of_a_page_is_found(complaints, tmp_path, body, fault):
+    (tmp_path / "page.html").write_text(body, encoding="utf-8")
+    (tmp_path / "other.html").write_text("<p id='above'></p>", encoding="utf-8")
+    (found,) = complaints(tmp_path)
+    assert found.startswith("page.html: ")
+    assert fault in found
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '<a href="https://a.org">elsewhere</a>',
+        '<link rel="canonical" href="https://a.org/page.html">',
+        '<a href="other.html?x=1#above">there</a>',
+        '<img src="other.html" alt="">',
+        '<a href="mailto:a@a.org">write</a>',
+    ],
+)
+def test_a_sound_page_is_not_faulted(complaints, tmp_path, body):
+    (tmp_path / "page.html").write_text(body, encoding="utf-8")
+    (tmp_path / "other.html").write_text("<p id='above'></p>", encoding="utf-8")
+    assert complaints(tmp_path) == []
