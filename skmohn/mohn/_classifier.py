@@ -59,68 +59,52 @@ class MOHNClassifier(
           :class:`MOHNRegressor` finds for the indicator of each class.
         - ``"full"``: all products up to `max_order`.
         - ``"given"``: the products listed in `terms`.
-
     max_order : int, default=None
         Largest number of columns in a product. None sets no limit: orders 1 and 2 and
         extensions of products found are always searched, higher orders if nothing
         stands out and `work_budget` allows.
-
     max_columns : int, default=None
         Maximum number of products: the first ones found, or the strongest unless the
         strategy is "logistic". None leaves it to `selection`.
-
     include_inputs : bool, default=True
         Whether to keep every single column as well, which helps if many matter a
         little. False keeps only what was found, for a short, readable model.
-
     terms : sequence of sequences of int, str or (column, category), default=None
         Products for ``strategy="given"``, as column indices or names.
-
     C : float or "auto", default="auto"
         Inverse strength of the L2 penalty, as in
         :class:`~sklearn.linear_model.LogisticRegression`. "auto" takes the one of .01,
         .03, .1, .3, 1 and 10 with the lowest log loss on left-out rows, for products
         found without these rows. Without folds it is .1, as in the search.
-
     class_weight : dict, "balanced" or None, default=None
         Class weights for search and model, as in
         :class:`~sklearn.linear_model.LogisticRegression`.
-
     selection : {"auto", "cv", "ebic"}, default="auto"
         How to choose the number of products: cross-validation of the whole search (by
         log loss for "logistic") or the extended BIC. "auto" is "ebic" below 40 distinct
         rows, else "cv". Products that could be due to chance stay only if they clearly
         lower the validation loss.
-
     cv : int, cross-validation generator or iterable, default=5
         Folds of that validation. An int keeps identical rows in one fold and stratifies
         by class.
-
     max_iter : int, default=200
         Maximum number of search rounds.
-
     work_budget : float, default=1e9
         Limit on the exhaustive screening of orders 3 and up, in operations of about a
         nanosecond each. `search_coverage_` reports what was skipped.
-
     memory_budget : float, default=1e9
         Bytes for the columns of "logistic", "full" and "given" on all folds, the
         candidates of "pursuit" or the weights of "dense".
-
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
         Columns that hold categories, as for :class:`MOHNRegressor`. Two categories are
         one input, coded as -1 and +1; of more, each is an input.
-
     handle_unknown : {"error", "missing"}, default="error"
         Whether to reject a category not seen in `fit` or treat it as missing.
-
     msda_control : MSDAControl, default=None
         Options of "msda"; None for the defaults.
-
     random_state : int, RandomState instance or None, default=None
         Seed for folds and msda.
-
     n_jobs : int, default=None
         Number of folds to search in parallel. It does not change the result.
 
@@ -129,41 +113,30 @@ class MOHNClassifier(
     terms_ : list of tuples of int
         Column indices of each product, sorted by order, then index. A category of a
         column with more than two is a pair ``(index, category)``.
-
     weights_ : ndarray of shape (1, n_terms) or (n_classes, n_terms)
         Weights of the products: one row per class or, with two classes, one row for the
         second class.
-
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Constants.
-
     classes_ : ndarray of shape (n_classes,)
         Class labels.
-
     C_ : float
         Inverse strength of the penalty used.
-
     stopping_reason_ : str
         Why the search ended, in a sentence.
-
     coding_ : InputCoding
         How each column became an input: its ``kind`` and the values ``low`` and
         ``high`` coded as -1 and +1.
-
     search_coverage_ : list of dict
         For each order, the number of products that are ``possible``, were ``tried``
         (scored) and were ``kept``.
-
     history_ : History
         One dict per model tried: ``n_terms`` and, for "logistic", ``training_log_loss``
         and ``validation_log_loss`` (None without folds).
-
     n_iter_ : int
         Number of models tried.
-
     n_features_in_ : int
         Number of columns seen in `fit`.
-
     feature_names_in_ : ndarray of shape (n_features,)
         Their names, if all are strings.
 
@@ -266,13 +239,10 @@ class MOHNClassifier(
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training rows; NaN means missing. Sparse input is converted to dense.
-
         y : array-like of shape (n_samples,)
             Class labels.
-
         sample_weight : array-like of shape (n_samples,), default=None
             A weight of 2 equals the row twice.
-
         **params : dict
             Passed to the splitter `cv`, such as ``groups``; needs metadata routing.
 
@@ -285,7 +255,6 @@ class MOHNClassifier(
         ------
         ValueError
             For invalid input; the message names the parameter or column.
-
         MemoryError
             If the requested columns do not fit in memory.
 

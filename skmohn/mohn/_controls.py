@@ -24,15 +24,12 @@ class DenseControl(Control):
     ----------
     noise : {"auto", "constant"}, default="auto"
         Whether noise may differ between rows, if the residuals show it does.
-
     clip : bool, default=True
         Whether to clip predictions to the range of the training targets.
-
     numeric : {"auto", "thermometer", "multilinear"}, default="auto"
         How numeric columns enter: as a line ("multilinear"), or also by up to 16 levels
         of about equal size ("thermometer"), for steps and curves. "auto" compares the
         evidence of both.
-
     one_hot : "auto", sequence of sequences of int or str, or None, default=None
         Groups of 0/1 columns to treat as one categorical column: exactly one of them is
         1 in every row. "auto" detects runs of three or more adjacent columns; None
@@ -73,10 +70,8 @@ class DeltaControl(Control):
         Step size. "auto" is ``1 / (n_terms + 1)``, divided by the largest sample weight
         if that exceeds 1: the largest step that never overshoots. `partial_fit`
         shortens only the steps of such rows; msda's loop uses a fifth.
-
     tol : float, default=1e-4
         Stop when an epoch reduces the error by less than this fraction.
-
     n_iter_no_change : int, default=10
         Stop after this many epochs without a lower validation error.
 
@@ -120,75 +115,56 @@ class MSDAControl(Control):
     ----------
     order_share : float, default=0.6
         Share of the model's own orders in the next distribution over orders (alpha).
-
     mode_share : float, default=0.2
         Share of a Laplace distribution around the lowest order with untried terms
         (beta). What remains of 1 is the previous distribution.
-
     order_width : float, default=1.0
         Width of that Laplace distribution (b).
-
     exploitation : float, default=0.5
         How to draw the first column of a new term, from -1 (columns without weights)
         over 0 (any) to 1 (columns with large weights) (rho). The papers leave it open.
         At 0.5, half of the draws follow the weights and no column gets less than half
         of its equal share.
-
     clique_share : float, default=0.8
         How strongly further columns are drawn from those that share terms with the
         columns drawn so far (delta).
-
     batch_size : {"third", "n_features"} or int, default="third"
         New terms per iteration: a third of the rows (Swingler 2020), the number of
         columns (Swingler 2016), or a number.
-
     max_weight_share : float, default=0.8
         Maximum number of terms, as a fraction of the distinct rows. The papers allow 1,
         where least squares fits perfectly whatever the terms.
-
     discard_period : int, default=15
         Iterations after which removed terms may be tried again.
-
     mopping_threshold : float, default=0.9
         Fraction of an order's terms in use above which the rest are added at once.
-
     removal : {"auto", "zero", "t_test"}, default="auto"
         Which terms to remove: those with zero weight, or those a t-test finds
         insignificant. "auto" is "zero" for the lasso, else "t_test".
-
     p_critical : float, default=0.3
         Significance level of the t-test in the first iteration.
-
     p_decay : float, default=0.7
         Factor by which the level falls per iteration.
-
     p_minimum : float, default=0.001
         Lower bound of the level.
-
     t_variance : {"residual", "target"}, default="residual"
         Variance in the t-test: of the residuals over their degrees of freedom, or of
         the target over the number of rows (Swingler 2016, Eq 15 as printed, which
         misses small weights).
-
     initial_orders : array-like of shape (max_order,), default=None
         First distribution over orders, not necessarily normalized. None for the Laplace
         distribution around order 1.
-
     initial_inputs : array-like of shape (n_inputs,), default=None
         Prior distribution over columns that vary, not necessarily normalized. None for
         a uniform one.
-
     penalty_factor : float, default=2.5
         Penalty of the lasso with ``alpha="auto"``, in standard errors of a weight at
         the model's current error.
-
     n_epochs : int, default=20
         Epochs of the delta rule per iteration.
-
     n_iter_no_change : int, default=50
         Stop after this many iterations without improvement of the validation error or,
         without validation rows, the extended BIC.
-
     tol : float, default=1e-4
         Smallest improvement that counts, as a fraction of the error.
 

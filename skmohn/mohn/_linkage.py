@@ -22,14 +22,11 @@ class Linkage:
     ----------
     links : tuple of tuples of int
         For each column, the columns it shares a term with, in increasing order.
-
     components : tuple of tuples of int
         Columns of each separate part of the model, the largest part first. Unused
         columns are in none.
-
     unused : tuple of int
         Columns without a term.
-
     names : tuple of str or None
         Column names, if there are any.
 
@@ -60,10 +57,8 @@ class Linkage:
         ----------
         terms : sequence of sequences of int
             Column indices of each term.
-
         n_features : int
             Number of columns.
-
         names : sequence of str, default=None
             Column names.
 

@@ -58,75 +58,56 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         - ``"msda"``: the stochastic search of [1]_ and [2]_; see :class:`MSDAControl`.
         - ``"full"``: all terms up to `max_order`.
         - ``"given"``: the terms listed in `terms`.
-
     learning_rule : {"ols", "lasso", "delta"}, default="ols"
         How to fit the weights: least squares, the lasso or the online delta rule ([1]_
         Eq 4). Pursuit always searches by least squares and applies the rule at the end.
-
     max_order : int, default=None
         Largest number of columns in a term; None for no limit. ``"dense"`` uses every
         order and lists terms up to `max_order`, by default 3 or fewer in wide tables.
-
     terms : sequence of sequences of int or str, default=None
         Terms for ``strategy="given"``, as column indices or names, without the
         constant.
-
     alpha : float or "auto", default="auto"
         Penalty of the lasso. "auto" is the scaled lasso, the noise level times ``sqrt(2
         log(n_terms) / n_samples)``; msda uses `MSDAControl.penalty_factor`.
-
     max_iter : int, default=200
         Maximum number of search rounds, delta rule epochs or evidence steps.
-
     selection : {"auto", "cv", "ebic", "lasso"}, default="auto"
         How pursuit chooses a model if none is exact: cross-validation of the whole
         search (the sparsest model within one standard error of the best), the extended
         BIC, or a lasso on all terms of orders 1 and 2 and those that stand out. "auto"
         is "ebic" below 40 distinct rows, else the better of "cv" and "lasso".
-
     cv : int, cross-validation generator or iterable, default=5
         Folds of that validation. An int keeps identical rows in one fold.
-
     early_stopping : bool, default=False
         Whether to hold out rows that replace the folds (pursuit) or stop the search
         (msda) or the epochs (delta rule). Passing `X_val` and `y_val` to `fit` does the
         same; "dense" needs neither and learns from all rows.
-
     validation_fraction : float, default=0.1
         Fraction of the rows held out by `early_stopping`.
-
     work_budget : float, default=1e9
         Limit on the exhaustive screening of orders 3 and up, in operations of about a
         nanosecond each. `search_coverage_` reports what was skipped.
-
     memory_budget : float, default=1e9
         Bytes for the candidates of message passing, which are cut to fit, or for all
         weights, which are refused if they do not fit.
-
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
         Columns that hold categories: a mask, indices or names. "from_dtype" takes text
         and categorical dtypes. Two categories become -1 and +1; only "dense" handles
         more, and "auto" then uses it.
-
     handle_unknown : {"error", "missing"}, default="error"
         Whether to reject a category not seen in `fit` or treat it as missing.
-
     dense_control : DenseControl, default=None
         Options of "dense". None for the defaults, as for the other two controls.
-
     delta_control : DeltaControl, default=None
         Options of the delta rule, in `fit` and `partial_fit`.
-
     msda_control : MSDAControl, default=None
         Options of "msda".
-
     warm_start : bool, default=False
         Whether `fit` starts from the terms or hyperparameters of the previous fit.
-
     random_state : int, RandomState instance or None, default=None
         Seed for folds, the row order of the delta rule, and msda.
-
     n_jobs : int, default=None
         Number of folds to search in parallel. It does not change the result.
 
@@ -136,46 +117,34 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         Column indices of each term, sorted by order, then index, without the constant.
         A category is a pair ``(index, category)``, a level of a numeric column a pair
         ``(index, number)``; see the user guide, "Categorical columns".
-
     weights_ : ndarray of shape (n_terms,)
         Weight of each term, for inputs coded as -1 and +1.
-
     intercept_ : float
         The constant: the mean of the function over all inputs.
-
     standard_errors_ : ndarray of shape (n_terms,)
         Standard error of each weight: 0 for an exact model, NaN for lasso weights or
         without degrees of freedom. Posterior standard deviations for "auto" and
         "dense".
-
     noise_ : float
         Estimated standard deviation of the noise; 0 for an exact model.
-
     model_ : SparseModel or DenseModel
         The fitted function of coded inputs, which the methods below evaluate.
-
     stopping_reason_ : str
         Why the search ended, in a sentence.
-
     coding_ : InputCoding
         How each column became an input: its ``kind`` and the values ``low`` and
         ``high`` coded as -1 and +1.
-
     search_coverage_ : list of dict
         For each order, the number of terms that are ``possible``, were ``tried``
         (scored) and were ``kept``.
-
     history_ : History
         One dict per round, epoch or evidence step, such as ``training_rmse``,
         ``validation_rmse``, ``n_weights`` and ``seconds``; "auto" adds the description
         lengths. ``history_.to_frame()`` makes a DataFrame.
-
     n_iter_ : int
         Number of rounds or epochs.
-
     n_features_in_ : int
         Number of columns seen in `fit`.
-
     feature_names_in_ : ndarray of shape (n_features,)
         Their names, if all are strings.
 
@@ -310,21 +279,16 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training rows; NaN means missing. Sparse input is converted to dense.
-
         y : array-like of shape (n_samples,)
             Target values.
-
         sample_weight : array-like of shape (n_samples,), default=None
             Integers count repeated rows: a weight of 2 equals the row twice. Other
             weights are relative precisions, scaled to a mean of 1. Rows of weight 0 are
             dropped.
-
         X_val : array-like of shape (n_val, n_features), default=None
             Validation rows; see `early_stopping`.
-
         y_val : array-like of shape (n_val,), default=None
             Targets of the validation rows.
-
         **params : dict
             Passed to the splitter `cv`, such as ``groups``; needs metadata routing.
 
@@ -337,7 +301,6 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         ------
         ValueError
             For invalid input; the message names the parameter or column.
-
         MemoryError
             If the requested model does not fit in memory.
 
@@ -370,10 +333,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             New rows.
-
         y : array-like of shape (n_samples,)
             Target values.
-
         sample_weight : array-like of shape (n_samples,), default=None
             Factors of the learning rate, at most up to the step that meets a row's
             target if the rate is "auto". For a dense model, precisions in the unit of
@@ -417,20 +378,15 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         ----------
         terms : sequence of sequences of int or str
             Column indices or names of each term.
-
         weights : array-like of shape (n_terms,)
             Weight of each term, for columns coded as -1 and +1.
-
         intercept : float, default=0.0
             The constant.
-
         n_features : int, default=None
             Number of columns. None takes the number of names or the largest index plus
             one.
-
         feature_names : sequence of str, default=None
             Column names.
-
         low, high : float or array-like of shape (n_features,), default=-1.0 and 1.0
             Values of each column that are coded as -1 and +1.
 
@@ -481,7 +437,6 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows; NaN means missing.
-
         return_std : bool, default=False
             Whether to return standard deviations, which "auto" and "dense" have.
 
@@ -489,7 +444,6 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         -------
         y : ndarray of shape (n_samples,)
             Predicted values.
-
         std : ndarray of shape (n_samples,)
             Standard deviation of a new observation of each row, only with `return_std`.
         """
@@ -505,10 +459,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
             Rows; NaN means missing.
-
         n_samples : int, default=1
             Number of draws.
-
         random_state : int, RandomState instance or None, default=0
             Seed; the default repeats the same draws, as Gaussian processes do.
 
@@ -544,7 +496,6 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         -------
         mean : float
             Posterior mean.
-
         std : float
             Posterior standard deviation.
 
@@ -553,7 +504,6 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         ValueError
             If `term` names a column that is unknown, repeated, constant or without
             category.
-
         AttributeError
             Unless `strategy` was "auto" or "dense".
         """
