@@ -6,11 +6,11 @@ from skmohn._core._fitting import gather_warnings
 
 
 def warm_up():
-    """Compile every kernel, so that no later fit has to wait for the compiler.
+    """Compile every kernel now, so that no later fit waits for the compiler.
 
-    Kernels compile when they are first called and are cached on disk where a folder is
-    writable, so this takes most of a minute once and a moment afterwards. Call it
-    before timing anything, and in the image of a service.
+    Kernels compile at their first call and are cached on disk if a folder is writable.
+    The first `warm_up` takes most of a minute, later ones a moment. Call it before
+    timing anything, or when you build the image of a service.
 
     Examples
     --------

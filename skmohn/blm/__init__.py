@@ -1,4 +1,4 @@
-"""Neural networks trained by local search on the bits of their weights."""
+"""Binary learning machines: networks trained by local search on their weight bits."""
 
 from skmohn.blm._classifier import BLMClassifier
 from skmohn.blm._controller import BLMController

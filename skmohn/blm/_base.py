@@ -351,26 +351,25 @@ class BaseBLM(Nested, CallbackSupportMixin, BaseEstimator):
     # -------------------------------------------------------------------- storage
 
     def to_packed(self):
-        """Write the best network at `n_bits` bits per weight.
+        """Store the best network in `n_bits` bits per weight.
 
         Returns
         -------
         bytes
-            A header (what is needed to predict: sizes, activations, scales, classes)
-            and then the Gray codes of the weights, `nbytes_` bytes. Of a loss that you
-            have written nothing is kept.
+            A header with everything needed to predict, then the Gray codes of the
+            weights, `nbytes_` bytes. A custom loss is not stored.
         """
         check_is_fitted(self)
         return write_network(self)
 
     @classmethod
     def from_packed(cls, packed) -> Self:
-        """Read a network that :meth:`to_packed` has written.
+        """Load a network stored by :meth:`to_packed`.
 
         Parameters
         ----------
         packed : bytes
-            What that method returned.
+            What `to_packed` returned.
 
         Returns
         -------
@@ -380,7 +379,7 @@ class BaseBLM(Nested, CallbackSupportMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            When the bytes are not those of such an estimator.
+            If the bytes are not those of such an estimator.
         """
         return read_network(cls, packed)
 

@@ -48,169 +48,125 @@ def _means_probabilities(loss):
 
 
 class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
-    """Neural network for classification, trained without derivatives on weight bits.
+    """Neural network classifier with low-bit weights, trained without gradients.
 
-    Weights are small whole numbers times a step; training flips their bits and keeps
-    what lowers the loss: weights of few bits, activations without slope and any loss
-    will do. Targets are binary, of several classes, or multilabel indicators.
+    The weights of a binary learning machine (BLM) are small integers times a step size.
+    Training flips their bits and keeps what lowers the loss, so that weights may have
+    few bits, activations no slope and the loss any form. Targets are binary, multiclass
+    or multilabel.
 
     Parameters
     ----------
     hidden_layer_sizes : int or array-like of int, default=(20,)
-        Units of each hidden layer; empty for a linear model.
-
+        Units in each hidden layer; empty for a linear model.
     activation : {"tanh", "logistic", "relu", "step", "identity"}, default="tanh"
-        Of the hidden units. "step" is 1 above zero and 0 elsewhere.
-
+        Activation of the hidden units. "step" is 1 above zero, else 0.
     loss : {"cross_entropy", "squared", "hinge", "zero_one"} or callable, \
             default="cross_entropy"
-        What is minimised: cross-entropy of softmax outputs (logistic ones if binary or
-        multilabel), squared error of logistic outputs (as published), hinge of each
-        class against the rest, or the share of errors (ties among them), for fine
-        tuning (``warm_start``) and without `alpha`. A callable takes a target, 0 or 1,
-        and an output; numba compiles it. The first two have :meth:`predict_proba`, the
-        others :meth:`decision_function`.
-
+        Loss to minimize: cross-entropy of softmax outputs (logistic if binary or
+        multilabel), squared error of logistic outputs (as published), one-vs-rest
+        hinge, or the error rate, which suits fine tuning (`warm_start`) and ignores
+        `alpha`. A callable of target (0 or 1) and output is compiled by numba. The
+        first two provide :meth:`predict_proba`, the others :meth:`decision_function`.
     recurrent : bool, "steps" or "sequences", default=False
-        Whether hidden units hear their own layer's outputs of a step ago (Elman). X is
-        then no table, but an array of shape (n_sequences, n_steps, n_features) or a
-        list of arrays of shape (n_steps, n_features); y has a target for each sequence,
-        or an array of them for each of its steps, and predictions have the form of y.
-        "steps" and "sequences" say what the targets belong to; with True the shape of y
-        says it, and where it fits both they are needed.
-
+        Whether hidden units also see their layer's previous outputs (Elman). X is then
+        an array of shape (n_sequences, n_steps, n_features) or a list of arrays of
+        shape (n_steps, n_features); y has a target per step or per sequence. True
+        infers which from y; "steps" and "sequences" say it, where both fit.
     n_bits : int, default=12
-        Bits of a weight, 2 to 24. A weight is a whole multiple of
-        ``w_max / (2 ** (n_bits - 1) - 1)`` ([1]_ Eq 1).
-
+        Bits per weight, 2 to 24. A weight is an integer times ``w_max / (2 ** (n_bits -
+        1) - 1)`` ([1]_ Eq 1).
     w_max : float, array-like of a float for each layer, or "auto", default="auto"
-        Largest weight. It also regularises, and with few bits it decides how fine the
-        weights are. "auto" is, for a layer whose units have `n_inputs` inputs,
-        ``2 ** (n_bits / 2 - 1)`` times ``2.4 / sqrt(n_inputs)`` or 0.6 if that is less,
-        and never more than 6.
-
+        Largest weight. It regularizes and, with few bits, sets the resolution. "auto"
+        is ``2 ** (n_bits / 2 - 1)`` times ``2.4 / sqrt(n_inputs)`` or 0.6, whichever is
+        less, and at most 6, with `n_inputs` inputs per unit of the layer.
     search : {"adaptive", "gray"}, default="adaptive"
-        The moves. "adaptive" gives each weight a signed step that doubles when it
-        helps and shrinks when it does not, and tries single bits in between; "gray"
-        flips single bits of the Gray code in random order, as published.
-
+        Which moves to try. "adaptive" keeps a signed step per weight that doubles when
+        it helps and shrinks when it does not, and mixes in single bits; "gray" flips
+        single bits of the Gray code in random order, as published.
     search_control : SearchControl, default=None
-        Random start, neighbourhood and telescope of the search; None for all defaults.
-
+        Options of the search, such as its random start; None for the defaults.
     perturbation : float, default=0.01
-        Share of the weights (at least one) that are drawn anew at a local minimum, the
-        best so far, from where the search goes on (iterated local search). With few
-        bits minima are near, and this is better than new starts. 0 ends the run there.
-
+        Fraction of the weights (at least one) to redraw at a local minimum, before the
+        search goes on from the best one (iterated local search). 0 ends the run there.
     alpha : float, default=3.0
-        Price of the squared weights, as in scikit-learn's MLP.
-
+        L2 penalty of the weights, as in scikit-learn's MLP.
     standardize : bool, default=True
-        Whether scikit-learn's StandardScaler scales the inputs.
-
+        Whether to standardize the inputs.
     n_restarts : int, default=1
-        Independent runs from new random starts ([1]_ "repeated local search").
-
+        Number of runs from different random starts ([1]_ "repeated local search").
     ensemble : int, default=1
-        How many of the runs, from the best on, predict together (the mean of their
-        outputs).
-
+        Number of runs, from the best on, whose outputs are averaged.
     max_flips : int or "auto", default="auto"
-        Most moves tried in a run; "auto" is 500 for each weight.
-
+        Maximum number of moves tried per run; "auto" is 500 per weight.
     max_time : float, default=None
-        Seconds after which the fit ends; the result then depends on the machine.
-
+        Seconds after which the fit ends. The result then depends on the machine.
     tol : float, default=0.0001
-        Improvement of the loss that counts, as a share of it.
-
+        Smallest improvement of the loss that counts, as a fraction of the loss.
     n_iter_no_change : int, default=10
-        Epochs (10 moves a weight) without such an improvement that end a run.
-
+        Number of epochs (10 moves per weight each) without improvement that ends a run.
     early_stopping : bool, default=False
-        Whether to hold out a part of the samples, with the same shares of the classes,
-        that says which weights are best and when to stop. Passing `X_val` and `y_val`
-        to `fit` has the same effect; `class_weight` applies to both.
-
+        Whether to hold out a stratified part of the samples that decides which weights
+        to keep and when to stop. Passing `X_val` and `y_val` to `fit` does the same.
     validation_fraction : float, default=0.1
-        Share of the samples held out by `early_stopping`.
-
+        Fraction of the samples held out by `early_stopping`.
     warm_start : bool, default=False
-        Whether `fit` goes on from the weights of the previous fit, by other moves. The
-        scales stay as they were, and so must sizes, bits, ranges and activation.
-
+        Whether `fit` continues from the previous weights, with the same scales. Sizes,
+        bits, ranges and activation must not change.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, as elsewhere in scikit-learn; for a multilabel target a
-        list of dictionaries or "balanced".
-
+        Class weights for training and validation; for a multilabel target a list of
+        dicts or "balanced".
     random_state : int, RandomState instance or None, default=None
-        Determines the starts, the order of the moves and the samples held out.
-
+        Seed for starts, moves and the samples held out.
     n_jobs : int, default=None
-        Runs trained at once by joblib. The result does not depend on it.
+        Number of runs to train in parallel. It does not change the result.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        Class labels; label numbers for a multilabel target.
-
+        Class labels; indices of the labels for a multilabel target.
     coefs_ : list of ndarrays of shape (n_in, n_out)
         Weights of each layer, as in scikit-learn's MLP.
-
     intercepts_ : list of ndarrays of shape (n_out,)
         Biases of each layer.
-
     codes_ : ndarray of shape (n_weights,), int32
-        The whole numbers behind them, unit by unit, of each unit the bias first.
-
+        Weights as integers, unit by unit, the bias of each unit first.
     weight_bits_ : ndarray of shape (n_weights, n_bits), uint8
-        Their Gray codes, the highest bit first.
-
+        Gray codes of these integers, the highest bit first.
     w_max_ : ndarray of shape (n_layers,)
         Largest weight of each layer of weights.
-
     nbytes_, n_movable_bits_ : int
-        Bytes that the weights take at `n_bits` each; bits that may move at the end.
-
+        Bytes of all weights at `n_bits` each; bits free to move at the end.
     members_ : list of (coefs, intercepts)
         The networks that predict together, the best first.
-
     loss_ : float
         Loss of the best network, on the validation samples if there are any.
-
     loss_curve_ : list of float
-        Training loss at the start and after each epoch, of the best run.
-
+        Training loss of the best run, at the start and after each epoch.
     history_ : History
-        One record per epoch, of the best run so far: ``loss``, ``rmse`` (None unless
-        the loss is squared), ``validation_loss``, ``bits`` (that may move),
-        ``explored`` (moves tried per success, as a share of the neighbourhood),
-        ``flips``, ``accepted``, ``seconds``. ``history_.to_frame()`` needs pandas.
-
+        One dict per epoch of the best run: ``loss``, ``rmse`` (None unless the loss is
+        squared), ``validation_loss``, ``bits`` (free to move), ``explored`` (fraction
+        of the moves tried per success), ``flips``, ``accepted`` and ``seconds``.
+        ``history_.to_frame()`` makes a DataFrame.
     n_iter_ : int
-        Epochs of the best run.
-
+        Number of epochs of the best run.
     stopping_reason_ : str
         Why the best run ended.
-
     input_scaler_ : StandardScaler or None
-        What scales the inputs.
-
+        Scaler of the inputs.
     out_activation_ : str
         Activation of the outputs.
-
     n_layers_, n_outputs_ : int
-        Number of layers, with inputs and outputs, and number of outputs.
-
+        Number of layers, including inputs and outputs; number of outputs.
     n_features_in_ : int
         Number of columns seen in `fit`.
-
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, when all are strings.
+        Their names, if all are strings.
 
     See Also
     --------
     BLMRegressor : For regression.
+    sklearn.neural_network.MLPClassifier : Trained by gradients.
 
     References
     ----------
@@ -315,32 +271,29 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Sparse input is made dense.
-
+            Training samples. Sparse input is converted to dense.
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
             Class labels, or 0 and 1 for each of several labels.
-
         sample_weight : array-like of shape (n_samples,), default=None
-            Whole numbers count samples: a weight of 2 equals a sample that is there
-            twice. Others are relative to a mean of 1: their scale does not matter.
-
+            Integers count repeated samples: a weight of 2 equals the sample twice.
+            Other weights are scaled to a mean of 1.
         X_val, y_val : array-like of the same form, default=None
-            Validation samples, see `early_stopping`.
+            Validation samples; see `early_stopping`.
 
         Returns
         -------
         BLMClassifier
-            The fitted estimator itself.
+            The fitted estimator.
 
         Raises
         ------
         ValueError, MemoryError
-            For bad input and for networks that no memory holds.
+            For invalid input and for networks that do not fit in memory.
 
         Warns
         -----
         ConvergenceWarning
-            When the loss was still falling at `max_flips`.
+            If the loss was still falling at `max_flips`.
         """
         self._classes_wanted = None
         go_on = self.warm_start and hasattr(self, "codes_")
@@ -349,26 +302,23 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, sample_weight=None, classes=None) -> Self:
-        """Train for one epoch on these samples, from the present weights.
+        """Train for one epoch on these samples, starting from the current weights.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Those of the first call also set the scales.
-
+            Samples; those of the first call also set the scales.
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
             Class labels.
-
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the samples.
-
+            Sample weights.
         classes : array-like of shape (n_classes,), default=None
-            All labels there can be; needed at the first call.
+            All possible labels; required at the first call.
 
         Returns
         -------
         BLMClassifier
-            The fitted estimator itself.
+            The fitted estimator.
         """
         if _check_partial_fit_first_call(self, classes):
             self._classes_wanted = np.unique(classes)
@@ -380,11 +330,12 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_labels)
-            Labels.
+            Class labels.
         """
         outputs = self._outputs(X)
         # Raw outputs are compared with 0, probabilities with one half.
@@ -393,52 +344,47 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
 
     @available_if(has_probabilities)
     def predict_proba(self, X):
-        """Predict the probabilities of the classes.
-
-        There for the losses that make the outputs probabilities, "cross_entropy" and
-        "squared".
+        """Predict class probabilities, for the losses "cross_entropy" and "squared".
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            For a multilabel target, the probability of each label. Logistic outputs of
-            several classes are divided by their sum.
+            The probability of each label for a multilabel target. Logistic outputs of
+            several classes are normalized.
         """
         outputs = self._outputs(X)
         return self._form.answers(self._labels.probabilities(outputs), X)
 
     @available_if(_has_raw_outputs)
     def decision_function(self, X):
-        """Predict how much speaks for each class.
-
-        There for the losses that leave the outputs as they are, "hinge", "zero_one" and
-        callables; the others have :meth:`predict_proba`.
+        """Return the raw outputs, for the losses "hinge", "zero_one" and callables.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Outputs of the network, the mean of them for an ensemble. Of two classes the
-            second is predicted above 0; of more the one with the largest output; of a
-            multilabel target each label whose output is above 0.
+            Positive for the second of two classes and for labels that apply; the
+            largest for the predicted one of several classes.
         """
         outputs = self._outputs(X)
         return self._form.answers(self._labels.scores(outputs), X)
 
     def to_mlp(self):
-        """Make an equal scikit-learn network, scales folded into its weights.
+        """Convert the network to an equal one of scikit-learn, with scales folded in.
 
         Returns
         -------
         MLPClassifier
-            Fitted; for tools that read those.
+            Fitted, for tools that read such networks.
         """
         check_is_fitted(self)
         if not has_probabilities(self):

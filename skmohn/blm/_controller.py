@@ -44,154 +44,128 @@ _COUNT = Interval(Integral, 1, None, closed="left")
 
 
 class BLMController(Nested, CallbackSupportMixin, BaseEstimator):
-    """Network whose weights are trained on a black box, bit by bit.
+    """Neural network with low-bit weights that learns to control a black box.
 
-    The black box is any function that judges the network: a simulator, a game, a
-    machine. Nothing is asked of it but a number, the lower the better; there are no
-    samples, targets or gradients. The network is layered, or recurrent: hidden units
-    then hear their own layer's outputs of a step ago, which is a short memory.
+    The black box is any function that rates the network by a number, the lower the
+    better: a simulator, a game, a machine. There are no samples, targets or gradients.
+    Networks are feed-forward or recurrent (hidden units see their layer's previous
+    outputs, a short memory).
 
     Parameters
     ----------
     hidden_layer_sizes : int or sequence of int, default=(10,)
-        Units of each hidden layer; an empty sequence makes a linear controller.
-
+        Units in each hidden layer; empty for a linear controller.
     recurrent : bool, default=False
-        Whether hidden units hear their own layer's outputs of a step ago.
-
+        Whether hidden units also see their layer's previous outputs ([2]_).
     n_inputs, n_outputs : int, default=None
-        Numbers in an observation and in an action. None to take them from the objective
-        (its attributes of these names).
-
+        Sizes of an observation and of an action. None takes the objective's attributes
+        of these names.
     activation : {"tanh", "identity", "logistic", "relu", "step"}, default="tanh"
-        Of the hidden units.
-
+        Activation of the hidden units.
     out_activation : {"identity", "tanh", "logistic", "relu", "step"}, \
-default="identity"
-        Of the outputs.
-
+            default="identity"
+        Activation of the outputs.
     n_bits : int, default=16
-        Bits of each weight, 2 to 24.
-
+        Bits per weight, 2 to 24.
     w_max : float or sequence of float, default=10.0
-        Largest weight, or that of each layer.
-
+        Largest weight, overall or per layer.
     w_max_recurrent : float or "auto", default="auto"
-        Largest weight from one hidden unit to another of its layer. "auto" is a tenth
-        of their layer's `w_max`: larger ones make the network's state jump, which no
-        search recovers from.
-
+        Largest weight between hidden units of a layer. "auto" is a tenth of the layer's
+        `w_max`: larger ones make the state jump, and no search recovers from that.
     search : {"adaptive", "gray"}, default="adaptive"
-        Signed steps of a size that adapts to each weight, or single bits in random
-        order.
-
+        Which moves to try: signed steps whose size adapts to each weight, or single
+        bits in random order.
     search_control : SearchControl, default=None
-        Random start, neighbourhood and telescope of the search; None for all defaults.
-
+        Options of the search, such as its random start; None for the defaults.
     perturbation : float, default=0.1
-        Share of the weights drawn anew at a local minimum, from the best one so far;
-        with 0 a local minimum ends the stage.
-
+        Fraction of the weights to redraw at a local minimum, before the search goes on
+        from the best one. 0 ends the stage there.
     noisy : bool, default=False
-        Whether the objective returns another loss each time for the same weights.
-        Losses are then means: weights replace others that were judged several times
-        only when judged as often, and the present ones are judged once more every
-        `validate_every` evaluations. Weights that reach a goal are judged ten times
-        anew, and so are those that are chosen, for `loss_`.
-
+        Whether the objective returns a different loss each time for the same weights.
+        Losses are then averaged: a challenger is evaluated as often as the weights it
+        replaces, the current weights once more every `validate_every` evaluations, and
+        weights that reach a goal or are chosen ten times anew, for an unbiased `loss_`.
     goal : float, default=None
-        Loss that is good enough, of an objective that is not given as a
-        :class:`Stage`: the run ends there, and no further restart is made.
-
+        Loss at which a run ends and no restart follows, unless the objective is a
+        :class:`Stage`.
     validation_goal : float, default=None
-        The same of the validation objective; it then decides alone.
-
+        The same for the validation objective, which then decides alone.
     validate_every : int, default=100
-        Evaluations between two looks at the validation objective.
-
+        Number of evaluations between calls of the validation objective.
     n_restarts : int, default=1
-        Most runs from new random weights. They end with the first that succeeds.
-
+        Maximum number of runs from new random weights. The first success ends them.
     max_evaluations : int, default=5000
-        Most evaluations of an objective in a run, of each stage that does not say.
-
+        Maximum number of evaluations per run, for each stage without its own limit.
     max_time : float, default=None
-        Seconds after which the fit ends. The clock is looked at between evaluations: no
-        evaluation is broken off.
-
+        Seconds after which the fit ends, once the current evaluation has returned.
     warm_start : bool, default=False
-        Whether `fit` goes on where the last one ended: restarts that were stopped
-        go on as if they had not been; if all have ended, the best has as many
-        evaluations again. Where an objective no longer returns what it did, and where
-        the search is another one, weights are judged anew and the stage begins again
-        from the best of them. Layers, bits, ranges and activations must be the same.
-
+        Whether `fit` resumes the restarts that were stopped or, if all have ended,
+        gives the best one as many evaluations again. If the objective or the search has
+        changed, weights are evaluated anew and the stage restarts from the best.
+        Layers, bits, ranges and activations must not change.
     random_state : int, RandomState instance or None, default=None
-        Determines everything that is drawn, also what objectives draw.
-
+        Seed for the search and for the objectives' generators.
     n_jobs : int, default=None
-        Restarts that run at a time. The controller is the same for every number.
+        Number of restarts to run in parallel. It does not change the controller.
 
     Attributes
     ----------
     policy_ : Policy
-        The network, for simulators.
+        The network, for use in simulators.
     codes_ : ndarray of shape (n_weights,), int32
-        Weights in units of their steps.
+        Weights as integers, in units of their steps.
     coefs_ : list of ndarrays of shape (n_in, n_out)
         Weights between layers.
     intercepts_ : list of ndarrays of shape (n_out,)
         Biases.
     recurrent_coefs_ : list of ndarrays of shape (n_units, n_units)
-        Weights within each hidden layer, rows being the units a step ago; an empty list
+        Weights within each hidden layer, from rows (previous step) to columns; empty
         without recurrence.
     weight_bits_ : ndarray of shape (n_weights, n_bits), uint8
         Gray codes of the weights, the highest bit first.
     nbytes_ : int
         Bytes of all weights at `n_bits` each.
     loss_ : float
-        By which the weights were chosen: of the validation objective, or of the last
-        stage that was reached. With ``noisy=True`` and no validation, the mean of ten
-        evaluations that had no part in the choice.
+        Loss by which the weights were chosen, on the validation objective or the last
+        stage reached. With ``noisy=True`` and no validation, the mean of ten further
+        evaluations.
     succeeded_ : bool
         Whether the goal was reached; False without one.
     n_stages_done_ : int
-        Stages whose goal or end was reached.
+        Number of stages completed.
     n_restarts_ : int
-        Runs begun, up to the one that succeeded.
+        Number of runs started, up to the one that succeeded.
     n_evaluations_ : int
-        Evaluations in all these runs, without those of the validation, of `loss_`, and
-        of the look at what the objective returns with which `warm_start` begins.
+        Number of training evaluations in all these runs.
     history_ : History
-        A record for every `validate_every` evaluations of each run.
+        One dict for every `validate_every` evaluations of each run.
     n_iter_ : int
-        Number of these records.
+        Length of the history.
     stopping_reason_ : str
-        Why the chosen run has ended, or what has stopped it.
+        Why the chosen run ended, or what stopped it.
     n_features_in_ : int
-        Numbers in an observation.
+        Size of an observation.
 
     See Also
     --------
     BLMRegressor : The same search on samples and targets.
-    skmohn.datasets.InvertedPendulum : A black box to begin with.
+    skmohn.datasets.InvertedPendulum : A black box to start with.
 
     Notes
     -----
-    An objective is called as ``objective(policy, rng, incumbent)``. ``policy`` answers
-    observations, see :class:`Policy`; it is the same object each time, with other
-    weights. ``rng`` is a numpy Generator that is in the same state at each call of a
-    stage (but with ``noisy=True``), so that all weights are judged on the same draws.
-    ``incumbent`` is the loss to beat. An objective that adds up nonnegative parts may
-    return as soon as the sum is there: nothing changes but the time. NaN counts as an
-    infinite loss. An objective that never returns cannot be stopped: give simulations
-    an end.
+    An objective is called as ``objective(policy, rng, incumbent)`` and returns the
+    loss. ``policy`` is a :class:`Policy`, the same object each time with other weights.
+    ``rng`` is a numpy Generator in the same state at each call of a stage (unless
+    ``noisy=True``), so that all weights face the same draws. ``incumbent`` is the loss
+    to beat: an objective that sums nonnegative parts may return as soon as it exceeds
+    that. NaN counts as an infinite loss. A call that never returns cannot be stopped,
+    so give simulations a time limit.
 
     References
     ----------
     .. [1] Brunato, M. and Battiti, R. (2017). A telescopic binary learning machine for
-       training neural networks. IEEE Transactions on Neural Networks and Learning
-       Systems 28, sections III and V.
+       training neural networks. IEEE Trans. Neural Networks and Learning Systems 28(3),
+       sections III and V.
     .. [2] Elman, J. (1990). Finding structure in time. Cognitive Science 14.
 
     Examples
@@ -298,28 +272,27 @@ default="identity"
         Parameters
         ----------
         objective : callable, Stage or sequence of these
-            What judges the network, see the notes of the class; or a curriculum, each
-            stage of which begins with the weights that the one before has found.
-
+            What rates the network (see Notes), or a curriculum: each stage starts from
+            the weights found by the one before.
         validation : callable, default=None
-            Another objective. The weights that it judges best are kept, and of several
-            restarts its best.
+            A second objective that decides which weights and which restart to keep.
 
         Returns
         -------
         BLMController
-            The fitted estimator itself.
+            The fitted estimator.
 
         Raises
         ------
         ValueError, TypeError, MemoryError
-            For bad input, and for objectives that return no number or no finite one.
-            What an objective raises comes through, with a note on where it was.
+            For invalid input, and if an objective does not return a finite number.
+            Errors raised by an objective are passed on, with a note on where they
+            occurred.
 
         Warns
         -----
         ConvergenceWarning
-            When no restart has reached the goal.
+            If no restart reached the goal.
         """
         return self._fit(objective, validation)
 
@@ -343,41 +316,39 @@ default="identity"
             )
 
     def act(self, observation, state=None):
-        """Answer one observation.
+        """Compute the action for one observation.
 
         Parameters
         ----------
         observation : array-like of shape (n_features,)
-            What the controller is told.
-
+            The observation.
         state : ndarray of shape (2, n_hidden_units), default=None
-            What the last call returned; None at the first step. Without recurrence it
-            changes nothing.
+            The state that the last call returned; None at the first step. Only
+            recurrent networks use it.
 
         Returns
         -------
         action : ndarray of shape (n_outputs,)
             The outputs.
-
         state : ndarray of shape (2, n_hidden_units)
-            To be passed with the next observation.
+            To pass with the next observation.
 
         Raises
         ------
         ValueError
-            When a shape is not that of the network.
+            If a shape does not match the network.
         """
         check_is_fitted(self)
         return act(self.policy_, observation, state)
 
     def predict(self, X):
-        """Answer a sequence of observations.
+        """Compute the actions for a sequence of observations.
 
         Parameters
         ----------
         X : array-like of shape (n_steps, n_features)
-            Observations in the order of time. Without recurrence each is answered on
-            its own; else the first one meets a network whose hidden units are silent.
+            Observations in time order. A recurrent network starts from silent hidden
+            units; others treat each row by itself.
 
         Returns
         -------

@@ -303,25 +303,23 @@ class SequenceScoreMixin:
     """Scores that know targets of steps."""
 
     def score(self, X, y, sample_weight=None):
-        """Judge predictions: R2 of a regressor, the accuracy of a classifier.
+        """Score predictions by R2 (regressor) or accuracy (classifier).
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            With ``recurrent=True`` sequences, as `fit` takes them.
-
+            Samples or, if `recurrent`, sequences, as for `fit`.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            With targets of the steps of sequences, in the form that `fit` has seen; all
-            steps then count alike, whatever sequence they belong to.
-
+            Targets, in the form seen in `fit`. Targets of steps count alike, whatever
+            their sequence.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of samples, or of sequences: each of its steps then has it.
+            Weights of samples or of whole sequences.
 
         Returns
         -------
         float
-            Of several outputs the mean R2, of several labels the share of samples with
-            all of them right.
+            Mean R2 of the outputs; for labels, the fraction of samples with all
+            correct.
         """
         if not getattr(self, "_per_step", False):
             return super().score(X, y, sample_weight)

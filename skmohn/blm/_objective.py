@@ -10,19 +10,17 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Stage:
-    """One task of a curriculum.
+    """One stage of a curriculum.
 
     Parameters
     ----------
     objective : callable
-        Called as ``objective(policy, rng, incumbent)``, returns the loss.
-
+        Called as ``objective(policy, rng, incumbent)``; returns the loss.
     goal : float, default=None
-        Loss at which the next stage begins. A run that does not reach it within
-        `max_evaluations` ends. None when all evaluations are to be used.
-
+        Loss at which the next stage starts. A run that misses it within
+        `max_evaluations` ends. None uses all evaluations.
     max_evaluations : int, default=None
-        Most evaluations in this stage; None for those of the estimator.
+        Maximum number of evaluations; None for that of the estimator.
 
     Examples
     --------

@@ -38,21 +38,21 @@ ACTIVATIONS = {
 def make_policy(
     sizes, weights, *, recurrent=False, activation="tanh", out_activation="identity"
 ):
-    """Make a policy of given weights, to run them without an estimator.
+    """Make a policy from given weights, without an estimator.
 
     Parameters
     ----------
     sizes : sequence of int
-        Units of each layer, from the inputs to the outputs.
+        Units of each layer, from inputs to outputs.
     weights : array-like of shape (n_weights,)
-        Unit by unit, as :class:`~skmohn.blm.Policy` says; they are copied.
+        Weights in the order of :class:`~skmohn.blm.Policy`; they are copied.
     recurrent : bool, default=False
-        Whether hidden units hear their own layer's outputs of a step ago.
+        Whether hidden units also see their layer's previous outputs.
     activation : {"tanh", "identity", "logistic", "relu", "step"}, default="tanh"
-        Of the hidden units.
+        Activation of the hidden units.
     out_activation : {"identity", "tanh", "logistic", "relu", "step"}, \
-default="identity"
-        Of the outputs.
+            default="identity"
+        Activation of the outputs.
 
     Returns
     -------
@@ -62,8 +62,7 @@ default="identity"
     Raises
     ------
     ValueError
-        When sizes are no numbers of units, or the number of weights is not that of the
-        network.
+        If sizes are invalid or the number of weights does not match them.
 
     Examples
     --------

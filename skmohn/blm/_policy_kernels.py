@@ -21,28 +21,28 @@ IDENTITY, TANH, LOGISTIC, RELU, STEP = range(5)
 
 
 class Policy(NamedTuple):
-    """A network that a simulator can ask, compiled or not.
+    """Network that a simulator can call, from Python or from compiled code.
 
-    It is a named tuple of three arrays, so that compiled functions take it and numba
-    can cache them; both methods work inside such functions too. Training changes
-    `weights` in place: copy what you want to keep.
+    A named tuple of three arrays: numba accepts and caches it, and both methods work in
+    compiled functions. Training changes `weights` in place, so copy what you want to
+    keep.
 
     Parameters
     ----------
     sizes : ndarray of shape (n_layers,), int64
-        Units of each layer, from the inputs to the outputs.
+        Units of each layer, from inputs to outputs.
     weights : ndarray of shape (n_weights,), float64
-        Unit by unit, the layers in order: of each unit the bias, a weight for each unit
-        of the layer before and, in hidden layers of recurrent networks, one for each
-        unit of its own layer a step ago.
+        Layer by layer and unit by unit: the bias, a weight for each unit of the layer
+        before and, in hidden layers of recurrent networks, a weight for each unit of
+        the same layer one step ago.
     kinds : ndarray of shape (3,), int64
         Activation of the hidden units, of the outputs, and whether the network is
         recurrent.
 
     Notes
     -----
-    The state of a network has shape (2, n_hidden_units): outputs of the hidden units
-    after the latest step and, of recurrent networks, after the one before.
+    The state has shape (2, n_hidden_units): outputs of the hidden units after the
+    latest step and, in recurrent networks, after the one before.
 
     Examples
     --------
@@ -65,26 +65,26 @@ class Policy(NamedTuple):
     kinds: np.ndarray
 
     def step(self, observation, state, action):
-        """Answer an observation, in place.
+        """Compute the action for an observation, in place.
 
         Parameters
         ----------
         observation : ndarray of shape (n_inputs,)
-            What the network is told.
+            The observation.
         state : ndarray of shape (2, n_hidden_units), float64
-            From :meth:`initial_state` at first; the step changes it.
+            Starts as :meth:`initial_state`; changed in place.
         action : ndarray of shape (n_outputs,), float64
             Filled with the outputs.
 
         Raises
         ------
         ValueError
-            When an array has another shape.
+            If an array has the wrong shape.
         """
         step(self, observation, state, action)
 
     def initial_state(self):
-        """State before the first step: all hidden units are silent.
+        """Return the state before the first step: all hidden units are silent.
 
         Returns
         -------

@@ -28,44 +28,36 @@ WORST = 1e300
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SearchControl(Control):
-    """Control parameters of the search on weight bits.
+    """Options of the search on weight bits.
 
     Parameters
     ----------
     init : {"bounded", "uniform", "zero_low_bits"}, default="bounded"
-        Random start ([1]_ III-F): up to `w_init`, over the whole range, or up to
-        `w_init` with all bits zero but the first `start_bits`.
-
+        Random start ([1]_ III-F): weights up to `w_init`, over the whole range, or up
+        to `w_init` with only the first `start_bits` set.
     w_init : float or "auto", default="auto"
-        Largest weight at the start; at least one step of the grid. "auto" is 0.01 for
-        :class:`BLMController`; for networks on samples it is 1, and less for units with
-        more than 20 inputs: ``sqrt(20 / n_inputs)``.
-
+        Largest weight at the start, at least one step of the grid. "auto" is 0.01 for
+        :class:`BLMController`; for the others 1, or ``sqrt(20 / n_inputs)`` for units
+        with more than 20 inputs.
     neighborhood : {"first", "best"}, default="first"
-        Make the first move that improves or, with ``search="gray"``, the best one.
-
+        Take the first move that improves or, with ``search="gray"``, the best one.
     telescopic : {"auto", "threshold", "local_minimum", None}, default="auto"
-        Whether only the highest bits move at first ([1]_ III-D), and what lets one more
-        bit of each weight move: that fewer than `phi` of the moves improve ([1]_
-        III-E), or that none does. "auto" is "threshold" for :class:`BLMController` and
-        None, for all bits from the start, for networks on samples.
-
+        Whether to start with the highest bits only ([1]_ III-D), and when to free one
+        more bit per weight: once fewer than `phi` of the moves improve ([1]_ III-E), or
+        none does. None frees all bits from the start. "auto" is "threshold" for
+        :class:`BLMController`, else None.
     start_bits : int, default=2
-        Highest bits of each weight that a telescopic search begins with.
-
+        Number of high bits of each weight with which a telescopic search starts.
     phi : float, default=0.1
-        With "threshold": share of improving moves below which a bit is added.
-
+        For "threshold": fraction of improving moves below which a bit is added.
     eta : float, default=0.95
-        Decay of the moving average that estimates this share.
-
+        Decay of the moving average that estimates this fraction.
     freeze : {"binary", "gray"}, default="binary"
-        Which bits a telescopic search freezes. "gray" is as published: a flip of a high
-        bit then mirrors the low ones. "binary" leaves the low bits as they are, and
-        small weights stay small.
-
+        Which low bits a telescopic search freezes. In the "gray" code, as published,
+        flipping a high bit mirrors the low ones; "binary" leaves them, so that small
+        weights stay small.
     sparsity : float, default=0.0
-        Share of the weights that start at zero. These move only when no other move
+        Fraction of the weights that start at zero and move only if no other move
         improves ([1]_ IV).
 
     See Also

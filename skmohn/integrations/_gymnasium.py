@@ -11,48 +11,40 @@ from skmohn.integrations._optional import require
 
 
 class GymnasiumObjective:
-    """Minus the mean return of a policy in an environment of gymnasium.
+    """Minus the mean return of a policy in a gymnasium environment, as an objective.
 
-    To be passed to :meth:`BLMController.fit <skmohn.BLMController.fit>`. Any
-    environment will do whose observations can be laid out as numbers in a row and whose
-    actions are one of a few (Discrete) or numbers (Box). The largest of the outputs
-    names an action of the first kind; for the second kind outputs of -1 and 1 are the
-    ends of the range, and what is beyond is cut off.
+    Pass it to :meth:`BLMController.fit <skmohn.BLMController.fit>`. Observations must
+    flatten to numbers; actions must be Discrete (the largest output picks one) or a Box
+    (outputs of -1 and 1 are the ends of the range, values beyond are clipped).
 
     Parameters
     ----------
     environment : str or callable
-        What ``gymnasium.make`` takes, or a function that returns an environment; a
-        function of a module if `n_jobs` is to be used.
-
+        An id for ``gymnasium.make``, or a function that returns an environment. With
+        `n_jobs`, the function must be defined in a module.
     n_episodes : int, default=10
-        Episodes of which the loss is the mean; they begin with seeds that the `rng` of
-        the call draws.
-
+        Number of episodes per evaluation, seeded by the `rng` of the call.
     max_steps : int, default=None
-        Most steps of an episode. None for the environment's own limit.
-
+        Maximum number of steps per episode. None for the environment's own limit.
     max_reward : float, default=None
-        Reward that no step exceeds, if there is one you know of. Evaluations then end
-        as soon as they cannot beat the incumbent any more.
-
+        Upper bound of the reward per step, if you know one. Evaluations then end as
+        soon as they cannot beat the incumbent.
     **options : dict
         Passed to ``gymnasium.make``.
 
     Attributes
     ----------
     n_inputs : int
-        Numbers in an observation.
+        Size of an observation.
     n_outputs : int
-        Numbers that a policy answers with.
+        Size of the policy's output.
 
     Raises
     ------
     ImportError
         Without gymnasium (``pip install skmohn[gymnasium]``).
     ValueError
-        When observations or actions are of other kinds, or when nothing limits the
-        length of an episode.
+        If observations or actions are of another kind, or episodes have no limit.
 
     Examples
     --------
@@ -101,21 +93,22 @@ class GymnasiumObjective:
         self.n_outputs = _n_outputs(made.action_space)
 
     def __call__(self, policy, rng, incumbent=np.inf):
-        """Loss of a policy.
+        """Compute the loss of a policy.
 
         Parameters
         ----------
         policy : Policy
-            To be judged.
+            The policy.
         rng : Generator
             Draws the seeds of the episodes.
         incumbent : float, default=inf
-            The loss to beat, see `max_reward`.
+            Loss to beat; see `max_reward`.
 
         Returns
         -------
         float
-            Minus the mean return, or a number from `incumbent` on.
+            Minus the mean return or, once that is certain, a number no less than
+            `incumbent`.
         """
         require_policy(policy)
         check_scalar(incumbent, "incumbent", Real)
@@ -132,21 +125,21 @@ class GymnasiumObjective:
         return -total / self.n_episodes
 
     def test(self, policy, n_episodes=100, random_state=None):
-        """Try a policy in fresh episodes.
+        """Run a policy in new episodes.
 
         Parameters
         ----------
         policy : Policy
-            To be tried.
+            The policy.
         n_episodes : int, default=100
             Number of episodes.
         random_state : int, RandomState instance or None, default=None
-            Determines how they begin.
+            Seed for the episodes.
 
         Returns
         -------
         ndarray of shape (n_episodes,)
-            The return of each: the sum of its rewards.
+            Return of each episode: the sum of its rewards.
         """
         require_policy(policy)
         check_scalar(n_episodes, "n_episodes", Integral, min_val=1)

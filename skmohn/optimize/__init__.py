@@ -1,4 +1,4 @@
-"""The input at which a model is largest or smallest."""
+"""Find the input at which a model is largest or smallest."""
 
 from skmohn.optimize._maximize import maximize, minimize
 

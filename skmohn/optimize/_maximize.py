@@ -82,78 +82,66 @@ def maximize(
     Parameters
     ----------
     model : MOHNRegressor, Hypergraph, dict, BinaryPolynomial or BinaryQuadraticModel
-        The function: a fitted estimator; weights over variables that are -1 or +1, as
-        a dict from tuples of variables to numbers, ``()`` for the constant; or one of
-        dimod's models. Variables of a dict are names, or the whole numbers from 0 on.
-
+        A fitted estimator, one of dimod's models, or a dict from tuples of variables
+        that are -1 or +1 to weights, with ``()`` for the constant. Variables of a dict
+        are names, or integers from 0.
     method : {"auto", "hill_climb", "annealing", "tabu", "weight_satisfaction", \
             "exact"}, default="auto"
-        How to search.
+        How to search. See the user guide, "Finding the best input".
 
-        - ``"auto"``: parts of the function that share no variable one by one; a part
-          is solved exactly where that is cheap, else by annealing and moves of many
-          variables at once ([3]_), or tabu search where weights are too many for them.
-        - ``"hill_climb"``: set variables in random order to what their weights ask for
-          until none changes ([1]_ Equations 9 and 10).
+        - ``"auto"``: searches parts that share no variable one by one, exactly if that
+          is cheap, else by annealing and moves of many variables at once ([3]_) or,
+          with too many weights for these, by tabu search.
+        - ``"hill_climb"``: flips variables in random order while that helps ([1]_
+          Equations 9 and 10).
         - ``"annealing"``: Metropolis sweeps at falling temperatures.
-        - ``"tabu"``: the best flip that does not undo a recent one, over and over.
-        - ``"weight_satisfaction"``: the best setting of the variables of one weight
-          after the other, until nothing changes ([1]_ Algorithm 2).
-        - ``"exact"``: eliminate one variable after the other ([2]_); refuses when the
-          weights are too entangled.
-
+        - ``"tabu"``: repeats the best flip that does not undo a recent one.
+        - ``"weight_satisfaction"``: sets the variables of one weight after another to
+          their best values until nothing changes ([1]_ Algorithm 2).
+        - ``"exact"``: eliminates one variable after another ([2]_), unless the weights
+          are too entangled.
     fixed : dict, default=None
-        Variables that keep a value: names or indices, and values as in the data.
-
+        Variables to hold at a value: names or indices, and values as in the data.
     x0 : array-like of shape (n_variables,), default=None
-        Where the first restart begins, coded as in the data; for annealing, what it
-        competes with. None for a random point, as for all other restarts.
-
+        Start of the first restart, coded as in the data; annealing compares it with
+        what it finds. None for a random point, where all other restarts begin.
     n_restarts : int, default=None
-        Searches from different points. None for as many as the time limit allows, and
-        10 without one. Of "auto", for each part that is not solved exactly.
-
+        Number of searches from different points; with "auto", of each part not solved
+        exactly. None for 10 or, with `time_limit`, as many as it allows.
     max_evaluations : int, default=None
-        Most partial evaluations, shared equally among the restarts: see `nfev` below.
-        A restart ends with the pass or sweep in which its share is used up; annealing
-        cools down faster instead. None sets no limit.
-
+        Maximum number of partial evaluations, see `nfev`, split equally among the
+        restarts. A restart that exceeds its share finishes its pass or sweep; annealing
+        cools faster instead. None for no limit.
     time_limit : float, default=None
-        Seconds after which no more is done than to end a pass, some sweeps or the
-        elimination of a part. None sets no limit.
-
+        Seconds after which the search finishes its pass, sweeps or elimination and
+        stops. None for no limit.
     return_optima : bool, default=False
-        Whether to return the distinct points at which restarts ended; not for "auto"
-        and "exact", which search parts and not the whole.
-
+        Whether to return the distinct end points of the restarts; not for "auto" and
+        "exact", which search parts.
     options : dict, default=None
-        Further parameters of the method; None for their defaults.
+        More options of the method, with these defaults:
 
-        - ``"annealing"``: ``n_sweeps`` (1000); ``temperatures``, the first and the
-          last, in units of the function. By default the first is twice the largest
-          root of the sum of squares of a variable's weights, and at the last a loss of
-          twice the typical smallest weight is accepted once in a hundred times.
-        - ``"tabu"``: ``n_steps`` (100 for each variable); ``tenure``, the typical
-          number of steps for which a flip is forbidden (10, and 1 more for each 20
-          variables), at most half the number of variables.
-        - ``"weight_satisfaction"``: ``max_order`` (12); the variables of longer weights
-          are flipped one by one.
-        - ``"exact"``: ``max_width`` (24), the variables that a table may have besides
-          the one eliminated. Tables have 2 to that power entries.
+        - ``"annealing"``: ``n_sweeps`` (1000); ``temperatures``, first and last, in
+          units of the function. By default, the first is twice the largest root sum of
+          squares of a variable's weights; the last accepts a loss of twice the typical
+          smallest weight once in a hundred times.
+        - ``"tabu"``: ``n_steps`` (100 per variable); ``tenure``, the typical number of
+          steps for which a flip is forbidden (10, plus 1 per 20 variables), at most
+          half the number of variables.
+        - ``"weight_satisfaction"``: ``max_order`` (12); variables of higher-order
+          weights are flipped one by one.
+        - ``"exact"``: ``max_width`` (24); the largest table has ``2 ** max_width``
+          entries.
         - ``"auto"``: ``max_width`` as for "exact"; ``n_sweeps`` (1000) of the first
-          restart, the later ones being 2, 3, ... times as long.
-
+          restart, of which later ones take 2, 3, ... times as many.
     callback : callable, default=None
-        Called as ``callback(intermediate_result)`` after every restart, with an
-        OptimizeResult of the best so far: `x`, `fun`, `nfev`, `nit`. Raising
-        StopIteration ends the search.
-
+        Called as ``callback(intermediate_result)`` after each restart, with the best
+        `x`, `fun`, `nfev` and `nit` so far. Raising StopIteration ends the search.
     random_state : int, RandomState instance or None, default=None
-        Determines starts and moves. The same seed gives the same result for every
-        `n_jobs`, unless there is a time limit.
-
+        Seed for starts and moves. Without a time limit, the same seed gives the same
+        result for every `n_jobs`.
     n_jobs : int, default=None
-        Restarts run at once, by joblib's threads.
+        Number of restarts to run in parallel, in threads.
 
     Returns
     -------
@@ -161,40 +149,38 @@ def maximize(
         With the fields
 
         x : ndarray of shape (n_variables,)
-            The best point, coded as in the data. Variables that have no weight are as
-            in `x0`, and else low.
+            The best point, coded as in the data. Variables without a weight are as in
+            `x0`, or low.
         fun : float
             Its value.
         nfev : int
-            Partial evaluations: variables looked at (hill climb, annealing), flips
-            (tabu), settings tried (weight satisfaction), table entries (exact).
+            Partial evaluations: variables visited (hill climb, annealing), flips
+            (tabu), settings tried (weight satisfaction) or table entries (exact).
         nit : int
-            Restarts.
+            Number of restarts.
         success : bool
-            Whether the search ended by itself, not by a limit or a callback.
+            Whether the search ended by itself.
         status : int
-            0 for that, 1 for the limit of evaluations, 2 for that of time, 3 for the
+            0 if it did; 1 for the limit of evaluations, 2 for the time limit, 3 for the
             callback.
         message : str
             The same in words.
         optimal : bool
-            Whether it is proved that no point is better.
+            Whether `x` is proven to be optimal.
         variables : list
             Names of the variables, in the order of `x`.
         local_optima : ndarray of shape (n_optima, n_variables)
-            With `return_optima`: where restarts ended, the best first.
+            End points of the restarts, the best first; only with `return_optima`.
         local_optima_fun : ndarray of shape (n_optima,)
-            With `return_optima`: their values.
+            Their values; only with `return_optima`.
 
     Raises
     ------
     ValueError
-        For bad input, and when "exact" would take too wide tables; the message has the
-        width found.
-
+        For invalid input, or if "exact" needs too wide tables; the message tells the
+        width.
     TypeError
-        If the model is none of these.
-
+        If `model` is of another type.
     NotFittedError
         If the estimator is not fitted.
 
@@ -204,12 +190,11 @@ def maximize(
 
     Notes
     -----
-    What every flip would change is kept up to date, so that a step costs as much as
-    the weights that it touches, however many variables there are ([1]_ section 3.2).
-    A column of numbers is searched at its two ends, which is where a multilinear
-    function has its optima; unlike start points, fixed values may lie between them.
-    A model of all weights is searched by "exact", all points, "tabu", "hill_climb", or
-    "auto": all points where they are few, else tabu search.
+    The gain of every flip is kept up to date, so that a step costs as much as the
+    weights it touches, however many variables there are ([1]_ section 3.2). Numeric
+    columns are searched at their two ends, where a multilinear function has its optima;
+    fixed values may lie in between. Dense models take "exact" (all points), "tabu",
+    "hill_climb", or "auto", which is "exact" for few variables and else "tabu".
 
     References
     ----------
