@@ -1,4 +1,4 @@
-"""Unsupervised layers that grow to fit the data."""
+"""EnergyNet: unsupervised layers, by energy-based models, that grow to fit the data."""
 
 from skmohn.energynet._building import PaperControl
 from skmohn.energynet._estimators import EnergyNetClassifier, EnergyNetRegressor

@@ -35,22 +35,19 @@ STOPPED = "a callback asked to stop"
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PaperControl(Control):
-    """Control parameters of ``growth="paper"``, with the article's defaults.
+    """Options of ``growth="paper"``, with the paper's defaults.
 
-    The other growths do not look at them. Learning rate, batch size and limits are
-    parameters of :class:`EnergyNetTransformer`.
+    Learning rate, batch size and limits are parameters of
+    :class:`EnergyNetTransformer`.
 
     Parameters
     ----------
     beta : float, default=1.01
-        Penalty of a unit of the infinite machine, more than 1 ([2]_).
-
+        Penalty of a unit of the infinite machine, above 1 ([2]_).
     threshold : float, default=0.1
-        Gamma of [1]_, the units for each step at which a layer stops growing.
-
+        New units per step (gamma of [1]_) at which a layer stops growing.
     p : float, default=2.0
-        Norm of the weights of a unit in the Rademacher bound that layers pay ([1]_).
-
+        Norm of a unit's weights in the Rademacher bound ([1]_).
     n_gibbs : int, default=1
         Steps k of contrastive divergence while a layer grows.
 

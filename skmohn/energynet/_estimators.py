@@ -66,34 +66,31 @@ class _BaseEnergyNet(CallbackSupportMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            At least 2 samples. Sparse input is made dense.
-
+            At least 2 samples. Sparse input is converted to dense.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Class labels or indicators of labels; for the regressor numbers.
-
+            Class labels or label indicators; numbers for the regressor.
         sample_weight : array-like of shape (n_samples,), default=None
-            Whole numbers say how often a sample is there, others how samples compare.
-            The layers are the same, to the bit, as those of repeated rows; the network
-            is too, but for rounding, where it takes all samples at each step, as that
-            of "lbfgs" does.
+            Integers count repeated samples, others are relative. Layers equal those of
+            repeated rows to the bit; so does the network, up to rounding, if each of
+            its steps takes all samples, as with the solver "lbfgs".
 
         Returns
         -------
         estimator
-            The fitted estimator itself.
+            The fitted estimator.
 
         Raises
         ------
         ValueError
-            For bad input, for ``init="generative"`` with another activation than
-            "logistic", and when the layers diverge: lower the transformer's
+            For invalid input, for ``init="generative"`` without the activation
+            "logistic", and if the layers diverge: lower the transformer's
             `learning_rate`.
 
         Warns
         -----
         ConvergenceWarning
-            When the layers were still growing at their limits, or the network was
-            still learning after its `max_iter`.
+            If the layers were still growing at their limits, or the network was still
+            learning after its `max_iter`.
         """
         given = X, y
         X, y = self._read_table(X, y, reset=True)
@@ -126,7 +123,7 @@ class _BaseEnergyNet(CallbackSupportMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Class labels or indicators of labels; for the regressor numbers.
+            Class labels or label indicators; numbers for the regressor.
         """
         check_is_fitted(self)
         predicted = self.mlp_.predict(self._inputs(self._read_table(X)))
@@ -215,74 +212,61 @@ def _weighted(X, y, sample_weight):
 
 
 class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
-    """Neural network for classification whose architecture is found from the samples.
+    """Neural network classifier that finds its own architecture.
 
-    The number and width of the hidden layers are those of an
-    :class:`EnergyNetTransformer`, found without labels [1]_; the network is
-    scikit-learn's.
+    An :class:`EnergyNetTransformer` finds the number and width of the hidden layers,
+    without labels [1]_; the network is scikit-learn's.
 
     Parameters
     ----------
     transformer : EnergyNetTransformer, default=None
-        How the architecture is found. None is ``EnergyNetTransformer(kappa=0.3)``:
-        units that are not worth their price in likelihood may still tell classes apart.
-        With ``init="random"``, which uses nothing but the architecture, it is trained
-        and measured in less time, by ``polish=0, n_temperatures=1000``.
-
+        Finds the architecture. None is ``EnergyNetTransformer(kappa=0.3)``: units too
+        expensive for their likelihood may still tell classes apart. With
+        ``init="random"``, which uses the architecture alone, also ``polish=0,
+        n_temperatures=1000``, to save time.
     mlp : MLPClassifier, default=None
-        The network, whose `hidden_layer_sizes` are replaced by what was found. None is
-        an :class:`~sklearn.neural_network.MLPClassifier` with
-        ``solver="lbfgs", alpha=10.0, tol=3e-3, max_iter=2000``, with
-        ``init="generative"`` ``alpha=1.0``, and less in proportion where there are
-        fewer than 500 samples.
-
+        The network; `hidden_layer_sizes` is replaced. None is an
+        :class:`~sklearn.neural_network.MLPClassifier` with ``solver="lbfgs",
+        alpha=10.0, tol=3e-3, max_iter=2000``; `alpha` is 1.0 for ``init="generative"``
+        and proportionally less below 500 samples.
     init : {"random", "generative"}, default="random"
-        The weights that training starts from. "random" are those of scikit-learn, for
-        the standardised columns of X. "generative" are those of the layers of the
-        transformer, for its visible units, with random ones only for the outputs; the
-        activation is then "logistic".
-
+        Initial weights: scikit-learn's, on standardized columns, or those of the
+        transformer's layers, on its visible units. "generative" needs the activation
+        "logistic".
     random_state : int, RandomState instance or None, default=None
-        Determines the random states of both parts. None leaves them as they are.
+        Seed for both parts; None leaves their own `random_state`.
 
     Attributes
     ----------
     transformer_ : EnergyNetTransformer
         The fitted layers.
-
     mlp_ : MLPClassifier
-        The fitted network. Its inputs are standardised columns or, with
+        The fitted network; its inputs are standardized columns or, with
         ``init="generative"``, visible units.
-
     scaler_ : StandardScaler or None
-        What standardises the columns.
-
+        Scaler of the columns.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
-
     n_features_in_ : int
         Number of columns seen in `fit`.
-
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, when all are strings.
+        Their names, if all are strings.
 
     See Also
     --------
     EnergyNetRegressor : For regression.
-    EnergyNetTransformer : The layers as features for other learners.
+    EnergyNetTransformer : The layers as features for other estimators.
 
     Notes
     -----
-    The widths follow from how the columns depend on one another, not on targets.
-    Columns that are independent, or too few samples to tell, say nothing of a width:
-    the layer then has as many units as there are columns. No layer has fewer units
-    than there are outputs: the first one has more units then, and others are left out.
-    Give other widths by ``EnergyNetTransformer(n_components=...)``.
+    The widths follow from how columns depend on one another, not from the target. If
+    columns are independent, or samples too few to tell, the layer is as wide as X. No
+    layer is narrower than the output: the first is widened, others are left out. To set
+    widths yourself, pass ``EnergyNetTransformer(n_components=...)``.
 
     Callbacks that follow sub-estimators, such as
     :class:`~sklearn.callback.ProgressBar`, follow the layers too. All see each epoch of
-    the network or, with ``solver="lbfgs"``, each evaluation of its loss, and may stop
-    it there.
+    the network, or with "lbfgs" each evaluation of its loss, and may stop it there.
 
     References
     ----------
@@ -324,7 +308,7 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
         return self.mlp_.classes_
 
     def predict_proba(self, X):
-        """Estimate probabilities of the classes.
+        """Predict class probabilities.
 
         Parameters
         ----------
@@ -346,75 +330,62 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
 
 
 class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
-    """Neural network for regression whose architecture is found from the samples.
+    """Neural network regressor that finds its own architecture.
 
-    The number and width of the hidden layers are those of an
-    :class:`EnergyNetTransformer`, found without targets [1]_; the network is
-    scikit-learn's.
+    An :class:`EnergyNetTransformer` finds the number and width of the hidden layers,
+    without targets [1]_; the network is scikit-learn's.
 
     Parameters
     ----------
     transformer : EnergyNetTransformer, default=None
-        How the architecture is found. None is ``EnergyNetTransformer(kappa=0.3)``:
-        units that are not worth their price in likelihood may still help to predict.
-        With ``init="random"``, which uses nothing but the architecture, it is trained
-        and measured in less time, by ``polish=0, n_temperatures=1000``.
-
+        Finds the architecture. None is ``EnergyNetTransformer(kappa=0.3)``: units too
+        expensive for their likelihood may still help to predict. With
+        ``init="random"``, which uses the architecture alone, also ``polish=0,
+        n_temperatures=1000``, to save time.
     mlp : MLPRegressor, default=None
-        The network, whose `hidden_layer_sizes` are replaced by what was found. None is
-        an :class:`~sklearn.neural_network.MLPRegressor` with
-        ``solver="lbfgs", alpha=10.0, tol=3e-3, max_iter=2000``, with
-        ``init="generative"`` ``alpha=1.0``, and less in proportion where there are
-        fewer than 500 samples.
-
+        The network; `hidden_layer_sizes` is replaced. None is an
+        :class:`~sklearn.neural_network.MLPRegressor` with ``solver="lbfgs", alpha=10.0,
+        tol=3e-3, max_iter=2000``; `alpha` is 1.0 for ``init="generative"`` and
+        proportionally less below 500 samples.
     init : {"random", "generative"}, default="random"
-        The weights that training starts from. "random" are those of scikit-learn, for
-        the standardised columns of X. "generative" are those of the layers of the
-        transformer, for its visible units, with random ones only for the outputs; the
-        activation is then "logistic".
-
+        Initial weights: scikit-learn's, on standardized columns, or those of the
+        transformer's layers, on its visible units. "generative" needs the activation
+        "logistic".
     random_state : int, RandomState instance or None, default=None
-        Determines the random states of both parts. None leaves them as they are.
+        Seed for both parts; None leaves their own `random_state`.
 
     Attributes
     ----------
     transformer_ : EnergyNetTransformer
         The fitted layers.
-
     mlp_ : MLPRegressor
-        The fitted network. Its inputs are standardised columns or, with
+        The fitted network; its inputs are standardized columns or, with
         ``init="generative"``, visible units.
-
     scaler_ : StandardScaler or None
-        What standardises the columns.
-
+        Scaler of the columns.
     target_scaler_ : StandardScaler or None
-        What standardises the targets that the network learns; None for an `mlp` with
-        ``loss="poisson"``, whose targets are counts.
-
+        Scaler of the targets; None for an `mlp` with ``loss="poisson"``, whose targets
+        are counts.
     n_features_in_ : int
         Number of columns seen in `fit`.
-
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, when all are strings.
+        Their names, if all are strings.
 
     See Also
     --------
     EnergyNetClassifier : For classification.
-    EnergyNetTransformer : The layers as features for other learners.
+    EnergyNetTransformer : The layers as features for other estimators.
 
     Notes
     -----
-    The widths follow from how the columns depend on one another, not on targets.
-    Columns that are independent, or too few samples to tell, say nothing of a width:
-    the layer then has as many units as there are columns. No layer has fewer units
-    than there are outputs: the first one has more units then, and others are left out.
-    Give other widths by ``EnergyNetTransformer(n_components=...)``.
+    The widths follow from how columns depend on one another, not from the target. If
+    columns are independent, or samples too few to tell, the layer is as wide as X. No
+    layer is narrower than the output: the first is widened, others are left out. To set
+    widths yourself, pass ``EnergyNetTransformer(n_components=...)``.
 
     Callbacks that follow sub-estimators, such as
     :class:`~sklearn.callback.ProgressBar`, follow the layers too. All see each epoch of
-    the network or, with ``solver="lbfgs"``, each evaluation of its loss, and may stop
-    it there.
+    the network, or with "lbfgs" each evaluation of its loss, and may stop it there.
 
     References
     ----------

@@ -18,21 +18,20 @@ from skmohn.energynet._training import data_logits
 
 
 def independent_bits(X, thermometers=None):
-    """Return the machine without hidden units that has the means of the data.
+    """Make the machine without hidden units that has the means of the data.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_visible)
-        Numbers in [0, 1].
-
+        Data in [0, 1].
     thermometers : array-like of int, default=None
-        Number of units of each column, as those of :class:`RBM`.
+        Number of units of each column, as in :class:`RBM`.
 
     Returns
     -------
     RBM
-        Its columns are independent; a column that never varies is given odds of one
-        half against the number of samples, so that no sample is impossible.
+        Its columns are independent. A column that never varies gets odds of one half to
+        the number of samples, so that no sample is impossible.
 
     Examples
     --------
@@ -63,21 +62,16 @@ def dbn_log_likelihood(layers, X, log_partition, *, n_draws=300, random_state=No
     Parameters
     ----------
     layers : sequence of RBM
-        From the bottom to the top; each sees the hidden units of the one below.
-
+        From bottom to top; each sees the hidden units of the one below.
     X : array-like of shape (n_samples, n_visible)
-        Samples, bits.
-
+        Samples, as bits.
     log_partition : LogPartition or float
-        Of the top machine.
-
+        Log partition function of the top machine.
     n_draws : int, default=300
-        Draws of the hidden units for each sample. The likelihood is estimated without
-        bias, its logarithm is too low by less the more draws there are. Unused with a
-        single layer, whose log-likelihood needs no draws.
-
+        Draws of the hidden units per sample. More draws reduce the downward bias of the
+        logarithm. A single layer needs none.
     random_state : int, RandomState instance or None, default=None
-        Pass an int for the same estimate each time.
+        Pass an int for a reproducible estimate.
 
     Returns
     -------
@@ -87,12 +81,12 @@ def dbn_log_likelihood(layers, X, log_partition, *, n_draws=300, random_state=No
     Raises
     ------
     ValueError
-        If the layers do not fit on one another, or X on the first.
+        If the layers do not match one another, or X the first.
 
     References
     ----------
     .. [1] Theis, Gerwinn, Sinz and Bethge, "In all likelihood, deep belief is not
-           enough", JMLR 12 (2011).
+       enough", JMLR 12 (2011).
 
     Examples
     --------
@@ -136,18 +130,16 @@ def _gain_of_upper(layers, X, n_draws, stream):
     {"p": [Interval(Real, 1, None, closed="both")]}, prefer_skip_nested_validation=True
 )
 def rademacher_complexity(layers, X, *, p=2.0):
-    """Bound of the Rademacher complexity of the layers as a feed-forward network.
+    """Bound the Rademacher complexity of the layers as a feed-forward network.
 
     Parameters
     ----------
     layers : sequence of RBM
-        From the bottom to the top; k of them.
-
+        The k layers, from bottom to top.
     X : array-like of shape (n_samples, n_visible)
         The m samples, with n_0 columns.
-
     p : float, default=2.0
-        At least 1; norm of the weights of a unit, as in [1]_.
+        Norm of a unit's weights, at least 1, as in [1]_.
 
     Returns
     -------
@@ -159,7 +151,7 @@ def rademacher_complexity(layers, X, *, p=2.0):
     References
     ----------
     .. [1] Kristiansen and Gonzalvo, "EnergyNet: energy-based adaptive structural
-           learning of artificial neural network architectures" (2017).
+       learning of artificial neural network architectures" (2017).
 
     Examples
     --------
@@ -211,18 +203,16 @@ def unit_price(X, kappa=1.0, thermometers=None):
     prefer_skip_nested_validation=True,
 )
 def parameter_complexity(layers, X, *, kappa=1.0):
-    """Price of the hidden units of all layers, in nats.
+    """Compute the cost of the hidden units of all layers, in nats.
 
     Parameters
     ----------
     layers : sequence of RBM
-        From the bottom to the top.
-
+        From bottom to top.
     X : array-like of shape (n_samples, n_visible)
-        Inputs of the first layer; those of the others are the hidden probabilities.
-
+        Inputs of the first layer; hidden probabilities are those of the others.
     kappa : float, default=1.0
-        Factor of the price; 1 is the price of Rissanen's two-part code.
+        Factor of the cost; 1 is that of Rissanen's two-part code.
 
     Returns
     -------
@@ -258,13 +248,12 @@ def complexity_of(layers, X, complexity, *, kappa, p):
 
 @dataclass(frozen=True)
 class DescriptionLength:
-    """How long a description of the data is that names the model first.
+    """Length of a description that states the model, then the data.
 
     Parameters
     ----------
     log_likelihood : float
-        Of all samples together, in nats.
-
+        Log-likelihood of all samples together, in nats.
     complexity : float
         Length of the description of the model, in nats.
 
@@ -297,45 +286,38 @@ def description_length(
     layers, X, log_partition, *, complexity="parameters", kappa=1.0, p=2.0,
     n_draws=300, random_state=None,
 ):  # fmt: skip
-    """Measure how well layers describe data, and at what cost.
+    """Compute the description length of data under layers.
 
     Parameters
     ----------
     layers : sequence of RBM
-        From the bottom to the top. For none, pass ``[independent_bits(X)]``.
-
+        From bottom to top; for none, pass ``[independent_bits(X)]``.
     X : array-like of shape (n_samples, n_visible)
-        Samples, bits.
-
+        Samples, as bits.
     log_partition : LogPartition or float
-        Of the top machine.
-
+        Log partition function of the top machine.
     complexity : {"parameters", "rademacher"}, default="parameters"
-        What the layers cost: :func:`parameter_complexity`, or as in EnergyNet
+        Cost of the layers: :func:`parameter_complexity` or, as in EnergyNet,
         :func:`rademacher_complexity`.
-
     kappa : float, default=1.0
-        Factor of the price of the parameters.
-
+        Factor of the cost of the parameters.
     p : float, default=2.0
         Norm in the Rademacher bound.
-
     n_draws : int, default=300
-        Draws of the hidden units for each sample, as in :func:`dbn_log_likelihood`.
-
+        Draws of the hidden units per sample, as in :func:`dbn_log_likelihood`.
     random_state : int, RandomState instance or None, default=None
-        Pass an int for the same estimate each time.
+        Pass an int for a reproducible estimate.
 
     Returns
     -------
     DescriptionLength
-        Its ``total`` is the number to compare.
+        Compare models by its ``total``.
 
     Raises
     ------
     ValueError
-        If the layers do not fit on one another, X not on the first, or the complexity
-        is not known.
+        If the layers do not match one another or X the first, or `complexity` is
+        unknown.
 
     Examples
     --------

@@ -36,19 +36,17 @@ LEAST_SIZE, _HARDER = 10.0, 4
 
 @dataclass(frozen=True)
 class LogPartition:
-    """An estimate of the log partition function of a machine.
+    """Value or estimate of a log partition function.
 
     Parameters
     ----------
     value : float
-        The logarithm of the sum of exp(c.v + b.h + h.Wv) over all states, in nats.
-
+        Logarithm of the sum of exp(c.v + b.h + h.Wv) over all states, in nats.
     standard_error : float, default=0.0
-        Of the value, in nats, from the spread of the chains; 0 when it is exact.
-
+        Standard error of the value, in nats, from the spread of the chains; 0 if exact.
     effective_sample_size : float, default=inf
-        Number of independent chains that would be worth as much; the value and its
-        standard error mean little below about 10. Infinite when the value is exact.
+        Number of independent chains worth as much; do not trust the estimate below
+        about 10. Infinite if exact.
 
     Examples
     --------
@@ -73,12 +71,12 @@ def exact_log_partition(rbm):
     Parameters
     ----------
     rbm : RBM
-        At most 20 units on one of its sides.
+        Machine with at most 20 units on one side.
 
     Returns
     -------
     LogPartition
-        Exact but for rounding, in double precision.
+        Exact up to rounding in double precision.
 
     Raises
     ------
@@ -195,27 +193,22 @@ def annealed_importance_sampling(
 ):
     """Estimate the log partition function of a machine [1]_.
 
-    Chains are drawn from a machine without weights that has the means of the data, and
-    cooled down to the machine in question.
+    Chains start from a machine without weights that has the means of the data, and are
+    annealed to the given machine.
 
     Parameters
     ----------
     rbm : RBM
-        A machine of any size.
-
+        Machine of any size.
     X : array-like of shape (n_samples, n_visible)
-        Data whose means the chains start from, in [0, 1]: what the machine was
-        trained on.
-
+        Training data in [0, 1], whose means the chains start from.
     n_temperatures : int, default=10000
-        Intermediate machines. Too few of them flatter a model, by several nats for
-        hundreds of units.
-
+        Number of intermediate distributions. Too few overestimate the likelihood, by
+        several nats with hundreds of units.
     n_chains : int, default=100
-        Independent chains; their spread gives the standard error.
-
+        Number of independent chains; their spread gives the standard error.
     random_state : int, RandomState instance or None, default=None
-        Pass an int for the same estimate each time.
+        Pass an int for a reproducible estimate.
 
     Returns
     -------
@@ -225,12 +218,12 @@ def annealed_importance_sampling(
     Raises
     ------
     ValueError
-        If X does not fit the machine.
+        If X does not match the machine.
 
     References
     ----------
     .. [1] Salakhutdinov and Murray, "On the quantitative analysis of deep belief
-           networks", ICML 2008.
+       networks", ICML 2008.
 
     Examples
     --------
@@ -277,34 +270,30 @@ def annealed_importance_sampling(
 
 @validate_params({"rbm": [RBM]}, prefer_skip_nested_validation=False)
 def log_partition(rbm, X, *, n_temperatures=10000, n_chains=100, random_state=None):
-    """Compute the log partition function exactly if that is fast, else estimate it.
+    """Compute the log partition function, exactly if that is fast.
 
     Parameters
     ----------
     rbm : RBM
-        A machine of any size.
-
+        Machine of any size.
     X : array-like of shape (n_samples, n_visible)
         Data for :func:`annealed_importance_sampling`.
-
     n_temperatures : int, default=10000
         For :func:`annealed_importance_sampling`.
-
     n_chains : int, default=100
         For :func:`annealed_importance_sampling`.
-
     random_state : int, RandomState instance or None, default=None
-        Pass an int for the same estimate each time.
+        Pass an int for a reproducible estimate.
 
     Returns
     -------
     LogPartition
-        By :func:`exact_log_partition` for some 16 units or fewer on the smaller side.
+        Exact for about 16 units or fewer on the smaller side, else estimated.
 
     Raises
     ------
     ValueError
-        If X does not fit the machine.
+        If X does not match the machine.
 
     Examples
     --------

@@ -23,7 +23,7 @@ MOST_LISTED = 12
 
 @dataclass(frozen=True, eq=False)
 class RBM:
-    """A restricted Boltzmann machine of binary units with given weights.
+    """Restricted Boltzmann machine of binary units with given weights.
 
     The probability of visible units v and hidden units h, all 0 or 1, is proportional
     to exp(c.v + b.h + h.Wv).
@@ -31,28 +31,25 @@ class RBM:
     Parameters
     ----------
     weights : array-like of shape (n_hidden, n_visible)
-        W; what a fitted :class:`sklearn.neural_network.BernoulliRBM` calls
-        ``components_``.
-
+        Weights W, called ``components_`` in
+        :class:`sklearn.neural_network.BernoulliRBM`.
     hidden_bias : array-like of shape (n_hidden,)
-        The biases b.
-
+        Biases b.
     visible_bias : array-like of shape (n_visible,)
-        The biases c.
-
+        Biases c.
     thermometers : array-like of int of shape (n_columns,), default=None
-        Number of visible units of each column, side by side, of which only the first so
-        many can be 1: states that no value has are impossible. None where each unit is
-        a column of its own.
+        Number of visible units of each column. They are adjacent, and only the first
+        few of a column can be 1, so that each state is a level. None for one unit per
+        column.
 
     Raises
     ------
     ValueError
-        If the shapes do not fit or a number is not finite.
+        If shapes do not match or a number is not finite.
 
     Notes
     -----
-    All three are kept in single precision.
+    Weights and biases are stored in single precision.
 
     Examples
     --------
@@ -116,12 +113,12 @@ class RBM:
         Parameters
         ----------
         V : array-like of shape (n_samples, n_visible)
-            Numbers in [0, 1]; a likelihood follows only from bits.
+            Visible units in [0, 1]; only bits have a likelihood.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            In nats; the log-likelihood is its negative minus the log partition
+            In nats. The log-likelihood is its negative minus the log partition
             function.
         """
         V = check_states(V, self.n_visible, "V")
@@ -143,33 +140,33 @@ class RBM:
         return _log_hidden_marginal(self, check_states(H, self.n_hidden, "H"))
 
     def hidden_probabilities(self, V):
-        """Probability that each hidden unit is 1, given the visible ones.
+        """Compute the probability that each hidden unit is 1, given the visible units.
 
         Parameters
         ----------
         V : array-like of shape (n_samples, n_visible)
-            Numbers in [0, 1].
+            Visible units in [0, 1].
 
         Returns
         -------
         ndarray of shape (n_samples, n_hidden), float32
-            They are independent of one another given V.
+            Hidden units are independent given V.
         """
         V = check_states(V, self.n_visible, "V")
         return _probabilities(V, self.weights.T, self.hidden_bias)
 
     def visible_probabilities(self, H):
-        """Probability that each visible unit is 1, given the hidden ones.
+        """Compute the probability that each visible unit is 1, given the hidden units.
 
         Parameters
         ----------
         H : array-like of shape (n_samples, n_hidden)
-            Numbers in [0, 1].
+            Hidden units in [0, 1].
 
         Returns
         -------
         ndarray of shape (n_samples, n_visible), float32
-            Columns are independent of one another given H.
+            Columns are independent given H.
         """
         H = check_states(H, self.n_hidden, "H")
         if self.thermometers is None:
@@ -178,26 +175,23 @@ class RBM:
         return level_probabilities(active, self.thermometers)
 
     def sample(self, n_samples=1, n_steps=1000, V=None, random_state=None):
-        """Draw visible units by Gibbs sampling, one chain for each sample.
+        """Draw visible units by Gibbs sampling, one chain per sample.
 
         Parameters
         ----------
         n_samples : int, default=1
-            Number of chains; ignored when V is given.
-
+            Number of chains; ignored if V is given.
         n_steps : int, default=1000
-            Steps of each chain; a step draws the hidden, then the visible units.
-
+            Steps per chain; each draws the hidden, then the visible units.
         V : array-like of shape (n_samples, n_visible), default=None
-            Where the chains start, bits. None for random bits.
-
+            Bits to start from; None for random bits.
         random_state : int, RandomState instance or None, default=None
-            Pass an int for the same draws each time.
+            Pass an int for reproducible draws.
 
         Returns
         -------
         ndarray of shape (n_samples, n_visible), float32
-            The visible units after the last step, 0 or 1.
+            Visible units after the last step, 0 or 1.
         """
         random_state = check_random_state(random_state)
         check_scalar(n_steps, "n_steps", Integral, min_val=0)
@@ -209,18 +203,17 @@ class RBM:
         return V
 
     def transposed(self):
-        """Exchange the roles of visible and hidden units.
+        """Swap visible and hidden units.
 
         Returns
         -------
         RBM
-            A layer above this one that starts as the transposed machine leaves the
-            model of the data as it is.
+            As a layer above this one, it leaves the model of the data unchanged.
 
         Raises
         ------
         ValueError
-            If the machine has thermometers: hidden units are bits.
+            If the machine has thermometers, as hidden units are bits.
         """
         if self.thermometers is not None:
             raise ValueError(

@@ -48,187 +48,138 @@ _ROWS_OF_MEANS = 1000
 class EnergyNetTransformer(
     Nested, ListedAttributes, TransformerMixin, CallbackSupportMixin, BaseEstimator
 ):
-    """Layers of hidden units whose number is found from the data, without labels.
+    """Layers of hidden units whose number is learned from the data, without labels.
 
-    Each layer is a restricted Boltzmann machine trained by centred persistent
-    contrastive divergence. A layer grows while its units are worth their price in
-    likelihood, and the stack while a further layer shortens the description of the
-    data. The features are the probabilities of the hidden units.
+    Each layer is a restricted Boltzmann machine, trained by centred persistent
+    contrastive divergence. It grows while new units gain more likelihood than they
+    cost, and layers are added while that shortens the description of the data. Features
+    are the probabilities of the hidden units.
 
     Parameters
     ----------
     growth : {"description_length", "paper", None}, default="description_length"
-        How the widths of the layers are found where `n_components` does not give them.
+        How to find the widths of the layers that `n_components` does not give.
 
-        - ``"description_length"``: units are added while most of them raise the
-          log-likelihood by more than their price, half the logarithm of the number of
-          samples for each parameter; units that do not are dropped. The width depends
-          little on learning rate and batch size.
-        - ``"paper"``: EnergyNet [1]_. An infinite machine [2]_, trained by contrastive
-          divergence, lets units be born until there are no more than the `threshold`
-          of `paper_control` for each step. Then it is made a plain machine. Layers pay
-          the Rademacher bound. The width depends on learning rate and batch size as
-          much as on the data.
-        - None: they are not, and have to be given.
-
+        - ``"description_length"``: add units while most of them raise the
+          log-likelihood by more than they cost, half the log of the number of samples
+          per parameter, and drop those that do not. The width depends little on
+          learning rate and batch size.
+        - ``"paper"``: EnergyNet [1]_. An infinite machine [2]_ trained by contrastive
+          divergence adds units until fewer than `PaperControl.threshold` appear per
+          step; then it becomes a plain machine. Layers cost the Rademacher bound. The
+          width depends on learning rate and batch size as much as on the data.
+        - None: do not grow; `n_components` is required.
     n_components : int or array-like of int, default=None
-        Number of units of the layer, or of each layer from the bottom up, which then do
-        not grow; None where they are to be found. Wide layers give better features than
-        those whose units are all worth their price, which give the better model for its
-        size.
-
+        Fixed width of the layer, or of each layer from the bottom up; None to grow.
+        Wide layers give better features, grown ones the better model for its size.
     max_layers : int, default=10
-        Most layers that grow (T in [1]_). The first one always stays; a further one
-        stays if it shortens the description, and if not it is the last one tried.
-
+        Maximum number of layers that grow (T in [1]_). The first one always stays; a
+        further one stays if it shortens the description, else growth ends.
     kappa : float, default=1.0
-        Factor of the price of a unit in ``growth="description_length"``: the lower, the
-        wider. 1 is the price of a two-part code.
-
+        Factor of the cost of a unit with ``growth="description_length"``; lower is
+        wider. 1 is the cost in a two-part code.
     coding : {"auto", "thermometer", "minmax", "probability"}, default="auto"
-        How columns become visible units, which are bits or probabilities of bits.
+        How columns become visible units, which are bits or probabilities.
 
-        - ``"thermometer"``: a unit for each of `n_bins` - 1 thresholds between
-          quantiles (:class:`~sklearn.preprocessing.KBinsDiscretizer`), 1 where the
-          value reaches it.
-        - ``"minmax"``: the range seen in `fit` becomes [0, 1].
-        - ``"probability"``: numbers from 0 to 1, as they are; others are refused.
-        - ``"auto"``: bits as they are; other columns within [0, 1] too, if most of
-          their values are near the ends, as the grey levels of drawings are; all else,
-          such as measurements that were scaled to [0, 1], as thermometers.
+        - ``"thermometer"``: one unit for each of `n_bins` - 1 thresholds between
+          quantiles (:class:`~sklearn.preprocessing.KBinsDiscretizer`), 1 if the value
+          reaches it.
+        - ``"minmax"``: scale the range seen in `fit` to [0, 1].
+        - ``"probability"``: numbers in [0, 1] as they are; others are refused.
+        - ``"auto"``: as they are for bits and for columns within [0, 1] whose values
+          are mostly near the ends, such as grey levels of drawings; thermometers for
+          all else.
 
-        All but "probability" take later values beyond the range for its end.
-
+        All but "probability" clip later values to the range.
     n_bins : int, default=8
-        Most levels of a thermometer. A column of fewer values has a level for each.
-        :meth:`score` compares them: it is a density in the units of X.
-
+        Maximum number of levels of a thermometer. Compare values by :meth:`score`,
+        which is a density in the units of X.
     layer : int or "all", default=-1
-        The layer whose hidden probabilities :meth:`transform` returns: 0 is the lowest
-        one, -1 the highest one, "all" puts all side by side from the lowest up.
-
+        Layer that :meth:`transform` returns: 0 is the lowest, -1 the highest, "all"
+        puts all side by side.
     standardize : bool, default=True
-        Whether the columns that :meth:`transform` returns have mean 0 and variance 1 on
-        the training data. Linear models need it: many probabilities hardly vary.
-
+        Whether :meth:`transform` scales its output to mean 0 and variance 1 on the
+        training data. Linear models need it: many probabilities hardly vary.
     append_input : bool, default=False
-        Whether they are followed by the columns of X.
-
+        Whether :meth:`transform` appends the columns of X.
     polish : int or "auto", default="auto"
-        Epochs of training by centred persistent contrastive divergence when the width
-        of a layer is settled. "auto" is as many as make the learning rates sum to 300:
-        3000 steps by default. 0 with ``growth="paper"`` is the paper to the letter, at
-        the price of a machine that models the data badly.
-
+        Epochs of centred persistent contrastive divergence once the width of a layer is
+        settled. "auto" trains until the learning rates sum to 300, 3000 steps by
+        default. With ``growth="paper"``, 0 follows the paper exactly but models the
+        data badly.
     learning_rate : float or "auto", default="auto"
-        Learning rate, which falls linearly to 0 while a layer's width stays the same.
-        "auto" is 0.2, and 0.01 while ``growth="paper"`` grows; there it is constant.
-
+        Learning rate, which falls linearly to 0 at a settled width. "auto" is 0.2, or a
+        constant 0.01 while ``growth="paper"`` grows.
     batch_size : int or "auto", default="auto"
-        Samples of a step; "auto" is 50, and 10 while ``growth="paper"`` grows.
-
+        Samples per step; "auto" is 50, or 10 while ``growth="paper"`` grows.
     l2 : float or "auto", default="auto"
-        Price of half the squared weights, in nats per sample. "auto" is a quarter by
-        the number of samples: the weights then have a normal prior of standard
-        deviation 2.
-
+        Penalty on half the squared weights, in nats per sample. "auto" is a quarter
+        over the number of samples: a normal prior with standard deviation 2.
     paper_control : PaperControl, default=None
-        What only ``growth="paper"`` has: a :class:`PaperControl`. None for its
-        defaults.
-
+        Options of ``growth="paper"``; None for the defaults.
     max_units : int, default=2000
-        Most units of a layer that grows.
-
+        Maximum number of units of a layer that grows.
     max_steps : int, default=1000000
-        Most steps of training before the width of a layer is settled.
-
+        Maximum number of training steps before the width of a layer is settled.
     n_temperatures : int, default=10000
-        Intermediate machines of annealed importance sampling, which estimates partition
-        functions. Fewer flatter a model, by nats if it has hundreds of units.
-
+        Intermediate distributions of annealed importance sampling, which estimates
+        partition functions. Too few overestimate the likelihood, by nats with hundreds
+        of units.
     n_draws : int, default=300
-        Draws of the hidden units for each sample in the likelihood of several layers.
-
+        Draws of the hidden units per sample for the likelihood of several layers.
     monitor : int, default=None
-        Epochs from one log-likelihood in `history_` to the next, or more of them where
-        there is no record so soon, for
-        :class:`~skmohn.inspection.LikelihoodDisplay`. It is that of the stack as it is,
-        of at most 2000 samples, exact for some 16 units or fewer on a side, and else
-        estimated with at most 1000 temperatures: with hundreds of units this may take
-        longer than the epochs. None for no such records.
-
+        Number of epochs between log-likelihoods in `history_`, for
+        :class:`~skmohn.inspection.LikelihoodDisplay`; None for none. They use at most
+        2000 samples and 1000 temperatures and may take longer than the epochs
+        themselves with hundreds of units.
     warm_start : bool, default=False
-        Whether `fit` trains the layers of the previous fit further. Widths and coding
-        stay as they were.
-
+        Whether `fit` trains the layers of the previous fit further, with the same
+        widths and coding.
     random_state : int, RandomState instance or None, default=None
-        Determines first weights, orders of samples and chains.
+        Seed for initial weights, sample order and chains.
 
     Attributes
     ----------
     n_components_per_layer_ : list of int
-        Units of each layer, from the bottom to the top; the lists below are in the same
-        order.
-
+        Width of each layer, from bottom to top, as in the lists below.
     weights_ : list of ndarrays of shape (n_units, n_inputs), float32
-        Of the first layer the inputs are the visible units of all columns, those of a
-        thermometer side by side.
-
+        Weights. The first layer's inputs are the visible units of all columns.
     hidden_bias_ : list of ndarrays of shape (n_units,), float32
         Biases of the hidden units.
-
     visible_bias_ : list of ndarrays of shape (n_inputs,), float32
         Biases of their inputs.
-
     log_likelihood_ : list of float
-        Of the samples of `fit`, in nats per sample, by the stack up to each layer, as
-        that of :meth:`score`; an estimate from 2000 samples at most. This and the next
-        two are there after a fit that grew and was not stopped by a callback;
-        :meth:`score` is always there.
-
+        Mean log-likelihood of the training samples (at most 2000 of them) under the
+        stack up to each layer, in nats. Only after a fit that grew to its end, as the
+        next two.
     complexity_ : list of float
-        Price of the stack up to each layer, in nats.
-
+        Cost of the stack up to each layer, in nats.
     description_length_ : list of float
         Complexity minus the log-likelihood of all samples, in nats.
-
     stopping_reason_ : str
-        Why there are no more layers.
-
+        Why no more layers were added.
     width_reasons_ : list of str
         Why each layer has its width.
-
     coding_ : UnitCoding
         How each column became visible units: its ``kind``, ``low`` and ``high``,
         ``thresholds`` and ``levels``.
-
     scalers_ : list of StandardScaler
-        What standardises the probabilities of each layer and, last, the columns of X.
-
+        Scalers of each layer's probabilities and, last, of the columns of X.
     history_ : History
-        One record per epoch (of few samples, per epochs that make 20 steps), decision
-        and finished layer: ``layer``, ``stage`` ("start", "grow", "drop", "train",
-        "polish" or "layer"), ``units``, ``steps``; ``epochs``, those since the record
-        before; ``clock``, the sum of the learning rates, or ``gamma``, the units for
-        each step; ``price`` and ``paying``, the number of units worth it, at a
-        decision; and the measures above when a layer is finished, of one that is
-        clearly not worth it by a tenth of the samples and temperatures. With `monitor`
-        also the number of the ``epoch``, the ``log_likelihood`` and the
-        ``validation_log_likelihood``.
-        ``history_.to_frame()`` needs pandas.
-
+        One dict per epoch, growth decision and finished layer, such as ``layer``,
+        ``stage`` ("start", "grow", "drop", "train", "polish" or "layer"), ``units``,
+        ``steps`` and, at decisions, ``price`` and ``paying`` (units worth it); with
+        `monitor` also ``epoch``, ``log_likelihood`` and ``validation_log_likelihood``.
+        ``history_.to_frame()`` makes a DataFrame.
     n_iter_ : int
-        Number of these records, and of calls of `partial_fit` since.
-
+        Length of the history, plus the later calls of `partial_fit`.
     n_samples_seen_ : int
-        Number of samples, repeated as their weights say, of `fit` and of the calls of
-        `partial_fit` since.
-
+        Number of samples of `fit` and of later calls of `partial_fit`, repeated as
+        their weights say.
     n_features_in_ : int
         Number of columns seen in `fit`.
-
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, when all are strings.
+        Their names, if all are strings.
 
     See Also
     --------
@@ -360,36 +311,33 @@ class EnergyNetTransformer(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            At least 2 samples. Sparse input is made dense. Samples with NaN are left
-            out, with a warning.
-
+            At least 2 samples. Sparse input is converted to dense. Samples with NaN are
+            left out, with a warning.
         y : None
             Not used.
-
         X_val : {array-like, sparse matrix} of shape (n_validation, n_features), \
                 default=None
-            Further samples whose log-likelihood is recorded too. Needs `monitor`.
-
+            Validation samples whose log-likelihood is recorded; needs `monitor`.
         sample_weight : array-like of shape (n_samples,), default=None
-            Whole numbers say how often a sample is there: the fit is the same, to the
-            bit, as that of repeated rows. Others are relative, with a mean of 1: a
-            sample is there as often as its weight, rounded up or down.
+            Integers count repeated samples, to the bit. Other weights are scaled to a
+            mean of 1; each sample is repeated as often as its weight, rounded up or
+            down.
 
         Returns
         -------
         EnergyNetTransformer
-            The fitted estimator itself.
+            The fitted estimator.
 
         Raises
         ------
         ValueError
-            For bad input; the message names the parameter or column. Also when the
-            weights grow beyond all bounds: lower `learning_rate`.
+            For invalid input; the message names the parameter or column. Also if
+            training diverges: lower `learning_rate`.
 
         Warns
         -----
         ConvergenceWarning
-            When a layer was still growing at `max_units` or `max_steps`.
+            If a layer was still growing at `max_units` or `max_steps`.
         """
         go_on, given = self.warm_start and hasattr(self, "weights_"), X
         X, units = self._read_samples(X, sample_weight, learn=not go_on)
@@ -407,28 +355,25 @@ class EnergyNetTransformer(
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None, sample_weight=None) -> Self:
-        """Train each layer for one epoch on these samples; its width stays.
+        """Train each layer for one epoch on these samples, keeping its width.
 
-        The first call finds the layers as `fit` does; those of given widths begin with
+        The first call finds the layers as `fit` does; layers of given width start from
         random weights.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Those of the first call, at least 2, also set the coding. Samples with NaN
-            are left out, with a warning.
-
+            Samples; those of the first call, at least 2, also set the coding. Samples
+            with NaN are left out, with a warning.
         y : None
             Not used.
-
         sample_weight : array-like of shape (n_samples,), default=None
-            As those of `fit`.
+            As in `fit`.
 
         Returns
         -------
         EnergyNetTransformer
-            The fitted estimator itself. What it said of the likelihood of samples is
-            withdrawn, as it was said of other weights.
+            The fitted estimator, without the likelihoods of the earlier weights.
         """
         is_first = not hasattr(self, "weights_")
         if is_first and widths_of(self) is None:
@@ -458,16 +403,14 @@ class EnergyNetTransformer(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Sparse input is made dense. NaN means unknown: probabilities of the first
-            layer are then means over all that the unknown values could be.
+            Samples. NaN means missing: the first layer's probabilities are then means
+            over the values it could have.
 
         Returns
         -------
         ndarray of shape (n_samples, n_features_out)
-            Of the layers that `layer` says, standardised if `standardize` says so, and
-            the columns of X if `append_input` does, as :meth:`impute` completes them.
-            Probabilities of a layer above the first are computed from those of the
-            layer below.
+            As `layer`, `standardize` and `append_input` say. Higher layers are computed
+            from the probabilities of the layer below; appended columns are imputed.
         """
         check_is_fitted(self)
         X = self._read_table(X)
@@ -476,21 +419,20 @@ class EnergyNetTransformer(
         return np.concatenate([self._transform_batch(X[rows]) for rows in batches(X)])
 
     def impute(self, X):
-        """Put values that are expected, given the others, in the place of NaN.
+        """Replace NaN by expected values, given the known ones.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Sparse input is made dense.
+            Samples with NaN for missing values.
 
         Returns
         -------
         ndarray of shape (n_samples, n_features)
-            The samples, in the container that ``set_output`` asks for. What was NaN is
-            the mean of the values it could be, weighted with their probabilities under
-            the first layer: that of a 1 for a column within [0, 1], the mean level of a
-            thermometer. The mean is exact where the unknown values or the hidden units
-            have at most 4096 states, and else that of chains.
+            The completed samples, in the container set by ``set_output``. Means are
+            taken under the first layer: the probability of a 1 for columns within [0,
+            1], the mean level for thermometers. They are exact if the missing values or
+            the hidden units have at most 4096 states, else averages over chains.
         """
         check_is_fitted(self)
         given, X = X, self._read_table(X)
@@ -501,19 +443,18 @@ class EnergyNetTransformer(
         return container.create_container(X, given, _check_feature_names_in(self))
 
     def inverse_transform(self, X):
-        """Reconstruct samples from the features that :meth:`transform` returns.
+        """Reconstruct samples from the output of :meth:`transform`.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features_out)
-            Features. Of ``layer="all"`` the highest layer is used, and columns appended
-            by `append_input` are not.
+            Features. With ``layer="all"`` only the highest layer is used; appended
+            columns are ignored.
 
         Returns
         -------
         ndarray of shape (n_samples, n_features)
-            From each layer down the probabilities of the units below are computed from
-            those above.
+            Computed downwards, each layer's probabilities from those above.
         """
         check_is_fitted(self)
         X = check_array(X, dtype=np.float64, input_name="X")
@@ -533,12 +474,12 @@ class EnergyNetTransformer(
         return self.coding_.decode(states)
 
     def get_feature_names_out(self, input_features=None):
-        """Name the columns that :meth:`transform` returns.
+        """Name the columns of :meth:`transform`.
 
         Parameters
         ----------
         input_features : array-like of str, default=None
-            Names of the columns of X; None for those seen in `fit`.
+            Column names of X; None for those seen in `fit`.
 
         Returns
         -------
@@ -561,13 +502,11 @@ class EnergyNetTransformer(
         Parameters
         ----------
         n_samples : int, default=1
-            Number of samples, each from a chain of its own.
-
+            Number of samples, each from its own chain.
         n_steps : int, default=1000
-            Steps of Gibbs sampling of the highest layer, from random bits.
-
+            Gibbs steps in the highest layer, starting from random bits.
         random_state : int, RandomState instance or None, default=None
-            Pass an int for the same samples each time.
+            Pass an int for reproducible samples.
 
         Returns
         -------
@@ -589,31 +528,26 @@ class EnergyNetTransformer(
         return self.coding_.decode(states)
 
     def score_samples(self, X):
-        """Estimate the log-likelihood of each sample.
+        """Compute or estimate the log-likelihood of each sample.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples, with NaN for unknown values.
+            Samples; for NaN, the likelihood is that of the known values.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            In nats. Of columns that are thermometers it is a density in the units of X,
-            whatever `n_bins`: that of a level is spread evenly over it, and falls
-            exponentially beyond the outermost thresholds. Of others it is that of a
-            bit, or where they are no bits the mean over bits drawn with such
-            probabilities; values beyond [0, 1], or beyond the range of
-            ``coding="minmax"``, lose a nat for each such range they are away. Columns
-            that were constant say nothing. Of incomplete samples it is that of what is
-            known of them. The same samples give the same numbers, whatever samples are
-            beside them.
+            In nats. For thermometers, a density in the units of X: uniform within
+            levels, with exponential tails. For other columns, the probability of bits,
+            averaged over bits drawn with the given probabilities; values outside [0, 1]
+            or the range of "minmax" lose one nat per range of distance. Constant
+            columns count nothing. A sample's result does not depend on the others.
 
         Raises
         ------
         ValueError
-            If a sample could be completed in more than 4096 ways, and there are several
-            layers.
+            If a sample has more than 4096 completions and there are several layers.
         """
         check_is_fitted(self)
         X = self._read_table(X)
@@ -628,13 +562,12 @@ class EnergyNetTransformer(
         return np.concatenate(said)
 
     def score(self, X, y=None):
-        """Estimate the mean log-likelihood.
+        """Compute or estimate the mean log-likelihood.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples.
-
         y : None
             Not used.
 
@@ -647,7 +580,7 @@ class EnergyNetTransformer(
 
     @property
     def layers_(self):
-        """Weights and biases of each layer as a list of RBM, from the bottom up."""
+        """Layers from the bottom up, a list of :class:`~skmohn.energynet.RBM`."""
         check_is_fitted(self)
         parts = self.weights_, self.hidden_bias_, self.visible_bias_
         first, *others = zip(*parts, strict=True)
@@ -660,10 +593,9 @@ class EnergyNetTransformer(
     def log_partition_(self):
         """Log partition function of each layer, a list of LogPartition.
 
-        Each has a ``value``, its ``standard_error`` and ``effective_sample_size``. What
-        the fit has not needed is estimated when asked for, by annealed importance
-        sampling with `n_temperatures`, and four times as many where the effective
-        sample size is less than 10; a warning says if it still is.
+        Those that `fit` did not need are computed here: by annealed importance sampling
+        with `n_temperatures`, four times as many if the effective sample size is below
+        10, and with a warning if it still is.
         """
         check_is_fitted(self)
         return [self._log_partition_of(k) for k in range(len(self.weights_))]
