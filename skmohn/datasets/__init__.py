@@ -1,4 +1,4 @@
-"""Generated problems with a known structure and, where possible, a known optimum."""
+"""Generators of problems with known structure and, where possible, known optimum."""
 
 from skmohn.datasets._blocks import make_bmda_quadratic, make_mk_trap
 from skmohn.datasets._ising import make_ising

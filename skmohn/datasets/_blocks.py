@@ -35,40 +35,32 @@ def make_mk_trap(
 ) -> Any:
     """Generate a sum of m deceptive traps of k bits each.
 
-    A trap with u of its k bits set is worth k if ``u == k`` and ``k - 1 - u``
-    otherwise: every bit cleared pays, unless all are set. It takes all ``2**k``
-    weights over its bits to describe it.
+    A trap with u of its k bits set is worth k if ``u == k``, else ``k - 1 - u``: every
+    cleared bit pays, unless all are set. Each trap needs all ``2**k`` weights over its
+    bits.
 
     Parameters
     ----------
     k : int, default=4
-        Bits of a trap, at most 16.
-
+        Bits per trap, at most 16.
     m : int, default=10
         Number of traps; there are ``k * m`` features.
-
     n_samples : int, default=1000
         Number of samples, uniform over all inputs.
-
     shuffle : bool, default=False
-        Whether the features are dealt to the traps at random; otherwise the first k
-        are the first trap, and so on, as in the literature.
-
+        Whether to assign features to traps at random; otherwise the first k are the
+        first trap, and so on, as in the literature.
     noise : float, default=0.0
         Standard deviation of the Gaussian noise on `y`, in units of `y`.
-
     snr : float, default=None
-        The noise given as signal-to-noise ratio instead: the variance of the function
-        over all inputs divided by that of the noise. None leaves it to `noise`.
-
+        Signal-to-noise ratio, instead of `noise`: the variance of the function over all
+        inputs divided by that of the noise.
     coding : {"pm1", "binary"}, default="pm1"
         Values of `X`: -1 and +1, or 0 and 1; a bit is set where it is 1.
-
     random_state : int, RandomState instance or None, default=None
-        Determines the shuffling, then the samples, then the noise.
-
+        Seed for the shuffling, the samples and the noise, in this order.
     return_X_y : bool, default=False
-        Return ``(X, y)`` instead of a Bunch.
+        Whether to return ``(X, y)`` instead of a Bunch.
 
     Returns
     -------
@@ -98,10 +90,9 @@ def make_mk_trap(
         feature_names : list of str
             ``x0``, ``x1``, ...
         DESCR : str
-            What this is.
-
+            Description of the problem.
     (X, y) : tuple if ``return_X_y=True``
-        Only these two.
+        Inputs and targets alone.
 
     Raises
     ------
@@ -163,7 +154,7 @@ def make_bmda_quadratic(
     random_state=None,
     return_X_y=False,
 ) -> Any:
-    """Generate the quadratic function that BMDA was introduced with.
+    """Generate the quadratic function that introduced BMDA.
 
     Each bit belongs to one pair, and a pair of bits a, b is worth
     ``0.9 - 0.9 (a + b) + 1.9 a b``: 1 if both are set, 0.9 if none is, 0 otherwise.
@@ -173,30 +164,22 @@ def make_bmda_quadratic(
     ----------
     n_features : int, default=40
         Number of bits, even.
-
     n_samples : int, default=1000
         Number of samples, uniform over all inputs.
-
     shuffle : bool, default=True
-        Whether a random permutation decides who is paired with whom; otherwise each
-        even feature is paired with the next.
-
+        Whether to pair features at random; otherwise each even one with the next.
     noise : float, default=0.0
         Standard deviation of the Gaussian noise on `y`, in units of `y`.
-
     snr : float, default=None
-        The noise given as signal-to-noise ratio instead: the variance of the function
-        over all inputs divided by that of the noise. None leaves it to `noise`.
-
+        Signal-to-noise ratio, instead of `noise`: the variance of the function over all
+        inputs divided by that of the noise.
     coding : {"pm1", "binary"}, default="pm1"
         Values of `X`: -1 and +1, or 0 and 1; a bit is set where it is 1.
-
     random_state : int, RandomState instance or None, default=None
-        Determines the pairs, then the samples, then the noise: with the same integer
-        the pairs stay the same when `n_samples` or the noise change.
-
+        Seed for the pairs, the samples and the noise, in this order: the same integer
+        gives the same pairs if `n_samples` or the noise change.
     return_X_y : bool, default=False
-        Return ``(X, y)`` instead of a Bunch.
+        Whether to return ``(X, y)`` instead of a Bunch.
 
     Returns
     -------
@@ -204,9 +187,8 @@ def make_bmda_quadratic(
         With the fields of :func:`make_mk_trap`; `minimum` is 0, `maximum` is
         ``n_features / 2`` at all ones, `direction` is "maximize" and `blocks`, of
         shape (n_features / 2, 2), holds the pairs.
-
     (X, y) : tuple if ``return_X_y=True``
-        Only these two.
+        Inputs and targets alone.
 
     Raises
     ------

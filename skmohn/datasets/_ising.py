@@ -38,47 +38,38 @@ def make_ising(
     """Generate energies of an Ising spin glass on a torus.
 
     The energy of the spins s in {-1, +1}^n is ``E(s) = -sum J_ij s_i s_j`` over the
-    edges of a periodic grid: each spin meets the next one along each side, and the
-    last one meets the first. All terms are of order 2, no spin has a term of its own,
-    and flipping all spins changes nothing.
+    edges of a periodic grid: each spin is linked to the next along each side, and the
+    last to the first. All terms are of order 2, and flipping all spins changes nothing.
 
     Parameters
     ----------
     shape : tuple of int, default=(10, 10)
-        Sides of the torus, any number of them; the features are its sites in C
-        order. L x L has 2 L^2 edges, L x L x L has 3 L^3. There is no edge along a
-        side of length 1; along a side of length 2 the two edges between the same
-        spins are one, with the sum of both couplings (no term where that is 0).
-
+        Sides of the torus, any number of them; features are its sites in C order.
+        L x L has 2 L^2 edges, L x L x L has 3 L^3. A side of length 1 has no edges;
+        along a side of length 2 the two edges between the same spins are one, with the
+        sum of both couplings (no term if that is 0).
     n_samples : int, default=1000
         Number of samples, uniform over {-1, +1}^n.
-
     couplings : {"pm1", "gaussian"}, default="pm1"
         Distribution of the J_ij: -1 and +1 with equal probability, or standard
-        normal. With "pm1" there are many ground states, with "gaussian" there are two.
-
+        normal. "pm1" gives many ground states, "gaussian" two.
     noise : float, default=0.0
         Standard deviation of the Gaussian noise on `y`, in units of `y`.
-
     snr : float, default=None
-        The noise given as signal-to-noise ratio instead: the variance of E over all
-        inputs, which is the sum of the squared couplings, divided by that of the
-        noise. None leaves it to `noise`.
-
+        Signal-to-noise ratio, instead of `noise`: the variance of E over all inputs,
+        which is the sum of the squared couplings, divided by that of the noise.
     coding : {"pm1", "binary"}, default="pm1"
         Values of `X`: -1 and +1, or 0 and 1 with 1 for +1.
-
     optimum : {"auto", True, False}, default="auto"
-        Whether to find the exact lowest and highest energy. "auto" does so where it
-        takes no time (up to 20 spins, rings and strips of any length, 8 x 8), True
-        also where it takes a second (10 x 10) and refuses beyond, False never.
-
+        Whether to find the exact lowest and highest energy: "auto" if that takes no
+        time
+        (up to 20 spins, rings and strips of any length, 8 x 8), True also if it takes a
+        second (10 x 10; larger ones are refused), False never.
     random_state : int, RandomState instance or None, default=None
-        Determines the couplings, then the samples, then the noise: with the same
-        integer the couplings stay the same when the other parameters change.
-
+        Seed for the couplings, the samples and the noise, in this order: the same
+        integer gives the same couplings if other parameters change.
     return_X_y : bool, default=False
-        Return ``(X, y)`` instead of a Bunch.
+        Whether to return ``(X, y)`` instead of a Bunch.
 
     Returns
     -------
@@ -98,7 +89,7 @@ def make_ising(
         noise : float
             Standard deviation of the noise used.
         minimum, maximum : float or None
-            Lowest and highest energy without noise; None where not found.
+            Lowest and highest energy without noise; None if not found.
         x_minimum, x_maximum : ndarray of shape (n_features,) or None
             Spins with that energy, coded like `X`.
         direction : str
@@ -106,16 +97,15 @@ def make_ising(
         feature_names : list of str
             ``s3_4`` is the spin in row 3 and column 4.
         DESCR : str
-            What this is.
-
+            Description of the problem.
     (X, y) : tuple if ``return_X_y=True``
-        Only these two.
+        Inputs and targets alone.
 
     Raises
     ------
     ValueError
         If a parameter is out of range, no side is longer than 1, both `noise` and
-        `snr` are given, or ``optimum=True`` asks for more than about 2**26 steps.
+        `snr` are given, or ``optimum=True`` needs more than about 2**26 steps.
 
     References
     ----------

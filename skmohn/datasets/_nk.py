@@ -38,9 +38,9 @@ def make_nk(
 ) -> Any:
     """Generate an NK landscape.
 
-    Each feature contributes the entry of its own table, uniform on [0, 1), that its
-    value and those of its k neighbours point at; `y` is the mean contribution. From a
-    single peak (k = 0) to no correlation between neighbouring inputs at all
+    Each feature has a table of contributions, uniform on [0, 1), indexed by its value
+    and those of its k neighbours; `y` is the mean contribution. Landscapes range from a
+    single peak (k = 0) to no correlation between adjacent inputs
     (``k = n_features - 1``). All ``2**(k + 1)`` weights over a feature and its
     neighbours are present.
 
@@ -48,58 +48,48 @@ def make_nk(
     ----------
     n_features : int, default=30
         Number of features, N.
-
     k : int, default=3
-        Number of neighbours of a feature, K, below `n_features` and at most 15. There
-        are up to ``n_features * 2**(k + 1)`` weights, and time is in proportion.
-
+        Number of neighbours of a feature, K, below `n_features` and at most 15. Time is
+        proportional to the up to ``n_features * 2**(k + 1)`` weights.
     n_samples : int, default=1000
         Number of samples, uniform over all inputs.
-
     neighbours : {"nearest", "random"}, default="nearest"
-        The k features that follow on a ring, or k others drawn at random.
-
+        The next k features on a ring, or k others at random.
     noise : float, default=0.0
         Standard deviation of the Gaussian noise on `y`, in units of `y`.
-
     snr : float, default=None
-        The noise given as signal-to-noise ratio instead: the variance of the function
-        over all inputs divided by that of the noise. None leaves it to `noise`.
-
+        Signal-to-noise ratio, instead of `noise`: the variance of the function over all
+        inputs divided by that of the noise.
     coding : {"pm1", "binary"}, default="pm1"
         Values of `X`: -1 and +1, or 0 and 1 with 1 for +1.
-
     optimum : {"auto", True, False}, default="auto"
-        Whether to find the exact lowest and highest value. "auto" does so where it
-        takes no time (up to 20 features, nearest neighbours up to about k = 6), True
-        also where it takes a second and refuses beyond, False never.
-
+        Whether to find the exact lowest and highest value: "auto" if that takes no time
+        (up to 20 features, nearest neighbours up to about k = 6), True also if it takes
+        a second (more is refused), False never.
     random_state : int, RandomState instance or None, default=None
-        Determines neighbours and tables, then the samples, then the noise: with the
-        same integer the landscape stays the same when `n_samples` or the noise change.
-
+        Seed for neighbours and tables, the samples and the noise, in this order: the
+        same integer gives the same landscape if `n_samples` or the noise change.
     return_X_y : bool, default=False
-        Return ``(X, y)`` instead of a Bunch.
+        Whether to return ``(X, y)`` instead of a Bunch.
 
     Returns
     -------
     data : :class:`~sklearn.utils.Bunch`
         With the fields of :func:`make_mk_trap`; `minimum`, `maximum`, `x_minimum` and
-        `x_maximum` are None where not found, `direction` is "maximize", and
+        `x_maximum` are None if not found, `direction` is "maximize", and
 
         blocks : ndarray of shape (n_features, k + 1)
             Each feature, then its neighbours.
         tables : ndarray of shape (n_features, 2**(k + 1))
             The contributions; bit j of the column is the value of ``blocks[:, j]``.
-
     (X, y) : tuple if ``return_X_y=True``
-        Only these two.
+        Inputs and targets alone.
 
     Raises
     ------
     ValueError
         If a parameter is out of range, `k` is not below `n_features`, both `noise` and
-        `snr` are given, or ``optimum=True`` asks for more than about 2**26 steps.
+        `snr` are given, or ``optimum=True`` needs more than about 2**26 steps.
 
     References
     ----------

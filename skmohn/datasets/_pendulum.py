@@ -14,82 +14,67 @@ from skmohn.datasets import _pendulum_kernels as kernels
 
 @dataclass(frozen=True)
 class InvertedPendulum:
-    """Pendulum on a cart that a horizontal force is to keep upright.
+    """Balance a pendulum on a cart: an objective for controllers.
 
-    An objective: called with a policy, it simulates the system from several starts and
-    returns the mean of angle^2 + `position_weight` * position^2 over time. The angle is
-    positive to the left, positions and forces to the right; Euler steps, and a force
-    holds for some of them. A simulation ends when the pendulum has fallen.
+    Called with a policy, it simulates the system from several starts and returns the
+    mean of angle^2 + `position_weight` * position^2 over time. Angles are positive to
+    the left, positions and forces to the right. It takes Euler steps and holds each
+    force for several of them. A simulation ends when the pendulum has fallen.
 
-    The policy is anything with methods ``initial_state`` and ``step`` that numba can
-    compile, such as :class:`~skmohn.blm.Policy`. It is told position, angle and, with
-    ``observe="all"``, their velocities (m, rad, m/s, rad/s), and answers with a force
-    (N).
+    A policy is any object with methods ``initial_state`` and ``step`` that numba can
+    compile, such as :class:`~skmohn.blm.Policy`. It observes position, angle and, with
+    ``observe="all"``, their velocities (m, rad, m/s, rad/s), and returns a force (N).
 
     Parameters
     ----------
     observe : {"all", "positions"}, default="all"
-        What the policy is told: four numbers, or the first two of them.
-
+        What the policy observes: all four numbers, or position and angle.
     n_simulations : int, default=50
-        Starts of which the error is the mean.
-
+        Number of starts, over which the error is averaged.
     duration : float, default=100.0
-        Simulated seconds of each.
-
+        Simulated seconds per start.
     transient : float, default=1.0
         Seconds at the start that do not count.
-
     starts : {"grid", "random"}, default="grid"
         Starting angles: evenly spaced, or drawn with the `rng` of the call.
-
     max_start : float, default=0.4
         Largest starting angle to either side, in rad; all else starts at zero.
-
     mass, cart_mass : float, default=1.0
-        In kg.
-
+        Masses of pendulum and cart, in kg.
     length : float, default=1.0
-        Of the pendulum, in m.
-
+        Length of the pendulum, in m.
     gravity : float, default=9.81
-        In m/s^2.
-
+        Gravity, in m/s^2.
     time_step : float, default=0.01
-        Of the simulation, in s.
-
+        Time step of the simulation, in s.
     hold : int, default=10
-        Time steps that a force lasts.
-
+        Number of time steps that a force lasts.
     position_weight : float, default=0.01
-        What the square of the position counts, in 1/m^2.
-
+        Weight of the squared position, in 1/m^2.
     max_angle : float, default=1.6
-        Beyond it the pendulum has fallen, in rad.
-
+        Angle beyond which the pendulum has fallen, in rad.
     max_position : float, default=20.0
-        Beyond it too, in m.
-
+        Position beyond which it counts as fallen, in m.
     fall_cost : float, default=6.5
-        What each moment after a fall counts: about as much as the moment of the fall.
+        Error at each moment after a fall, about that of the moment of the fall.
 
     Attributes
     ----------
     n_inputs : int
-        Numbers that a policy is told.
+        Size of an observation.
     n_outputs : int
-        Numbers that it answers with: 1.
+        Size of an action: 1.
 
     Raises
     ------
     ValueError
-        When a parameter is out of its range.
+        If a parameter is out of range.
 
     References
     ----------
     .. [1] Brunato, M. and Battiti, R. (2017). A telescopic binary learning machine for
-       training neural networks. IEEE Transactions on Neural Networks and Learning
-       Systems 28, section V: the equations of Fig. 15 and Eq 7.
+       training neural networks. IEEE Trans. Neural Networks and Learning Systems 28(3),
+       section V: the equations of Fig. 15 and Eq 7.
 
     Examples
     --------
@@ -158,12 +143,12 @@ class InvertedPendulum:
 
     @property
     def n_inputs(self):
-        """Numbers that a policy is told."""
+        """Size of an observation."""
         return 4 if self.observe == "all" else 2
 
     @property
     def n_outputs(self):
-        """Numbers that a policy answers with."""
+        """Size of an action."""
         return 1
 
     @property
@@ -203,25 +188,25 @@ class InvertedPendulum:
         return self._simulate(policy, angles, incumbent)[0]
 
     def test(self, policy, n_simulations=50, duration=1000.0, random_state=None):
-        """Try a policy on fresh random starts.
+        """Run a policy from new random starts.
 
         Parameters
         ----------
         policy : policy
-            To be tried.
+            The policy.
         n_simulations : int, default=50
             Number of starts.
         duration : float, default=1000.0
-            Simulated seconds of each.
+            Simulated seconds per start.
         random_state : int, RandomState instance or None, default=None
-            Determines the starts.
+            Seed for the starts.
 
         Returns
         -------
         errors : ndarray of shape (n_simulations,)
             Error of each simulation.
         falls : ndarray of shape (n_simulations,)
-            Second at which the pendulum fell; infinite where it did not.
+            Second at which the pendulum fell; infinite if it did not.
         """
         require_policy(policy)
         test = replace(self, duration=duration, n_simulations=n_simulations)
@@ -231,12 +216,12 @@ class InvertedPendulum:
         return errors, np.where(falls >= 0, falls * self.time_step, np.inf)
 
     def trace(self, policy, start=0.4, duration=None):
-        """Record a simulation.
+        """Record one simulation.
 
         Parameters
         ----------
         policy : policy
-            To be watched.
+            The policy.
         start : float or array-like of shape (4,), default=0.4
             Starting angle, or position, angle and their velocities.
         duration : float, default=None
@@ -245,9 +230,8 @@ class InvertedPendulum:
         Returns
         -------
         Bunch
-            Of arrays of shape (n_steps,): ``time``, ``x``, ``angle``, ``velocity``,
-            ``angular_velocity`` and ``force``, at the start of each step. They end with
-            a fall.
+            Arrays of shape (n_steps,): ``time``, ``x``, ``angle``, ``velocity``,
+            ``angular_velocity`` and ``force``, at the start of each step, up to a fall.
         """
         require_policy(policy)
         made = self if duration is None else replace(self, duration=duration)
@@ -269,14 +253,14 @@ class InvertedPendulum:
         return Bunch(time=times, **columns, force=forces[:n_done])
 
     def derivative(self, state, force=0.0):
-        """Right-hand side of the differential equations.
+        """Compute the right-hand side of the differential equations.
 
         Parameters
         ----------
         state : array-like of shape (4,)
             Position, angle and their velocities.
         force : float, default=0.0
-            On the cart.
+            Force on the cart.
 
         Returns
         -------
@@ -294,7 +278,7 @@ class InvertedPendulum:
         )
 
     def energy(self, state):
-        """Kinetic and potential energy, which stays the same without a force.
+        """Compute the kinetic plus potential energy, constant without a force.
 
         Parameters
         ----------

@@ -51,59 +51,46 @@ def make_sparse_walsh(
     """Generate a random sparse polynomial in two-valued features.
 
     ``y = intercept + sum_j weights_j prod_{i in terms_j} x_i`` with random terms of
-    several orders, of which most have, as in real data, lower-order parts of their own
-    (heredity) -- or, on demand, have none.
+    several orders. By default, as in real data, higher-order terms come with their
+    lower-order parts (heredity).
 
     Parameters
     ----------
     n_features : int, default=50
         Number of features.
-
     n_terms : int or dict of int to int, default=20
-        Number of terms, or the number of terms of each order, such as ``{3: 5}`` for
-        five pure products of three features. The constant is not among them. How a
-        plain number is spread over the orders is described under Notes.
-
+        Number of terms, spread over the orders as described in Notes, or the number for
+        each order, such as ``{3: 5}`` for five products of three features. The constant
+        does not count.
     n_samples : int, default=1000
         Number of samples, uniform over all inputs.
-
     max_order : int, default=3
-        Largest order, at most `n_features`. Not used if `n_terms` is a dict.
-
+        Largest order, at most `n_features`. Ignored if `n_terms` is a dict.
     heredity : {"strong", "weak"} or None, default="strong"
-        Which terms of one order less must be there for a term of order 2 and more: all
-        that are contained in it, at least one, or none in particular.
-
+        Which terms of one order less a term of order 2 or more requires: all that it
+        contains, at least one, or none.
     weight_distribution : {"gaussian", "pm1", "uniform"}, default="gaussian"
         Distribution of the weights: standard normal, -1 and +1 with equal
-        probability, or uniform between -1 and 1. Only "pm1" keeps away from 0, which
-        is as hard to find as nothing.
-
+        probability, or uniform between -1 and 1. Only "pm1" avoids weights too small to
+        find.
     intercept : float, default=0.0
         Mean of the function over all inputs.
-
     noise : float, default=0.0
         Standard deviation of the Gaussian noise on `y`, in units of `y`.
-
     snr : float, default=None
-        The noise given as signal-to-noise ratio instead: the variance of the function
-        over all inputs, which is the sum of the squared weights, divided by that
-        of the noise. None leaves it to `noise`.
-
+        Signal-to-noise ratio, instead of `noise`: the variance of the function over all
+        inputs, which is the sum of the squared weights, divided by that of the noise.
     coding : {"pm1", "binary"}, default="pm1"
         Values of `X`: -1 and +1, or 0 and 1 with 1 for +1.
-
     optimum : {"auto", True, False}, default="auto"
-        Whether to find the exact lowest and highest value. "auto" does so where it
-        takes no time (up to 20 features, or little entanglement), True also where it
-        takes a second and refuses beyond, False never.
-
+        Whether to find the exact lowest and highest value: "auto" if that takes no time
+        (up to 20 features, or little entanglement), True also if it takes a second
+        (more is refused), False never.
     random_state : int, RandomState instance or None, default=None
-        Determines terms and weights, then the samples, then the noise: with the
-        same integer the function stays the same when `n_samples` or the noise change.
-
+        Seed for terms and weights, the samples and the noise, in this order: the same
+        integer gives the same function if `n_samples` or the noise change.
     return_X_y : bool, default=False
-        Return ``(X, y)`` instead of a Bunch.
+        Whether to return ``(X, y)`` instead of a Bunch.
 
     Returns
     -------
@@ -123,7 +110,7 @@ def make_sparse_walsh(
         noise : float
             Standard deviation of the noise used.
         minimum, maximum : float or None
-            Lowest and highest value without noise; None where not found.
+            Lowest and highest value without noise; None if not found.
         x_minimum, x_maximum : ndarray of shape (n_features,) or None
             Inputs with that value, coded like `X`.
         direction : str
@@ -131,25 +118,23 @@ def make_sparse_walsh(
         feature_names : list of str
             ``x0``, ``x1``, ...
         DESCR : str
-            What this is.
-
+            Description of the problem.
     (X, y) : tuple if ``return_X_y=True``
-        Only these two.
+        Inputs and targets alone.
 
     Raises
     ------
     ValueError
-        If a parameter is out of range, there are not that many terms, heredity needs
+        If a parameter is out of range, there are too few possible terms, heredity needs
         more terms of some order than a dict allows, both `noise` and `snr` are given,
-        or ``optimum=True`` asks for more than about 2**26 steps.
+        or ``optimum=True`` needs more than about 2**26 steps.
 
     Notes
     -----
-    A plain number of terms is spent on towers: with strong heredity a random set of
-    `max_order` features and all its subsets, with weak heredity the beginnings of a
-    random sequence of `max_order` features, without heredity one random set of random
-    order. Terms that are left over because towers overlap go to the lowest order that
-    has room.
+    A plain number of terms is spent on towers: with strong heredity, a random set of
+    `max_order` features and all its subsets; with weak heredity, the prefixes of a
+    random sequence of `max_order` features; without heredity, one random set of random
+    order. Terms left over because towers overlap go to the lowest order with room.
 
     Examples
     --------

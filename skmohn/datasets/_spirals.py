@@ -24,23 +24,20 @@ def make_two_spirals(
 ) -> Any:
     """Make the two spirals of Lang and Witbrock.
 
-    Two arms wind three times round each other; nothing but the arm tells the classes
-    apart, and a network with one hidden layer hardly can.
+    Two arms wind around each other three times. Only the arm tells the classes apart,
+    which a network with one hidden layer hardly learns.
 
     Parameters
     ----------
     n_samples : int, default=194
-        Number of points, half of them on each arm (one more on the first arm when it is
-        odd). 194 gives the points of the CMU benchmark.
-
+        Number of points, half on each arm (the first gets an odd one). 194 gives the
+        points of the CMU benchmark.
     noise : float, default=0.0
-        Standard deviation of what is added to the coordinates, which reach to 6.5.
-
+        Standard deviation of Gaussian noise on the coordinates, which reach to 6.5.
     random_state : int, RandomState instance or None, default=None
-        Determines the noise.
-
+        Seed for the noise.
     return_X_y : bool, default=False
-        Whether to return ``X, y`` alone.
+        Whether to return ``(X, y)`` instead of a Bunch.
 
     Returns
     -------

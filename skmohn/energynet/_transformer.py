@@ -50,7 +50,7 @@ class EnergyNetTransformer(
 ):
     """Layers of hidden units whose number is learned from the data, without labels.
 
-    Each layer is a restricted Boltzmann machine, trained by centred persistent
+    Each layer is a restricted Boltzmann machine, trained by centered persistent
     contrastive divergence. It grows while new units gain more likelihood than they
     cost, and layers are added while that shortens the description of the data. Features
     are the probabilities of the hidden units.
@@ -103,8 +103,8 @@ class EnergyNetTransformer(
     append_input : bool, default=False
         Whether :meth:`transform` appends the columns of X.
     polish : int or "auto", default="auto"
-        Epochs of centred persistent contrastive divergence once the width of a layer is
-        settled. "auto" trains until the learning rates sum to 300, 3000 steps by
+        Epochs of centered persistent contrastive divergence once the width of a layer
+        is settled. "auto" trains until the learning rates sum to 300, 3000 steps by
         default. With ``growth="paper"``, 0 follows the paper exactly but models the
         data badly.
     learning_rate : float or "auto", default="auto"

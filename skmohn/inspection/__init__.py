@@ -1,4 +1,4 @@
-"""Pictures of fitted models as Display classes, which need matplotlib; stability."""
+"""Displays of fitted models, which need matplotlib, and stability selection."""
 
 from skmohn.inspection._discovery import DiscoveryErrorDisplay, DiscoveryOrdersDisplay
 from skmohn.inspection._hypergraph import HypergraphDisplay

@@ -15,47 +15,41 @@ _COLORS = ("#7a8450", BLUE, RED, "#8d6a9f", "#e0a458", "#5b5b5b")
 
 
 class DiscoveryErrorDisplay:
-    """How the error fell while weights were exchanged: RMSE by round.
+    """Error by round of discovery.
 
-    A round learns the weights, removes those that do not matter and proposes others.
-    Where the history knows the error between learning and removal, the line goes down
-    to it and jumps up by what the removal costs. Where the error on held-out rows stays
-    above that on the training rows, weights are missing or false (Figure 2 of [1]_).
+    Each round fits the weights, removes terms that do not matter and proposes others.
+    If the history holds the error between fit and removal, the line drops to it and
+    jumps up by the cost of the removal. A validation error that stays above the
+    training error shows that terms are missing or false (Figure 2 of [1]_).
 
-    It is recommended to use :meth:`from_estimator` or :meth:`from_history`. All
-    parameters are kept as attributes.
+    Create it with :meth:`from_estimator` or :meth:`from_history`. All parameters are
+    stored as attributes.
 
     Parameters
     ----------
     rounds : array-like of int of shape (n_rounds,)
-        Their numbers.
-
+        Round numbers.
     training : array-like of shape (n_rounds,)
         Root mean squared error on the training rows at the end of each round.
-
     validation : array-like of shape (n_rounds,), default=None
-        That on held-out rows. None for no such line.
-
+        The same on held-out rows. None for no such line.
     learned : array-like of shape (n_rounds,), default=None
-        That on the training rows before weights were removed. None if not known.
+        Training error before terms were removed. None if unknown.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
         The axes.
-
     figure_ : matplotlib Figure
         The figure of the axes.
-
     training_line_ : matplotlib Line2D
-        Training error; with `learned`, two points for each round.
-
+        Training error; with `learned`, two points per round.
     validation_line_ : matplotlib Line2D or None
         Validation error.
 
     See Also
     --------
-    DiscoveryOrdersDisplay : Numbers of weights by round.
+    DiscoveryOrdersDisplay : Number of weights by round.
 
     References
     ----------
@@ -93,24 +87,21 @@ class DiscoveryErrorDisplay:
         Parameters
         ----------
         estimator : MOHNRegressor
-            A fitted one.
-
+            Fitted estimator.
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure.
-
         **line_kw : dict
-            Further arguments of :meth:`~matplotlib.axes.Axes.plot` for all lines.
+            Passed to :meth:`~matplotlib.axes.Axes.plot` for all lines.
 
         Returns
         -------
         DiscoveryErrorDisplay
-            The display that has been drawn.
+            The display.
 
         Raises
         ------
         TypeError
             If the estimator discovers no weights.
-
         ValueError
             If its history has no rounds of discovery.
         """
@@ -125,17 +116,15 @@ class DiscoveryErrorDisplay:
         ----------
         history : History or list of dict
             As in ``history_``: rounds are the records with ``training_rmse``.
-
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure.
-
         **line_kw : dict
-            Further arguments of :meth:`~matplotlib.axes.Axes.plot` for all lines.
+            Passed to :meth:`~matplotlib.axes.Axes.plot` for all lines.
 
         Returns
         -------
         DiscoveryErrorDisplay
-            The display that has been drawn.
+            The display.
 
         Raises
         ------
@@ -163,9 +152,8 @@ class DiscoveryErrorDisplay:
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure.
-
         **line_kw : dict
-            Further arguments of :meth:`~matplotlib.axes.Axes.plot` for all lines.
+            Passed to :meth:`~matplotlib.axes.Axes.plot` for all lines.
 
         Returns
         -------
@@ -203,43 +191,38 @@ class DiscoveryErrorDisplay:
 
 
 class DiscoveryOrdersDisplay:
-    """How many weights of each order the model had: numbers by round.
+    """Number of weights of each order by round of discovery.
 
-    The upper line counts all weights; those below it tell where the search has looked
-    and what has stayed (Figure 3 of [1]_).
+    The top line counts all weights; the lines below show which orders were searched and
+    what stayed (Figure 3 of [1]_).
 
-    It is recommended to use :meth:`from_estimator` or :meth:`from_history`. All
-    parameters are kept as attributes.
+    Create it with :meth:`from_estimator` or :meth:`from_history`. All parameters are
+    stored as attributes.
 
     Parameters
     ----------
     rounds : array-like of int of shape (n_rounds,)
-        Their numbers.
-
+        Round numbers.
     weights_per_order : sequence of sequences of int
-        For each round, how many weights of orders 1, 2, ... the model had; orders above
-        the last have none.
-
+        For each round, the number of weights of orders 1, 2, ...; zero for orders
+        beyond the end.
     max_order : int, default=5
-        Orders with a line of their own. Those above share one.
+        Highest order with its own line; those above share one.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
         The axes.
-
     figure_ : matplotlib Figure
         The figure of the axes.
-
     total_line_ : matplotlib Line2D
         All weights.
-
     lines_ : list of matplotlib Line2D
-        Weights of each order that ever occurred, the lowest first.
+        Weights of each order that occurred, the lowest first.
 
     See Also
     --------
-    DiscoveryErrorDisplay : Errors by round.
+    DiscoveryErrorDisplay : Error by round.
 
     References
     ----------
@@ -275,27 +258,23 @@ class DiscoveryOrdersDisplay:
         Parameters
         ----------
         estimator : MOHNRegressor
-            A fitted one.
-
+            Fitted estimator.
         max_order : int, default=5
             Orders with a line of their own. Those above share one.
-
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure.
-
         **line_kw : dict
-            Further arguments of :meth:`~matplotlib.axes.Axes.plot` for all lines.
+            Passed to :meth:`~matplotlib.axes.Axes.plot` for all lines.
 
         Returns
         -------
         DiscoveryOrdersDisplay
-            The display that has been drawn.
+            The display.
 
         Raises
         ------
         TypeError
             If the estimator discovers no weights.
-
         ValueError
             If its history has no rounds of discovery.
         """
@@ -312,20 +291,17 @@ class DiscoveryOrdersDisplay:
         ----------
         history : History or list of dict
             As in ``history_``: rounds are the records with ``weights_per_order``.
-
         max_order : int, default=5
             Orders with a line of their own. Those above share one.
-
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure.
-
         **line_kw : dict
-            Further arguments of :meth:`~matplotlib.axes.Axes.plot` for all lines.
+            Passed to :meth:`~matplotlib.axes.Axes.plot` for all lines.
 
         Returns
         -------
         DiscoveryOrdersDisplay
-            The display that has been drawn.
+            The display.
 
         Raises
         ------
@@ -347,9 +323,8 @@ class DiscoveryOrdersDisplay:
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure.
-
         **line_kw : dict
-            Further arguments of :meth:`~matplotlib.axes.Axes.plot` for all lines.
+            Passed to :meth:`~matplotlib.axes.Axes.plot` for all lines.
 
         Returns
         -------

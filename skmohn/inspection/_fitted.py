@@ -52,7 +52,7 @@ def structure_of(estimator):
     Parameters
     ----------
     estimator : MOHNRegressor
-        A fitted one.
+        Fitted estimator.
 
     Returns
     -------

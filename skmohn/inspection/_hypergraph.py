@@ -23,54 +23,43 @@ _SHORTEST = 5
 
 
 class HypergraphDisplay:
-    """How the weights tie the variables together: a network.
+    """Network of the variables that the weights connect.
 
-    Variables are circles, filled by the color of their own weight. A weight of two is a
-    line between them, a weight of three or more a square in their middle with a line to
-    each. Red is positive and blue negative; width and size grow with the weight. Parts
-    of the model that share no variable lie side by side, and variables without a weight
-    are left out. The fewer weights lead from one variable to another, the closer they
-    are (multidimensional scaling).
+    Circles are variables, colored by their own weight. A weight of order 2 is a line;
+    one of a higher order a square with a line to each of its variables. Red is
+    positive, blue negative; width and size grow with the weight. Distances follow the
+    number of weights on the path between two variables (multidimensional scaling).
+    Separate parts lie side by side, and variables without a weight are left out.
 
-    It is recommended to use :meth:`from_estimator`. All parameters are kept as
-    attributes.
+    Create it with :meth:`from_estimator`. All parameters are stored as attributes.
 
     Parameters
     ----------
     terms : sequence of tuples of int
-        The variables that each weight connects.
-
+        Variables of each weight.
     weights : array-like of shape (n_terms,)
         The weights.
-
     names : sequence of str
-        Of all variables.
+        Names of all variables.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
         The axes.
-
     figure_ : matplotlib Figure
         The figure of the axes.
-
     variables_ : list of int
-        Those that are drawn.
-
+        Variables drawn.
     positions_ : ndarray of shape (n_drawn, 2)
-        Where they are.
-
+        Their positions.
     nodes_ : matplotlib PathCollection
         The circles.
-
     pairs_ : matplotlib LineCollection
-        Weights of two variables.
-
+        Weights of order 2.
     squares_ : matplotlib PathCollection
-        Weights of three variables or more.
-
+        Weights of order 3 and up.
     texts_ : list of matplotlib Text
-        Names, where there is room for them.
+        Names, if there is room for them.
 
     See Also
     --------
@@ -107,24 +96,21 @@ class HypergraphDisplay:
         Parameters
         ----------
         estimator : MOHNRegressor
-            A fitted one. Of all weights (``"dense"``), the significant ones are drawn.
-
+            Fitted estimator. Of a dense model, the significant weights are drawn.
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure.
-
         **text_kw : dict
-            Further arguments of :meth:`~matplotlib.axes.Axes.text` for the names.
+            Passed to :meth:`~matplotlib.axes.Axes.text` for the names.
 
         Returns
         -------
         HypergraphDisplay
-            The display that has been drawn.
+            The display.
 
         Raises
         ------
         TypeError
             If the estimator has no such weights.
-
         ValueError
             If it has none at all.
         """
@@ -137,9 +123,8 @@ class HypergraphDisplay:
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure.
-
         **text_kw : dict
-            Further arguments of :meth:`~matplotlib.axes.Axes.text` for the names.
+            Passed to :meth:`~matplotlib.axes.Axes.text` for the names.
 
         Returns
         -------

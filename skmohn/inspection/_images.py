@@ -15,15 +15,13 @@ _SHOWN_SHARE = 0.995
 
 
 class FiltersDisplay:
-    """What the units of a layer look for, as images.
+    """Filters of the units of a layer, as images.
 
-    The pixel of a column is what the input of a unit gains when the column goes from
-    its lowest to its highest value: its weight or, for a column that is coded as a
-    thermometer, the sum of its weights. Positive and negative ones have different
-    colours.
+    A pixel shows how much the input of a unit grows when a column goes from its lowest
+    to its highest value: its weight or, for a thermometer, the sum of its weights.
+    Positive and negative values have different colors.
 
-    It is recommended to use :meth:`from_estimator`. All parameters are kept as
-    attributes.
+    Create it with :meth:`from_estimator`. All parameters are stored as attributes.
 
     Parameters
     ----------
@@ -34,12 +32,10 @@ class FiltersDisplay:
     ----------
     ax_ : matplotlib Axes
         The axes.
-
     figure_ : matplotlib Figure
         The figure of the axes.
-
     image_ : matplotlib AxesImage
-        The picture of all images, with gaps of NaN between them.
+        All images in one, with NaN between them.
 
     See Also
     --------
@@ -73,42 +69,35 @@ class FiltersDisplay:
         Parameters
         ----------
         estimator : EnergyNetTransformer, EnergyNetClassifier or EnergyNetRegressor
-            A fitted one.
-
+            Fitted estimator.
         shape : tuple of (height, width), default=None
-            Of the image that the columns of X are, row by row. None for a square.
-
+            Shape of the image in the columns of X, row by row. None for a square.
         layer : int, default=0
-            The layer, 0 for the lowest and -1 for the highest one. Filters of a layer
-            above the lowest are sums of the filters below, by the weights between: a
-            linear approximation [1]_.
-
+            Layer to draw: 0 is the lowest, -1 the highest. Filters of higher layers are
+            weighted sums of the filters below, a linear approximation [1]_.
         units : array-like of int, default=None
-            Which of its units to draw, in this order. None for all.
-
+            Units to draw, in this order. None for all.
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure.
-
         **imshow_kw : dict
-            Further arguments of :meth:`~matplotlib.axes.Axes.imshow`.
+            Passed to :meth:`~matplotlib.axes.Axes.imshow`.
 
         Returns
         -------
         FiltersDisplay
-            The display that has been drawn.
+            The display.
 
         Raises
         ------
         TypeError
             If the estimator has no layers.
-
         ValueError
-            If the shape does not fit the columns, or a layer or unit is not there.
+            If the shape does not match the columns, or a layer or unit does not exist.
 
         References
         ----------
-        .. [1] Lee, Ekanadham and Ng, "Sparse deep belief net model for visual area
-           V2", Advances in Neural Information Processing Systems 20 (2007).
+        .. [1] Lee, Ekanadham and Ng, "Sparse deep belief net model for visual area V2",
+           Advances in Neural Information Processing Systems 20 (2007).
         """
         stack = stack_of(estimator)
         shape = _image_shape(shape, stack.n_features_in_)
@@ -124,11 +113,10 @@ class FiltersDisplay:
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure.
-
         **imshow_kw : dict
-            Further arguments of :meth:`~matplotlib.axes.Axes.imshow`. By default the
-            colours reach as far on either side of 0 as all but the largest half per
-            cent of the pixels.
+            Passed to :meth:`~matplotlib.axes.Axes.imshow`. By default, colors are
+            symmetric about 0 and cover all but the most extreme half percent of the
+            pixels.
 
         Returns
         -------
@@ -144,7 +132,7 @@ class FiltersDisplay:
 class SamplesDisplay:
     """Samples of the model as images.
 
-    It is recommended to use :meth:`from_estimator`. All parameters are kept as
+    Create it with :meth:`from_estimator`. All parameters are stored as
     attributes.
 
     Parameters
@@ -156,10 +144,8 @@ class SamplesDisplay:
     ----------
     ax_ : matplotlib Axes
         The axes.
-
     figure_ : matplotlib Figure
         The figure of the axes.
-
     image_ : matplotlib AxesImage
         The picture of all images, with gaps of NaN between them.
 
@@ -204,43 +190,34 @@ class SamplesDisplay:
         Parameters
         ----------
         estimator : EnergyNetTransformer, EnergyNetClassifier or EnergyNetRegressor
-            A fitted one.
-
+            Fitted estimator.
         shape : tuple of (height, width), default=None
-            Of the image that the columns of X are, row by row. None for a square.
-
+            Shape of the image in the columns of X, row by row. None for a square.
         n_samples : int, default=100
             Number of samples.
-
         n_steps : int, default=1000
-            Steps of Gibbs sampling for each of them.
-
+            Gibbs steps per sample.
         probabilities : bool, default=False
-            Whether to draw, in the place of each sample, its reconstruction: the values
-            that are expected given the probabilities of the hidden units, up the stack
-            and down again. It has shades where a sample has bits.
-
+            Whether to draw a reconstruction of each sample, up the stack and down
+            again, which has shades of grey instead of bits.
         random_state : int, RandomState instance or None, default=None
-            Pass an int for the same samples each time.
-
+            Pass an int for reproducible samples.
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure.
-
         **imshow_kw : dict
-            Further arguments of :meth:`~matplotlib.axes.Axes.imshow`.
+            Passed to :meth:`~matplotlib.axes.Axes.imshow`.
 
         Returns
         -------
         SamplesDisplay
-            The display that has been drawn.
+            The display.
 
         Raises
         ------
         TypeError
             If the estimator has no layers.
-
         ValueError
-            If the shape does not fit the columns, or a number is too small.
+            If the shape does not match the columns, or a number is too small.
         """
         stack = stack_of(estimator)
         shape = _image_shape(shape, stack.n_features_in_)
@@ -256,9 +233,8 @@ class SamplesDisplay:
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure.
-
         **imshow_kw : dict
-            Further arguments of :meth:`~matplotlib.axes.Axes.imshow`.
+            Passed to :meth:`~matplotlib.axes.Axes.imshow`.
 
         Returns
         -------

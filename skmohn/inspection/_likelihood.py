@@ -16,47 +16,40 @@ from skmohn.inspection._fitted import (
 
 
 class LikelihoodDisplay:
-    """How well a stack describes samples while it is trained: likelihood by epoch.
+    """Log-likelihood by epoch, while a stack is trained.
 
-    The layers are trained one after another, and what is drawn is the stack up to the
-    one in training; a new one begins badly. Where the line of the validation samples
-    falls behind that of the training samples, the stack learns these by heart.
+    Layers are trained one after another; the line shows the stack up to the current
+    one, and each new layer starts low. A validation line that falls behind the training
+    line shows overfitting.
 
-    It is recommended to use :meth:`from_estimator`. All parameters are kept as
-    attributes.
+    Create it with :meth:`from_estimator`. All parameters are stored as attributes.
 
     Parameters
     ----------
     epoch : array-like of shape (n_records,)
-        Epochs since the start of the fit, rising.
-
+        Epochs since the start of the fit, increasing.
     log_likelihood : array-like of shape (n_records,)
-        Mean log-likelihood of a training sample after each of them, in nats.
-
+        Mean log-likelihood per training sample, in nats.
     validation : array-like of shape (n_records,), default=None
-        That of the validation samples. None for no such line.
-
+        The same of the validation samples. None for no such line.
     layer : array-like of int of shape (n_records,), default=None
-        The layer in training. None for a single one.
+        Layer in training. None for a single one.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
         The axes.
-
     figure_ : matplotlib Figure
         The figure of the axes.
-
     line_ : matplotlib Line2D
-        Log-likelihood of the training samples by epoch.
-
+        Log-likelihood of the training samples.
     validation_line_ : matplotlib Line2D or None
-        That of the validation samples; None when there are none.
+        Log-likelihood of the validation samples, if there are any.
 
     See Also
     --------
     GrowthDisplay : How each layer got its width.
-    DescriptionLengthDisplay : What the layers are worth in the end.
+    DescriptionLengthDisplay : What each layer is worth.
 
     Examples
     --------
@@ -89,24 +82,21 @@ class LikelihoodDisplay:
         Parameters
         ----------
         estimator : EnergyNetTransformer, EnergyNetClassifier or EnergyNetRegressor
-            A fitted one whose transformer has the parameter `monitor`.
-
+            Fitted estimator whose transformer has the parameter `monitor`.
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure.
-
         **line_kw : dict
-            Further arguments of :meth:`~matplotlib.axes.Axes.plot` for both lines.
+            Passed to :meth:`~matplotlib.axes.Axes.plot` for both lines.
 
         Returns
         -------
         LikelihoodDisplay
-            The display that has been drawn.
+            The display.
 
         Raises
         ------
         TypeError
             If the estimator has no layers.
-
         ValueError
             If it has not recorded log-likelihoods.
         """
@@ -136,9 +126,8 @@ class LikelihoodDisplay:
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure.
-
         **line_kw : dict
-            Further arguments of :meth:`~matplotlib.axes.Axes.plot` for both lines.
+            Passed to :meth:`~matplotlib.axes.Axes.plot` for both lines.
 
         Returns
         -------

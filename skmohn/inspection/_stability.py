@@ -1,4 +1,4 @@
-"""How sure a discovery is: which terms come back when rows are drawn again."""
+"""Stability selection: which terms come back when rows are resampled."""
 
 import math
 from itertools import combinations
@@ -36,53 +36,46 @@ _SHARE = 1.0 - math.exp(-1.0)
 def selection_stability(
     model, X, y, *, n_resamples=50, replace=False, n_jobs=None, random_state=None
 ):
-    """Refit on rows drawn at random and count how often each term is selected.
+    """Refit on resampled rows and count how often each term is selected.
 
-    A term that is there because of a few rows is missing from many refits; one that the
-    data really support comes back in nearly all of them.
+    Terms that rest on a few rows are missing from many refits; terms that the data
+    support come back in nearly all.
 
     Parameters
     ----------
     model : MOHNRegressor
-        The parameters of the refits; it need not be fitted and is left as it is.
-
+        Estimator to clone and refit; it need not be fitted.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Rows to draw from.
-
     y : array-like of shape (n_samples,)
         Target values.
-
     n_resamples : int, default=50
-        Number of refits. The standard error of a frequency of a half is 0.07 with 50.
-
+        Number of refits. With 50, a frequency of a half has a standard error of 0.07.
     replace : bool, default=False
-        Whether rows are drawn with replacement, as many as there are: the bootstrap,
-        after which `sd` is the standard error of a weight. Rows that come twice have
-        the same noise twice, which a search takes for structure, so that false terms
-        are far more frequent ([1]_). Without replacement 63.2 % of the rows are drawn,
-        as many as are different in a bootstrap sample.
-
+        Whether to draw as many rows as there are, with replacement: the bootstrap,
+        where `sd` estimates the standard error of a weight. But duplicated rows
+        duplicate their noise, which a search takes for structure, so that false terms
+        are far more frequent ([1]_). Without replacement, 63.2 % of the rows are drawn,
+        as many as are distinct in a bootstrap sample.
     n_jobs : int, default=None
-        Refits at once, by joblib. The result does not depend on it.
-
+        Number of refits to run in parallel. It does not change the result.
     random_state : int, RandomState instance or None, default=None
-        Draws the rows, and the `random_state` of each refit.
+        Seed for the rows and for each refit.
 
     Returns
     -------
     DataFrame, or dict of lists without pandas
-        A row for each term that was selected in any refit, the most frequent first:
-        ``term`` (named as in :meth:`~skmohn.MOHNRegressor.structure_table`), ``order``,
-        ``frequency`` (the share of the refits that have it, with a weight that is not
-        0), ``mean`` and ``sd`` of its weight over those refits, the latter NaN for a
-        single one. Weights are for columns coded as in a fit on all rows; levels of
-        numeric columns are drawn anew in each refit, and are other terms when they
-        differ.
+        A row for each term selected in any refit, the most frequent first: ``term`` (as
+        in :meth:`~skmohn.MOHNRegressor.structure_table`), ``order``, ``frequency``
+        (share of refits with a nonzero weight), ``mean`` and ``sd`` of the weight over
+        those refits (NaN for a single one). Columns are coded as in a fit on all rows;
+        levels of numeric columns are chosen anew in each refit and are different terms
+        if they differ.
 
     Warns
     -----
     ConvergenceWarning
-        When refits ended before they were done; it says how many.
+        If refits ended early; it says how many.
 
     References
     ----------

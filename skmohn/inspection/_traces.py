@@ -23,49 +23,42 @@ _ENTRIES = {"layer", "units", "steps"}
 
 
 class GrowthDisplay:
-    """How the layers of a stack got their widths: units by step of training.
+    """Width of the layers of a stack by training step.
 
-    With ``growth="paper"`` gamma, the number of units for each step, falls to its
-    threshold on an axis of its own. With ``growth="description_length"`` dots show at
-    each decision how many units were worth their price. Layers follow one another, also
-    one that was tried in the end and did not stay.
+    With ``growth="paper"``, gamma (new units per step) falls to its threshold on an
+    axis of its own. With ``growth="description_length"``, dots show how many units were
+    worth their cost at each decision. Layers follow one another, including a last one
+    that was tried and dropped.
 
-    It is recommended to use :meth:`from_estimator`. All parameters are kept as
-    attributes.
+    Create it with :meth:`from_estimator`. All parameters are stored as attributes.
 
     Parameters
     ----------
     records : list of dict
-        Records of a fit in their order. Each has ``layer``, ``stage``, ``units`` and
-        ``steps`` (those of its layer so far); some have ``gamma``, or ``price`` and
+        Records of a fit, in order. Each has ``layer``, ``stage``, ``units`` and
+        ``steps`` (of its layer so far); some have ``gamma``, or ``price`` and
         ``paying``.
-
     threshold : float, default=None
         Gamma at which growth stops. None for no such line.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        The axes of the units.
-
+        Axes of the units.
     figure_ : matplotlib Figure
         The figure of the axes.
-
     lines_ : list of matplotlib Line2D
-        Units of each layer by step.
-
+        Units of each layer.
     paying_ : matplotlib Line2D or None
-        Units worth their price; None when nothing was decided by it.
-
+        Units worth their cost; None without such decisions.
     gamma_ax_ : matplotlib Axes or None
-        The axes of gamma; None when there is none.
-
+        Axes of gamma, if there is any.
     gamma_lines_ : list of matplotlib Line2D
-        Gamma of each layer by step.
+        Gamma of each layer.
 
     See Also
     --------
-    DescriptionLengthDisplay : What the layers are worth.
+    DescriptionLengthDisplay : What each layer is worth.
 
     Examples
     --------
@@ -97,24 +90,21 @@ class GrowthDisplay:
         Parameters
         ----------
         estimator : EnergyNetTransformer, EnergyNetClassifier or EnergyNetRegressor
-            A fitted one whose layers grew in its last fit.
-
+            Fitted estimator whose layers grew in its last fit.
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure.
-
         **line_kw : dict
-            Further arguments of :meth:`~matplotlib.axes.Axes.plot` for the units.
+            Passed to :meth:`~matplotlib.axes.Axes.plot` for the units.
 
         Returns
         -------
         GrowthDisplay
-            The display that has been drawn.
+            The display.
 
         Raises
         ------
         TypeError
             If the estimator has no layers.
-
         ValueError
             If nothing grew: the widths were given, or training went on from an earlier
             fit.
@@ -137,9 +127,8 @@ class GrowthDisplay:
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure.
-
         **line_kw : dict
-            Further arguments of :meth:`~matplotlib.axes.Axes.plot` for the units.
+            Passed to :meth:`~matplotlib.axes.Axes.plot` for the units.
 
         Returns
         -------
@@ -197,47 +186,38 @@ class GrowthDisplay:
 
 
 class DescriptionLengthDisplay:
-    """What the layers of a stack are worth: description length by layer.
+    """Description length by layer of a stack.
 
-    For each layer, the lower line is what it takes to describe the samples with the
-    stack up to it, minus their log-likelihood; the step to the upper line is the
-    complexity of the stack. A stack is as deep as makes the upper line lowest; a layer
-    that was tried and did not stay is hollow. Numbers are log-likelihoods per sample.
+    For each layer, the lower line is minus the log-likelihood of the samples under the
+    stack up to it; the step to the upper line is the complexity of that stack. The
+    stack ends where the upper line is lowest; a layer that was tried and dropped is
+    hollow. Numbers are log-likelihoods per sample.
 
-    It is recommended to use :meth:`from_estimator`. All parameters are kept as
-    attributes.
+    Create it with :meth:`from_estimator`. All parameters are stored as attributes.
 
     Parameters
     ----------
     description_length : array-like of shape (n_stacks,)
-        Of the samples and the stack up to each layer, in nats.
-
+        Description length of samples and stack, up to each layer, in nats.
     complexity : array-like of shape (n_stacks,)
-        The part of it that is the price of the stack.
-
+        The part of it that describes the stack.
     log_likelihood : array-like of shape (n_stacks,)
-        Mean log-likelihood of a sample by each stack, in nats.
-
+        Mean log-likelihood per sample under each stack, in nats.
     n_layers : int, default=None
-        How many of the layers stayed. None for all.
+        Number of layers that stayed. None for all.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
         The axes.
-
     figure_ : matplotlib Figure
         The figure of the axes.
-
     total_line_ : matplotlib Line2D
-        Description length by layer.
-
+        Description length.
     data_line_ : matplotlib Line2D
-        Description length without the complexity, by layer.
-
+        Description length without the complexity.
     gone_line_ : matplotlib Line2D
-        Description length of layers that did not stay.
-
+        Description length of layers that were dropped.
     texts_ : list of matplotlib Text
         Log-likelihoods per sample.
 
@@ -281,24 +261,21 @@ class DescriptionLengthDisplay:
         Parameters
         ----------
         estimator : EnergyNetTransformer, EnergyNetClassifier or EnergyNetRegressor
-            A fitted one that has ``description_length_``.
-
+            Fitted estimator that has ``description_length_``.
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure.
-
         **line_kw : dict
-            Further arguments of :meth:`~matplotlib.axes.Axes.plot` for both lines.
+            Passed to :meth:`~matplotlib.axes.Axes.plot` for both lines.
 
         Returns
         -------
         DescriptionLengthDisplay
-            The display that has been drawn.
+            The display.
 
         Raises
         ------
         TypeError
             If the estimator has no layers.
-
         ValueError
             If it has no description lengths.
         """
@@ -323,9 +300,8 @@ class DescriptionLengthDisplay:
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure.
-
         **line_kw : dict
-            Further arguments of :meth:`~matplotlib.axes.Axes.plot` for both lines.
+            Passed to :meth:`~matplotlib.axes.Axes.plot` for both lines.
 
         Returns
         -------

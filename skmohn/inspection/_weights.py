@@ -15,46 +15,38 @@ _MOST_COLUMNS = 1000
 
 
 class WeightsDisplay:
-    """Which variables each weight connects: a heat map of variables by weights.
+    """Heat map of variables (rows) by weights (columns).
 
-    A column is a weight and has its color in the rows of the variables that it
-    connects. Variables that are connected, also through others, stand together, as do
-    their weights, which are sorted by order: a sum of separate functions is a row of
-    blocks (Figure 5 of [1]_). Variables without a weight are left out.
+    Each column is a weight, colored in the rows of its variables. Connected variables
+    stand together, as do their weights, sorted by order, so that a sum of separate
+    functions shows as blocks (Figure 5 of [1]_). Variables without a weight are left
+    out.
 
-    It is recommended to use :meth:`from_estimator`. All parameters are kept as
-    attributes.
+    Create it with :meth:`from_estimator`. All parameters are stored as attributes.
 
     Parameters
     ----------
     terms : sequence of tuples of int
-        The variables that each weight connects.
-
+        Variables of each weight.
     weights : array-like of shape (n_terms,)
         The weights.
-
     names : sequence of str
-        Of all variables.
+        Names of all variables.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
         The axes.
-
     figure_ : matplotlib Figure
         The figure of the axes.
-
     image_ : matplotlib AxesImage
-        The heat map. Its array is masked where a weight has no variable.
-
+        The heat map, masked where a weight lacks a variable.
     rows_ : list of int
-        The variable of each row, from the top.
-
+        Variable of each row, from the top.
     columns_ : list of int
-        The weight of each column, from the left.
-
+        Weight of each column, from the left.
     colorbar_ : matplotlib Colorbar
-        What the colors mean.
+        The color scale.
 
     See Also
     --------
@@ -96,24 +88,21 @@ class WeightsDisplay:
         Parameters
         ----------
         estimator : MOHNRegressor
-            A fitted one. Of all weights (``"dense"``), the significant ones are drawn.
-
+            Fitted estimator. Of a dense model, the significant weights are drawn.
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure, as large as the weights need.
-
         **im_kw : dict
-            Further arguments of :meth:`~matplotlib.axes.Axes.imshow`.
+            Passed to :meth:`~matplotlib.axes.Axes.imshow`.
 
         Returns
         -------
         WeightsDisplay
-            The display that has been drawn.
+            The display.
 
         Raises
         ------
         TypeError
             If the estimator has no such weights.
-
         ValueError
             If it has none at all.
         """
@@ -126,9 +115,8 @@ class WeightsDisplay:
         ----------
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure, as large as the weights need.
-
         **im_kw : dict
-            Further arguments of :meth:`~matplotlib.axes.Axes.imshow`.
+            Passed to :meth:`~matplotlib.axes.Axes.imshow`.
 
         Returns
         -------

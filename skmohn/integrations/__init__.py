@@ -1,4 +1,4 @@
-"""Bridges to other packages, which are imported only when a bridge is used."""
+"""Bridges to other packages, imported only when used."""
 
 from skmohn.integrations._dimod import from_dimod, to_dimod
 from skmohn.integrations._gymnasium import GymnasiumObjective

@@ -13,38 +13,34 @@ _MOST_TERMS = 10**7
 
 
 def to_dimod(model, vartype="SPIN"):
-    """Write a model as a polynomial that dimod's samplers take.
+    """Convert a model to a dimod polynomial, whose energies are its predictions.
 
-    Energies equal predictions, so that samplers look for the smallest prediction; for
-    the largest one, multiply by -1 (``polynomial.scale(-1)``).
+    Samplers look for the smallest prediction; for the largest one, call
+    ``polynomial.scale(-1)``.
 
     Parameters
     ----------
     model : MOHNRegressor
-        A fitted one. Not one of all weights (``"dense"``), which are too many.
-
+        Fitted estimator, not a dense one, which has too many weights.
     vartype : {"SPIN", "BINARY"} or dimod.Vartype, default="SPIN"
-        Whether the two values of a column become -1 and +1, as the model codes them, or
-        0 and 1, in the order of ``coding_.low`` and ``coding_.high``. The latter may
-        have many more terms.
+        Whether the values ``coding_.low`` and ``coding_.high`` of a column become -1
+        and +1, as in the model, or 0 and 1, which may take many more terms.
 
     Returns
     -------
     dimod.BinaryPolynomial
-        Its variables are called by the columns' names or, without names, indices.
-        Columns without a weight have a linear term of 0; constant ones are left out. A
-        numeric column has the two ends of its range.
+        Variables are column names, or indices without names. Columns without a weight
+        have a linear term of 0; constant columns are left out. Numeric columns stand
+        for the two ends of their range.
 
     Raises
     ------
     ImportError
         If dimod is not installed.
-
     TypeError
-        If the model is another one.
-
+        If `model` is not a MOHNRegressor.
     ValueError
-        If all weights were fitted, or if the polynomial would be too large.
+        If the model is dense or the polynomial would be too large.
 
     See Also
     --------
@@ -85,32 +81,30 @@ def to_dimod(model, vartype="SPIN"):
 
 
 def from_dimod(polynomial):
-    """Make a fitted model of a dimod polynomial, whose predictions are its energies.
+    """Make a fitted model from a dimod polynomial, whose energies it predicts.
 
     Parameters
     ----------
     polynomial : dimod.BinaryPolynomial or dimod.BinaryQuadraticModel
-        Its variables are called by strings, which become the columns' names in sorted
-        order, or by whole numbers from 0, which become their indices. Those from a
-        million on would be columns without end: then all become names.
+        Its variables are strings, which become column names in sorted order, or
+        integers from 0, which become column indices; if any is a million or more, all
+        become names.
 
     Returns
     -------
     MOHNRegressor
-        Over columns of -1 and +1 (``SPIN``) or 0 and 1 (``BINARY``). Terms of weight 0
-        are left out.
+        On columns of -1 and +1 (``SPIN``) or 0 and 1 (``BINARY``), without terms of
+        weight 0.
 
     Raises
     ------
     ImportError
         If dimod is not installed.
-
     TypeError
-        If it is something else.
-
+        If `polynomial` is of another type.
     ValueError
-        If variables are called by other things, if there are none, or if there would be
-        too many terms.
+        If variables are neither strings nor integers, if there are none, or if there
+        would be too many terms.
 
     Examples
     --------

@@ -6,37 +6,33 @@ from skmohn.mohn._table.columns import repeated_name
 
 
 def to_networkx(model):
-    """Write the weights of a model as a bipartite graph.
+    """Convert a model to a bipartite graph of variables and weights.
 
-    One kind of node are the variables, the other the weights; an edge says that the
-    weight connects the variable. Weights of any order fit in this form, and networkx
-    can draw it, measure it and write it to files.
+    An edge connects a weight to each of its variables, whatever its order. networkx can
+    draw, measure and store such a graph.
 
     Parameters
     ----------
     model : MOHNRegressor
-        A fitted one. Of all weights (``"dense"``), the significant ones are taken.
+        Fitted estimator. Of a dense model, the significant weights are taken.
 
     Returns
     -------
     networkx.Graph
-        Variables are called by the columns' names, or ``"x0"``, ``"x1"`` and so on, and
-        have ``bipartite=0``. Categories of a categorical are variables called as in
-        :meth:`~skmohn.MOHNRegressor.structure_table`. Variables without a weight are
-        there, constant columns are not. Weights are called by the tuple of their
-        variables and have ``bipartite=1``, ``weight``, ``order`` and
-        ``standard_error``. The graph itself has ``intercept``.
+        Variables (``bipartite=0``) are column names, ``"x0"`` and so on without names,
+        or categories as in :meth:`~skmohn.MOHNRegressor.structure_table`; constant
+        columns are left out. Weights (``bipartite=1``) are the tuples of their
+        variables, with ``weight``, ``order`` and ``standard_error``. The graph has the
+        attribute ``intercept``.
 
     Raises
     ------
     ImportError
         If networkx is not installed.
-
     TypeError
-        If the model is another one.
-
+        If `model` is not a MOHNRegressor.
     ValueError
-        If a column is called as a category of another one is.
+        If a column has the same name as a category of another one.
 
     See Also
     --------
