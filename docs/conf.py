@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from cycler import cycler
 from sphinx_gallery.sorting import ExplicitOrder
 
 import skmohn
@@ -137,6 +138,7 @@ plot_html_show_source_link = False
 plot_include_source = True
 plot_apply_rcparams = True
 plot_rcparams = {
+    "axes.prop_cycle": cycler(color=["#2e6f95", "#c8553d", "#7a8450", "#8d6a9f"]),
     "axes.spines.right": False,
     "axes.spines.top": False,
     "figure.constrained_layout.use": True,
