@@ -61,7 +61,8 @@ def catboost(seed):
             return super().predict(self._texts(X))
 
         def _texts(self, X):
-            return X.astype(dict.fromkeys(self.texts_, str))
+            texts = X[self.texts_].astype(object)
+            return X.assign(**texts.where(texts.notna(), "missing").astype(str))
 
     return WithColumns(
         thread_count=1, verbose=False, random_seed=seed, allow_writing_files=False
@@ -150,7 +151,7 @@ def main():
         instances=3,
         quick_instances=1,
         add_arguments=lambda parser: (
-            parser.add_argument("--rows", type=int, default=1000),
+            parser.add_argument("--rows", type=int, default=500),
             parser.add_argument("--only", nargs="+", metavar="NAME"),
             parser.add_argument("--draw", metavar="FILE"),
         ),
@@ -181,9 +182,7 @@ def main():
             continue
         seeds = range(options.seed, options.seed + options.instances)
         runs = [measure(X, y, n_rows, seed, names) for seed in seeds]
-        scores, seconds, coverage = (
-            np.array(part) for part in zip(*runs, strict=True)
-        )
+        scores, seconds, coverage = (np.array(part) for part in zip(*runs, strict=True))
         mean = scores.mean(axis=0)
         means[path.stem] = dict(zip(names, mean, strict=True))
         ranks[path.stem] = rankdata(-mean)
