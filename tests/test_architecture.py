@@ -6,6 +6,7 @@ import re
 import runpy
 import tokenize
 from collections import Counter, namedtuple
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -14,7 +15,8 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1] / "skmohn"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-GROUND = {"_core"}
+# The version stands in `skmohn/__init__.py`, which imports nothing at first.
+GROUND = {"_core", "__version__"}
 FAMILIES = {"mohn", "energynet", "blm"}
 ROOFS = {"inspection", "optimize", "datasets", "integrations", "_warm_up"}
 
@@ -60,13 +62,19 @@ def dotted_name(path):
     return ".".join(parts)
 
 
+@cache
+def parse(source):
+    """Parse a file once for all laws, which only read the tree."""
+    return ast.parse(source)
+
+
 def imported_modules(module, source):
     """Yield the dotted names that a module imports, relative ones resolved.
 
     ``from a import b`` counts as ``a.b``: whether ``b`` is a module cannot be seen
     in the statement, and both are in the same room.
     """
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parse(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -184,7 +192,7 @@ def private_reads(source):
     What tuples with names have, such as `_replace`, is not private.
     """
     found, own = set(), set(dir(TUPLE))
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parse(source)):
         if isinstance(node, ast.ClassDef):
             own.update(getattr(part, "name", None) for part in node.body)
         elif isinstance(node, ast.Attribute):
@@ -217,7 +225,7 @@ def test_a_private_read_is_seen():
 def other_chances_and_workers(source):
     """Randomness that no `random_state` decides, and workers that are not joblib's."""
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parse(source)):
         text = ast.unparse(node) if isinstance(node, ast.expr) else ""
         if isinstance(node, ast.Import | ast.ImportFrom):
             module = getattr(node, "module", None) or node.names[0].name
@@ -256,7 +264,7 @@ def long_fits(source):
     """Methods `fit` and `_fit` with more statements than a reader wants."""
     return [
         node.name
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(parse(source))
         if isinstance(node, ast.FunctionDef)
         and node.name in ("fit", "_fit")
         # A string is a docstring.
@@ -322,7 +330,7 @@ def names_used(tree):
 
 def bases_of_one(sources):
     """Names of classes that are never used themselves, and are no base of two."""
-    found = [names_used(ast.parse(source)) for source in sources]
+    found = [names_used(parse(source)) for source in sources]
     pairs, defined, used = zip(*found, strict=True)
     n_children = Counter(base for base, _ in set().union(*pairs))
     unused = set().union(*defined) - set().union(*used)
@@ -360,7 +368,7 @@ def count_code_lines(source):
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type not in NO_CODE:
             code.update(range(token.start[0], token.end[0] + 1))
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parse(source)):
         documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
         if isinstance(node, documented) and ast.get_docstring(node) is not None:
             docstring = node.body[0]

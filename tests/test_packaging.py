@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.version import Version
 
@@ -48,6 +49,36 @@ def test_floors_are_the_tested_ones():
         (floor,) = floors[name]
         assert (exact.operator, floor.operator) == ("==", ">=")
         assert Version(exact.version) == Version(floor.version)
+
+
+def read_yaml(*path):
+    return yaml.safe_load(ROOT.joinpath(*path).read_text(encoding="utf-8"))
+
+
+def test_the_recipe_for_conda_asks_for_the_same():
+    recipe = read_yaml("conda", "recipe.yaml")
+    assert recipe["context"]["version"] == skmohn.__version__
+    python, *others = map(Requirement, recipe["requirements"]["run"])
+    metadata = importlib.metadata.metadata("skmohn")
+    assert str(python.specifier) == metadata["Requires-Python"]
+    needed = {str(r) for r in REQUIREMENTS if r.marker is None}
+    assert {str(r) for r in others} == needed
+    assert recipe["about"]["license"] == metadata["License-Expression"]
+    assert recipe["about"]["summary"] == metadata["Summary"]
+
+
+def test_who_cites_names_this_version():
+    assert read_yaml("CITATION.cff")["version"] == skmohn.__version__
+
+
+def test_every_python_that_is_named_is_tested():
+    named = {
+        classifier.rpartition(" ")[2]
+        for classifier in importlib.metadata.metadata("skmohn").get_all("Classifier")
+        if classifier.startswith("Programming Language :: Python :: 3.")
+    }
+    jobs = read_yaml(".github", "workflows", "ci.yml")["jobs"]
+    assert named == set(jobs["test"]["strategy"]["matrix"]["python"])
 
 
 def modules_after(statement):

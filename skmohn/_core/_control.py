@@ -2,8 +2,10 @@
 
 from sklearn.base import BaseEstimator
 
+from skmohn._core._html import HTMLRepr
 
-class Control(BaseEstimator):
+
+class Control(HTMLRepr, BaseEstimator):
     """Parameters that belong together and that few users set.
 
     A control is a parameter of an estimator, as the kernel of a Gaussian process is.

@@ -1,7 +1,10 @@
-"""What scikit-learn's HTML of an estimator lists, and what it need not wait for."""
+"""What scikit-learn's HTML of an estimator links to, and what it doesn't wait for."""
 
 from contextvars import ContextVar
 
+from skmohn import __version__
+
+_PAGES = "https://skmohn.readthedocs.io/en/"
 # Whether the attributes are only looked through.
 _LISTING = ContextVar("_LISTING", default=False)
 
@@ -18,8 +21,18 @@ class ComputedProperty(property):
         return super().__get__(instance, owner)
 
 
-class ListedAttributes:
-    """Leaves such attributes out of the HTML of an estimator."""
+class HTMLRepr:
+    """The HTML of an estimator: links to our pages, no attribute that takes time."""
+
+    _doc_link_module = "skmohn"
+    _doc_link_template = _PAGES + "{version}/generated/skmohn.{name}.html"
+
+    def _doc_link_url_param_generator(self):
+        is_released = "dev" not in __version__
+        return {
+            "version": f"v{__version__}" if is_released else "latest",
+            "name": type(self).__name__,
+        }
 
     def _get_fitted_attr_html(self, doc_link=""):
         token = _LISTING.set(True)

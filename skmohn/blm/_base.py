@@ -18,6 +18,7 @@ from sklearn.utils.validation import (
 
 from skmohn._core._control import Nested, control_of
 from skmohn._core._fitting import FitLoop, warn_caller
+from skmohn._core._html import HTMLRepr
 from skmohn._core._scaling import fitted_scaler
 from skmohn._core._times import validate_columns
 from skmohn._core._validation import as_counts, densify, is_pair_given
@@ -44,7 +45,7 @@ def _positive(kind):
     return Interval(kind, 0, None, closed="neither")
 
 
-class BaseBLM(Nested, CallbackSupportMixin, BaseEstimator):
+class BaseBLM(Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator):
     """Network trained by local search on the bits of its weights."""
 
     _controls = {"search_control": SearchControl}

@@ -21,6 +21,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._fitting import all_or_nothing
+from skmohn._core._html import HTMLRepr
 from skmohn._core._scaling import fitted_scaler
 from skmohn._core._times import validate_columns
 from skmohn._core._validation import densify
@@ -42,7 +43,7 @@ _ALPHA = {"random": 10.0, "generative": 1.0}
 _FULL_ALPHA = 500
 
 
-class _BaseEnergyNet(CallbackSupportMixin, BaseEstimator):
+class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator):
     """Find the layers without targets; train a network of these layers with them."""
 
     _parameter_constraints = {

@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
 
 from skmohn._core._control import Nested
 from skmohn._core._fitting import FitLoop, History, all_or_nothing, one_blas_thread
-from skmohn._core._html import ComputedProperty, ListedAttributes
+from skmohn._core._html import ComputedProperty, HTMLRepr
 from skmohn._core._rows import order_of
 from skmohn._core._scaling import require_finite
 from skmohn._core._times import validate_columns
@@ -46,7 +46,7 @@ _ROWS_OF_MEANS = 1000
 
 
 class EnergyNetTransformer(
-    Nested, ListedAttributes, TransformerMixin, CallbackSupportMixin, BaseEstimator
+    Nested, HTMLRepr, TransformerMixin, CallbackSupportMixin, BaseEstimator
 ):
     """Layers of hidden units whose number is learned from the data, without labels.
 

@@ -12,11 +12,11 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._control import Nested
-from skmohn._core._html import ListedAttributes
+from skmohn._core._html import HTMLRepr
 from skmohn.mohn._table.vocabulary import Vocabulary
 
 
-class BaseMOHN(ListedAttributes, Nested):
+class BaseMOHN(HTMLRepr, Nested):
     """Base of the MOHN estimators: named and categorical columns, metadata routing."""
 
     @property

@@ -1,11 +1,15 @@
-"""The table of fitted attributes does not wait for those that take time."""
+"""HTML of estimators: links to our pages, and what it does not wait for."""
+
+from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.utils import estimator_html_repr
 
+import skmohn
 from skmohn import EnergyNetTransformer, MOHNClassifier, MOHNRegressor
 
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 X = np.random.default_rng(0).choice([-1.0, 1.0], (40, 3))
 MODELS = [
     (MOHNRegressor("pursuit"), "feature_importances_"),
@@ -28,3 +32,18 @@ def test_what_takes_time_is_not_computed_for_the_html(model, name, monkeypatch):
     assert "n_features_in_" in html
     getattr(model, name)
     assert asked == [model]
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in skmohn.__all__ if isinstance(getattr(skmohn, name), type)]
+)
+@pytest.mark.parametrize(
+    ("version", "folder"), [("0.2.0", "v0.2.0"), ("0.2.0.dev0", "latest")]
+)
+def test_html_links_to_the_page_of_the_class(name, version, folder, monkeypatch):
+    monkeypatch.setattr("skmohn._core._html.__version__", version)
+    page = f"https://skmohn.readthedocs.io/en/{folder}/generated/skmohn.{name}.html"
+    assert f'href="{page}"' in estimator_html_repr(getattr(skmohn, name)())
+    listed = (DOCS / "api.rst").read_text(encoding="utf-8")
+    assert f"\n   {name}\n" in listed
+    assert ":toctree: generated/" in listed
