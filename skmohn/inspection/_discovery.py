@@ -8,6 +8,7 @@ from sklearn.utils import check_consistent_length
 
 from skmohn._core._validation import read_vector
 from skmohn.inspection._fitted import BLUE, RED, axes_of, numbers_of, style_of
+from skmohn.inspection._labels import add_legend
 from skmohn.mohn._regressor import require_regressor
 
 # Of orders 1 to 5, and of all above.
@@ -183,10 +184,11 @@ class DiscoveryErrorDisplay:
                     "line", {"color": RED, "label": "validation"} | style, line_kw
                 ),
             )
-            ax.legend()
         ax.set(xlabel="round", ylabel="root mean squared error")
         ax.set_ylim(bottom=0)
         ax.xaxis.get_major_locator().set_params(integer=True)
+        if validation is not None:
+            add_legend(ax)
         return self
 
 
@@ -365,7 +367,7 @@ class DiscoveryOrdersDisplay:
         ax.set(xlabel="round", ylabel="weights in the model")
         ax.set_ylim(bottom=0)
         ax.xaxis.get_major_locator().set_params(integer=True)
-        ax.legend(ncols=2, fontsize=9)
+        add_legend(ax)
         return self
 
 

@@ -188,27 +188,3 @@ def style_of(artist, defaults, given):
     if given.get("norm") is not None:
         defaults = {k: v for k, v in defaults.items() if k not in ("vmin", "vmax")}
     return defaults | given
-
-
-def name_layers(ax, starts, layers):
-    """Name layers at the upper edge, with lines between them.
-
-    Parameters
-    ----------
-    ax : matplotlib Axes
-
-    starts : sequence of float
-        Where on the horizontal axis each layer starts.
-
-    layers : sequence of int
-        Their numbers.
-    """
-    for start, layer in zip(starts, layers, strict=True):
-        if start:
-            ax.axvline(start, color=GRAY, lw=0.8, zorder=0)
-        ax.annotate(
-            f" layer {layer}",
-            (start, 1),
-            xycoords=ax.get_xaxis_transform(),
-            va="bottom",
-        )

@@ -13,13 +13,17 @@ from skmohn.inspection._fitted import (
     style_of,
     weights_of,
 )
+from skmohn.inspection._labels import fit_legend, lay_out, shorten
 from skmohn.inspection._layout import place_components
 from skmohn.mohn import Linkage
 
 # More names than this cannot be read, nor smaller ones (in points), nor shorter ones.
 _MOST_NAMES = 130
 _SMALLEST_FONT = 4.0
-_SHORTEST = 5
+_SHORTEST = 3
+_EDGE = "#55534d"
+# What a box adds to a name on each side, in units of the size of the font.
+_PADDING = 0.15
 
 
 class HypergraphDisplay:
@@ -53,7 +57,7 @@ class HypergraphDisplay:
     positions_ : ndarray of shape (n_drawn, 2)
         Their positions.
     nodes_ : matplotlib PathCollection
-        The circles.
+        The circles. Hidden where wide names are in boxes instead.
     pairs_ : matplotlib LineCollection
         Weights of order 2.
     squares_ : matplotlib PathCollection
@@ -168,8 +172,13 @@ class HypergraphDisplay:
         ax.set_aspect("equal")
         ax.margins(0.06)
         ax.axis("off")
+        for text in self.texts_:
+            text.set_in_layout(False)  # long ones would leave no room for the network
         _add_legend(ax, has_squares=len(more) > 0)
-        _keep_apart(self.texts_)
+        lay_out(ax)  # places are final after it
+        if self.texts_:
+            _keep_apart(self.texts_)
+            _put_in_boxes(self.texts_, self.nodes_)
         return self
 
     def _draw_variables(self, ax, terms, names, strength, color, size, text_kw):
@@ -184,7 +193,7 @@ class HypergraphDisplay:
                 fill[term[0]] = [1.0 - share * (1.0 - part) for part in to_rgb(c)]
         self.nodes_ = ax.scatter(
             *self.positions_.T, s=230.0 * size**2, zorder=4, linewidths=0.9,
-            c=list(fill.values()), edgecolors="#55534d",
+            c=list(fill.values()), edgecolors=_EDGE,
         )  # fmt: skip
         self.texts_ = []
         if len(self.variables_) <= _MOST_NAMES:
@@ -195,13 +204,19 @@ class HypergraphDisplay:
                 self.texts_.append(ax.text(*place, names[i], **style))
 
 
+def _put_in_boxes(texts, nodes):
+    """Where names are wider than their circles, put boxes in the place of these."""
+    diameter = np.sqrt(nodes.get_sizes()[0]) / 72.0 * texts[0].figure.dpi
+    if max(text.get_window_extent().width for text in texts) <= diameter:
+        return
+    nodes.set_visible(False)
+    for text, fill in zip(texts, nodes.get_facecolors(), strict=True):
+        box = {"boxstyle": f"round,pad={_PADDING}", "facecolor": fill, "linewidth": 0.7}
+        text.set_bbox(box | {"edgecolor": _EDGE})
+
+
 def _keep_apart(texts):
     """Write names so small that all can be read; cut those too long for that."""
-    if len(texts) < 2:
-        return
-    for text in texts:
-        text.set_in_layout(False)  # long ones would leave no room for the network
-    texts[0].figure.draw_without_rendering()  # places are final after it
     # Step by step, as widths of small categories are whole pixels.
     size = texts[0].get_fontsize()
     while (room := _room(texts)) < 1.0 and size > _SMALLEST_FONT:
@@ -212,23 +227,21 @@ def _keep_apart(texts):
     length = max(map(len, names))
     while (room := _room(texts)) < 1.0 and length > _SHORTEST:
         length = max(int(length * room), _SHORTEST)
-        # Names that begin alike often end in a number.
-        end = length // 2
-        for text, name in zip(texts, names, strict=True):
-            if len(name) > length:
-                text.set_text(f"{name[: length - 1 - end]}…{name[-end:]}")
+        for text, name in zip(texts, shorten(names, length), strict=True):
+            text.set_text(name)
 
 
 def _room(texts):
     """Share of their size that texts may have to be apart and inside of the figure."""
     boxes = np.array([text.get_window_extent().bounds for text in texts])
-    places, sizes = boxes[:, :2] + boxes[:, 2:] / 2.0, boxes[:, 2:]
+    padding = 2.0 * _PADDING * texts[0].get_fontsize() / 72.0 * texts[0].figure.dpi
+    places, sizes = boxes[:, :2] + boxes[:, 2:] / 2.0, boxes[:, 2:] + padding
     i, j = np.triu_indices(len(texts), 1)
     # Two boxes are apart if they are in one of the directions.
     apart = 2.0 * np.abs(places[i] - places[j]) / (sizes[i] + sizes[j])
     left, width = places[:, 0], texts[0].figure.bbox.width
     inside = 2.0 * np.minimum(left, width - left) / sizes[:, 0]
-    return min(apart.max(axis=1).min(), inside.min())
+    return min(apart.max(axis=1).min(initial=np.inf), inside.min())
 
 
 def _add_legend(ax, has_squares):
@@ -241,7 +254,5 @@ def _add_legend(ax, has_squares):
     if has_squares:
         square = {"color": GRAY, "marker": "s", "lw": 0}
         entries.append(Line2D([], [], **square, label="three variables or more"))
-    ax.legend(
-        handles=entries, loc="upper center", bbox_to_anchor=(0.5, 0.0), frameon=False,
-        ncols=len(entries), fontsize=9,
-    )  # fmt: skip
+    below = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0), "frameon": False}
+    fit_legend(ax, ax.figure.bbox.width, handles=entries, **below)

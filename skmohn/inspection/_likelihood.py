@@ -8,11 +8,11 @@ from skmohn.inspection._fitted import (
     BLUE,
     RED,
     axes_of,
-    name_layers,
     numbers_of,
     stack_of,
     style_of,
 )
+from skmohn.inspection._labels import add_legend, name_layers
 
 
 class LikelihoodDisplay:
@@ -151,6 +151,6 @@ class LikelihoodDisplay:
             (self.validation_line_,) = ax.plot(epoch, validation, **style)
         starts = np.flatnonzero(np.diff(layer, prepend=-1))
         name_layers(ax, [0, *epoch[starts[1:]]], layer[starts].astype(int))
-        ax.set(xlabel="epoch", ylabel="log-likelihood per sample, nats")
-        ax.legend(loc="lower right")
+        ax.set(xlabel="epoch", ylabel="log-likelihood\nof a sample (nats)")
+        add_legend(ax)
         return self

@@ -12,11 +12,11 @@ from skmohn.inspection._fitted import (
     BLUE,
     RED,
     axes_of,
-    name_layers,
     numbers_of,
     stack_of,
     style_of,
 )
+from skmohn.inspection._labels import add_legend, name_above, name_layers
 
 # What each record of a growth has.
 _ENTRIES = {"layer", "units", "steps"}
@@ -153,7 +153,10 @@ class GrowthDisplay:
         self._plot_gamma(ax, layers)
         ax.set(xlabel="steps of training", ylabel="units of the layer")
         ax.set_ylim(bottom=0)
-        _add_legend(ax, self.gamma_ax_)
+        if self.gamma_ax_ is None:
+            add_legend(ax)
+        else:  # on top of the lines of both
+            add_legend(self.gamma_ax_, ax)
         return self
 
     def _plot_paying(self, ax, layers):
@@ -191,7 +194,7 @@ class DescriptionLengthDisplay:
     For each layer, the lower line is minus the log-likelihood of the samples under the
     stack up to it; the step to the upper line is the complexity of that stack. The
     stack ends where the upper line is lowest; a layer that was tried and dropped is
-    hollow. Numbers are log-likelihoods per sample.
+    hollow. Numbers above the axes are log-likelihoods per sample.
 
     Create it with :meth:`from_estimator`. All parameters are stored as attributes.
 
@@ -325,15 +328,11 @@ class DescriptionLengthDisplay:
         (self.gone_line_,) = ax.plot(
             layers[n_layers:], total[n_layers:], "o", mfc="white", color=RED
         )
-        self.texts_ = [
-            ax.annotate(
-                f"{mean:.2f}", (x, y), (8, 0), textcoords="offset points", va="center"
-            )
-            for x, y, mean in zip(layers, data, means, strict=True)
-        ]
-        ax.set(xlabel="highest layer of the stack", ylabel="nats", xticks=layers)
-        ax.set_xlim(-0.5, len(layers) - 0.5)
-        ax.legend()
+        self.texts_ = name_above(ax, layers, [f"{mean:.2f}" for mean in means])
+        ax.child_axes[-1].set_xlabel("log-likelihood of a sample (nats)")
+        ax.set(xlabel="highest layer of the stack", xticks=layers)
+        ax.set(ylabel="nats for all samples", xlim=(-0.5, len(layers) - 0.5))
+        add_legend(ax)
         return self
 
 
@@ -375,16 +374,3 @@ def _separate(ax, layers):
     """Name the layers where each starts, which is where the one below it ended."""
     starts = [0, *(steps[-1] for steps, _ in layers[:-1])]
     name_layers(ax, starts, [records[0]["layer"] for _, records in layers])
-
-
-def _add_legend(ax, gamma_ax):
-    """One legend for the axes that share a place, on top of all lines."""
-    both = [ax] if gamma_ax is None else [ax, gamma_ax]
-    entries = [
-        entry
-        for axes in both
-        for entry in zip(*axes.get_legend_handles_labels(), strict=True)
-    ]
-    # Units rise to the upper right, gamma falls to the lower one.
-    loc = "best" if gamma_ax is None else "center right"
-    both[-1].legend(*zip(*entries, strict=True), loc=loc)

@@ -5,11 +5,14 @@ from typing import Any, Self
 import numpy as np
 
 from skmohn.inspection._fitted import GRAY, axes_of, structure_of, style_of, weights_of
+from skmohn.inspection._labels import lay_out, shorten
 from skmohn.mohn import Linkage
 
 # More names than this in a row, or weights in a line, cannot be read.
 _MOST_NAMES = 60
 _MOST_LINES = 80
+# Share of the width of the figure that names may take; none is made shorter than this.
+_NAMES_SHARE, _SHORTEST = 0.3, 5
 # Columns that a figure as wide as these get has pixels for.
 _MOST_COLUMNS = 1000
 
@@ -146,6 +149,7 @@ class WeightsDisplay:
         self.image_ = ax.imshow(values, **style_of("image", style, im_kw))
         ax.set_facecolor("#efede6")
         self.colorbar_ = self.figure_.colorbar(self.image_, ax=ax, label="weight")
+        lay_out(ax)
         self._separate(ax, [len(component) for component in components], terms, part)
         self._name(ax, names, [len(terms[j]) for j in self.columns_])
         return self
@@ -165,16 +169,28 @@ class WeightsDisplay:
 
     def _name(self, ax, names, orders):
         """Names of rows, and orders of columns, as far as there is room."""
-        step = -(-len(self.rows_) // _MOST_NAMES)
+        # Room for labels of 8 points, which are about as wide as one of two digits.
+        place, scale = ax.get_window_extent(), 72.0 / ax.figure.dpi
+        step = -(-len(self.rows_) // min(_MOST_NAMES, int(place.height * scale / 9.0)))
         shown = range(0, len(self.rows_), step)
-        shown_names = [names[self.rows_[r]] for r in shown]
-        ax.set_yticks(shown, shown_names, fontsize=8, parse_math=False)
+        self._name_rows(ax, shown, [names[self.rows_[r]] for r in shown])
         unused = len(names) - len(self.rows_)
         without = f"\n({unused} more have no weight)" if unused else ""
         ax.set_ylabel(f"variable{without}")
-        if len(orders) <= _MOST_NAMES:
+        ax.tick_params(length=0)
+        lay_out(ax)
+        if len(orders) <= min(_MOST_NAMES, ax.get_window_extent().width * scale / 9.0):
             ax.set_xticks(range(len(orders)), orders, fontsize=8)
             ax.set_xlabel("order of the weight")
         else:
-            ax.set_xlabel("weights, sorted by component and order")
-        ax.tick_params(length=0)
+            ax.set_xlabel("weights, sorted by\ncomponent and order")
+
+    def _name_rows(self, ax, shown, names):
+        """Names that leave most of the width of the figure to the map."""
+        style = {"fontsize": 8, "parse_math": False}
+        ax.set_yticks(shown, names, **style)
+        widest = max(label.get_window_extent().width for label in ax.get_yticklabels())
+        room = _NAMES_SHARE * ax.figure.bbox.width / widest
+        if room < 1.0:
+            length = max(int(room * max(map(len, names))), _SHORTEST)
+            ax.set_yticks(shown, shorten(names, length), **style)

@@ -8,6 +8,13 @@ from sklearn.base import clone
 from skmohn.inspection import LikelihoodDisplay
 
 
+def names_above(ax):
+    """Names at the upper edge of the axes, and where they are."""
+    (axis,) = ax.child_axes
+    names = [label.get_text() for label in axis.get_xticklabels()]
+    return dict(zip(names, axis.get_xticks(), strict=True))
+
+
 def test_lines_are_the_records(monitored):
     display = LikelihoodDisplay.from_estimator(monitored)
     records = [r for r in monitored.history_ if "log_likelihood" in r]
@@ -18,9 +25,8 @@ def test_lines_are_the_records(monitored):
         epochs, values = line.get_data()
         assert_array_equal(epochs, [3, 6, 9, 12, 15, 18])
         assert_array_equal(values, [record[name] for record in records])
-    named = {text.get_text(): text.xy[0] for text in display.ax_.texts}
     # The second layer is measured at the 12th epoch for the first time.
-    assert named == {" layer 0": 0, " layer 1": 12}
+    assert names_above(display.ax_) == {"layer 0": 0, "layer 1": 12}
     texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert texts == ["training samples", "validation samples"]
 
@@ -47,7 +53,7 @@ def test_style_of_lines_is_the_callers(monitored):
 
 def test_single_layer_needs_no_name():
     display = LikelihoodDisplay([1, 2], [-4.0, -3.0]).plot()
-    assert [text.get_text() for text in display.ax_.texts] == [" layer 0"]
+    assert list(names_above(display.ax_)) == ["layer 0"]
 
 
 def test_numbers_that_do_not_go_together_are_refused():

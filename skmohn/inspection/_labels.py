@@ -1,0 +1,178 @@
+"""Legends and names beside a picture, which cover no data and no other text."""
+
+from itertools import pairwise, takewhile
+
+import numpy as np
+
+from skmohn.inspection._fitted import GRAY
+
+# Points between a legend and the data below it.
+_GAP = 6.0
+# Points that axes lose to a title that is set later.
+_TITLE = 26.0
+# A legend may have no more than this share of the height of its axes.
+_LARGEST_SHARE = 0.7
+
+
+def add_legend(ax, *sharing):
+    """Add a legend above the data: the vertical axis grows to make room for it.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Its legend has the entries of all; no further axes may be on top of it.
+
+    *sharing : matplotlib Axes
+        Further axes at the same place.
+    """
+    entries = [
+        entry
+        for axes in (*sharing, ax)
+        for entry in zip(*axes.get_legend_handles_labels(), strict=True)
+    ]
+    handles, labels = zip(*entries, strict=True)
+    lay_out(ax)
+    point = ax.figure.dpi / 72.0
+    height = ax.get_window_extent().height
+    if not ax.get_title():
+        height -= _TITLE * point
+    place = {"loc": "upper left", "framealpha": 1.0, "edgecolor": "none"}
+    legend = fit_legend(ax, ax.bbox.width, handles=handles, labels=labels, **place)
+    taken = legend.get_window_extent().height + _GAP * point
+    share = min(taken / height, _LARGEST_SHARE)
+    for axes in (ax, *sharing):
+        siblings = axes.get_shared_y_axes().get_siblings(axes)
+        bottom, top = axes.get_ylim()
+        highest = max(sibling.dataLim.y1 for sibling in siblings)
+        if np.isfinite(highest):
+            needed = bottom + (highest - bottom) / (1.0 - share)
+            axes.set_ylim(top=max(top, needed))
+
+
+def fit_legend(ax, width, *, handles, **legend_kw):
+    """Add a legend with as many columns as a width has room for.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+
+    width : float
+        In pixels.
+
+    handles : sequence of matplotlib artists
+
+    **legend_kw : dict
+        Further arguments of :meth:`~matplotlib.axes.Axes.legend`.
+
+    Returns
+    -------
+    matplotlib Legend
+    """
+    for fontsize in (9, 8, 7):
+        for ncols in range(len(handles), 0, -1):
+            legend = ax.legend(
+                handles=handles, ncols=ncols, fontsize=fontsize, **legend_kw
+            )
+            if legend.get_window_extent().width <= width:
+                return legend
+    return legend
+
+
+def lay_out(ax):
+    """Give the axes, and what is on them, their final places."""
+    # Of a subfigure, the figure that it is a part of.
+    ax.figure.figure.draw_without_rendering()
+
+
+def shorten(names, length):
+    """Cut long names such that they still differ.
+
+    Parameters
+    ----------
+    names : list of str
+
+    length : int
+        From 3 on. What is longer loses its middle or, where names would become the
+        same, its end and most of its beginning if all have these in common.
+
+    Returns
+    -------
+    list of str
+    """
+    cut = [_without_middle(name, length) for name in names]
+    if len(set(cut)) == len(set(names)):
+        return cut
+    start = _common_start(names)
+    end = _common_start([name[::-1] for name in names])
+    own = [name[start : max(len(name) - end, start)] for name in names]
+    room = max(length - max(map(len, own)), 1)
+    common = names[0][:start]
+    first = common if start <= room else f"{common[: room - 1]}…"
+    return [_without_middle(first + name, length) for name in own]
+
+
+def _common_start(names):
+    """Number of characters that all begin with."""
+    together = takewhile(
+        lambda letters: len(set(letters)) == 1, zip(*names, strict=False)
+    )
+    return len(list(together))
+
+
+def _without_middle(name, length):
+    if len(name) <= length:
+        return name
+    # Names that begin alike often end in a number.
+    end = length // 2
+    return f"{name[: length - 1 - end]}…{name[-end:]}"
+
+
+def name_layers(ax, starts, layers):
+    """Name layers at the upper edge, with lines between them.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+
+    starts : sequence of float
+        Where on the horizontal axis each layer starts.
+
+    layers : sequence of int
+        Their numbers.
+    """
+    for start in starts:
+        if start:
+            ax.axvline(start, color=GRAY, lw=0.8, zorder=0)
+    # A title makes way for the labels of an axis, not for other text.
+    labels = name_above(ax, starts, [f"layer {layer}" for layer in layers], ha="left")
+    lay_out(ax)
+    boxes = [label.get_window_extent() for label in labels]
+    if any(left.x1 > right.x0 for left, right in pairwise(boxes)):
+        names = [f"layer {layers[0]}", *map(str, layers[1:])]
+        ax.child_axes[-1].set_xticks(starts, names, ha="left")
+
+
+def name_above(ax, places, names, **text_kw):
+    """Write names above the axes.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+
+    places : sequence of float
+        On the horizontal axis.
+
+    names : sequence of str
+
+    **text_kw : dict
+        Further arguments of :meth:`~matplotlib.axes.Axes.set_xticks`.
+
+    Returns
+    -------
+    list of matplotlib Text
+    """
+    axis = ax.secondary_xaxis("top")
+    axis.set_xticks(places, names, **text_kw)
+    axis.tick_params(length=0, pad=2)
+    axis.spines["top"].set_visible(False)
+    return axis.get_xticklabels()
