@@ -19,6 +19,7 @@ from sklearn.utils.validation import (
 from skmohn._core._control import Nested, control_of
 from skmohn._core._fitting import FitLoop, warn_caller
 from skmohn._core._html import HTMLRepr
+from skmohn._core._requests import ShortRequests
 from skmohn._core._scaling import fitted_scaler
 from skmohn._core._times import validate_columns
 from skmohn._core._validation import as_counts, densify, is_pair_given
@@ -45,7 +46,7 @@ def _positive(kind):
     return Interval(kind, 0, None, closed="neither")
 
 
-class BaseBLM(Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator):
+class BaseBLM(Nested, HTMLRepr, ShortRequests, CallbackSupportMixin, BaseEstimator):
     """Network trained by local search on the bits of its weights."""
 
     _controls = {"search_control": SearchControl}

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from skmohn._core._control import Nested, control_of
 from skmohn._core._fitting import FitLoop, History, all_or_nothing, warn_caller
 from skmohn._core._html import HTMLRepr
+from skmohn._core._requests import ShortRequests
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._codec import gray_bits, grid_step
 from skmohn.blm._control import ControlPlan, train_controller
@@ -44,7 +45,9 @@ _BOUND = 0.01
 _COUNT = Interval(Integral, 1, None, closed="left")
 
 
-class BLMController(Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator):
+class BLMController(
+    Nested, HTMLRepr, ShortRequests, CallbackSupportMixin, BaseEstimator
+):
     """Neural network with low-bit weights that learns to control a black box.
 
     The black box is any function that rates the network by a number, the lower the

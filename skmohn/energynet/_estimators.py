@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._fitting import all_or_nothing
 from skmohn._core._html import HTMLRepr
+from skmohn._core._requests import ShortRequests
 from skmohn._core._scaling import fitted_scaler
 from skmohn._core._times import validate_columns
 from skmohn._core._validation import densify
@@ -43,7 +44,7 @@ _ALPHA = {"random": 10.0, "generative": 1.0}
 _FULL_ALPHA = 500
 
 
-class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator):
+class _BaseEnergyNet(HTMLRepr, ShortRequests, CallbackSupportMixin, BaseEstimator):
     """Find the layers without targets; train a network of these layers with them."""
 
     _parameter_constraints = {

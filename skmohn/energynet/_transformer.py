@@ -19,6 +19,7 @@ from sklearn.utils.validation import (
 from skmohn._core._control import Nested
 from skmohn._core._fitting import FitLoop, History, all_or_nothing, one_blas_thread
 from skmohn._core._html import ComputedProperty, HTMLRepr
+from skmohn._core._requests import ShortRequests
 from skmohn._core._rows import order_of
 from skmohn._core._scaling import require_finite
 from skmohn._core._times import validate_columns
@@ -46,7 +47,12 @@ _ROWS_OF_MEANS = 1000
 
 
 class EnergyNetTransformer(
-    Nested, HTMLRepr, TransformerMixin, CallbackSupportMixin, BaseEstimator
+    Nested,
+    HTMLRepr,
+    ShortRequests,
+    TransformerMixin,
+    CallbackSupportMixin,
+    BaseEstimator,
 ):
     """Layers of hidden units whose number is learned from the data, without labels.
 

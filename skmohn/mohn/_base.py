@@ -13,10 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._control import Nested
 from skmohn._core._html import HTMLRepr
+from skmohn._core._requests import ShortRequests
 from skmohn.mohn._table.vocabulary import Vocabulary
 
 
-class BaseMOHN(HTMLRepr, Nested):
+class BaseMOHN(HTMLRepr, Nested, ShortRequests):
     """Base of the MOHN estimators: named and categorical columns, metadata routing."""
 
     @property
