@@ -26,6 +26,14 @@ def memory_limit():
     return min([physical, *_group_limits()])
 
 
+def in_words(n_bytes):
+    """Say a number of bytes in a unit in which it is not next to nothing."""
+    for size, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if n_bytes >= size:
+            return f"{n_bytes / size:,.1f} {unit}"
+    return f"{n_bytes:,.0f} bytes"
+
+
 def _group_limits():
     """Limits of the groups of the process and of all above, of version 1 and 2."""
     try:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from skmohn._core._memory import memory_limit
+from skmohn._core._memory import in_words, memory_limit
 
 
 def validate_table(estimator, X, y="no_validation", *, reset=False, check_columns=True):
@@ -109,6 +109,11 @@ def read_vector(values, name, ensure_all_finite=True):
     )
 
 
+def is_whole(number):
+    """Whether it is a whole number; True is not, though Python takes it for 1."""
+    return isinstance(number, Integral) and not isinstance(number, bool)
+
+
 def read_sets(sets, name):
     """Read a list of sets of features; a feature stands for the set of itself.
 
@@ -127,12 +132,12 @@ def read_sets(sets, name):
         raise TypeError(f"{name} must be a list of sets of features, got {sets!r}")
     found = []
     for given in sets:
-        is_single = isinstance(given, str | Integral)
+        is_single = isinstance(given, str) or is_whole(given)
         if not is_single and not np.iterable(given):
             raise TypeError(f"{name} holds {given!r}, which is no set of features")
         members = (given,) if is_single else tuple(given)
         for member in members:
-            if not isinstance(member, str | Integral):
+            if not (isinstance(member, str) or is_whole(member)):
                 raise ValueError(
                     f"{name} holds {given!r}, and {member!r} is not a feature: give "
                     "indices or column names"
@@ -289,6 +294,6 @@ def require_memory(n_bytes, what, advice):
     limit = memory_limit()
     if n_bytes > limit:
         raise MemoryError(
-            f"{what} needs {n_bytes / 2**30:,.1f} GiB of memory and this process may "
-            f"have {limit / 2**30:,.1f} GiB; {advice}"
+            f"{what} needs {in_words(n_bytes)} of memory and this process may have "
+            f"{in_words(limit)}; {advice}"
         )

@@ -12,7 +12,7 @@ from numba.core.dispatcher import Dispatcher
 from scipy.special import expit, softmax
 
 from skmohn._core._jit import address_of
-from skmohn._core._validation import require_memory
+from skmohn._core._validation import is_whole, require_memory
 from skmohn.blm import _kernels as kernels
 
 ACTIVATIONS = {
@@ -155,10 +155,7 @@ def read_hidden_sizes(sizes):
     """Check the parameter `hidden_layer_sizes`, a number or several; return a tuple."""
     given = sizes
     sizes = (sizes,) if isinstance(sizes, Integral) else tuple(sizes)
-    if any(
-        isinstance(size, bool) or not isinstance(size, Integral) or size < 1
-        for size in sizes
-    ):
+    if any(not is_whole(size) or size < 1 for size in sizes):
         raise ValueError(
             "hidden_layer_sizes must be whole numbers of units, at least 1 each, got "
             f"{given!r}"

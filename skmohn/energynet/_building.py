@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval
 
 from skmohn._core._control import Control, control_of
 from skmohn._core._fitting import one_blas_thread, warn_caller
+from skmohn._core._validation import is_whole
 from skmohn.energynet._growth import (
     NatsControl,
     given_width,
@@ -372,10 +373,7 @@ def widths_of(parameters):
             raise ValueError("growth=None needs n_components, the width of each layer")
         return None
     widths = [widths] if isinstance(widths, Integral) else list(widths)
-    if not widths or any(
-        isinstance(width, bool) or not isinstance(width, Integral) or width < 1
-        for width in widths
-    ):
+    if not widths or any(not is_whole(width) or width < 1 for width in widths):
         raise ValueError(
             "n_components must be whole numbers of units, at least 1 each, got "
             f"{parameters.n_components!r}"

@@ -376,7 +376,8 @@ def _rounds(history, key):
     records = [record for record in history if record.get(key) is not None]
     if not records:
         raise ValueError(
-            f'history has no rounds of discovery (records with "{key}"): they come '
-            'with strategy="pursuit", "msda" or "auto"'
+            f'history has no rounds of discovery (records with "{key}"): '
+            'strategy="pursuit" and "msda" record them, "auto" too, unless categories '
+            "leave it the dense model alone"
         )
     return records

@@ -179,12 +179,19 @@ def style_of(artist, defaults, given):
         limits of colors.
     """
     from matplotlib.cbook import normalize_kwargs
+    from matplotlib.colors import Normalize
     from matplotlib.image import AxesImage
     from matplotlib.lines import Line2D
     from matplotlib.text import Text
 
     kind = {"line": Line2D, "text": Text, "image": AxesImage}[artist]
     defaults, given = (normalize_kwargs(kw, kind) for kw in (defaults, given))
-    if given.get("norm") is not None:
+    norm = given.get("norm")
+    if not isinstance(norm, Normalize | str | None):
+        raise TypeError(
+            "norm must be a matplotlib Normalize, the name of a scale or None, got "
+            f"{norm!r}"
+        )
+    if norm is not None:
         defaults = {k: v for k, v in defaults.items() if k not in ("vmin", "vmax")}
     return defaults | given

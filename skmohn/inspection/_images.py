@@ -1,12 +1,12 @@
 """Filters and samples of a stack of layers, drawn as images."""
 
 from math import ceil, isqrt, prod, sqrt
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_array
 
+from skmohn._core._validation import is_whole
 from skmohn.inspection._fitted import axes_of, stack_of, style_of
 
 # Of the weights, the share that the scale of colours covers: a few large ones would
@@ -259,7 +259,7 @@ def _image_shape(shape, n_columns):
     shape = tuple(np.atleast_1d(shape).tolist())
     if (
         len(shape) != 2
-        or not all(_is_whole(side) and side > 0 for side in shape)
+        or not all(is_whole(side) and side > 0 for side in shape)
         or prod(shape) != n_columns
     ):
         raise ValueError(
@@ -269,12 +269,8 @@ def _image_shape(shape, n_columns):
     return shape
 
 
-def _is_whole(number):
-    return isinstance(number, Integral) and not isinstance(number, bool)
-
-
 def _index_of_layer(layer, n_layers):
-    if not _is_whole(layer) or not -n_layers <= layer < n_layers:
+    if not is_whole(layer) or not -n_layers <= layer < n_layers:
         raise ValueError(
             f"layer={layer!r} must be a whole number from {-n_layers} to "
             f"{n_layers - 1}: the stack has {n_layers} of them"

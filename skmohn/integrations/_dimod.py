@@ -62,9 +62,11 @@ def to_dimod(model, vartype="SPIN"):
     if vartype not in ("SPIN", "BINARY"):
         raise ValueError(f'vartype must be "SPIN" or "BINARY", got {vartype!r}')
     if not model.model_.is_listed:
+        has_many = any(len(known) > 2 for known in model.categories_.values())
+        first = ", after OneHotEncoder for columns of categories" if has_many else ""
         raise ValueError(
-            "all weights were fitted, more than a polynomial can list: fit a sparse "
-            'model with strategy="pursuit", or give terms_ and weights_ to from_terms'
+            "model has all weights, more than a polynomial can list: fit a sparse one "
+            f'with strategy="pursuit"{first}'
         )
     names = range(model.n_features_in_)
     if hasattr(model, "feature_names_in_"):

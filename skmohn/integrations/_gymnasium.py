@@ -1,12 +1,12 @@
 """Environments of gymnasium as black boxes to train controllers on."""
 
-from numbers import Integral, Real
+from numbers import Real
 from threading import get_ident
 
 import numpy as np
 from sklearn.utils import check_random_state, check_scalar
 
-from skmohn._core._validation import require_policy
+from skmohn._core._validation import is_whole, require_policy
 from skmohn.integrations._optional import require
 
 
@@ -62,10 +62,9 @@ class GymnasiumObjective:
     def __init__(
         self, environment, n_episodes=10, *, max_steps=None, max_reward=None, **options
     ):
-        for name, value in (("n_episodes", n_episodes), ("max_steps", max_steps)):
-            is_count = isinstance(value, Integral) and value >= 1
-            if not is_count and not (name == "max_steps" and value is None):
-                raise ValueError(f"{name} must be a positive integer, got {value!r}")
+        _require_count(n_episodes, "n_episodes")
+        if max_steps is not None:
+            _require_count(max_steps, "max_steps")
         is_number = isinstance(max_reward, Real) and np.isfinite(max_reward)
         if max_reward is not None and not is_number:
             raise ValueError(
@@ -142,7 +141,7 @@ class GymnasiumObjective:
             Return of each episode: the sum of its rewards.
         """
         require_policy(policy)
-        check_scalar(n_episodes, "n_episodes", Integral, min_val=1)
+        _require_count(n_episodes, "n_episodes")
         seeds = check_random_state(random_state).randint(2**31, size=n_episodes)
         return np.array([self._episode(policy, int(seed)) for seed in seeds])
 
@@ -217,6 +216,11 @@ class GymnasiumObjective:
 
 def _gymnasium():
     return require("gymnasium", "GymnasiumObjective", "gymnasium")
+
+
+def _require_count(value, name):
+    if not is_whole(value) or value < 1:
+        raise ValueError(f"{name} must be a positive integer, got {value!r}")
 
 
 def _n_numbers(space):

@@ -5,7 +5,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 
-from skmohn._core._validation import read_names, read_vector
+from skmohn._core._validation import is_whole, read_names, read_vector
 from skmohn.mohn._table.coding import TWO_VALUED, InputCoding
 from skmohn.mohn._table.columns import repeated_name
 from skmohn.mohn._table.vocabulary import find_sets, index_names
@@ -78,7 +78,7 @@ def _count(terms, n_features, feature_names):
         return len(feature_names)
     if n_features is not None:
         return n_features
-    indices = (int(i) for term in terms for i in term if isinstance(i, Integral))
+    indices = (int(i) for term in terms for i in term if is_whole(i))
     n_features = max(indices, default=-1) + 1
     if not (n_features or terms):
         raise ValueError(

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_scalar
 
-from skmohn._core._validation import read_names, read_sets
+from skmohn._core._validation import is_whole, read_names, read_sets
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Linkage:
         """
         known = () if self.names is None else self.names
         index = known.index(column) if column in known else column
-        if not isinstance(index, Integral) or not 0 <= index < len(self.links):
+        if not is_whole(index) or not 0 <= index < len(self.links):
             names = f" or one of the names {list(known)}" if known else ""
             raise ValueError(
                 f"column={column!r} is not a column: give an index from 0 to "
@@ -145,7 +145,7 @@ def _check_columns(terms, n_features):
         if not term:
             raise ValueError(f"terms holds {term!r}, a set of no columns")
         for i in term:
-            if not isinstance(i, Integral) or not 0 <= i < n_features:
+            if not is_whole(i) or not 0 <= i < n_features:
                 raise ValueError(
                     f"terms holds {term!r}, and {i!r} is not one of the {n_features} "
                     f"columns: give indices from 0 to {n_features - 1}"

@@ -394,7 +394,10 @@ def _read_start(model, x0):
     """Codes of the start point: -1 or +1, the nearer end where values are a range."""
     if x0 is None:
         return np.full(model.n_variables, -1.0)
-    x0 = np.asarray(x0)
+    try:
+        x0 = np.asarray(x0)
+    except ValueError:  # lists of several lengths
+        x0 = np.asarray(x0, dtype=object)
     if x0.shape != (model.n_variables,):
         raise ValueError(
             f"x0 must have shape ({model.n_variables},), one value for each variable, "

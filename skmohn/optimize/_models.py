@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._control import control_of
-from skmohn._core._validation import input_dtype
+from skmohn._core._validation import input_dtype, is_whole
 from skmohn.mohn import MOHNRegressor
 from skmohn.mohn._table.coding import CONSTANT, NUMERIC
 from skmohn.mohn._walsh.hypergraph import Hypergraph
@@ -57,9 +57,9 @@ class Model:
 
     def find(self, name, index):
         """The place of a variable called by its name or its index."""
-        if name in index:
+        if name in index and not isinstance(name, bool):
             return index[name]
-        if isinstance(name, Integral) and 0 <= name < self.n_variables:
+        if is_whole(name) and 0 <= name < self.n_variables:
             return int(name)
         known = ", ".join(repr(known) for known in self.names[:8])
         more = ", ..." if self.n_variables > 8 else ""

@@ -71,3 +71,18 @@ def test_what_there_is_no_room_for_is_refused_with_the_figure(groups):
     groups("0::/\n", {"memory.max": "1000000\n"})
     with pytest.raises(MemoryError, match="a bucket needs"):
         require_memory(2e6, "a bucket", "drink less")
+
+
+@pytest.mark.parametrize(
+    ("n_bytes", "words"),
+    [
+        (0, "0 bytes"),
+        (1023, "1,023 bytes"),
+        (1024, "1.0 KiB"),
+        (1.5 * 2**20, "1.5 MiB"),
+        (2.0**41, "2,048.0 GiB"),
+        (float("inf"), "inf GiB"),
+    ],
+)
+def test_sizes_are_said_in_a_fitting_unit(n_bytes, words):
+    assert _memory.in_words(n_bytes) == words

@@ -105,6 +105,8 @@ def test_lists_of_numbers():
         ([0, 0.5], r"terms holds 0\.5"),
         ([(0, None)], "None is not a feature"),
         ([([1],)], r"\[1\] is not a feature"),
+        ([True], "terms holds True"),
+        ([(0, True)], "True is not a feature"),
     ],
 )
 def test_what_is_no_list_of_sets_is_refused(sets, words):

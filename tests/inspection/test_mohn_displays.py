@@ -136,6 +136,13 @@ def test_short_names_of_arguments_are_known(searched):
         assert (line.get_color(), line.get_linewidth()) == ("green", 4)
 
 
+def test_norm_that_is_none_is_refused():
+    with pytest.raises(TypeError, match=r"norm must be .* got 2\.5"):
+        WeightsDisplay.from_estimator(known(), norm=2.5)
+    image = WeightsDisplay.from_estimator(known(), norm="symlog").image_
+    assert type(image.norm).__name__.startswith("Sym")
+
+
 def test_norm_takes_the_place_of_limits():
     norm = SymLogNorm(0.1, vmin=-9, vmax=9)
     assert WeightsDisplay.from_estimator(known(), norm=norm).image_.norm is norm
@@ -361,3 +368,12 @@ def test_history_without_rounds_is_refused(display):
         display.from_estimator(model)
     with pytest.raises(ValueError, match="no rounds of discovery"):
         display.from_estimator(known())
+
+
+@pytest.mark.parametrize("display", DISCOVERY)
+def test_dense_model_of_auto_has_no_rounds(display):
+    X = pd.DataFrame({"base": list("ACGT") * 10})
+    model = MOHNRegressor().fit(X, np.tile([0.0, 1.0, 2.0, 4.0], 10))
+    words = 'no rounds of discovery.*"auto" too, unless categories'
+    with pytest.raises(ValueError, match=words):
+        display.from_estimator(model)

@@ -125,8 +125,12 @@ def test_bad_models_are_refused():
     X = np.random.default_rng(0).integers(0, 2, (40, 4))
     noise = np.random.default_rng(1).standard_normal(40)
     dense = MOHNRegressor("dense").fit(X, X[:, 0] + 0.1 * noise)
-    with pytest.raises(ValueError, match="all weights were fitted"):
+    with pytest.raises(ValueError, match=r'has all weights.*"pursuit"$'):
         to_dimod(dense)
+    frame = pd.DataFrame({"base": list("ACGT") * 10})
+    categorical = MOHNRegressor("dense").fit(frame, noise)
+    with pytest.raises(ValueError, match='"pursuit", after OneHotEncoder'):
+        to_dimod(categorical)
     with pytest.raises(ValueError, match=r'vartype must be "SPIN" or "BINARY".*0/1'):
         to_dimod(learnt()[0], "0/1")
     with pytest.raises(TypeError, match="model must be a MOHNRegressor, got dict"):

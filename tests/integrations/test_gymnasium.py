@@ -134,6 +134,15 @@ def test_acrobot_learns_to_swing():
     assert task.test(model.policy_, 5, random_state=0).mean() > -200
 
 
+def test_numbers_of_episodes_are_checked():
+    for n_episodes in (True, 0, 2.5):
+        words = f"n_episodes must be a positive integer, got {n_episodes}"
+        with pytest.raises(ValueError, match=words):
+            GymnasiumObjective("CartPole-v1", n_episodes)
+        with pytest.raises(ValueError, match=words):
+            GymnasiumObjective("CartPole-v1").test(GOOD, n_episodes)
+
+
 def test_it_can_be_sent_to_other_threads_and_processes():
     task = GymnasiumObjective("CartPole-v1", n_episodes=2)
     again = pickle.loads(pickle.dumps(task))

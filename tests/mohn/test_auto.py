@@ -325,7 +325,7 @@ def test_structures_that_are_long_to_say_are_kept_when_they_predict():
     [
         ({"max_order": 2}, "max_order asks"),
         ({"learning_rule": "lasso"}, "learning_rule asks"),
-        ({"memory_budget": 1e4}, "memory_budget is 0 MiB"),
+        ({"memory_budget": 1e4}, "memory_budget is 9.8 KiB"),
     ],
 )
 def test_stays_sparse_where_it_must(parameters, words):

@@ -189,6 +189,7 @@ def test_nothing_varies():
         ((0, 0), "repeats a feature"),
         ((8,), "term holds 8, which is not a feature: give indices from 0 to 7"),
         (("x",), "term holds 'x', which is not a feature"),
+        ((0, True), "term holds True, which is not a feature"),
     ],
 )
 def test_terms_that_are_none(fitted, term, message):
@@ -240,7 +241,7 @@ def test_other_learning_rules_are_refused():
 
 def test_memory_is_refused_before_anything_is_learnt():
     X, y = make_data()
-    with pytest.raises(MemoryError, match="memory_budget is 0 MiB"):
+    with pytest.raises(MemoryError, match="memory_budget is 1,000 bytes"):
         MOHNRegressor("dense", memory_budget=1000).fit(X, y)
 
 

@@ -85,6 +85,7 @@ def test_linkage_knows_names():
         (("a",), "'a' is not"),
         ((), r"\(\), a set of no columns"),
         (([1],), r"\[1\] is not a feature"),
+        ((True,), "True is not"),
     ],
 )
 def test_linkage_of_what_is_no_column_is_refused(term, words):

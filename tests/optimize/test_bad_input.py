@@ -96,6 +96,7 @@ def test_terms_that_make_no_sense(terms, words):
         ({"lab": 4.0}, "knows only 3"),
         ({"lost": 4.0}, "knows only nan"),
         ({"a": 1, 0: 1}, "variable 0, twice"),
+        ({True: 1}, "holds True, which is neither a name nor an index"),
     ],
 )
 def test_fixed(model, fixed, words):
@@ -111,6 +112,8 @@ def test_fixed(model, fixed, words):
         ([1, 1, 0], "x0 gives variable 2 the value 0; the model knows -1 or 1"),
         ([1, 1, np.nan], "value nan"),
         ("abc", "x0"),
+        ([1, [1, 1]], r"x0 must have shape \(3,\), .* got \(2,\)"),
+        ([1, [1, 1], 1], r"x0 gives variable 1 the value \[1, 1\]"),
     ],
 )
 def test_start(x0, words):

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skmohn._core._memory import in_words
 from skmohn._core._validation import require_memory
 from skmohn.mohn._dense.covariance import Covariance, parity
 from skmohn.mohn._dense.doubt import MOST_ROWS, PriorDoubt, doubt_prior
@@ -464,9 +465,8 @@ def choose_route(sample, alphabets, memory_budget):
     needed = _exact_bytes(max(n_inducing, min(n_rows, _RESIDUAL_ROWS)))
     if needed > memory_budget:
         raise MemoryError(
-            f"all weights of {n_rows} rows need {needed / 2**20:,.0f} MiB of memory "
-            f"and memory_budget is {memory_budget / 2**20:,.0f} MiB; raise it, or use "
-            "fewer rows"
+            f"all weights of {n_rows} rows need {in_words(needed)} of memory and "
+            f"memory_budget is {in_words(memory_budget)}; raise it, or use fewer rows"
         )
     return "nystroem", n_inducing
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Hashable
 from itertools import pairwise
-from numbers import Integral
 
 import numpy as np
 
+from skmohn._core._validation import is_whole
 from skmohn.mohn._table.coding import CATEGORIES, NUMERIC
 from skmohn.mohn._table.rows import sizes_of
 from skmohn.mohn._table.variables import make_categorical, make_input, make_levels
@@ -176,11 +176,12 @@ class Vocabulary:
         members : tuple of int
         """
         sign, found = 1, []
-        if not np.iterable(term) and not isinstance(term, Integral):
+        if not np.iterable(term) and not is_whole(term):
             raise TypeError(
                 f"{parameter} has {term!r}, which is no feature nor a list of any"
             )
-        for given in (term,) if isinstance(term, str | Integral) else term:
+        is_single = isinstance(term, str) or is_whole(term)
+        for given in (term,) if is_single else term:
             is_pair = isinstance(given, tuple | list) and len(given) == 2
             column, category = given if is_pair else (given, None)
             if not all(isinstance(part, Hashable) for part in (column, category)):
@@ -249,7 +250,7 @@ def index_names(names):
 def _find_column(given, index, n_features):
     """The column of an index or a name; None where there is no such."""
     column = index.get(given, given)
-    is_column = isinstance(column, Integral) and 0 <= column < n_features
+    is_column = is_whole(column) and 0 <= column < n_features
     return int(column) if is_column else None
 
 
