@@ -1,8 +1,12 @@
-"""A tour of skmohn: a spin glass, few bits, few labels and more; see `make demo`."""
+"""A tour of skmohn in about a minute: `make demo`.
+
+It finds the interactions of a spin glass and of a black box, searches what it has
+learnt, trains networks of few bits and a controller, grows a layer, and ends with a
+problem on which others win.
+"""
 
 import re
 import time
-import warnings
 from pathlib import Path
 
 import matplotlib
@@ -13,109 +17,37 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.lines import Line2D
 from scipy.special import expit
-from sklearn.base import clone
-from sklearn.datasets import load_diabetes, load_digits
+from sklearn.datasets import load_breast_cancer, load_digits, make_friedman1
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LassoCV, LogisticRegression, LogisticRegressionCV
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.linear_model import LassoCV, LogisticRegression
 from sklearn.model_selection import (
-    GridSearchCV,
-    KFold,
     StratifiedKFold,
     cross_val_score,
-    cross_validate,
     train_test_split,
 )
-from sklearn.neural_network import BernoulliRBM, MLPClassifier
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import (
-    FunctionTransformer,
-    PolynomialFeatures,
-    QuantileTransformer,
-    StandardScaler,
-)
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from threadpoolctl import threadpool_limits
 
 import skmohn
-from skmohn.blm import Stage
 from skmohn.datasets import (
     InvertedPendulum,
     make_ising,
     make_mk_trap,
     make_sparse_walsh,
-    make_two_spirals,
 )
-from skmohn.energynet import independent_bits
 from skmohn.inspection import FiltersDisplay, SamplesDisplay
+from skmohn.optimize import maximize
 
 SIDE, N_ENERGIES = 8, 400
 PICTURE = Path(__file__).resolve().with_name("demo.png")
 POSITIVE, NEGATIVE, FALSE = "#c8553d", "#2e6f95", "#a8a294"
-ORDERS = ["#7a8450", "#2e6f95", "#c8553d", "#8d6a9f", "#e0a458"]
 
 
-# ------------------------------------------------------------------ 1. real data
-
-
-def pipelines():
-    """Name pipelines, each with three settings for a grid search to choose from."""
-    mohn = Pipeline(
-        [
-            ("spread", QuantileTransformer(n_quantiles=50)),
-            ("model", skmohn.MOHNRegressor(random_state=0)),
-        ]
-    )
-    lasso = Pipeline(
-        [
-            ("expand", PolynomialFeatures(include_bias=False)),
-            ("scale", StandardScaler()),
-            ("model", LassoCV(max_iter=20_000)),
-        ]
-    )
-    blm = Pipeline([("model", skmohn.BLMRegressor((10,), random_state=0))])
-    boosting = Pipeline([("model", HistGradientBoostingRegressor(random_state=0))])
-    forest = Pipeline([("model", RandomForestRegressor(random_state=0))])
-    expansions = [
-        {"expand__degree": [1]},
-        {"expand__degree": [2], "expand__interaction_only": [True, False]},
-    ]
-    return {
-        "MOHNRegressor": (mohn, {"model__max_order": [1, 2, 3]}),
-        "BLMRegressor": (blm, {"model__alpha": [3, 10, 30]}),
-        "PolynomialFeatures + LassoCV": (lasso, expansions),
-        "HistGradientBoosting": (boosting, {"model__max_leaf_nodes": [4, 8, 31]}),
-        "RandomForest": (forest, {"model__min_samples_leaf": [1, 3, 10]}),
-    }
-
-
-def real_data():
-    """Compare tuned pipelines on the diabetes data and show what was found."""
-    data = load_diabetes()
-    heading("1. Diabetes: 442 patients, 10 measurements, progression after a year")
-    print("5-fold cross-validation; inside the training folds a grid search chooses")
-    print("one of three settings for each pipeline.\n")
-    print(f"{'pipeline':<30}{'R2':>7}{'+-':>7}{'seconds':>9}")
-    for name, (pipeline, grid) in pipelines().items():
-        inner = KFold(3, shuffle=True, random_state=1)
-        started = time.perf_counter()
-        scores = cross_validate(
-            GridSearchCV(pipeline, grid, cv=inner, n_jobs=2),
-            data.data,
-            data.target,
-            cv=KFold(5, shuffle=True, random_state=0),
-        )["test_score"]
-        seconds = time.perf_counter() - started
-        error = scores.std(ddof=1) / len(scores) ** 0.5
-        print(f"{name:<30}{scores.mean():>7.3f}{error:>7.3f}{seconds:>9.1f}")
-
-    model = skmohn.MOHNRegressor("pursuit", selection="cv", random_state=0)
-    model.fit(data.data, data.target)
-    print("\nWhat one model, fitted to all patients, says (the strongest weights):\n")
-    print_structure(model, data.feature_names, n_rows=8)
-    print(f"\nIt stopped because of {model.stopping_reason_}.")
-
-
-# ------------------------------------------------------------------ 2. a spin glass
+# ------------------------------------------------------------------ the sections
 
 
 def spin_glass():
@@ -125,25 +57,21 @@ def spin_glass():
     )
     X, y = glass.X[:N_ENERGIES], glass.y[:N_ENERGIES]
     n_pairs = X.shape[1] * (X.shape[1] - 1) // 2
-    heading(f"2. A spin glass: {SIDE} x {SIDE} spins, {N_ENERGIES} measured energies")
-    print(f"Of {n_pairs:,} pairs, {len(glass.terms)} interact. Which, and how much?")
-    print("R2 is that of 2,000 further energies.\n")
-    print(f"{'learner':<30}{'R2':>7}{'found':>7}{'false':>7}{'seconds':>9}")
-    # Only the lasso is told that nothing beyond pairs is needed.
+    heading("Find the interactions")
+    print(f"{SIDE * SIDE} spins, {N_ENERGIES} measured energies. Of {n_pairs:,} pairs,")
+    print(f"{len(glass.terms)} interact. Which ones? R2 is on 2,000 new energies.\n")
+    print(f"{'':<30}{'found':>7}{'false':>7}{'R2':>8}{'seconds':>9}")
+    # Only the lasso is told that pairs are all it needs.
     expand = PolynomialFeatures(2, interaction_only=True, include_bias=False)
     learners = {
         "MOHNRegressor": skmohn.MOHNRegressor(random_state=0),
-        "PolynomialFeatures + LassoCV": Pipeline(
-            [("expand", expand), ("model", LassoCV())]
-        ),
+        "PolynomialFeatures + LassoCV": make_pipeline(expand, LassoCV()),
         "HistGradientBoosting": HistGradientBoostingRegressor(random_state=0),
         "RandomForest": RandomForestRegressor(random_state=0),
     }
     found = {}
     for name, learner in learners.items():
-        started = time.perf_counter()
-        learner.fit(X, y)
-        seconds = time.perf_counter() - started
+        _, seconds = timed(learner.fit, X, y)
         if name == "MOHNRegressor":
             found[name] = dict(zip(learner.terms_, learner.weights_, strict=True))
         elif name == "PolynomialFeatures + LassoCV":
@@ -152,172 +80,37 @@ def spin_glass():
             found[name] = {term: weight for term, weight in weights if weight}
         score = learner.score(glass.X[N_ENERGIES:], glass.y[N_ENERGIES:])
         right, wrong = count_right(found.get(name), glass.terms)
-        print(f"{name:<30}{score:>7.3f}{right:>7}{wrong:>7}{seconds:>9.1f}")
+        print(f"{name:<30}{right:>7}{wrong:>7}{score:>8.3f}{seconds:>9.1f}")
     model = learners["MOHNRegressor"]
-    print("\nThe strongest interactions (s3_4 is the spin in row 3 and column 4):\n")
-    print_structure(model, glass.feature_names, n_rows=5)
-    print(f"\nIt stopped because the recovery is {model.stopping_reason_}.")
+    print("\nThe strongest of them (s3_4 is the spin in row 3 and column 4):\n")
+    print_structure(model, glass.feature_names, n_rows=3)
     return glass, found
 
 
-def count_right(found, true):
-    """Count the true and the false terms; dashes for learners without terms."""
-    if found is None:
-        return "-", "-"
-    right = len(set(found) & set(true))
-    return right, len(found) - right
+def read_and_search():
+    """Read a learnt black box of deceptive traps, and find where it is largest."""
+    heading("Read the model, and search it")
+    print("A black box of 24 switches, 800 measurements. What is inside?\n")
+    rng = np.random.default_rng(0)
+    traps = make_mk_trap(5, 4, n_samples=800, shuffle=True, random_state=0)
+    X = np.hstack([traps.X, rng.choice([-1, 1], (800, 4))])
+    model = skmohn.MOHNRegressor().fit(X, traps.y)
+    linkage = model.linkage_
+    print("Switches that act together:")
+    for component in linkage.components:
+        print("  " + ", ".join(f"x{i}" for i in component))
+    print("Switches that do nothing: " + ", ".join(f"x{i}" for i in linkage.unused))
+    best = maximize(model, random_state=0)
+    print(f"\nBest of the 800 measured: {traps.y.max():.0f}.")
+    print(f"Best that a search of the model finds: {best.fun:.0f}, the true maximum.")
 
 
-# ---------------------------------------------------- 3. the search, round by round
-
-
-def watch_search():
-    """Run the articles' stochastic search with validation data; return its history."""
-    heading("3. The published search on a 10 x 10 spin glass, 3,000 energies")
-    glass = make_ising((10, 10), n_samples=3000, random_state=0)
-    for name, options in {
-        'strategy="msda"': {"strategy": "msda", "learning_rule": "lasso"},
-        'strategy="pursuit"': {"strategy": "pursuit"},
-    }.items():
-        model = skmohn.MOHNRegressor(random_state=0, early_stopping=True, **options)
-        model.fit(glass.X, glass.y)
-        verdict = "all 200 right" if model.terms_ == glass.terms else "not all right"
-        rounds, seconds = model.n_iter_, model.history_[-1]["seconds"]
-        print(f"{name:<30}{verdict}, {rounds} rounds, {seconds:.1f} s")
-        if "learning_rule" in options:
-            history = model.history_
-    return history
-
-
-# ---------------------------------------------------- 4. networks of a few bits
-
-
-def low_bits():
-    """Train networks of few bits on digits; return accuracies by number of bits."""
-    heading("4. Networks of a few bits: 1,797 handwritten digits, 20 hidden units")
-    X, y = load_digits(return_X_y=True)
-    mlp = make_pipeline(
-        StandardScaler(), MLPClassifier((20,), alpha=1.0, max_iter=500, random_state=0)
-    )
-    learners = {"MLPClassifier, 64-bit floats": (mlp, 64)}
-    for n_bits in (8, 4, 3, 2):
-        model = skmohn.BLMClassifier((20,), n_bits=n_bits, random_state=0)
-        learners[f"BLMClassifier, {n_bits} bits"] = model, n_bits
-    folds = StratifiedKFold(3, shuffle=True, random_state=0)
-    print(f"{'network':<30}{'accuracy':>9}{'+-':>7}{'bytes':>8}{'seconds':>9}")
-    accuracies = {}
-    for name, (model, n_bits) in learners.items():
-        started = time.perf_counter()
-        scores = cross_val_score(model, X, y, cv=folds, n_jobs=2)
-        seconds = time.perf_counter() - started
-        error = scores.std(ddof=1) / len(scores) ** 0.5
-        n_bytes = (64 + 1) * 20 * n_bits // 8 + (20 + 1) * 10 * n_bits // 8
-        row = f"{scores.mean():>9.3f}{error:>7.3f}{n_bytes:>8,}{seconds:>9.1f}"
-        print(f"{name:<30}{row}")
-        accuracies[n_bits] = scores.mean()
-    return accuracies
-
-
-def learn_spirals():
-    """Learn the two spirals; return the points and the map that the network draws."""
-    X, y = make_two_spirals(return_X_y=True)
-    model = skmohn.BLMClassifier(
-        (20, 20),
-        loss="squared",
-        alpha=0,
-        search_control=skmohn.SearchControl(w_init=2.0),
-        n_restarts=3,
-        random_state=0,
-    )
-    # Half a million moves are enough to see the arms, not to end the search.
-    model.set_params(max_flips=500_000, n_iter_no_change=1000)
-    started = time.perf_counter()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(X, y)
-    print(
-        f"\nTwo spirals, 12 bits: {model.score(X, y):.1%} of 194 points are right",
-        end="",
-    )
-    print(f" ({time.perf_counter() - started:.1f} s)")
-    side = np.linspace(-7, 7, 161)
-    grid = np.column_stack([axis.ravel() for axis in np.meshgrid(side, side)])
-    return X, y, model.predict_proba(grid)[:, 1].reshape(len(side), len(side))
-
-
-# ---------------------------------------------------- 5. layers that grow
-
-
-def grow_layers():
-    """Grow layers on digits without their labels; return them and the images."""
-    heading("5. Layers that grow: the digits again, now without labels")
-    X = (load_digits().data > 6).astype(float)
-    X_train, X_test = train_test_split(X, test_size=360, random_state=0)
-    started = time.perf_counter()
-    net = skmohn.EnergyNetTransformer(random_state=0).fit(X_train)
-    seconds = time.perf_counter() - started
-    widths = " + ".join(map(str, net.n_components_per_layer_))
-    print(
-        f"Of black and white images, found in {seconds:.1f} s: {widths} hidden units."
-    )
-    print(f"No more layers, since {net.stopping_reason_}.")
-    # Without hidden units the partition function is a product.
-    pixels = independent_bits(X_train)
-    log_z = np.logaddexp(0.0, pixels.visible_bias).sum()
-    alone = -pixels.free_energy(X_test).mean() - log_z
-    print("Log-likelihood of 360 images that were not seen, in nats per image:")
-    print(f"  with the layers {net.score(X_test):.1f}, pixel by pixel {alone:.1f}")
-    return net, X
-
-
-def few_labels():
-    """Classify digits from ten labels of each, on features learnt without labels."""
-    X, y = load_digits(return_X_y=True)
-    X_train, X_test, y_train, y_test = train_test_split(
-        X, y, test_size=720, stratify=y, random_state=0
-    )
-    n_units = 200
-    ours = skmohn.EnergyNetTransformer(None, n_units, random_state=0)
-    # The best of twelve settings on these very images.
-    theirs = BernoulliRBM(n_units, learning_rate=0.1, n_iter=100, random_state=0)
-    layers = {
-        "the pixels": StandardScaler(),
-        "random units": clone(ours).set_params(polish=0),
-        "BernoulliRBM": make_pipeline(FunctionTransformer(lambda X: X / 16), theirs),
-        "EnergyNetTransformer": ours,
-    }
-    print(
-        "\nTen labels of each digit, 1,077 images to learn features from; accuracy of"
-    )
-    print("LogisticRegression on 720 others, ten draws of labels:\n")
-    print(f"{'features':<30}{'accuracy':>9}{'+-':>7}{'seconds':>9}")
-    for name, layer in layers.items():
-        started = time.perf_counter()
-        inputs = layer.fit(X_train).transform(X_train)
-        seconds, scores = time.perf_counter() - started, []
-        for draw in range(10):
-            labelled, _ = train_test_split(
-                np.arange(len(y_train)),
-                train_size=100,
-                stratify=y_train,
-                random_state=draw,
-            )
-            classifier = LogisticRegression(max_iter=1000)
-            classifier.fit(inputs[labelled], y_train[labelled])
-            scores.append(classifier.score(layer.transform(X_test), y_test))
-        error = np.std(scores, ddof=1) / len(scores) ** 0.5
-        print(f"{name:<30}{np.mean(scores):>9.3f}{error:>7.3f}{seconds:>9.1f}")
-
-
-# ---------------------------------------------------- 6. everything matters a little
-
-
-def dense_landscape():
-    """Learn a protein-like landscape with all its weights, and say how sure it is."""
+def everything_matters():
+    """Learn all weights of a protein-like landscape; return predictions."""
     n_sites, n_rows = 13, 400
-    heading(f"6. A protein of {n_sites} sites: {n_rows} of 8,192 variants measured")
-    print("The energy is a sum over sites and ten pairs, what is measured is the share")
-    print("of folded molecules: every interaction of any order matters a little.\n")
+    heading("Know how sure you are")
+    print("A protein with 13 sites, where every interaction matters a little.")
+    print(f"{n_rows} of 8,192 variants are measured; R2 is on 2,000 others.\n")
     energy = make_sparse_walsh(
         n_sites,
         {1: n_sites, 2: 10},
@@ -325,163 +118,141 @@ def dense_landscape():
         weight_distribution="gaussian",
         random_state=3,
     )
-    X, folded = energy.X, expit(3 * energy.y / energy.y.std())
+    folded = expit(3 * energy.y / energy.y.std())
     rng = np.random.default_rng(0)
     y = folded + rng.normal(scale=folded.std() / 7, size=len(folded))
-    X_train, X_test, y_train, y_test = X[:n_rows], X[n_rows:], y[:n_rows], y[n_rows:]
+    X, X_test, y, y_test = energy.X[:n_rows], energy.X[n_rows:], y[:n_rows], y[n_rows:]
     expand = PolynomialFeatures(2, interaction_only=True, include_bias=False)
     learners = {
-        'MOHNRegressor("dense")': skmohn.MOHNRegressor("dense"),
+        "MOHNRegressor": skmohn.MOHNRegressor(random_state=0),
         "PolynomialFeatures + LassoCV": make_pipeline(expand, LassoCV()),
         "HistGradientBoosting": HistGradientBoostingRegressor(random_state=0),
         "RandomForest": RandomForestRegressor(random_state=0),
     }
-    print(f"{'learner':<30}{'R2':>7}{'seconds':>9}")
+    print(f"{'':<30}{'R2':>8}{'seconds':>9}")
     for name, learner in learners.items():
-        started = time.perf_counter()
-        learner.fit(X_train, y_train)
-        seconds = time.perf_counter() - started
-        print(f"{name:<30}{learner.score(X_test, y_test):>7.3f}{seconds:>9.1f}")
-    model = learners['MOHNRegressor("dense")']
-    mean, std = model.predict(X_test, return_std=True)
+        _, seconds = timed(learner.fit, X, y)
+        print(f"{name:<30}{learner.score(X_test, y_test):>8.3f}{seconds:>9.1f}")
+    mean, std = learners["MOHNRegressor"].predict(X_test, return_std=True)
     held = np.mean(np.abs(y_test - mean) < 1.645 * std)
-    print(f"\nIts 90 % intervals hold {held:.0%} of 2,000 other measurements.")
-    print("The sites that matter most:", end=" ")
-    print(", ".join(f"x{i}" for i in np.argsort(-model.relevance_)[:4]) + ".")
-    print("\nThe same with a tenth of all values unknown:\n")
-    seen = np.where(rng.random(X.shape) < 0.1, np.nan, X)
-    for name in ('MOHNRegressor("dense")', "HistGradientBoosting"):
-        score = learners[name].fit(seen[:n_rows], y_train).score(seen[n_rows:], y_test)
-        print(f"{name:<30}{score:>7.3f}")
+    print(f"\nIts 90 % intervals hold {held:.0%} of the 2,000 measurements.")
+    return mean[:60], std[:60], y_test[:60]
 
 
-# ---------------------------------------------------------------- 7. read a model
-
-
-def read_model():
-    """Ask a learnt model for its parts, what matters, and why it predicts so."""
-    heading("7. Read a model: four traps of five bits, shuffled among 24 columns")
-    rng = np.random.default_rng(0)
-    traps = make_mk_trap(5, 4, n_samples=800, shuffle=True, random_state=0)
-    X = np.hstack([traps.X, rng.choice([-1, 1], (800, 4))])
-    model = skmohn.MOHNRegressor().fit(X, traps.y)
-    linkage = model.linkage_
-    print(f"{len(model.terms_)} weights. Columns that act together:")
-    for component in linkage.components:
-        print("  " + ", ".join(f"x{i}" for i in component))
-    print("Columns without a weight: " + ", ".join(f"x{i}" for i in linkage.unused))
-    indices = model.sobol_indices()
-    alone, total = indices["first_order"][0], indices["total"][0]
-    print(f"Share of the variance that x0 has: {alone:.1%} alone, {total:.1%} in all.")
-    table = model.explain(X[0])
-    print(f"\nThe first row is worth {np.sum(table['contribution']):.2f}, because of")
-    for row in range(4):
-        print(f"  {table['term'][row]:<24}{table['contribution'][row]:>8.3f}")
-    print(f"  and {len(table['term']) - 4} terms more.")
-
-
-# ------------------------------------------------- 8. columns that tell classes apart
-
-
-def columns_for_classes():
-    """Tell odd digits from even ones by a few products of pixels."""
-    heading("8. Odd or even? Few products of pixels in the place of all pairs")
-    X, y = load_digits(return_X_y=True)
-    X_train, X_test, y_train, y_test = train_test_split(
-        (X >= 8).astype(float), y % 2, test_size=0.4, stratify=y, random_state=0
-    )
-    pairs = PolynomialFeatures(2, interaction_only=True, include_bias=False)
-    validated = LogisticRegressionCV(
-        l1_ratios=(0,), scoring="accuracy", use_legacy_attributes=False, max_iter=1000
-    )
-    features = skmohn.MOHNTransformer(max_columns=208, random_state=0)
-    learners = {
-        "pixels + LogisticRegressionCV": make_pipeline(validated),
-        "PolynomialFeatures + the same": make_pipeline(pairs, validated),
-        "MOHNTransformer + LogisticRegression": make_pipeline(
-            features, LogisticRegression(C=0.1)
-        ),
-    }
-    print(f"{'learner':<38}{'accuracy':>9}{'columns':>9}{'seconds':>9}")
-    for name, learner in learners.items():
-        started = time.perf_counter()
-        learner.fit(X_train, y_train)
-        seconds = time.perf_counter() - started
-        score, columns = learner.score(X_test, y_test), learner[-1].coef_.shape[1]
-        print(f"{name:<38}{score:>9.3f}{columns:>9}{seconds:>9.1f}")
-
-
-# ------------------------------------------------------------------- 9. controllers
+def few_bits():
+    """Train networks of few bits; return the accuracy of each."""
+    heading("Use a few bits")
+    print("Breast cancer: 569 patients, 30 measurements, 10 hidden units.")
+    print("Accuracy over five folds, and its standard error.\n")
+    X, y = load_breast_cancer(return_X_y=True)
+    mlp = MLPClassifier((10,), alpha=1.0, max_iter=1000, random_state=0)
+    learners = {"MLPClassifier, 64 bits": (make_pipeline(StandardScaler(), mlp), 64)}
+    for n_bits in (8, 4, 2):
+        model = skmohn.BLMClassifier((10,), n_bits=n_bits, random_state=0)
+        learners[f"BLMClassifier, {n_bits} bits"] = model, n_bits
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    print(f"{'':<30}{'accuracy':>9}{'+-':>7}{'bytes':>7}{'seconds':>9}")
+    accuracies = {}
+    for name, (model, n_bits) in learners.items():
+        scores, seconds = timed(cross_val_score, model, X, y, cv=folds)
+        n_bytes = ((30 + 1) * 10 + 10 + 1) * n_bits // 8
+        error = scores.std(ddof=1) / len(scores) ** 0.5
+        row = f"{scores.mean():>9.3f}{error:>7.3f}{n_bytes:>7,}{seconds:>9.1f}"
+        print(f"{name:<30}{row}")
+        accuracies[n_bits] = scores.mean(), error
+    return accuracies
 
 
 def balance():
-    """Train networks to balance a pendulum on a cart, also without velocities."""
-    heading("9. A pendulum on a cart, balanced by networks of a few bits")
-    print("A simulator judges the weights; there are no samples and no gradients.")
-    print("Tested on 50 other starts for 1000 simulated seconds each.\n")
-    print(f"{'network':<38}{'seconds':>8}{'runs':>6}{'error':>10}{'falls':>7}")
-    everything = InvertedPendulum(n_simulations=16)
-    stages = [
-        Stage(InvertedPendulum("positions", n, duration, transient=silent), goal)
-        for duration, n, silent, goal in (
-            (2.0, 16, 0.0, 0.1),
-            (5.0, 16, 0.0, 0.1),
-            (15.0, 32, 1.0, 0.02),
-            (100.0, 16, 1.0, 0.01),
-        )
-    ]
-    limits = {"n_restarts": 100, "max_evaluations": 300, "random_state": 0}
-    for name, controller, task in (
-        (
-            "all four numbers, 2 bits a weight",
-            skmohn.BLMController((5,), n_bits=2, w_max=5.0, goal=0.01, **limits),
-            everything,
-        ),
-        (
-            "all four numbers, 16 bits",
-            skmohn.BLMController((5,), goal=1e-3, **limits),
-            everything,
-        ),
-        (
-            "no velocities, recurrent, 16 bits",
-            skmohn.BLMController((10,), recurrent=True, **limits),
-            stages,
-        ),
-    ):
-        started = time.perf_counter()
-        controller.fit(task)
-        seconds = time.perf_counter() - started
-        system = stages[0].objective if task is stages else task
-        errors, falls = system.test(controller.policy_, random_state=1)
-        n_fallen = np.isfinite(falls).sum()
-        runs = controller.n_restarts_
-        print(f"{name:<38}{seconds:>8.1f}{runs:>6}{errors.mean():>10.1e}{n_fallen:>7}")
+    """Train a controller of two-bit weights on a simulator; return a path."""
+    heading("Control without gradients")
+    print("A pole on a cart; the controller has weights of two bits.")
+    pendulum = InvertedPendulum(n_simulations=16)
+    controller = skmohn.BLMController(
+        (5,), n_bits=2, w_max=5.0, goal=0.01, n_restarts=100, max_evaluations=300,
+        random_state=0,
+    )  # fmt: skip
+    _, seconds = timed(controller.fit, pendulum)
+    _, falls = pendulum.test(controller.policy_, random_state=1)
+    print(f"Trained in {seconds:.1f} s. It keeps the pole upright in", end=" ")
+    print(f"{np.isinf(falls).sum()} of {len(falls)} tests of 1,000 seconds.")
+    return pendulum.trace(controller.policy_, start=0.4, duration=30.0)
+
+
+def grow_layer():
+    """Grow layers on digits without their labels; return them and the images."""
+    heading("Let layers grow")
+    print("1,797 handwritten digits, without labels.")
+    X = (load_digits().data > 6).astype(float)
+    net, seconds = timed(skmohn.EnergyNetTransformer(random_state=0).fit, X)
+    widths = " + ".join(map(str, net.n_components_per_layer_))
+    print(f"Found in {seconds:.1f} s: {widths} hidden units are worth their price.")
+    return net, X
+
+
+def few_labels():
+    """Classify digits from ten labels of each, on features learnt without labels."""
+    X, y = load_digits(return_X_y=True)
+    X, X_test, y, y_test = train_test_split(
+        X, y, test_size=720, stratify=y, random_state=0
+    )
+    layer = skmohn.EnergyNetTransformer(None, 200, random_state=0)
+    inputs = {"the pixels": StandardScaler(), "200 hidden units": layer}
+    print("\nLogisticRegression with ten labels of each digit, ten draws of labels;")
+    print("the features are learnt from 1,077 images without labels.\n")
+    print(f"{'':<30}{'accuracy':>9}{'+-':>7}{'seconds':>9}")
+    for name, features in inputs.items():
+        Z, seconds = timed(features.fit_transform, X)
+        Z_test, scores = features.transform(X_test), []
+        for draw in range(10):
+            labelled, _ = train_test_split(
+                np.arange(len(y)), train_size=100, stratify=y, random_state=draw
+            )
+            classifier = LogisticRegression(max_iter=1000).fit(Z[labelled], y[labelled])
+            scores.append(classifier.score(Z_test, y_test))
+        error = np.std(scores, ddof=1) / len(scores) ** 0.5
+        print(f"{name:<30}{np.mean(scores):>9.3f}{error:>7.3f}{seconds:>9.1f}")
+
+
+def where_others_win():
+    """Compare on a smooth function of numbers."""
+    heading("Where others win")
+    print("Friedman's problem: 200 rows of 10 numbers, of which five matter, smoothly.")
+    print("R2 is on 2,000 new rows. Gaussian processes are made for this.\n")
+    X, y = make_friedman1(2200, noise=1.0, random_state=0)
+    # Length scales without an upper end, for numbers that do not matter.
+    scales = RBF(np.ones(10), length_scale_bounds=(1e-2, 1e15))
+    kernel = ConstantKernel() * scales + WhiteKernel()
+    learners = {
+        "GaussianProcessRegressor": GaussianProcessRegressor(kernel, normalize_y=True),
+        "MOHNRegressor": skmohn.MOHNRegressor(random_state=0),
+        "BLMRegressor": skmohn.BLMRegressor((20,), random_state=0),
+        "HistGradientBoosting": HistGradientBoostingRegressor(random_state=0),
+        "RandomForest": RandomForestRegressor(random_state=0),
+    }
+    print(f"{'':<30}{'R2':>8}{'seconds':>9}")
+    for name, learner in learners.items():
+        _, seconds = timed(learner.fit, X[:200], y[:200])
+        print(f"{name:<30}{learner.score(X[200:], y[200:]):>8.3f}{seconds:>9.1f}")
+    print("\nThe page Benchmarks of the documentation has more losses, and more wins.")
 
 
 # ---------------------------------------------------------------------- the picture
 
 
-def draw(glass, found, history, accuracies, spirals, net, images):
-    """Draw lattices, the search, networks and layers, and save the picture."""
+def draw(glass, found, intervals, accuracies, path, net, images):
+    """Draw lattices, intervals, networks and layers, and save the picture."""
     plt.rcParams.update({"font.size": 10, "axes.titlesize": 11, "figure.dpi": 130})
-    figure = plt.figure(figsize=(13, 16.8), layout="constrained")
-    rows = figure.subfigures(4, 1, height_ratios=[1.15, 1, 1, 1.1])
-    above, below, bits, last = rows
+    figure = plt.figure(figsize=(13, 14), layout="constrained")
+    figure.get_layout_engine().set(h_pad=0.12)
+    above, middle, below = figure.subfigures(3, 1, height_ratios=[1.3, 1, 1.1])
     draw_answers(above, glass, found)
-    below.suptitle(
-        "The published search on a 10 x 10 spin glass, round by round",
-        fontweight="bold",
-    )
-    left, right = below.subplots(1, 2)
-    draw_errors(left, history)
-    draw_orders(right, history, n_true=200)
-    bits.suptitle("Networks trained on the bits of their weights", fontweight="bold")
-    left, right = bits.subplots(1, 2, width_ratios=[1.3, 1])
-    draw_bits(left, accuracies)
-    draw_spirals(right, *spirals)
-    last.suptitle("A layer that has grown on digits without labels", fontweight="bold")
-    figure.get_layout_engine().set(wspace=0.04)
-    draw_layer(last.subplots(1, 3), net, images)
+    panels = middle.subplots(1, 3)
+    draw_intervals(panels[0], *intervals)
+    draw_bits(panels[1], accuracies)
+    draw_path(panels[2], path)
+    below.suptitle("A layer that has grown on digits, without labels", weight="bold")
+    draw_layer(below.subplots(1, 3), net, images)
     figure.savefig(PICTURE)
 
 
@@ -538,58 +309,41 @@ def draw_lattice(axes, weights, true, side):
     axes.axis("off")
 
 
-def draw_errors(axes, history):
-    """Draw training and validation error by round."""
-    rounds = [record["iteration"] for record in history]
-    for name, color in (("training", NEGATIVE), ("validation", POSITIVE)):
-        errors = [record[f"{name}_rmse"] for record in history]
-        axes.plot(rounds, errors, "o-", color=color, ms=3.5, label=name)
-    axes.set(title="root mean squared error", xlabel="round", ylim=(0, None))
-    finish(axes)
-
-
-def draw_orders(axes, history, n_true):
-    """Draw the number of weights, all and per order, by round."""
-    rounds = [record["iteration"] for record in history]
-    totals = [record["n_weights"] for record in history]
-    axes.plot(rounds, totals, color="#333333", lw=2.2, label="all")
-    for order, color in enumerate(ORDERS, start=1):
-        counts = [sum(r["weights_per_order"][order - 1 : order]) for r in history]
-        axes.plot(rounds, counts, color=color, label=f"order {order}")
-    axes.axhline(n_true, color="#333333", lw=0.8, ls=":", zorder=1)
-    axes.annotate(f"true: {n_true}", (rounds[0], n_true), (0, 3), **POINTS, fontsize=9)
-    axes.set(title="weights in the model", xlabel="round", ylim=(0, None))
-    finish(axes)
+def draw_intervals(axes, mean, std, y):
+    """Draw predictions with their intervals, and what was measured."""
+    order = np.argsort(mean)
+    places, half = np.arange(len(mean)), 1.645 * std[order]
+    bars = {"fmt": "none", "ecolor": NEGATIVE, "elinewidth": 3, "alpha": 0.5}
+    axes.errorbar(places, mean[order], half, label="90 % interval", **bars)
+    axes.scatter(places, y[order], s=10, color="#333333", label="measured", zorder=3)
+    axes.set(xlabel="60 variants that were not seen", ylabel="share folded", xticks=[])
+    finish(axes, "How sure is a prediction?")
 
 
 def draw_bits(axes, accuracies):
-    """Draw accuracy by bits, beside the network in double precision."""
-    exact = accuracies[64]
-    bits = sorted(set(accuracies) - {64})
-    axes.axhline(exact, color="#333333", lw=0.8, ls=":", zorder=1)
-    axes.annotate(
-        "64-bit floats, by gradients", (2, exact), (0, 3), **POINTS, fontsize=9
+    """Draw accuracy by bits."""
+    names = [f"{n_bits} bits" for n_bits in accuracies]
+    means, errors = zip(*accuracies.values(), strict=True)
+    style = {"fmt": "o", "capsize": 4}
+    axes.errorbar(
+        0, means[0], errors[0], color="#333333", label="MLPClassifier", **style
     )
-    axes.plot(
-        bits, [accuracies[n] for n in bits], "o-", color=NEGATIVE, label="BLMClassifier"
+    places = range(1, len(names))
+    axes.errorbar(
+        places, means[1:], errors[1:], color=NEGATIVE, label="BLMClassifier", **style
     )
-    axes.set(
-        title="accuracy on digits that were not seen",
-        xlabel="bits of a weight",
-        xticks=bits,
-        ylim=(0.8, 1.0),
-    )
-    finish(axes)
+    axes.set_xticks(range(len(names)), names)
+    axes.set(xlabel="size of a weight", ylabel="accuracy", ylim=(0.9, 1.0))
+    axes.margins(x=0.15)
+    finish(axes, "Breast cancer, by networks of few bits")
 
 
-def draw_spirals(axes, X, y, values):
-    """Draw the map of the network that has learnt the two spirals."""
-    axes.imshow(
-        values, extent=(-7, 7, -7, 7), origin="lower", cmap="RdBu_r", vmin=0, vmax=1
-    )
-    axes.scatter(*X.T, c=y, cmap="RdBu_r", s=12, edgecolors="white", linewidths=0.4)
-    axes.set_title("two spirals: points and the network's map")
-    axes.axis("off")
+def draw_path(axes, path):
+    """Draw how the controller brings the pole upright and the cart back."""
+    axes.plot(path.time, path.x, color=NEGATIVE, label="position (m)")
+    axes.plot(path.time, path.angle, color=POSITIVE, label="angle (rad)")
+    axes.set(xlabel="time (s)", ylabel="position, angle")
+    finish(axes, "A pole on a cart, by weights of two bits")
 
 
 def draw_layer(panels, net, images):
@@ -600,17 +354,14 @@ def draw_layer(panels, net, images):
     SamplesDisplay(images[:36].reshape(-1, 8, 8)).plot(ax=panels[1])
     panels[1].set_title("digits")
     SamplesDisplay.from_estimator(net, n_samples=36, random_state=0, ax=panels[2])
-    panels[2].set_title("samples that it draws")
+    panels[2].set_title("new ones that it draws")
 
 
-POINTS = {"textcoords": "offset points"}
-
-
-def finish(axes):
-    """Give a panel its legend and take away what carries no information."""
-    axes.legend(frameon=False)
+def finish(axes, title):
+    """Give a panel its title, and its legend below the axes."""
+    axes.set_title(title, fontweight="bold")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2, frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.margins(x=0.02)
 
 
 # ------------------------------------------------------------------------- printing
@@ -618,41 +369,54 @@ def finish(axes):
 
 def heading(text):
     """Print a heading."""
-    print(f"\n{text}\n{'-' * len(text)}")
+    print(f"\n{text}\n{'-' * len(text)}", flush=True)
+
+
+def timed(function, *args, **kwargs):
+    """Call a function; return what it returns, and seconds."""
+    started = time.perf_counter()
+    result = function(*args, **kwargs)
+    return result, time.perf_counter() - started
+
+
+def count_right(found, true):
+    """Count the true and the false terms; dashes for learners without terms."""
+    if found is None:
+        return "-", "-"
+    right = len(set(found) & set(true))
+    return right, len(found) - right
 
 
 def print_structure(model, names, n_rows):
     """Print the first rows of a structure table, which needs no pandas."""
     table = model.structure_table()
-    print(f"{'interaction':<24}{'order':>6}{'weight':>10}{'error':>9}{'share':>8}")
+    print(f"{'interaction':<24}{'weight':>10}{'share of variance':>21}")
     for row in range(min(n_rows, len(table["term"]))):
         # Without column names the table says x0, x1, ...
         term = re.sub(r"x(\d+)", lambda m: names[int(m[1])], table["term"][row])
-        weight, error = table["weight"][row], table["standard_error"][row]
-        share, order = table["variance_share"][row], table["order"][row]
-        print(f"{term:<24}{order:>6}{weight:>10.3f}{error:>9.3f}{share:>8.1%}")
+        weight, share = table["weight"][row], table["variance_share"][row]
+        print(f"{term:<24}{weight:>10.3f}{share:>21.1%}")
 
 
 def main():
-    """Compile, then learn from real data, recover a spin glass, and draw."""
+    """Compile, go through the sections, and draw."""
     started = time.perf_counter()
-    print(f"skmohn {skmohn.__version__}, compiling ...", end=" ", flush=True)
-    skmohn.warm_up()
-    print(f"{time.perf_counter() - started:.1f} s")
-    # Each fit has one thread; a grid search runs two fits at once.
+    print(
+        f"skmohn {skmohn.__version__}. The first run compiles, which may take", end=" "
+    )
+    print("half a minute ...", flush=True)
+    _, seconds = timed(skmohn.warm_up)
+    print(f"Compiled in {seconds:.0f} s.")
     with threadpool_limits(limits=1):
-        real_data()
         glass, found = spin_glass()
-        history = watch_search()
-        accuracies = low_bits()
-        spirals = learn_spirals()
-        net, images = grow_layers()
+        read_and_search()
+        intervals = everything_matters()
+        accuracies = few_bits()
+        path = balance()
+        net, images = grow_layer()
         few_labels()
-        dense_landscape()
-        read_model()
-        columns_for_classes()
-        balance()
-    draw(glass, found, history, accuracies, spirals, net, images)
+        where_others_win()
+        draw(glass, found, intervals, accuracies, path, net, images)
     print(f"\nDone in {time.perf_counter() - started:.0f} s. The picture is in")
     print(PICTURE)
 
