@@ -3,14 +3,17 @@
 import contextlib
 import functools
 import sys
+import threading
 import time
 import warnings
 from contextvars import ContextVar
 
-from sklearn.utils.parallel import _threadpool_controller_decorator
+from sklearn.utils.parallel import _get_threadpool_controller
 
 # Packages that may stand between the line of a user and what it warns of.
 _BETWEEN = {"skmohn", "sklearn", "joblib"}
+# Matrices of this many rows keep more than one thread of BLAS busy.
+_MANY_ROWS = 500
 # What is gathered instead of said, in this thread; None where it is said.
 _GATHERED = ContextVar("_GATHERED", default=None)
 
@@ -87,10 +90,47 @@ def gather_warnings():
         _GATHERED.reset(token)
 
 
-# For functions that make many small matrix products. Threads that wait for one another
-# cost more than they bring there: several times as much on a machine that has other
-# work to do.
-one_blas_thread = _threadpool_controller_decorator(limits=1, user_api="blas")
+class _OneBlasThread(contextlib.ContextDecorator):
+    """One thread of BLAS, for functions that make many small matrix products.
+
+    Threads that wait for one another cost more than they bring there: many times as
+    much on a machine that has other work to do. BLAS has one limit for all threads that
+    fit, so the first to come sets it and the last to leave takes it back.
+    """
+
+    def __init__(self):
+        self._lock, self._n_inside, self._limiter = threading.Lock(), 0, None
+
+    def __enter__(self):
+        with self._lock:
+            if not self._n_inside:
+                controller = _get_threadpool_controller()
+                self._limiter = controller.limit(limits=1, user_api="blas")
+            self._n_inside += 1
+
+    def __exit__(self, *exception):
+        with self._lock:
+            self._n_inside -= 1
+            if not self._n_inside:
+                self._limiter.restore_original_limits()
+
+
+one_blas_thread = _OneBlasThread()
+
+
+def blas_threads_for(n_rows):
+    """Return a context with all threads of BLAS for many rows, and one for few.
+
+    Parameters
+    ----------
+    n_rows : int
+        Of the square matrices that are computed with.
+
+    Returns
+    -------
+    context : context manager
+    """
+    return contextlib.nullcontext() if n_rows >= _MANY_ROWS else one_blas_thread
 
 
 class FitLoop:

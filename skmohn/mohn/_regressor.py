@@ -14,7 +14,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._control import control_of
-from skmohn._core._fitting import FitLoop, History, all_or_nothing, warn_caller
+from skmohn._core._fitting import (
+    FitLoop,
+    History,
+    all_or_nothing,
+    blas_threads_for,
+    warn_caller,
+)
 from skmohn._core._html import ComputedProperty
 from skmohn._core._units import binary_unit
 from skmohn._core._validation import read_sets, validate_held_out
@@ -315,7 +321,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         samples, given = self._read(strategy, wishes, *data, params)
         attributes = partial(self._fitted_attributes, samples.coding)
         loop = FitLoop(self, *given, strategy.most_steps(wishes), attributes)
-        solution = strategy.solve(samples, wishes, loop.step)
+        with blas_threads_for(len(samples.y)):
+            solution = strategy.solve(samples, wishes, loop.step)
         loop.finish(solution.graph, solution.model)
         self._expose(solution, samples, loop.history)
         return self

@@ -17,7 +17,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from skmohn._core._fitting import FitLoop, History, all_or_nothing
+from skmohn._core._fitting import FitLoop, History, all_or_nothing, blas_threads_for
 from skmohn.mohn._base import BaseMOHN
 from skmohn.mohn._controls import MSDAControl, Wishes
 from skmohn.mohn._products import (
@@ -103,7 +103,8 @@ class ProductFinder(BaseMOHN):
             None,
             lambda terms: attributes(samples, terms),
         )
-        found = discover(samples, wishes, loop.step)
+        with blas_threads_for(len(samples.y)):
+            found = discover(samples, wishes, loop.step)
         loop.finish(found.terms)
         self.stopping_reason_ = found.reason
         self.search_coverage_ = found.coverage

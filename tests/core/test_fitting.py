@@ -12,13 +12,14 @@ from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import skmohn
-from skmohn import MOHNRegressor
+from skmohn import MOHNRegressor, MOHNTransformer
 from skmohn._core._fitting import (
     History,
     all_or_nothing,
+    blas_threads_for,
     gather_warnings,
     one_blas_thread,
     warn_caller,
@@ -328,12 +329,63 @@ def test_progress_bar_in_pipeline_and_grid_search(capsys):
     assert "GridSearchCV" in capsys.readouterr().out
 
 
-def test_one_blas_thread_inside_and_as_before_outside():
-    def threads():
-        blas = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
-        return [pool["num_threads"] for pool in blas]
+def threads():
+    blas = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+    return [pool["num_threads"] for pool in blas]
 
+
+def test_one_blas_thread_inside_and_as_before_outside():
     before = threads()
     assert before
     assert set(one_blas_thread(threads)()) == {1}
     assert threads() == before
+
+
+@pytest.mark.parametrize(("n_rows", "expected"), [(499, 1), (500, 2)])
+def test_only_many_rows_get_all_threads_of_blas(n_rows, expected):
+    with threadpool_limits(2, user_api="blas"):
+        with blas_threads_for(n_rows):
+            assert set(threads()) == {expected}
+        assert set(threads()) == {2}
+
+
+def test_the_limit_of_blas_ends_with_the_last_that_asked_for_it():
+    with threadpool_limits(2, user_api="blas"):
+        first, second = blas_threads_for(1), blas_threads_for(1)
+        first.__enter__()
+        second.__enter__()
+        # As where two threads fit, and the first ends first.
+        first.__exit__(None, None, None)
+        assert set(threads()) == {1}
+        second.__exit__(None, None, None)
+        assert set(threads()) == {2}
+
+
+class Threads:
+    """Notes how many threads BLAS has inside of a fit."""
+
+    def __init__(self):
+        self.seen = []
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context, **given):
+        pass
+
+    def on_fit_task_end(self, estimator, context, **given):
+        self.seen.append(set(threads()))
+
+
+@pytest.mark.parametrize("kind", [MOHNRegressor, MOHNTransformer])
+@pytest.mark.parametrize(("repeats", "expected"), [(1, 1), (7, 2)])
+def test_a_fit_of_few_rows_takes_one_thread_of_blas(kind, repeats, expected):
+    watcher = Threads()
+    model = kind("pursuit").set_callbacks(watcher)
+    with threadpool_limits(2, user_api="blas"):
+        model.fit(np.tile(X, (repeats, 1)), np.tile(Y, repeats))
+        assert set(threads()) == {2}
+    assert watcher.seen[0] == {expected}

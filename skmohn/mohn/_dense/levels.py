@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from skmohn._core._fitting import one_blas_thread
 from skmohn.mohn._dense.evidence import Evidence, join_equal_rows, learn_prior
 from skmohn.mohn._table.rows import Rows, standardise
 
@@ -13,6 +14,7 @@ _ROWS_ASKED = 400
 _LEAST_GAIN = 5.0
 
 
+@one_blas_thread
 def levels_pay(rows, alphabets, n_levels, y, sample_weight, seed):
     """Whether all weights explain a part of the rows better with levels than without.
 
