@@ -1,13 +1,23 @@
 """Run the code on the pages, as doctests: it must print what the pages say."""
 
+import importlib
 import importlib.util
 
 import pytest
+from threadpoolctl import threadpool_limits
+
+# As in tests/conftest.py: threads would get in each other's way on small matrices.
+importlib.import_module("scipy.linalg")
+THREADS = threadpool_limits(1)
 
 collect_ignore_glob = ["*.py", "_build", "auto_examples", "generated"]
 
 # Pages on packages that the tests do not need otherwise.
-NEEDS = {}
+NEEDS = {
+    "mlflow.rst": "mlflow",
+    "several_machines.rst": "distributed",
+    "shap.rst": "shap",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -17,8 +27,9 @@ def _scratch(tmp_path, monkeypatch):
 
 
 def pytest_collection_modifyitems(items):
-    """Skip the pages whose packages are not there."""
+    """Skip the pages whose packages are not there; what these warn of is theirs."""
     for item in items:
-        for package in NEEDS.get(item.path.name, ()):
+        if package := NEEDS.get(item.path.name):
+            item.add_marker(pytest.mark.filterwarnings("default"))
             if importlib.util.find_spec(package) is None:
                 item.add_marker(pytest.mark.skip(f"{package} is not installed"))
