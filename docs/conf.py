@@ -157,9 +157,9 @@ html_show_sphinx = False
 html_static_path = ["_static"]
 html_css_files = ["skmohn.css"]
 # Pages that have none below them have nothing to show on the left.
-html_sidebars = dict.fromkeys(
-    ("index", "choose", "benchmarks", "papers", "faq", "changelog"), []
-)
+html_sidebars = {
+    page: [] for page in ("index", "choose", "benchmarks", "papers", "faq", "changelog")
+}
 html_theme_options = {
     "logo": {"text": "skmohn", "alt_text": "skmohn, home"},
     "icon_links": [
