@@ -35,6 +35,6 @@ def require_finite(scaler, name):
     which = np.flatnonzero(~np.isfinite(scaler.var_)).tolist()
     if which:
         raise ValueError(
-            f"{name} has values too large to be standardised in columns {which}: "
-            "divide them"
+            f"{name} has values too large to be standardized in columns {which}: "
+            "rescale them"
         )

@@ -134,12 +134,12 @@ def read_sets(sets, name):
     for given in sets:
         is_single = isinstance(given, str) or is_whole(given)
         if not is_single and not np.iterable(given):
-            raise TypeError(f"{name} holds {given!r}, which is no set of features")
+            raise TypeError(f"{name} has {given!r}, which is not a set of features")
         members = (given,) if is_single else tuple(given)
         for member in members:
             if not (isinstance(member, str) or is_whole(member)):
                 raise ValueError(
-                    f"{name} holds {given!r}, and {member!r} is not a feature: give "
+                    f"{name} has {given!r}, but {member!r} is not a feature: use "
                     "indices or column names"
                 )
         found.append(members)
@@ -161,7 +161,7 @@ def read_names(names, name):
     names : list of str
     """
     if isinstance(names, str):
-        raise ValueError(f"{name}={names!r} is one string: give a list of them")
+        raise ValueError(f"{name} must be a list of strings, got the string {names!r}")
     if not np.iterable(names):
         raise TypeError(f"{name} must be a list of strings, got {names!r}")
     names = list(names)
@@ -245,8 +245,8 @@ def require_policy(policy):
     """Refuse what cannot be asked step by step."""
     if not (hasattr(policy, "initial_state") and hasattr(policy, "step")):
         raise TypeError(
-            f"policy must have initial_state and step, got {policy!r}: "
-            "skmohn.blm.make_policy makes one"
+            "policy must have the methods initial_state and step, such as those of "
+            f"skmohn.blm.make_policy, got {policy!r}"
         )
 
 
@@ -256,7 +256,7 @@ def is_pair_given(X_val, y_val):
         return False
     if X_val is None or y_val is None:
         missing = "X_val" if X_val is None else "y_val"
-        raise ValueError(f"X_val and y_val go together, and {missing} is missing")
+        raise ValueError(f"X_val and y_val go together, but {missing} is missing")
     return True
 
 

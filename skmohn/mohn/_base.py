@@ -93,7 +93,7 @@ class BaseMOHN(HTMLRepr, Nested, ShortRequests):
         if self.max_order is not None and self.max_order > self.n_features_in_:
             raise ValueError(
                 f"max_order={self.max_order} is larger than "
-                f"n_features={self.n_features_in_}: no set can hold so many"
+                f"n_features={self.n_features_in_}"
             )
 
     def _split_params(self, params):

@@ -73,7 +73,7 @@ def _count(terms, n_features, feature_names):
     if feature_names is not None:
         if n_features not in (None, len(feature_names)):
             raise ValueError(
-                f"n_features={n_features}, and feature_names has {len(feature_names)}"
+                f"n_features={n_features}, but feature_names has {len(feature_names)}"
             )
         return len(feature_names)
     if n_features is not None:
@@ -81,9 +81,7 @@ def _count(terms, n_features, feature_names):
     indices = (int(i) for term in terms for i in term if is_whole(i))
     n_features = max(indices, default=-1) + 1
     if not (n_features or terms):
-        raise ValueError(
-            "without terms, say by n_features or feature_names which features there are"
-        )
+        raise ValueError("without terms, pass n_features or feature_names")
     return n_features
 
 

@@ -133,7 +133,7 @@ class Linkage:
         if not is_whole(index) or not 0 <= index < len(self.links):
             names = f" or one of the names {list(known)}" if known else ""
             raise ValueError(
-                f"column={column!r} is not a column: give an index from 0 to "
+                f"column={column!r} is not a column: use an index from 0 to "
                 f"{len(self.links) - 1}{names}"
             )
         return self.links[index]
@@ -143,10 +143,10 @@ def _check_columns(terms, n_features):
     """Refuse what scipy would read or write outside of its arrays for."""
     for term in terms:
         if not term:
-            raise ValueError(f"terms holds {term!r}, a set of no columns")
+            raise ValueError(f"terms has {term!r}, an empty set")
         for i in term:
             if not is_whole(i) or not 0 <= i < n_features:
                 raise ValueError(
-                    f"terms holds {term!r}, and {i!r} is not one of the {n_features} "
-                    f"columns: give indices from 0 to {n_features - 1}"
+                    f"terms has {term!r}, but {i!r} is not one of the {n_features} "
+                    f"columns: use indices from 0 to {n_features - 1}"
                 )

@@ -120,8 +120,7 @@ def _occurring(classes, target):
     present, target = np.unique(target, return_inverse=True)
     if len(present) < 2:
         raise ValueError(
-            f"y has one class only, {classes[present[0]]}: there is nothing to tell "
-            "apart"
+            f"y has only one class, {classes[present[0]]}; at least two are needed"
         )
     return classes[present], target
 
@@ -204,8 +203,8 @@ def _room(wishes, n_start):
         return np.inf
     if wishes.max_columns < n_start:
         raise ValueError(
-            f"max_columns={wishes.max_columns} is less than the {n_start} inputs that "
-            "X has: raise it, or leave inputs out with include_inputs=False"
+            f"max_columns={wishes.max_columns} is less than the {n_start} inputs of X: "
+            "raise it, or leave the inputs out with include_inputs=False"
         )
     return wishes.max_columns - n_start
 
@@ -232,7 +231,7 @@ def _ask_for(find, samples, wishes, report):
             )
         choice = learn_on_folds(samples, terms, wishes.selection, wishes.cv)
     report({"n_terms": len(terms)}, terms)
-    return Found(terms, "the terms that were asked for", [], choice)
+    return Found(terms, "the requested terms", [], choice)
 
 
 def _all_terms(samples, wishes):
@@ -258,7 +257,7 @@ def _all_terms(samples, wishes):
 def _given_terms(samples, wishes):
     """The parameter `terms`, checked."""
     if wishes.terms is None:
-        raise ValueError('strategy="given" needs terms, a list of sets of features')
+        raise ValueError('strategy="given" needs terms, a list of sets of columns')
     found = [samples.vocabulary.find(given, "terms")[1] for given in wishes.terms]
     require_sets(found, list(wishes.terms), wishes.max_order)
     return in_order(found)
@@ -271,7 +270,7 @@ def _by_score(samples, wishes, start, most, report):
     """Forward search by the logistic score."""
     if samples.classes is None:
         raise ValueError(
-            'strategy="logistic" tells classes apart, and y holds numbers: use '
+            'strategy="logistic" needs classes, but y holds numbers: use '
             'strategy="pursuit", or target_type="classes" if they are labels'
         )
     n_categoricals = samples.vocabulary.n_categoricals

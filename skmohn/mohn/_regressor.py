@@ -757,10 +757,10 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         if not self.model_.has_posterior:
             why = f'strategy="{self.strategy}" has none'
             if STRATEGIES[self.strategy].finds_all:
-                why = "columns that do not vary, and partial_fit after the sparse "
-                why += "model was chosen, leave none"
+                why = "there is none without a column that varies, or after "
+                why += "partial_fit of a sparse model"
             raise NoPosteriorError(
-                f"{what} needs a posterior, and {why}: fit with "
+                f"{what} needs a posterior, but {why}: fit with "
                 'strategy="dense" or "auto" on columns that vary'
             )
         return self.model_
@@ -789,7 +789,7 @@ def require_regressor(model, parameter):
     """
     if not isinstance(model, MOHNRegressor):
         raise TypeError(
-            f"{parameter} must be a MOHNRegressor, got {type(model).__name__}; of a "
-            "Pipeline or a search pass the fitted step, such as pipeline[-1]"
+            f"{parameter} must be a MOHNRegressor, got {type(model).__name__}; from a "
+            "Pipeline or a search, pass the fitted step, such as pipeline[-1]"
         )
     check_is_fitted(model)

@@ -227,9 +227,9 @@ def read_samples(
     if coding.categoricals and not strategy.finds_all:
         (column,), (size, _) = coding.categoricals[0], coding.alphabets[0]
         raise ValueError(
-            f"column {names[column]} is categorical with {size} values, and "
-            f"strategy={wishes.strategy!r} takes two: use "
-            'strategy="dense", or OneHotEncoder for an input per value'
+            f"column {names[column]} has {size} categories, but "
+            f"strategy={wishes.strategy!r} takes only two: use "
+            'strategy="dense", or OneHotEncoder for an input per category'
         )
     if held is not None:
         held = Held(coding.encode(held[0], columns), held[1], held_weight)
@@ -339,7 +339,7 @@ def wanted_folds(cv, X, y, rows, classifier=False, split_params=None):
     folds = [fold for fold in folds if all(len(part) for part in fold)]
     if not folds:
         raise ValueError(
-            "cv has no fold whose training and test rows have a sample_weight above 0"
+            "cv has no fold with training and test rows of positive sample_weight"
         )
     return folds
 
@@ -347,8 +347,7 @@ def wanted_folds(cv, X, y, rows, classifier=False, split_params=None):
 def _hold_out(fraction, n_samples, seed):
     if n_samples * fraction < 1 or n_samples < 4:
         raise ValueError(
-            f"early_stopping holds out validation_fraction={fraction} of {n_samples} "
-            "samples, which leaves nothing to validate on; pass X_val and y_val or set "
-            "early_stopping=False"
+            f"validation_fraction={fraction} of {n_samples} samples leaves nothing to "
+            "validate on: pass X_val and y_val or set early_stopping=False"
         )
     return train_test_split(np.arange(n_samples), test_size=fraction, random_state=seed)

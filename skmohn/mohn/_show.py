@@ -14,8 +14,8 @@ _KINDS = {
     TWO_VALUED: "with two values",
     NUMERIC: "numeric",
     CATEGORIES: "with categories",
-    ONE_HOT: "of 0 and 1 that are categories",
-    CONSTANT: "constant, which {is_are} ignored",
+    ONE_HOT: "one-hot",
+    CONSTANT: "constant (ignored)",
 }
 
 
@@ -66,7 +66,8 @@ def _summarise(model):
     shown = f"<table><tr>{heads}</tr>{''.join(lines)}</table>" if lines else ""
     return (
         "<details class='skmohn-summary' open style='margin-top:.5em'>"
-        f"<summary>What was learnt: {title}</summary><ul>{listed}</ul>{shown}</details>"
+        f"<summary>What was learned: {title}</summary>"
+        f"<ul>{listed}</ul>{shown}</details>"
     )
 
 
@@ -76,8 +77,7 @@ def _columns(model):
     parts = []
     for kind, words in _KINDS.items():
         if counts[kind]:
-            is_are = "is" if counts[kind] == 1 else "are"
-            parts.append(f"{counts[kind]:,} {words.format(is_are=is_are)}")
+            parts.append(f"{counts[kind]:,} {words}")
     return f"columns: {', '.join(parts) or 'none'}"
 
 

@@ -116,11 +116,11 @@ def solve_auto(samples, wishes, report):
         return sparse
     if wishes.learning_rule != "ols" or wishes.max_order is not None:
         name = "max_order" if wishes.learning_rule == "ols" else "learning_rule"
-        return _stay(sparse, f"{name} asks for a sparse one")
+        return _stay(sparse, f"{name} asks for it")
     try:
         dense = solve_dense(samples, wishes, report)
     except MemoryError as error:
-        return _stay(sparse, f"all weights cannot be afforded: {error}")
+        return _stay(sparse, f"the dense one does not fit: {error}")
     found = {"sparse": sparse, "dense": dense, "nothing": _find_nothing(samples, dense)}
     if not sparse.graph.terms:
         del found["sparse"]
@@ -212,7 +212,7 @@ def _predicts_better(sparse, model, samples, wishes):
 
 
 def _stay(sparse, why):
-    return _say(sparse, f"the sparse model, as {why}")
+    return _say(sparse, f"the sparse model, because {why}")
 
 
 def _say(solution, first):

@@ -102,10 +102,10 @@ def test_lists_of_numbers():
     [
         (None, "terms must be a list of sets"),
         ("ab", "terms must be a list of sets"),
-        ([0, 0.5], r"terms holds 0\.5"),
+        ([0, 0.5], r"terms has 0\.5"),
         ([(0, None)], "None is not a feature"),
         ([([1],)], r"\[1\] is not a feature"),
-        ([True], "terms holds True"),
+        ([True], "terms has True"),
         ([(0, True)], "True is not a feature"),
     ],
 )

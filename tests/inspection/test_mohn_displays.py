@@ -162,7 +162,7 @@ def test_largest_order_is_a_number(searched, max_order):
 @pytest.mark.parametrize("display", STRUCTURE)
 @pytest.mark.parametrize("term", [(5,), (-1,), ()])
 def test_term_without_a_name_is_refused(display, term):
-    with pytest.raises(ValueError, match=re.escape(f"terms holds {term!r}")):
+    with pytest.raises(ValueError, match=re.escape(f"terms has {term!r}")):
         display([(0,), term], [1.0, 2.0], ["a", "b"]).plot()
 
 

@@ -333,7 +333,7 @@ def test_stays_sparse_where_it_must(parameters, words):
     model = MOHNRegressor(random_state=0, **parameters).fit(X, y)
     pursuit = MOHNRegressor("pursuit", random_state=0, **parameters).fit(X, y)
     assert model.terms_ == pursuit.terms_
-    assert model.stopping_reason_.startswith("the sparse model, as ")
+    assert model.stopping_reason_.startswith("the sparse model, because ")
     assert words in model.stopping_reason_
     assert np.all(model.predict(X, return_std=True)[1] > 0)
 

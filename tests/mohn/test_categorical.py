@@ -385,12 +385,12 @@ def test_only_runs_that_sum_to_one_are_recognised():
 @pytest.mark.parametrize(
     ("one_hot", "message"),
     [
-        ([[0, 1, 9]], "one_hot holds 9, which is not a column"),
-        ([["base_A", "nope"]], "one_hot holds 'nope'"),
-        ([[0, 1, 2]], r"columns \['base_A', 'base_C', 'base_G'\], and in row"),
+        ([[0, 1, 9]], "one_hot has 9, which is not a column"),
+        ([["base_A", "nope"]], "one_hot has 'nope'"),
+        ([[0, 1, 2]], r"columns \['base_A', 'base_C', 'base_G'\], but row"),
         ([[0, 1, 2, 3], [3, 4]], "in two groups"),
-        ([[0, 0]], "names a column twice"),
-        ([[0]], "two columns or more"),
+        ([[0, 0]], "repeats a column"),
+        ([[0]], "at least two columns"),
     ],
 )
 def test_bad_one_hot_groups(one_hot, message):
@@ -408,7 +408,7 @@ def test_rows_that_are_not_one_hot_are_refused():
         hot, y
     )
     hot.iloc[7, :4] = 1
-    with pytest.raises(ValueError, match="one-hot group, and in row 7"):
+    with pytest.raises(ValueError, match="one-hot group, but row 7"):
         model.predict(hot)
 
 
@@ -419,7 +419,7 @@ def test_rows_that_are_not_one_hot_are_refused():
 def test_sparse_strategies_take_two_categories(strategy):
     X, y = make_frame()
     model = MOHNRegressor(strategy, terms=[(0,)])
-    with pytest.raises(ValueError, match=r'column base.* with 4 values.*="dense"'):
+    with pytest.raises(ValueError, match=r'column base.* has 4 categories.*="dense"'):
         model.fit(X, y)
     assert not hasattr(model, "terms_")
 
@@ -439,11 +439,11 @@ def test_bad_input_leaves_a_fitted_model_as_it_was():
     ("wanted", "message"),
     [
         ([True, False], "mask of shape"),
-        ([0, 7], "categorical_features holds 7, which is not a column"),
-        (["base", "sise"], "categorical_features holds 'sise'"),
+        ([0, 7], "categorical_features has 7, which is not a column"),
+        (["base", "sise"], "categorical_features has 'sise'"),
         ([0.5], "must be"),
-        ([0, 0], "names a column twice"),
-        (["base", "size"], "column sex holds text, '(fe)?male', and is not among"),
+        ([0, 0], "repeats a column"),
+        (["base", "size"], "column sex holds text, '(fe)?male', but is not among"),
         (None, "holds text"),
     ],
 )
@@ -455,7 +455,7 @@ def test_bad_categorical_features(wanted, message):
 
 def test_names_need_a_frame_and_categories_one_type():
     X, y = make_frame()
-    with pytest.raises(ValueError, match="no names here"):
+    with pytest.raises(ValueError, match="columns have no names"):
         MOHNRegressor("dense", categorical_features=["base"]).fit(X.to_numpy(), y)
     X = X.astype({"base": object})
     X.iloc[0, 0] = 3
@@ -507,7 +507,7 @@ def test_categories_without_rows_are_no_categories():
 @pytest.mark.parametrize(
     ("term", "message"),
     [
-        (["base"], r"not one of its categories: give pairs with one of \['A'"),
+        (["base"], r"not one of its categories: use pairs with one of \['A'"),
         ([("base", "Z")], "not one of its categories"),
         ([("sex", "robot")], r"pairs with one of \['female', 'male'\]"),
         ([("flag", 1)], "has no categories"),
@@ -567,7 +567,7 @@ def test_columns_must_be_those_of_fit(fitted):
     model = MOHNRegressor("dense", max_iter=3).fit(X, y)
     with pytest.raises(ValueError, match="4 features"):
         model.predict(X[:, :3])
-    with pytest.raises(ValueError, match="two dimensions"):
+    with pytest.raises(ValueError, match="2D array"):
         model.predict(X[0])
 
 

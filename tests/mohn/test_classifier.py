@@ -121,7 +121,7 @@ def test_classes_without_weight_are_not_there():
     weights = np.where(THREE == 1, 0, 1)
     model = MOHNClassifier(random_state=0).fit(X, THREE, weights)
     assert model.classes_.tolist() == [0, 2]
-    with pytest.raises(ValueError, match="one class only, 1"):
+    with pytest.raises(ValueError, match="only one class, 1"):
         model.fit(X, THREE, np.where(THREE == 1, 1, 0))
     assert model.classes_.tolist() == [0, 2]
 
@@ -140,7 +140,7 @@ def test_a_refit_that_fails_changes_nothing():
         ({"max_columns": 3, "include_inputs": True}, Y, "max_columns=3"),
         ({"class_weight": {"maybe": 2.0}}, Y, "class_weight"),
         ({}, ODDS + RNG.standard_normal(400), "Unknown label type"),
-        ({}, np.full(400, "yes"), "one class only, yes"),
+        ({}, np.full(400, "yes"), "only one class, yes"),
     ):
         with pytest.raises(ValueError, match=match):
             model.set_params(**params).fit(X, y)

@@ -159,7 +159,7 @@ def test_route_follows_rows_inputs_and_memory():
 def test_memory_is_refused_with_the_figure():
     sample = join_equal_rows(plain(np.eye(30)), np.zeros(30))
     with pytest.raises(
-        MemoryError, match=r"30 rows need [\d.]+ KiB .* memory_budget is 100 bytes"
+        MemoryError, match=r"30 rows needs [\d.]+ KiB .* memory_budget is 100 bytes"
     ):
         choose_route(sample, (), 100.0)
 

@@ -173,7 +173,7 @@ def test_constant_columns_have_no_relevance_and_no_weight():
     X[:, 2] = 1.0
     model = MOHNRegressor("dense").fit(X, y)
     assert model.relevance_[2] == 0
-    with pytest.raises(ValueError, match="term holds 2, which was constant in fit"):
+    with pytest.raises(ValueError, match="term has 2, which was constant in fit"):
         model.weight((0, 2))
 
 
@@ -187,9 +187,9 @@ def test_nothing_varies():
     ("term", "message"),
     [
         ((0, 0), "repeats a feature"),
-        ((8,), "term holds 8, which is not a feature: give indices from 0 to 7"),
-        (("x",), "term holds 'x', which is not a feature"),
-        ((0, True), "term holds True, which is not a feature"),
+        ((8,), "term has 8, which is not a feature: use indices from 0 to 7"),
+        (("x",), "term has 'x', which is not a feature"),
+        ((0, True), "term has True, which is not a feature"),
     ],
 )
 def test_terms_that_are_none(fitted, term, message):
@@ -211,7 +211,7 @@ def test_sparse_strategies_have_no_posterior():
     model = MOHNRegressor("pursuit").fit(X, y)
     for error in (ValueError, AttributeError):
         with pytest.raises(
-            error, match='needs a posterior, and strategy="pursuit" has'
+            error, match='needs a posterior, but strategy="pursuit" has'
         ):
             model.predict(X, return_std=True)
     for ask in (
@@ -235,7 +235,7 @@ def test_not_fitted():
 
 def test_other_learning_rules_are_refused():
     X, y = make_data()
-    with pytest.raises(ValueError, match="no use for learning_rule='lasso'"):
+    with pytest.raises(ValueError, match="does not use learning_rule='lasso'"):
         MOHNRegressor("dense", "lasso").fit(X, y)
 
 

@@ -74,7 +74,7 @@ def test_every_strategy_predicts_and_keeps_its_weights_small(
 @pytest.mark.parametrize("kind", ["copies", "one-hot"])
 def test_full_keeps_the_simplest_of_weights_that_say_the_same(kind):
     X = make_table(kind, 300, 0)
-    with pytest.warns(ConvergenceWarning, match="cannot be told from the others"):
+    with pytest.warns(ConvergenceWarning, match="cannot be told apart from the others"):
         model = MOHNRegressor("full", max_order=2).fit(X, target(X))
     assert_allclose(model.predict(X), target(X), atol=1e-9)
     coef = dict(zip(model.terms_, model.weights_, strict=True))
@@ -97,7 +97,7 @@ def test_a_copy_is_left_out_and_said(strategy):
     assert_allclose(model.weights_, [1.5, 0.5, 0.5, 0.5])
     assert model.stopping_reason_ == (
         "exact: the model reproduces every sample; 4 of 10 columns follow from the "
-        "others, so that other weights can say the same"
+        "others, so other weights can give the same model"
     )
 
 

@@ -60,7 +60,7 @@ def test_names_weights_and_orders_are_shown():
     reader = read(model._repr_html_())
     assert reader.n_parts == 1
     cells = reader.texts
-    assert cells[0] == "What was learnt: all terms"
+    assert cells[0] == "What was learned: all terms"
     assert "columns: 3 with two values" in cells
     assert "weights: 1 of order 1, 2 of order 2; constant 7.25" in cells
     assert "none: made from known terms" in cells
@@ -99,7 +99,7 @@ def test_summary_is_shown_inside_of_other_estimators(kind):
 
 def test_only_the_strongest_of_many_terms_are_shown():
     reader = read(model_of(30, [f"v{i}" for i in range(31)])._repr_html_())
-    assert reader.texts[0] == "What was learnt: strongest of 30 terms"
+    assert reader.texts[0] == "What was learned: strongest of 30 terms"
     assert sum(" x " in text for text in reader.texts) == 10
 
 
@@ -134,8 +134,7 @@ def test_coding_of_all_kinds_is_told():
     y = 2.0 * (frame["base"] == "G") + frame["flag"] + 0.05 * rng.standard_normal(90)
     cells = read(MOHNRegressor("dense").fit(frame, y)._repr_html_()).texts
     told = (
-        "columns: 1 with two values, 1 numeric, 1 with categories, "
-        "1 constant, which is ignored"
+        "columns: 1 with two values, 1 numeric, 1 with categories, 1 constant (ignored)"
     )
     assert told in cells
     assert any(cell.startswith("significant weights: ") for cell in cells)

@@ -195,7 +195,7 @@ def test_prior_on_inputs_is_kept():
 
 @pytest.mark.parametrize("name", ["initial_orders", "initial_inputs"])
 def test_prior_of_wrong_length_is_refused(name):
-    with pytest.raises(ValueError, match=f"{name} of MSDAControl must be 3 numbers"):
+    with pytest.raises(ValueError, match=f"{name} of MSDAControl must have 3 numbers"):
         Proposals(3, MSDAControl(**{name: [1.0, 1.0]}), 0)
 
 
@@ -473,8 +473,8 @@ def test_t_test_is_equation_15(variance, iteration):
 @pytest.mark.parametrize(
     ("rule", "removal", "message"),
     [
-        ("ols", "zero", "ols sets no weight to zero"),
-        ("delta", "zero", "delta sets no weight to zero"),
+        ("ols", "zero", "learning_rule='ols' sets no weight to zero"),
+        ("delta", "zero", "learning_rule='delta' sets no weight to zero"),
         ("ridge", "auto", "learning_rule must be"),
     ],
 )

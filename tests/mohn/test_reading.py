@@ -80,10 +80,10 @@ def test_linkage_knows_names():
     [
         ((50_000_000,), "50000000 is not one of the 2 columns"),
         ((2,), "from 0 to 1"),
-        ((1, -1), r"\(1, -1\), and -1 is not"),
+        ((1, -1), r"\(1, -1\), but -1 is not"),
         ((0.5,), r"0\.5 is not"),
         (("a",), "'a' is not"),
-        ((), r"\(\), a set of no columns"),
+        ((), r"\(\), an empty set"),
         (([1],), r"\[1\] is not a feature"),
         ((True,), "True is not"),
     ],
@@ -339,7 +339,9 @@ def test_unknown_category_contributes_nothing(with_categories):
 @pytest.mark.parametrize("row", [5, None, "ab", {"a": 1, "b": 1}])
 def test_what_is_no_row_is_refused(row):
     model = MOHNRegressor.from_terms([("a", "b")], [1.0], feature_names=["a", "b"])
-    with pytest.raises(ValueError, match="x must be one row, a list or array"):
+    with pytest.raises(
+        ValueError, match="x must be one row, with a value for"
+    ):
         model.explain(row)
     with pytest.raises(ValueError, match="x must be one row, got parts"):
         model.explain([row, [1.0, 2.0]])

@@ -195,7 +195,7 @@ class DenseModel(Model):
         require_memory(
             8.0 * 3.0 * len(rows) ** 2,
             f"the joint distribution at {len(rows)} rows",
-            "draw at fewer rows at a time",
+            "draw fewer rows at a time",
         )
         draws = self.posterior.draw(rows, n_draws, rng)
         if self.doubt is not None:
@@ -281,8 +281,8 @@ class DenseModel(Model):
             more = replace(more, excess=self.noise_map.at(more.rows) ** self.share)
         if self.route == "walsh" and not is_on_cube(more.rows).all():
             raise ValueError(
-                "rows with unknown or other than the two values cannot be added to a "
-                "model on the whole cube: fit again on all rows"
+                "this dense model cannot be updated with missing values, or values "
+                "other than the two seen in fit: fit again on all rows"
             )
         return replace(
             self,
@@ -299,7 +299,7 @@ class DenseModel(Model):
             require_memory(
                 _exact_bytes(n_all),
                 f"a Cholesky factor of {n_all} rows",
-                "fit again on all rows, which chooses another way",
+                "fit again on all rows, which chooses another method",
             )
 
 
@@ -465,8 +465,8 @@ def choose_route(sample, alphabets, memory_budget):
     needed = _exact_bytes(max(n_inducing, min(n_rows, _RESIDUAL_ROWS)))
     if needed > memory_budget:
         raise MemoryError(
-            f"all weights of {n_rows} rows need {in_words(needed)} of memory and "
-            f"memory_budget is {in_words(memory_budget)}; raise it, or use fewer rows"
+            f"a dense model of {n_rows} rows needs {in_words(needed)} of memory, but "
+            f"memory_budget is {in_words(memory_budget)}: raise it or use fewer rows"
         )
     return "nystroem", n_inducing
 

@@ -40,8 +40,8 @@ def solve_dense(samples, wishes, report):
     """
     if wishes.learning_rule != "ols":
         raise ValueError(
-            f'strategy="dense" has no use for learning_rule={wishes.learning_rule!r}: '
-            "weights follow from the prior and the data; leave it at its default"
+            f'strategy="dense" does not use learning_rule={wishes.learning_rule!r}: '
+            "leave it at its default"
         )
     vocabulary = samples.vocabulary
     fit = partial(
@@ -82,9 +82,8 @@ def solve_dense(samples, wishes, report):
     report(record, graph, model)
     n_members = len(vocabulary.labels)
     reason = (
-        f"all weights of {vocabulary.describe()} by {_WAYS[model.route]}; the "
-        f"{len(terms)} significant ones hold {min(share, 1.0):.0%} of the variance, "
-        "the dense part the rest"
+        f"all weights of {vocabulary.describe()}, by {_WAYS[model.route]}; "
+        f"{len(terms)} significant ones explain {min(share, 1.0):.0%} of the variance"
     )
     highest = highest_order(n_members, wishes.max_order, vocabulary.n_categoricals)
     counts = [(order, vocabulary.count(order)) for order in range(1, highest + 1)]

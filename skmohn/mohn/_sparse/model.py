@@ -189,8 +189,8 @@ class SparseModel(Model):
     def relevance(self):
         """Belongs to all weights: an error."""
         raise AttributeError(
-            "relevance_ belongs to all weights, and the sparse model was chosen: "
-            'see terms_, or fit with strategy="dense"'
+            "relevance_ needs a dense model, but the sparse one was chosen: see "
+            'terms_, or fit with strategy="dense"'
         )
 
     def log_evidence(self):
@@ -251,7 +251,7 @@ class SparseModel(Model):
 
     def _require_posterior(self):
         if not self.has_posterior:
-            raise NoPosteriorError("how far off these weights may be is not known")
+            raise NoPosteriorError("the standard errors of these weights are not known")
 
     def _columns(self, inputs):
         return DenseDesign(inputs).columns([(), *self.graph.terms])

@@ -408,7 +408,9 @@ def _removes_zeros(removal, rule):
     if removal == "auto":
         return rule == "lasso"
     if removal == "zero" and rule != "lasso":
-        raise ValueError(f"{rule} sets no weight to zero: use removal='t_test'")
+        raise ValueError(
+            f"learning_rule={rule!r} sets no weight to zero: use removal='t_test'"
+        )
     return removal == "zero"
 
 

@@ -186,7 +186,7 @@ class Proposals:
         longest = max(map(len, sets), default=0)
         if longest > self.max_order:
             raise ValueError(
-                f"a term of order {longest} is given, max_order is {self.max_order}"
+                f"a term has order {longest}, but max_order is {self.max_order}"
             )
         self._reserve(len(sets))
         self._mark(sets)
@@ -291,8 +291,8 @@ def _share_of(share, count):
 def _distribution(name, given, size, owner):
     if len(given) != size:
         raise ValueError(
-            f"{name} of MSDAControl must be {size} numbers, one for each {owner}, "
-            f"not {len(given)}"
+            f"{name} of MSDAControl must have {size} numbers, one for each {owner}, "
+            f"got {len(given)}"
         )
     return np.array(given) / np.sum(given)
 

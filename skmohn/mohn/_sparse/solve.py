@@ -27,8 +27,8 @@ _REASONS = {
     "stopped": "a callback stopped the search",
     "max_rounds": "max_iter was reached",
     "max_iter": "max_iter was reached",
-    "no_improvement": "no improvement: new weights no longer made the model better",
-    "exhausted": "no weight up to max_order was left to try",
+    "no_improvement": "no improvement: new weights no longer helped",
+    "exhausted": "all weights up to max_order were tried",
     "cv": "noise: k-fold validation chose which weights stand out enough",
     "validation": "noise: the validation samples chose which weights stand out enough",
     "ebic": "noise: the extended BIC chose which weights stand out enough",
@@ -78,7 +78,7 @@ def solve_full(samples, wishes, report):
 def solve_given(samples, wishes, report):
     """Learn the weights of the terms that are listed; see `solve_pursuit`."""
     if wishes.terms is None:
-        raise ValueError('strategy="given" needs terms, a list of sets of features')
+        raise ValueError('strategy="given" needs terms, a list of sets of columns')
     index, n_features = samples.vocabulary.index, len(samples.coding.kind)
     given = read_sets(wishes.terms, "terms")
     terms = find_sets(given, n_features, index, wishes.max_order)
@@ -86,8 +86,8 @@ def solve_given(samples, wishes, report):
     for term in terms:
         for i in set(term).difference(usable):
             raise ValueError(
-                f"terms holds {term}, and feature {i} is constant in X: its weight "
-                "cannot be learnt"
+                f"terms has {term}, but column {i} of X is constant: the weight "
+                "cannot be learned"
             )
     learn = partial(_learn, terms=to_inputs(terms, samples.coding.usable))
     return _solve(learn, samples, wishes, report)
@@ -145,8 +145,8 @@ def _mention_dependent(samples):
     if not n_dependent:
         return ""
     return (
-        f"; {n_dependent} of {n_inputs} columns follow from the others, so that other "
-        "weights can say the same"
+        f"; {n_dependent} of {n_inputs} columns follow from the others, so other "
+        "weights can give the same model"
     )
 
 
@@ -284,8 +284,8 @@ def _run_msda(samples, wishes, report):
     warning = None
     if found.reason == "max_iter":
         warning = (
-            f"msda stopped at max_iter={wishes.max_iter}: raise it to search on, or "
-            'use strategy="pursuit"'
+            f"msda stopped at max_iter={wishes.max_iter}: raise it, or use "
+            'strategy="pursuit"'
         )
     return _describe(
         design,
@@ -338,8 +338,8 @@ def _by_ols(samples, wishes, report, design, terms):
     warning = None
     if fit.rank < len(terms):
         warning = (
-            f"{len(terms) - fit.rank} of {len(terms)} weights cannot be told from the "
-            "others with these samples and were set to 0"
+            f"{len(terms) - fit.rank} of {len(terms)} weights cannot be told apart "
+            "from the others with these samples and were set to 0"
         )
     return graph, "least squares on the given structure", warning
 

@@ -128,8 +128,8 @@ class InputCoding:
             off = ~one_hot_rows(values)
             if off.any():
                 raise ValueError(
-                    f"columns {list(columns)} are a one-hot group, and in row "
-                    f"{int(np.argmax(off))} they are "
+                    f"columns {list(columns)} are a one-hot group, but row "
+                    f"{int(np.argmax(off))} has "
                     f"{values[np.argmax(off)].tolist()}: one must be 1, all others 0"
                 )
             unknown = np.isnan(values)
@@ -248,6 +248,6 @@ def _warn_of_new_values(new_values, names):
         for column, value in new_values.items()
     )
     warn_caller(
-        "values that were not there in fit are mapped on the line through the two that "
-        f"were: {'; '.join(found)}"
+        "values not seen in fit are mapped on the line through the two that were: "
+        f"{'; '.join(found)}"
     )

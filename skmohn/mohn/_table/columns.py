@@ -73,9 +73,9 @@ class Categories:
             if len(categories) > _MOST_CATEGORIES:
                 raise ValueError(
                     f"column {names[j]} is categorical and has {len(categories)} "
-                    f"different values, more than {_MOST_CATEGORIES}: leave it out, "
-                    "join rare values, or pass numbers and name the categorical "
-                    "columns in categorical_features"
+                    f"different values, more than {_MOST_CATEGORIES}: drop it, merge "
+                    "rare values, or pass numbers and name the categorical columns in "
+                    "categorical_features"
                 )
         return found
 
@@ -127,8 +127,8 @@ class Categories:
             if new.any() and self.handle_unknown == "error":
                 raise ValueError(
                     f"column {names[j]} has {categories[new][0, 0]!r}, which was not "
-                    'there in fit; set handle_unknown="missing" to take such values '
-                    "for unknown"
+                    'seen in fit; set handle_unknown="missing" to treat such values as '
+                    "missing"
                 )
             table[:, j] = np.where(numbers == -1, np.nan, numbers)
         return table
@@ -170,8 +170,7 @@ def read_table(estimator, X, y="no_validation", *, reset=False):
         return validate_table(estimator, X, y, reset=reset)
     if issparse(X) or len(getattr(X, "shape", ())) != 2:
         raise ValueError(
-            "categorical_features needs a dense table of two dimensions: a frame or an "
-            "array"
+            "categorical_features needs a dense table: a DataFrame or a 2D array"
         )
     # Numbers and names of columns; what is in them is checked below.
     validate_data(estimator, X, reset=reset, skip_check_array=True)
@@ -205,10 +204,7 @@ def one_row(x):
     table : array-like of shape (1, n_features)
     """
     if isinstance(x, str | bytes | Mapping | Set) or not np.iterable(x):
-        raise ValueError(
-            "x must be one row, a list or array of one value for each column, got "
-            f"{x!r}"
-        )
+        raise ValueError(f"x must be one row, with a value for each column, got {x!r}")
     x = to_numpy(x)
     if hasattr(x, "to_frame") and len(x.shape) == 1:
         # Of columns of different types a row is one of objects.
@@ -216,7 +212,9 @@ def one_row(x):
     if not hasattr(x, "shape"):
         x = np.array(x, dtype=object)
         if x.ndim == 1 and any(isinstance(value, list | tuple) for value in x):
-            raise ValueError(f"x must be one row, got parts of many lengths: {x!r}")
+            raise ValueError(
+                f"x must be one row, got parts of different lengths: {x!r}"
+            )
     if len(x.shape) == 1:
         x = x.reshape(1, -1)
     if x.shape[0] != 1:
@@ -249,14 +247,14 @@ def find_categorical(X, wanted):
     if wanted.dtype.kind == "b":
         if wanted.shape != (n_features,):
             raise ValueError(
-                f"categorical_features is a mask of shape {wanted.shape}, and X has "
-                f"{n_features} columns: give one value per column"
+                f"categorical_features is a mask of shape {wanted.shape}, but X has "
+                f"{n_features} columns"
             )
         return np.flatnonzero(wanted).tolist()
     if wanted.ndim != 1 or wanted.dtype.kind not in "iuUO":
         raise ValueError(
             'categorical_features must be "from_dtype", None, or a list of column '
-            f"names, of indices, or of one bool per column, not {wanted.tolist()!r}"
+            f"names, indices or one bool per column, got {wanted.tolist()!r}"
         )
     names = {name: j for j, name in enumerate(getattr(X, "columns", ()))}
     columns = find_columns(wanted.tolist(), names, n_features, "categorical_features")
@@ -290,20 +288,16 @@ def find_one_hot(X, wanted, taken, names):
     groups = [tuple(find_columns(g, index, len(names), "one_hot")) for g in wanted]
     members = [j for group in groups for j in group]
     if len(set(members)) < len(members) or set(members) & set(taken):
-        raise ValueError(
-            "one_hot names a column in two groups, or a categorical column: every "
-            "column belongs to one"
-        )
+        raise ValueError("one_hot has a column in two groups, or a categorical column")
     for group in groups:
         if len(group) < 2:
-            raise ValueError(f"one_hot holds {group}: a group has two columns or more")
+            raise ValueError(f"one_hot has {group}: a group needs at least two columns")
         off = ~one_hot_rows(X[:, list(group)])
         if off.any():
             row = int(np.argmax(off))
             raise ValueError(
-                f"one_hot holds the columns {[names[j] for j in group]}, and in row "
-                f"{row} they are {X[row, list(group)].tolist()}: one must be 1, all "
-                "others 0"
+                f"one_hot has the columns {[names[j] for j in group]}, but row {row} "
+                f"has {X[row, list(group)].tolist()}: one must be 1, all others 0"
             )
     return groups
 
@@ -349,8 +343,8 @@ def _refuse_text(X, columns):
             except ValueError:
                 name = list(X.columns)[j] if hasattr(X, "columns") else j
                 raise ValueError(
-                    f"column {name} holds text, {value!r}, and is not among "
-                    "categorical_features: name it there"
+                    f"column {name} holds text, {value!r}, but is not among "
+                    "categorical_features: add it there"
                 ) from None
 
 

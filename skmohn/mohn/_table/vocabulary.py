@@ -178,7 +178,7 @@ class Vocabulary:
         sign, found = 1, []
         if not np.iterable(term) and not is_whole(term):
             raise TypeError(
-                f"{parameter} has {term!r}, which is no feature nor a list of any"
+                f"{parameter} must be a feature or a list of features, got {term!r}"
             )
         is_single = isinstance(term, str) or is_whole(term)
         for given in (term,) if is_single else term:
@@ -186,13 +186,13 @@ class Vocabulary:
             column, category = given if is_pair else (given, None)
             if not all(isinstance(part, Hashable) for part in (column, category)):
                 raise TypeError(
-                    f"{parameter} holds {given!r}, which is neither a feature nor a "
-                    "feature and its category"
+                    f"{parameter} has {given!r}, which is neither a feature nor a pair "
+                    "(feature, category)"
                 )
             column = _find_column(column, self.index, self.n_features)
             if column is None:
                 raise ValueError(
-                    f"{parameter} holds {given!r}, which is not a feature: give "
+                    f"{parameter} has {given!r}, which is not a feature: use "
                     f"indices from 0 to {self.n_features - 1} or column names"
                 )
             label = (column, category) if is_pair else column
@@ -201,11 +201,11 @@ class Vocabulary:
                 label = column
             if label not in self.labels:
                 why = self._lack(column)
-                raise ValueError(f"{parameter} holds {given!r}, which {why}")
+                raise ValueError(f"{parameter} has {given!r}, which {why}")
             found.append(self.labels.index(label))
         groups = self.groups[found]
         if len(np.unique(groups)) < len(found):
-            raise ValueError(f"{parameter} holds {term!r}, which repeats a feature")
+            raise ValueError(f"{parameter} has {term!r}, which repeats a feature")
         return sign, tuple(sorted(found))
 
     def _lack(self, column):
@@ -215,10 +215,10 @@ class Vocabulary:
         ]
         categories = categories or self.two_categories.get(column, [])
         if categories:
-            return f"is not one of its categories: give pairs with one of {categories}"
+            return f"is not one of its categories: use pairs with one of {categories}"
         if column in self.labels:
-            return "has no categories: give the column alone"
-        return "was constant in fit: it has no weight"
+            return "has no categories: use the column alone"
+        return "was constant in fit and has no weight"
 
 
 def _name_levels(name, thresholds):
@@ -277,14 +277,18 @@ def find_columns(wanted, index, n_features, parameter):
     for given in wanted:
         column = _find_column(given, index, n_features)
         if column is None:
-            known = f"or one of the names {list(index)}" if index else "(no names here)"
+            known = (
+                f"or one of the names {list(index)}"
+                if index
+                else "(columns have no names)"
+            )
             raise ValueError(
-                f"{parameter} holds {given!r}, which is not a column of X: give "
+                f"{parameter} has {given!r}, which is not a column of X: use "
                 f"indices from 0 to {n_features - 1} {known}"
             )
         columns.append(column)
     if len(set(columns)) < len(columns):
-        raise ValueError(f"{parameter} names a column twice: {list(wanted)!r}")
+        raise ValueError(f"{parameter} repeats a column: {list(wanted)!r}")
     return columns
 
 
@@ -315,14 +319,14 @@ def find_sets(terms, n_features, index, max_order=None):
             column = _find_column(member, index, n_features)
             if column is None:
                 raise ValueError(
-                    f"terms holds {given!r}, and {member!r} is not a feature: give "
+                    f"terms has {given!r}, but {member!r} is not a feature: use "
                     f"indices from 0 to {n_features - 1} or column names"
                 )
             term.append(column)
         found.append(tuple(sorted(term)))
     for term in found:
         if len(set(term)) < len(term):
-            raise ValueError(f"terms holds {term}, which repeats a feature")
+            raise ValueError(f"terms has {term}, which repeats a feature")
     require_sets(found, found, max_order)
     return found
 
@@ -343,13 +347,13 @@ def require_sets(terms, called, max_order=None):
     seen = set()
     for term, name in zip(terms, called, strict=True):
         if not term:
-            raise ValueError("terms holds an empty set; the constant is implied")
+            raise ValueError("terms has an empty set; the constant is always included")
         if max_order is not None and len(term) > max_order:
             raise ValueError(
-                f"terms holds {name!r}, which is above max_order={max_order}"
+                f"terms has {name!r}, which is above max_order={max_order}"
             )
         if term in seen:
-            raise ValueError(f"terms holds {name!r} more than once")
+            raise ValueError(f"terms has {name!r} more than once")
         seen.add(term)
 
 
