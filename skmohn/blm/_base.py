@@ -131,8 +131,8 @@ class BaseBLM(Nested, HTMLRepr, ShortRequests, CallbackSupportMixin, BaseEstimat
         loop.finish(runs[0])
         if runs[0].best_loss >= WORST:
             raise ValueError(
-                "no weights with a finite loss were found: a loss of your own must "
-                "return numbers for outputs near zero, and huge values of X and y need "
+                "no weights with a finite loss were found: a custom loss must return "
+                "finite numbers for outputs near zero, and huge values of X and y need "
                 "standardize=True"
             )
         for name, value in self._fitted(runs, plan).items():
@@ -226,7 +226,7 @@ class BaseBLM(Nested, HTMLRepr, ShortRequests, CallbackSupportMixin, BaseEstimat
         """Check what concerns several parameters, or an earlier fit."""
         if self.ensemble > self.n_restarts:
             raise ValueError(
-                f"ensemble={self.ensemble} averages that many runs, but n_restarts="
+                f"ensemble={self.ensemble} needs that many runs, but n_restarts="
                 f"{self.n_restarts}: raise n_restarts"
             )
         if go_on:
@@ -290,8 +290,8 @@ class BaseBLM(Nested, HTMLRepr, ShortRequests, CallbackSupportMixin, BaseEstimat
         weights[rows.judged] = self._class_weights(rows.targets, learnt_from)
         if not weights.any():
             raise ValueError(
-                "class_weight is zero for the classes of all samples of X_val: pass "
-                "some that count"
+                "class_weight is zero for all samples of X_val: pass samples of other "
+                "classes"
             )
         return Samples(X_val, targets, as_counts(weights), rows.lengths)
 
@@ -299,10 +299,9 @@ class BaseBLM(Nested, HTMLRepr, ShortRequests, CallbackSupportMixin, BaseEstimat
         n_samples = samples.n_samples
         if n_samples * self.validation_fraction < 1 or n_samples < 4:
             raise ValueError(
-                f"early_stopping holds out validation_fraction="
-                f"{self.validation_fraction} of {n_samples} samples, which leaves "
-                "nothing to validate on; pass X_val and y_val or set "
-                "early_stopping=False"
+                f"validation_fraction={self.validation_fraction} of {n_samples} "
+                "samples leaves nothing to validate on: pass X_val and y_val or "
+                "set early_stopping=False"
             )
         outcomes = self._form.outcomes(samples)
         return self._form.hold_out(
@@ -397,8 +396,8 @@ def _single(table, name):
     largest = max(table.max(initial=0.0), -table.min(initial=0.0))
     if largest > np.finfo(np.float32).max:
         raise ValueError(
-            f"{name} has values too large for float32: standardize=True brings them "
-            "into range"
+            f"{name} has values too large for float32: rescale them or set "
+            "standardize=True"
         )
     return table.astype(np.float32)
 
@@ -407,7 +406,7 @@ def _is_another_network(changed):
     """Going on from other weights makes sense for the same network alone."""
     return ValueError(
         f"{' and '.join(changed)} changed since the fit that warm_start or "
-        "partial_fit goes on from: keep to what it was, or fit anew"
+        "partial_fit continues: restore the old value or fit anew"
     )
 
 

@@ -389,13 +389,13 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         check_is_fitted(self)
         if not has_probabilities(self):
             raise ValueError(
-                "the outputs are no probabilities, which those of an MLPClassifier "
-                'are: fit with loss="cross_entropy" or loss="squared"'
+                "the outputs of an MLPClassifier are probabilities: fit with "
+                'loss="cross_entropy" or loss="squared"'
             )
         if self._labels.one_of_many and self.out_activation_ == "logistic":
             raise ValueError(
-                "an MLPClassifier of several classes does not divide logistic outputs "
-                'by their sum: fit with loss="cross_entropy"'
+                "an MLPClassifier of several classes does not normalize logistic "
+                'outputs: fit with loss="cross_entropy"'
             )
         mlp = fill_mlp(self, MLPClassifier())
         mlp.classes_ = self.classes_

@@ -363,7 +363,7 @@ class BLMController(
         X = check_array(X, dtype=np.float64, input_name="X")
         if X.shape[1] != self.n_features_in_:
             raise ValueError(
-                f"X has shape {X.shape}, and the controller takes observations of "
+                f"X has shape {X.shape}, but the controller takes observations of "
                 f"shape {(self.n_features_in_,)}"
             )
         actions = np.empty((len(X), self.policy_.sizes[-1]))
@@ -457,8 +457,8 @@ class BLMController(
         if best.best_loss >= WORST:
             raise ValueError(
                 f"the objective returned no finite loss in {best.evaluations} "
-                "evaluations: it must be finite for some of the weights that the "
-                "search begins with (w_init, init)"
+                "evaluations: it must be finite for some of the initial weights "
+                "(w_init, init)"
             )
         for name, value in self._fitted(runs, plan).items():
             setattr(self, name, value)
@@ -476,13 +476,13 @@ class BLMController(
         changed = [name for name in now if not np.array_equal(now[name], before[name])]
         if changed:
             raise ValueError(
-                "the network has changed since the fit that warm_start goes on from "
-                f"({' and '.join(changed)}): keep it, or fit anew"
+                "warm_start cannot continue, because the network has changed since the "
+                f"last fit ({' and '.join(changed)}): restore it or fit anew"
             )
         if max(run.stage for run in runs) >= len(plan.stages):
             raise ValueError(
-                f"warm_start goes on in stage {max(run.stage for run in runs) + 1}, "
-                f"and objective has {len(plan.stages)} stages"
+                f"warm_start continues in stage {max(run.stage for run in runs) + 1}, "
+                f"but objective has {len(plan.stages)} stages"
             )
         for run in runs:
             if not same_search or not plan.recalls(run):

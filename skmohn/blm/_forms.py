@@ -51,7 +51,7 @@ def ways_to_read(y, lengths):
     shapes = {np.shape(part) for part in y}
     if len(y) != len(lengths):
         raise ValueError(
-            f"X has {len(lengths)} sequences and y has targets for {len(y)}"
+            f"X has {len(lengths)} sequences, but y has targets for {len(y)}"
         )
     by_step = all(
         np.ndim(part) > 0 and len(part) == length
@@ -67,8 +67,8 @@ def lay_out_targets(y, lengths, per_step):
     if not (by_step if per_step else by_sequence):
         wanted = "each step" if per_step else "each sequence"
         raise ValueError(
-            f"y must have a target for {wanted}, as recurrent={_NAMES[per_step]!r} or "
-            "the first fit has said"
+            f"y must have a target for {wanted}, because of recurrent="
+            f"{_NAMES[per_step]!r} or of the first fit"
         )
     if per_step:
         y = np.concatenate([np.asarray(part) for part in y])
@@ -274,8 +274,8 @@ def learn_form(recurrent, X, y, of_classes):
         if kind in (None, "multilabel-indicator"):
             n = len(y[0])
             raise ValueError(
-                f"y can be read in two ways, as a target for each of the {n} steps of "
-                f"a sequence or as {n} targets for the whole of it: pass "
+                f"y is ambiguous: it could have a target for each of the {n} steps of "
+                f"a sequence, or {n} targets for the whole sequence: pass "
                 'recurrent="steps" or recurrent="sequences"'
             )
     return SequenceForm(by_step)

@@ -32,7 +32,7 @@ class Labels:
         classes = np.unique(column_or_1d(y)) if classes is None else classes
         if len(classes) < 2:
             raise ValueError(
-                f"y has one class only, {classes[0]}: there is nothing to tell apart"
+                f"y has only one class, {classes[0]}; at least two are needed"
             )
         return cls(classes, False)
 
@@ -46,8 +46,8 @@ class Labels:
         odd = [value for value in values if not isinstance(value, bool | Real | str)]
         if odd:
             raise ValueError(
-                f"classes of type {type(odd[0]).__name__} cannot be written, such as "
-                f"{odd[0]!r}: fit with texts or numbers"
+                f"classes of type {type(odd[0]).__name__} cannot be stored, such as "
+                f"{odd[0]!r}: fit with strings or numbers"
             )
         return {
             "classes": values,
@@ -76,14 +76,14 @@ class Labels:
         if self.multilabel:
             if y.shape[1] != len(self.classes):
                 raise ValueError(
-                    f"y has {y.shape[1]} labels and {len(self.classes)} are expected"
+                    f"y has {y.shape[1]} labels, but {len(self.classes)} are expected"
                 )
             return np.asarray(y, dtype=np.float64)
         y = column_or_1d(y, warn=True)
         unseen = np.setdiff1d(y, self.classes)
         if len(unseen):
             raise ValueError(
-                f"y has classes that were not announced: {unseen.tolist()}; known are "
+                f"y has unknown classes: {unseen.tolist()}; known are "
                 f"{self.classes.tolist()}"
             )
         if len(self.classes) == 2:

@@ -183,9 +183,9 @@ def compile_loss(loss):
         element = lambda target, output: loss(target, output)  # noqa: E731
     if not isinstance(element, FunctionType | Dispatcher):
         raise ValueError(
-            "loss must be a function of a target and an output, got "
-            f"{loss!r}: numba compiles neither functools.partial nor objects that can "
-            "be called, so write a function that calls them with floats"
+            f"loss must be a function of a target and an output, got {loss!r}: numba "
+            "compiles neither functools.partial nor callable objects, so wrap them in "
+            "a function of floats"
         )
     if isinstance(element, FunctionType):
         element = numba.njit(element, error_model="numpy")
@@ -193,8 +193,8 @@ def compile_loss(loss):
         value = float(element(1.0, 0.5))
     except (numba.core.errors.NumbaError, TypeError, ValueError) as error:
         raise ValueError(
-            "loss must be a function of two floats, a target and an output, that "
-            f"returns a float and that numba can compile: {error}"
+            "loss must be a function of two floats, target and output, that returns a "
+            f"float and that numba can compile: {error}"
         ) from error
     if np.isnan(value):
         raise ValueError("loss must return a number, not NaN")

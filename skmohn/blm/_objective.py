@@ -78,8 +78,8 @@ def read_stages(objective, goal, max_evaluations):
         limit = max_evaluations if limit is None else limit
         if not isinstance(limit, Integral) or limit < 1:
             raise ValueError(
-                f"max_evaluations of stage {place} must be a whole number from 1 "
-                f"on, got {limit!r}"
+                f"max_evaluations of stage {place} must be a positive integer, got "
+                f"{limit!r}"
             )
         stages.append(replace(stage, max_evaluations=limit))
     return tuple(stages)
@@ -94,13 +94,13 @@ def read_size(name, size, stages):
         if size is not None and found != size:
             what = "observations" if name == "n_inputs" else "actions"
             raise ValueError(
-                f"{what} of stage {place} have shape {(found,)}, and those of the "
+                f"{what} of stage {place} have shape {(found,)}, but those of the "
                 f"controller {(size,)}: change {name}"
             )
         size = found
     if size is None:
         raise ValueError(
-            f"{name}=None, and the objective has no attribute of that name: pass "
+            f"{name}=None, but the objective has no attribute of that name: pass "
             f"{name} to the estimator"
         )
     return int(size)

@@ -77,13 +77,11 @@ def make_policy(
     layout = Layout(tuple(sizes), recurrent)
     are_counts = all(isinstance(size, Integral) and size > 0 for size in layout.sizes)
     if len(layout.sizes) < 2 or not are_counts:
-        raise ValueError(
-            f"sizes must be positive whole numbers, two or more, got {sizes!r}"
-        )
+        raise ValueError(f"sizes must be two or more positive integers, got {sizes!r}")
     weights = _numbers(weights, "weights").copy()
     if weights.shape != (layout.n_weights,):
         raise ValueError(
-            f"weights have shape {weights.shape}, and a network of sizes {layout.sizes}"
+            f"weights have shape {weights.shape}, but a network of sizes {layout.sizes}"
             f" with recurrent={recurrent} needs {(layout.n_weights,)}"
         )
     kinds = ACTIVATIONS[activation], ACTIVATIONS[out_activation], int(recurrent)
@@ -98,14 +96,14 @@ def act(policy, observation, state=None):
     n_inputs, n_outputs = policy.sizes[0], policy.sizes[-1]
     if observation.shape != (n_inputs,):
         raise ValueError(
-            f"observation has shape {observation.shape}, and the controller takes "
+            f"observation has shape {observation.shape}, but the controller takes "
             f"{(int(n_inputs),)}"
         )
     first = policy.initial_state()
     state = first if state is None else _numbers(state, "state").copy()
     if state.shape != first.shape:
         raise ValueError(
-            f"state has shape {state.shape}, and that of the controller has "
+            f"state has shape {state.shape}, but that of the controller has "
             f"{first.shape}: pass what act returned, or None at the first step"
         )
     action = np.empty(n_outputs)

@@ -342,8 +342,7 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
         targets = y.reshape(len(y), -1)
         if not learn and targets.shape[1] != self.n_outputs_:
             raise ValueError(
-                f"y has {targets.shape[1]} outputs, and {self.n_outputs_} were seen "
-                "at fit"
+                f"y has {targets.shape[1]} outputs, but fit saw {self.n_outputs_}"
             )
         return X, targets
 

@@ -141,9 +141,7 @@ class Moves:
         if control.telescopic != "auto":
             telescopic = control.telescopic
         if control.neighborhood == "best" and search == "adaptive":
-            raise ValueError(
-                'neighborhood="best" looks at all bits and needs search="gray"'
-            )
+            raise ValueError('neighborhood="best" needs search="gray"')
         if telescopic is not None and control.start_bits > n_bits:
             raise ValueError(
                 f"start_bits={control.start_bits} is above n_bits={n_bits}"

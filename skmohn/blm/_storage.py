@@ -68,12 +68,10 @@ def write_network(model):
 def read_network(cls, packed):
     """Fitted network from what :func:`write_network` has written."""
     if not isinstance(packed, bytes):
-        raise TypeError(
-            f"packed must be bytes that to_packed has written, got {type(packed)}"
-        )
+        raise TypeError(f"packed must be bytes from to_packed, got {type(packed)}")
     end = 8 + int.from_bytes(packed[4:8], "little")
     if packed[:4] != _MAGIC or len(packed) < end:
-        raise ValueError("packed is not what to_packed has written, or only a part")
+        raise ValueError("packed is not from to_packed, or it is incomplete")
     header = json.loads(packed[8:end])
     if header["class"] != cls.__name__:
         raise ValueError(f"packed holds a {header['class']}, not a {cls.__name__}")
@@ -116,8 +114,8 @@ def fill_mlp(model, mlp):
         raise ValueError('scikit-learn\'s networks have no activation="step"')
     if len(model.members_) > 1:
         raise ValueError(
-            f"the model averages {len(model.members_)} networks and an MLP is one: fit "
-            "with ensemble=1"
+            f"the model averages {len(model.members_)} networks, but an MLP is "
+            "only one: fit with ensemble=1"
         )
     coefs = [coef.copy() for coef in model.coefs_]
     intercepts = [intercept.copy() for intercept in model.intercepts_]

@@ -31,7 +31,7 @@ _PAPER_RATE, _PAPER_BATCH_SIZE = 0.01, 10
 _PRIOR_PRECISION = 0.25
 
 GIVEN_DEPTH = "the layers were given"
-STOPPED = "a callback asked to stop"
+STOPPED = "a callback stopped the fit"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -388,7 +388,7 @@ def warn_of_limits(parameters, limits):
         if limit is not None:
             warn_caller(
                 f"layer {k} was still growing at {limit}={getattr(parameters, limit)}: "
-                f"raise {limit}, or make units dearer by {price}",
+                f"raise {limit}, or make units cost more by {price}",
                 ConvergenceWarning,
             )
 

@@ -252,6 +252,6 @@ def _require_probabilities(X, names):
         further = f" and {len(outside) - 1} more columns" if len(outside) > 1 else ""
         worst = X[np.argmax(np.abs(X[:, j] - 0.5)), j]
         raise ValueError(
-            f'coding="probability" takes numbers from 0 to 1: {column} has {worst:g}'
-            f'{further}; use coding="auto", "thermometer" or "minmax"'
+            f'coding="probability" needs numbers from 0 to 1, but {column} has '
+            f'{worst:g}{further}; use coding="auto", "thermometer" or "minmax"'
         )

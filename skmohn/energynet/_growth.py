@@ -39,7 +39,7 @@ _MOST_LISTED_AT_ONCE, _TEMPERATURES = 5e6, 300
 _MISSES = 2
 
 GAMMA_REASON = "gamma fell to its threshold"
-PAYING_REASON = "every unit is worth its price"
+PAYING_REASON = "every unit is worth its cost"
 GIVEN_REASON = "the width was given"
 
 

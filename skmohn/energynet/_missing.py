@@ -178,10 +178,9 @@ def completions(coding, units, unknown, row):
     n_completions = prod((sizes + 1).tolist())
     if n_completions > MOST_COMPLETIONS:
         raise ValueError(
-            f"sample {row} of X has NaN in {len(sizes)} columns that vary: there are "
-            f"{n_completions} states that these could be in, and for the likelihood "
-            f"of several layers at most {MOST_COMPLETIONS} are summed over; impute "
-            "first, or lower n_bins"
+            f"sample {row} of X has NaN in {len(sizes)} columns that vary, which could "
+            f"be completed in {n_completions} ways, but the likelihood of several "
+            f"layers sums over at most {MOST_COMPLETIONS}: impute first or lower n_bins"
         )
     states = np.repeat(units[None], n_completions, axis=0)
     states[:, unknown] = list_levels(sizes, 0, n_completions)

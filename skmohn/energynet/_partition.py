@@ -93,8 +93,8 @@ def exact_log_partition(rbm):
     n_states = numbers_of_states(rbm)
     if min(n_states) > 2**MOST_ENUMERATED:
         raise ValueError(
-            f"both sides have more than {2**MOST_ENUMERATED} states, the most that can "
-            "be enumerated: use annealed_importance_sampling"
+            f"both sides have more than {2**MOST_ENUMERATED} states, too many to "
+            "enumerate: use annealed_importance_sampling"
         )
     outer, inner = sizes_of(rbm)
     outer_bias, inner_bias = (
@@ -357,6 +357,6 @@ def require_settled(log_partition, layer):
     if size < LEAST_SIZE:
         warn_caller(
             f"the log-likelihood of layer {layer} may be wrong by nats: the effective "
-            f"sample size of its log partition function is {size:.1f}, and should be "
-            f"{LEAST_SIZE:g} or more; raise n_temperatures, or have fewer units"
+            f"sample size of its log partition function is {size:.1f}, below "
+            f"{LEAST_SIZE:g}; raise n_temperatures or use fewer units"
         )

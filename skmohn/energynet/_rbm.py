@@ -83,7 +83,7 @@ class RBM:
         expected = (len(self.hidden_bias), len(self.visible_bias))
         if self.weights.shape != expected:
             raise ValueError(
-                f"weights has the shape {self.weights.shape}, the biases ask for "
+                f"weights has shape {self.weights.shape}, but the biases need "
                 f"{expected}"
             )
         if self.thermometers is not None:

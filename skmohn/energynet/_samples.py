@@ -73,11 +73,11 @@ def complete_samples(X, n_needed):
     advice = "impute first, for instance with sklearn.impute.KNNImputer"
     if n_complete < n_needed:
         raise ValueError(
-            f"Input X contains NaN: {n_complete} of {n_samples} samples are complete, "
-            f"and at least {n_needed} must be, to learn from; {advice}"
+            f"Input X contains NaN: only {n_complete} of {n_samples} samples are "
+            f"complete, but training needs at least {n_needed}; {advice}"
         )
     warn_caller(
         f"{n_samples - n_complete} of {n_samples} samples have NaN and are left out of "
-        f"the fit: {advice}, to learn from these too"
+        f"the fit; to use them, {advice}"
     )
     return X[complete]

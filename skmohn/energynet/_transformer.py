@@ -618,8 +618,8 @@ class EnergyNetTransformer(
         """What completes the records of a fit."""
         if X_val is not None and self.monitor is None:
             raise ValueError(
-                "X_val is there to be recorded, and monitor=None records nothing: "
-                "set monitor to the epochs from one record to the next"
+                "X_val needs monitor, the number of epochs between recorded "
+                "log-likelihoods, but monitor is None"
             )
         density = self.coding_.log_density(X)
         tables = {"log_likelihood": units}
@@ -659,8 +659,8 @@ class EnergyNetTransformer(
             check_layer(self.layer, len(widths))
             if not learn and widths != self.n_components_per_layer_:
                 raise ValueError(
-                    "n_components has changed since the fit that warm_start or "
-                    "partial_fit goes on from: keep it, or fit anew"
+                    "n_components changed since the fit that warm_start or partial_fit "
+                    "continues: restore the old value or fit anew"
                 )
         # A single sample leaves nothing to learn from.
         n_needed = 2 if learn else 1
@@ -754,9 +754,9 @@ class EnergyNetTransformer(
         kinds = [self.coding] if options["reset"] else self.coding_.kind
         if MINMAX in kinds and np.isnan(X).any():
             raise ValueError(
-                'Input X contains NaN, and with coding="minmax" a column has no list '
-                "of states that it could be in: impute first, for instance with "
-                'sklearn.impute.KNNImputer, or use coding="thermometer"'
+                'Input X contains NaN, which coding="minmax" cannot average over: '
+                "impute first, for instance with sklearn.impute.KNNImputer, or use "
+                'coding="thermometer"'
             )
         return X
 
@@ -765,6 +765,6 @@ def check_layer(layer, n_layers):
     """Refuse a layer that is not there."""
     if layer != "all" and not -n_layers <= layer < n_layers:
         raise ValueError(
-            f"layer={layer} is not there: the stack has {n_layers} "
-            f"{'layer' if n_layers == 1 else 'layers'}, the lowest is 0"
+            f"layer={layer} does not exist: the stack has {n_layers} "
+            f"{'layer' if n_layers == 1 else 'layers'}, and the lowest is 0"
         )

@@ -335,7 +335,7 @@ class DiscoveryOrdersDisplay:
         """
         if not isinstance(self.max_order, Integral) or self.max_order < 1:
             raise ValueError(
-                f"max_order={self.max_order!r} must be a whole number from 1 on"
+                f"max_order must be a positive integer, got {self.max_order!r}"
             )
         (rounds,) = numbers_of(self, "rounds")
         counts = self.weights_per_order

@@ -39,8 +39,8 @@ def stack_of(estimator):
     if not isinstance(estimator, known):
         names = ", ".join(kind.__name__ for kind in known)
         raise TypeError(
-            f"estimator must be one of {names}, got {type(estimator).__name__}; of a "
-            "Pipeline or a search pass the fitted step, such as pipeline[-1]"
+            f"estimator must be one of {names}, got {type(estimator).__name__}; from a "
+            "Pipeline or a search, pass the fitted step, such as pipeline[-1]"
         )
     check_is_fitted(estimator)
     return getattr(estimator, "transformer_", estimator)

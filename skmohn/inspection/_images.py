@@ -253,7 +253,8 @@ def _image_shape(shape, n_columns):
         side = isqrt(n_columns)
         if side**2 != n_columns:
             raise ValueError(
-                f"{n_columns} columns are no square image: pass shape=(height, width)"
+                f"{n_columns} columns do not make a square image: pass "
+                "shape=(height, width)"
             )
         return side, side
     shape = tuple(np.atleast_1d(shape).tolist())

@@ -108,8 +108,8 @@ class LikelihoodDisplay:
         if not records:
             raise ValueError(
                 "this estimator has not recorded log-likelihoods: fit it with "
-                "EnergyNetTransformer(monitor=1), or with a larger number of epochs "
-                "from one record to the next, not more than there are"
+                "EnergyNetTransformer(monitor=1), or another number of epochs between "
+                "records, not more than there are"
             )
         names = "epoch", "log_likelihood", "layer"
         epoch, train, layer = ([record[key] for record in records] for key in names)

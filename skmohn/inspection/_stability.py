@@ -108,8 +108,8 @@ def selection_stability(
     n_early = sum(ended_early for _, ended_early in refits)
     if n_early:
         warn_caller(
-            f"{n_early} of {n_resamples} refits ended before they were done; they "
-            "count with the best model they found. Fit the model itself to see why",
+            f"{n_early} of {n_resamples} refits ended early and count with the best "
+            "model they found; fit the model itself to see why",
             ConvergenceWarning,
         )
     found = {}

@@ -285,8 +285,8 @@ class DescriptionLengthDisplay:
         stack = stack_of(estimator)
         if not hasattr(stack, "description_length_"):
             raise ValueError(
-                "this estimator has no description lengths: they come with a fit that "
-                "grows layers to its end, not with growth=None, warm_start=True, "
+                "this estimator has no description lengths: they need a fit whose "
+                "layers grow to the end, without growth=None, warm_start=True, "
                 "partial_fit or a callback that stops the fit"
             )
         # The history also knows a layer that did not stay.

@@ -142,8 +142,8 @@ def from_dimod(polynomial):
             names, n_features = list(map(str, place)), None
     else:
         raise ValueError(
-            "polynomial has variables that are neither all strings nor all whole "
-            "numbers from 0: use its relabel_variables"
+            "polynomial must have only strings or only integers from 0 as "
+            "variables: use its relabel_variables"
         )
     low = -1.0
     if polynomial.vartype is dimod.BINARY:
@@ -169,6 +169,6 @@ def _require_few(polynomial):
     n_terms = sum(2 ** len(term) for term in polynomial)
     if n_terms > _MOST_TERMS:
         raise ValueError(
-            f"going between spins and bits makes up to {n_terms:,} terms of this "
+            f"converting between spins and bits makes up to {n_terms:,} terms of this "
             f"polynomial, more than {_MOST_TERMS:,}"
         )

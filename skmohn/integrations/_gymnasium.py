@@ -72,8 +72,8 @@ class GymnasiumObjective:
             )
         if not (isinstance(environment, str) or callable(environment)):
             raise TypeError(
-                "environment must be the name of one or a function that makes one, got "
-                f"{environment!r}"
+                "environment must be an environment id or a function that makes one, "
+                f"got {environment!r}"
             )
         self.environment = environment
         self.n_episodes = n_episodes
@@ -84,8 +84,8 @@ class GymnasiumObjective:
         limit = made.spec.max_episode_steps if made.spec else None
         if max_steps is None and limit is None:
             raise ValueError(
-                f"nothing limits the episodes of {made}: pass max_steps, since an "
-                "evaluation that does not end cannot be stopped"
+                f"nothing limits the episodes of {made}: pass max_steps, because an "
+                "endless evaluation cannot be stopped"
             )
         self.max_steps = min(n for n in (max_steps, limit) if n is not None)
         self.n_inputs = _n_numbers(made.observation_space)
@@ -227,7 +227,7 @@ def _n_numbers(space):
     """Numbers of an observation that is laid out in a row."""
     if not space.is_np_flattenable:
         raise ValueError(
-            f"observations of {space} cannot be laid out as a row of numbers: wrap the "
+            f"observations of {space} cannot be flattened to numbers: wrap the "
             "environment (gymnasium.ObservationWrapper)"
         )
     return _gymnasium().spaces.flatdim(space)

@@ -56,7 +56,7 @@ def to_networkx(model):
     repeated = repeated_name(vocabulary.names)
     if repeated is not None:
         raise ValueError(
-            f"{repeated!r} is the name of a column and of a category of another one: "
+            f"{repeated!r} is the name of both a column and a category of another one: "
             "rename the column before the fit"
         )
     names = dict(zip(vocabulary.labels, vocabulary.names, strict=True))

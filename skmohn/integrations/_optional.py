@@ -29,5 +29,5 @@ def require(package, caller, extra="integrations"):
         return import_module(package)
     except ImportError as error:
         raise ImportError(
-            f'{caller} needs {package}, which comes with pip install "skmohn[{extra}]"'
+            f'{caller} needs {package}: pip install "skmohn[{extra}]"'
         ) from error

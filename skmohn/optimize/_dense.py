@@ -221,7 +221,7 @@ def answer_dense(question, method, options):
     if method == "auto":
         if "n_sweeps" in options:
             raise ValueError(
-                "options['n_sweeps'] means nothing to a model of all weights, which "
+                "options['n_sweeps'] does not apply to a dense model, which "
                 "method='auto' searches by all points or by tabu search"
             )
         cost = 2**function.n_variables * len(function.coef)
@@ -233,8 +233,8 @@ def answer_dense(question, method, options):
         method, options = "tabu", {}
     if method not in _RUNS:
         raise ValueError(
-            f"method={method!r} goes from weight to weight, and the model has all of "
-            'them: use "auto", "exact", "tabu" or "hill_climb"'
+            f"method={method!r} does not work with a dense model: "
+            'use "auto", "exact", "tabu" or "hill_climb"'
         )
     return restart(question, function, _RUNS[method], lambda number: options, better)
 
@@ -243,7 +243,7 @@ def _require_narrow(n_variables, max_width, budget):
     if n_variables > max_width:
         raise ValueError(
             f'method="exact" tries all points of the {n_variables} variables that the '
-            f"weights connect (the width found), and max_width={max_width}; fix "
+            f"weights connect (the width found), but max_width={max_width}: fix "
             'variables, raise options["max_width"] or use method="auto"'
         )
     if 2**n_variables > budget.looks:

@@ -219,8 +219,8 @@ def _eliminate(question, max_width=MAX_WIDTH):
         if plan.width > max_width:
             raise ValueError(
                 f'method="exact" needs tables over {plan.width} variables (the width '
-                f"found) for the part of {len(variables)} connected variables, and "
-                f'max_width={max_width}; fix variables, raise options["max_width"] or '
+                f"found) for the part of {len(variables)} connected variables, but "
+                f'max_width={max_width}: fix variables, raise options["max_width"] or '
                 'use method="auto"'
             )
         plans.append((variables, graph, plan))

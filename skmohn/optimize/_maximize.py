@@ -415,7 +415,7 @@ def _read_fixed(model, fixed):
         i = model.find(name, index)
         if i in constants:
             raise ValueError(
-                f"fixed holds {name!r}, variable {i}, twice: by name and by index"
+                f"fixed has {name!r}, variable {i}, twice: by name and by index"
             )
         codes[i] = model.encode(i, value, "fixed")
         constants[i] = float(value)

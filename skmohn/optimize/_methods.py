@@ -372,8 +372,8 @@ def check_options(method, options):
         if name not in allowed:
             known = ", ".join(map(repr, allowed)) or "none"
             raise ValueError(
-                f"options has {name!r}, which method={method!r} does not know; it "
-                f"knows {known}"
+                f"options has {name!r}, which is not an option of method={method!r}; "
+                f"it has {known}"
             )
         if not allowed[name].is_satisfied_by(value):
             raise ValueError(
@@ -389,8 +389,7 @@ def check_use(method, *, x0, n_restarts, return_optima, n_jobs):
         for name, value in given.items():
             if value is not None:
                 raise ValueError(
-                    f'{name} means nothing to method="{method}", which searches once '
-                    "and from no point: leave it out"
+                    f'{name} does not apply to method="{method}": leave it out'
                 )
     if return_optima and METHODS[method].run is None:
         raise ValueError(

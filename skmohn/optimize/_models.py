@@ -64,7 +64,7 @@ class Model:
         known = ", ".join(repr(known) for known in self.names[:8])
         more = ", ..." if self.n_variables > 8 else ""
         raise ValueError(
-            f"fixed holds {name!r}, which is neither a name nor an index of one of the "
+            f"fixed has {name!r}, which is neither a name nor an index of one of the "
             f"{self.n_variables} variables ({known}{more})"
         )
 
@@ -151,7 +151,7 @@ def read_model(model):
         raise TypeError(
             "model must be a fitted MOHNRegressor, a dict from tuples of variables to "
             "weights, or dimod's BinaryPolynomial or BinaryQuadraticModel, got "
-            f"{type(model).__name__}; of a Pipeline or a search pass the fitted step"
+            f"{type(model).__name__}; from a Pipeline or a search, pass the fitted step"
         )
     graph = read.graph
     if not (np.isfinite(graph.coef).all() and np.isfinite(graph.intercept)):
@@ -160,7 +160,7 @@ def read_model(model):
         largest = np.abs(graph.coef).sum() + abs(graph.intercept)
     if not np.isfinite(largest):
         raise ValueError(
-            "model has weights whose sum is above the largest float, 1.8e308: divide "
+            "model has weights whose sum exceeds the largest float, 1.8e308: divide "
             "all of them by the same number"
         )
     return read
@@ -195,12 +195,12 @@ def _refuse_categories(model):
     """Refuse an estimator with columns that are not a line."""
     if model.is_categorical_.any() or model.one_hot_groups_:
         raise ValueError(
-            "model has categorical columns, and only columns of numbers can be "
-            "searched: code their categories as numbers before the fit"
+            "model has categorical columns, but only numeric columns can be "
+            "searched: encode the categories as numbers before the fit"
         )
     if not model.model_.is_listed and model.coding_.thresholds:
         raise ValueError(
-            "model has levels of numeric columns, and only their two ends can be "
+            "model has levels of numeric columns, but only their two ends can be "
             'searched: fit with dense_control__numeric="multilinear"'
         )
 
@@ -217,8 +217,8 @@ def _require_terms_only(model, graph):
     scale = np.abs(graph.coef).sum() + abs(graph.intercept) + 1.0
     if not np.allclose(graph.predict(codes), predicted, rtol=0.0, atol=1e-6 * scale):
         raise ValueError(
-            "model predicts something else than the sum of its terms_, and only that "
-            "sum can be searched: fit with a strategy that has no further weights"
+            "model predicts something else than the sum of its terms_, but only that "
+            "sum can be searched: fit with a strategy that lists all its weights"
         )
 
 
@@ -250,8 +250,8 @@ def _read_dimod(model):
         n_terms = sum(2 ** len(term) for term in model)
         if values == (0, 1) and n_terms > _MOST_TERMS:
             raise ValueError(
-                f"model has products of 0/1 variables that are {n_terms:,} terms over "
-                f"-1/+1, more than {_MOST_TERMS:,}"
+                f"model has products of 0/1 variables that expand to {n_terms:,} terms "
+                f"over -1/+1, more than {_MOST_TERMS:,}"
             )
         weights = model.to_spin(copy=True)
     return _two_valued(_read_terms(weights, variables)[0], tuple(variables), values)
@@ -285,8 +285,8 @@ def _names_of(labels):
     largest = max(labels, default=-1)
     if largest >= _LARGEST_INDEX:
         raise ValueError(
-            f"model has the variable {largest}, and whole numbers count variables from "
-            "0 on; use strings as names"
+            f"model has the variable {largest}, but integers must be indices from 0: "
+            "use strings as names"
         )
     return range(int(largest) + 1)
 

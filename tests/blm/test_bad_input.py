@@ -87,7 +87,7 @@ def test_no_sample_no_column_no_target(network):
 
 def test_one_class(network):
     if network is BLMClassifier:
-        refused(network, X, np.full(60, "yes"), match="one class only, .?yes")
+        refused(network, X, np.full(60, "yes"), match="only one class, .?yes")
     else:
         found = network(**QUICK).fit(X, np.ones(60)).predict(X)
         assert_allclose(found, 1, atol=0.2)
@@ -128,7 +128,7 @@ def test_very_few_samples(n_samples):
 
 
 def test_one_sample_of_a_classifier():
-    refused(BLMClassifier, X[:1], LABELS[:1], match="one class only")
+    refused(BLMClassifier, X[:1], LABELS[:1], match="only one class")
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e30])
@@ -348,7 +348,7 @@ def test_validation_targets_of_another_kind():
 
 def test_too_few_samples_to_hold_some_out(network):
     y = TARGETS[network]
-    words = "early_stopping holds out validation_fraction=0.1"
+    words = "validation_fraction=0.1 of"
     refused(network, X[:5], y[:5], early_stopping=True, match=words)
 
 
@@ -368,7 +368,7 @@ def test_other_shapes_than_before(network):
 def test_other_number_of_outputs_than_before():
     model = BLMRegressor(**QUICK, warm_start=True).fit(X, Y)
     for call in (model.fit, model.partial_fit):
-        with pytest.raises(ValueError, match="y has 2 outputs, and 1 were seen"):
+        with pytest.raises(ValueError, match="y has 2 outputs, but fit saw 1"):
             call(X, np.column_stack([Y, Y]))
     # Without warm_start a new fit begins anew.
     model.set_params(warm_start=False).fit(X, np.column_stack([Y, Y]))
@@ -378,13 +378,13 @@ def test_other_number_of_outputs_than_before():
 def test_other_labels_than_before():
     model = BLMClassifier(**QUICK, warm_start=True).fit(X, LABELS)
     for call in (model.fit, model.partial_fit):
-        with pytest.raises(ValueError, match=r"not announced: \['perhaps'\]"):
+        with pytest.raises(ValueError, match=r"unknown classes: \['perhaps'\]"):
             call(X[:2], ["yes", "perhaps"])
         with pytest.raises(ValueError, match="same kind as in the first fit"):
             call(X, np.ones((60, 2), dtype=int))
     several = (X[:, :3] > 0).astype(int)
     model = BLMClassifier(**QUICK, warm_start=True).fit(X, several)
-    with pytest.raises(ValueError, match="2 labels and 3 are expected"):
+    with pytest.raises(ValueError, match="2 labels, but 3 are expected"):
         model.fit(X, several[:, :2])
     with pytest.raises(ValueError, match="same kind as in the first fit"):
         model.fit(X, several[:, 0])

@@ -514,7 +514,7 @@ def test_another_search_begins_at_the_weights():
 def test_weights_that_would_mean_something_else_do_not_go_on(changes):
     model = small(recurrent=True, warm_start=True, max_evaluations=30).fit(PENDULUM)
     model.set_params(**changes)
-    with pytest.raises(ValueError, match="the network has changed since the fit"):
+    with pytest.raises(ValueError, match="the network has changed since the last fit"):
         model.fit(PENDULUM)
 
 
@@ -629,12 +629,12 @@ def test_what_an_objective_raises_comes_through_and_leaves_a_fitted_model():
         ({}, [], ValueError, "objective has no stages"),
         ({}, [distance, 1], TypeError, "objective of stage 2 must be callable"),
         ({}, Stage(distance, 1.0, 0), ValueError, "max_evaluations of stage 1"),
-        ({"n_inputs": None}, distance, ValueError, "n_inputs=None, and the objective"),
+        ({"n_inputs": None}, distance, ValueError, "n_inputs=None, but the objective"),
         (
             {},
             PENDULUM,
             ValueError,
-            r"observations of stage 1 have shape \(4,\), and .* \(2,\): change n_inp",
+            r"observations of stage 1 have shape \(4,\), but .* \(2,\): change n_inp",
         ),
         ({"validation_goal": 1.0}, distance, ValueError, "validation_goal needs a val"),
         ({"w_max": [1.0, 2.0]}, distance, ValueError, "w_max must be a positive"),
@@ -667,9 +667,9 @@ def test_validation_has_to_be_callable():
 
 def test_shapes_that_do_not_fit_are_named():
     model = linear(max_evaluations=5).fit(distance)
-    with pytest.raises(ValueError, match=r"shape \(3,\), and the controller .*\(2,\)"):
+    with pytest.raises(ValueError, match=r"shape \(3,\), but the controller .*\(2,\)"):
         model.act(np.zeros(3))
-    with pytest.raises(ValueError, match=r"X has shape \(4, 3\), and .*\(2,\)"):
+    with pytest.raises(ValueError, match=r"X has shape \(4, 3\), but .*\(2,\)"):
         model.predict(np.zeros((4, 3)))
 
 

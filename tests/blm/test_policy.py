@@ -180,9 +180,9 @@ def test_shapes_that_do_not_fit_are_named():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"sizes": ["a", "b"]}, "sizes must be positive whole numbers"),
-        ({"sizes": [2, 0]}, "sizes must be positive whole numbers"),
-        ({"sizes": [2]}, "sizes must be positive whole numbers, two or more"),
+        ({"sizes": ["a", "b"]}, "sizes must be two or more positive integers"),
+        ({"sizes": [2, 0]}, "sizes must be two or more positive integers"),
+        ({"sizes": [2]}, "sizes must be two or more positive integers"),
         ({"sizes": 3}, "'sizes' parameter of make_policy must be an array-like"),
         ({"weights": 1.0}, "'weights' parameter of make_policy must be an array-like"),
         ({"weights": ["a"] * 13}, "could not convert string to float"),

@@ -218,7 +218,7 @@ def test_packed_networks_predict_the_same(cls):
         ([X[0], X[1, :, :1]], DELAYED[:2], r"parts of shapes \[\(9, 1\), \(9, 2\)\]"),
         ([], [], "X has shape"),
         ([X[0], X[1, :0]], [0.0, 1.0], "sequence 1 of X has no steps"),
-        (X, DELAYED[:5], "X has 12 sequences and y has targets for 5"),
+        (X, DELAYED[:5], "X has 12 sequences, but y has targets for 5"),
     ],
 )
 def test_what_is_no_set_of_sequences_is_refused(X, y, message):
@@ -232,7 +232,9 @@ OUTPUTS = np.stack([SIX[:, -1].sum(axis=1) * k for k in range(6)], axis=1)
 
 @pytest.mark.parametrize("y", [OUTPUTS, list(OUTPUTS), pd.DataFrame(OUTPUTS)])
 def test_targets_that_can_be_read_in_two_ways_are_refused_until_it_is_said(y):
-    with pytest.raises(ValueError, match=r'two ways.*recurrent="steps" or recurrent='):
+    with pytest.raises(
+        ValueError, match=r'y is ambiguous.*recurrent="steps" or recurrent='
+    ):
         small().fit(SIX, y)
     by_step, by_sequence = (
         small(recurrent=way, max_flips=500).fit(SIX, y)
@@ -252,14 +254,18 @@ def test_targets_that_can_be_read_in_two_ways_are_refused_until_it_is_said(y):
 
 
 def test_what_is_said_of_targets_has_to_be_true():
-    with pytest.raises(ValueError, match="target for each step, as recurrent='steps'"):
+    with pytest.raises(
+        ValueError, match="target for each step, because of recurrent='steps'"
+    ):
         small(recurrent="steps").fit(X, DELAYED[:, 0])
-    with pytest.raises(ValueError, match="each sequence, as recurrent='sequences'"):
+    with pytest.raises(
+        ValueError, match="each sequence, because of recurrent='sequences'"
+    ):
         small(recurrent="sequences").fit(LISTS, LISTS)
     # Words are no indicators of several labels: there is one way to read them.
     words = np.where(DELAYED > 0, "high", "low")
     assert small(BLMClassifier, max_flips=10).fit(X, words).predict(X).shape == (12, 9)
-    with pytest.raises(ValueError, match="two ways"):
+    with pytest.raises(ValueError, match="y is ambiguous"):
         small(BLMClassifier).fit(X, DELAYED > 0)
 
 

@@ -218,5 +218,7 @@ def test_a_policy_of_another_shape_is_refused():
 
 
 def test_what_is_no_policy_is_refused():
-    with pytest.raises(TypeError, match="policy must have initial_state and step"):
+    with pytest.raises(
+        TypeError, match="policy must have the methods initial_state and step"
+    ):
         InvertedPendulum(n_simulations=1)(None, None)

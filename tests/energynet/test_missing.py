@@ -147,7 +147,9 @@ def test_many_unknown_bits_against_all_states():
     # Several layers would have to be summed over all of them.
     deep = net_of(bits, [4, 2], polish=1)
     assert np.isfinite(deep.impute(X)).all()
-    with pytest.raises(ValueError, match=r"8192 states .* several layers at most 4096"):
+    with pytest.raises(
+        ValueError, match=r"8192 ways, .* several layers sums over at most 4096"
+    ):
         deep.score_samples(X)
 
 

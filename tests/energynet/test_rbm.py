@@ -80,7 +80,7 @@ def test_transposed_exchanges_the_sides(listed):
         (([[1.0]], [np.inf], [0.0]), "Input hidden_bias contains infinity"),
         (([["a"]], [0.0], [0.0]), "could not convert string to float: .*'a'"),
         (([[1.0]], [0.0], [[0.0]]), "visible_bias must have 1 dimension"),
-        (([[1.0, 2.0]], [0.0], [0.0]), r"shape \(1, 2\), the biases ask for \(1, 1\)"),
+        (([[1.0, 2.0]], [0.0], [0.0]), r"shape \(1, 2\), but the biases need \(1, 1\)"),
     ],
 )
 def test_bad_weights_are_refused(arguments, message):

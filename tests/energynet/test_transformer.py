@@ -228,7 +228,7 @@ def test_limits_of_growth_are_told_of(bits, growth, limit):
         random_state=0,
     ).set_params(**{limit: value})  # fmt: skip
     price = "paper_control__threshold" if growth == "paper" else "kappa"
-    words = f"{limit}={value}: raise {limit}, or make units dearer by {price}$"
+    words = f"{limit}={value}: raise {limit}, or make units cost more by {price}$"
     with pytest.warns(ConvergenceWarning, match=words):
         net.fit(bits)
     assert net.width_reasons_ == [limit]

@@ -132,7 +132,7 @@ def test_shape_that_does_not_fit_is_refused(display, shape, given):
 
 @pytest.mark.parametrize("display", [FiltersDisplay, SamplesDisplay])
 def test_shape_is_asked_for_where_there_is_no_square(display, mixed):
-    with pytest.raises(ValueError, match=r"6 columns are no square.*shape="):
+    with pytest.raises(ValueError, match=r"6 columns do not make a square.*shape="):
         display.from_estimator(mixed)
 
 

@@ -115,7 +115,7 @@ def test_categories_have_their_names():
 def test_refits_that_ended_early_are_counted():
     data = noisy(60)
     model = MOHNRegressor("msda", max_iter=1)
-    with pytest.warns(ConvergenceWarning, match="3 of 3 refits ended before"):
+    with pytest.warns(ConvergenceWarning, match="3 of 3 refits ended early"):
         selection_stability(model, data.X, data.y, n_resamples=3, random_state=0)
 
 

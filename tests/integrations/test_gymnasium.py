@@ -202,7 +202,7 @@ def test_spaces_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="actions must be Discrete or Box, got Multi"):
         GymnasiumObjective(lambda: odd, max_steps=1)
     odd = Endless(spaces.Sequence(spaces.Discrete(2)))
-    with pytest.raises(ValueError, match="cannot be laid out as a row of numbers"):
+    with pytest.raises(ValueError, match="cannot be flattened to numbers"):
         GymnasiumObjective(lambda: odd, max_steps=1)
     for name in ("n_episodes", "max_steps"):
         with pytest.raises(ValueError, match=f"{name} must be a positive integer"):
@@ -212,13 +212,15 @@ def test_spaces_that_do_not_fit_are_refused():
             GymnasiumObjective("CartPole-v1", max_reward=max_reward)
     with pytest.raises(ValueError, match=r"environment='nonsense': .*doesn't exist"):
         GymnasiumObjective("nonsense")
-    with pytest.raises(TypeError, match="environment must be the name of one"):
+    with pytest.raises(TypeError, match="environment must be an environment id"):
         GymnasiumObjective(["CartPole-v1"])
     task = GymnasiumObjective("CartPole-v1")
     for call in (task.test, lambda policy: task(policy, np.random.default_rng(0))):
-        with pytest.raises(TypeError, match="policy must have initial_state and step"):
+        with pytest.raises(
+            TypeError, match="policy must have the methods initial_state and step"
+        ):
             call(None)
-    with pytest.raises(ValueError, match=r"shape \(4,\), and .*\(3,\): change n_inp"):
+    with pytest.raises(ValueError, match=r"shape \(4,\), but .*\(3,\): change n_inp"):
         BLMController(n_inputs=3).fit(task)
 
 

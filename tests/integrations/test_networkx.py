@@ -63,7 +63,7 @@ def test_graph_of_categories_and_its_file():
 def test_column_called_as_a_category_is_refused():
     frame = pd.DataFrame({"sex": list("fmfm"), "sex=m": [0, 0, 1, 1]})
     model = MOHNRegressor("full", max_order=1).fit(frame, [1.0, 2.0, 4.0, 5.0])
-    with pytest.raises(ValueError, match="'sex=m' is the name of a column and of"):
+    with pytest.raises(ValueError, match="'sex=m' is the name of both a column and"):
         to_networkx(model)
 
 

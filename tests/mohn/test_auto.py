@@ -248,7 +248,7 @@ def test_exact_models_are_sparse_and_certain():
     assert_array_equal(model.sample_y(data.X[:5], 2), np.stack([mean[:5]] * 2, axis=1))
     assert model.weight(data.terms[0]) == (model.weights_[0], 0.0)
     assert model.log_marginal_likelihood_ == np.inf
-    with pytest.raises(AttributeError, match="the sparse model was chosen"):
+    with pytest.raises(AttributeError, match="the sparse one was chosen"):
         _ = model.relevance_
 
 
@@ -466,7 +466,7 @@ def test_partial_fit_conditions_the_dense_and_corrects_the_sparse(dense_fit):
     terms = sparse.terms_
     sparse.partial_fit(data.X, data.y)
     assert sparse.terms_ == terms
-    with pytest.raises(ValueError, match="partial_fit after the sparse model"):
+    with pytest.raises(ValueError, match="partial_fit of a sparse model"):
         sparse.predict(data.X, return_std=True)
 
 

@@ -86,7 +86,7 @@ def test_without_a_posterior_nothing_is_said_of_errors(fitted):
     )
     for call in calls:
         for error in (AttributeError, ValueError):
-            with pytest.raises(error, match="how far off these weights may be"):
+            with pytest.raises(error, match="the standard errors of these weights"):
                 call()
-    with pytest.raises(AttributeError, match="relevance_ belongs to all weights"):
+    with pytest.raises(AttributeError, match="relevance_ needs a dense model"):
         model.relevance()

@@ -696,7 +696,7 @@ def test_initial_terms_are_where_the_search_starts():
     found = discover(PackedDesign(inputs), y, initial_terms=[*TRUE, (5, 6)])
     assert_recovered(found)
     assert found.n_iter == 0
-    with pytest.raises(ValueError, match="order 3 is given, max_order is 2"):
+    with pytest.raises(ValueError, match="a term has order 3, but max_order is 2"):
         discover(PackedDesign(inputs), y, max_order=2, initial_terms=TRUE)
 
 

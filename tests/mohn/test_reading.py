@@ -339,9 +339,7 @@ def test_unknown_category_contributes_nothing(with_categories):
 @pytest.mark.parametrize("row", [5, None, "ab", {"a": 1, "b": 1}])
 def test_what_is_no_row_is_refused(row):
     model = MOHNRegressor.from_terms([("a", "b")], [1.0], feature_names=["a", "b"])
-    with pytest.raises(
-        ValueError, match="x must be one row, with a value for"
-    ):
+    with pytest.raises(ValueError, match="x must be one row, with a value for"):
         model.explain(row)
     with pytest.raises(ValueError, match="x must be one row, got parts"):
         model.explain([row, [1.0, 2.0]])

@@ -68,9 +68,9 @@ def test_keys_that_are_no_sets(key):
     ("terms", "words"),
     [
         ({(0, 0): 1.0}, "repeats a variable"),
-        ({(10**9,): 1.0}, "count variables from 0"),
+        ({(10**9,): 1.0}, "integers must be indices from 0"),
         ({(0,): np.nan}, "not finite"),
-        ({(0,): 1e308, (1,): 1e308}, "above the largest float"),
+        ({(0,): 1e308, (1,): 1e308}, "exceeds the largest float"),
         ({(0,): np.inf}, "not finite"),
         ({(): np.nan, (0,): 1.0}, "not finite"),
     ],
@@ -96,7 +96,7 @@ def test_terms_that_make_no_sense(terms, words):
         ({"lab": 4.0}, "knows only 3"),
         ({"lost": 4.0}, "knows only nan"),
         ({"a": 1, 0: 1}, "variable 0, twice"),
-        ({True: 1}, "holds True, which is neither a name nor an index"),
+        ({True: 1}, "has True, which is neither a name nor an index"),
     ],
 )
 def test_fixed(model, fixed, words):
@@ -154,8 +154,12 @@ def test_parameters_are_named(search, settings):
 @pytest.mark.parametrize(
     ("method", "options", "words"),
     [
-        ("tabu", {"n_sweeps": 10}, r"'n_sweeps', which method='tabu' does not know"),
-        ("hill_climb", {"x": 10}, "it knows none"),
+        (
+            "tabu",
+            {"n_sweeps": 10},
+            r"'n_sweeps', which is not an option of method='tabu'",
+        ),
+        ("hill_climb", {"x": 10}, "it has none"),
         ("tabu", {"n_steps": 0}, r"options\['n_steps'\] must be an int"),
         ("tabu", {"tenure": -1}, "tenure"),
         ("annealing", {"n_sweeps": 1.5}, "n_sweeps"),
@@ -178,7 +182,7 @@ def test_options(method, options, words):
 )
 def test_exact_has_no_restarts(setting):
     (name,) = setting
-    with pytest.raises(ValueError, match=f'{name} means nothing to method="exact"'):
+    with pytest.raises(ValueError, match=f'{name} does not apply to method="exact"'):
         maximize(TERMS, "exact", **setting)
 
 

@@ -153,12 +153,12 @@ def test_limits():
 
 @pytest.mark.parametrize("method", ["annealing", "weight_satisfaction"])
 def test_methods_that_go_from_weight_to_weight(fitted, method):
-    with pytest.raises(ValueError, match="the model has all of them: use"):
+    with pytest.raises(ValueError, match="does not work with a dense model: use"):
         maximize(fitted, method)
 
 
 def test_what_cannot_be_searched(fitted):
-    with pytest.raises(ValueError, match="options\\['n_sweeps'\\] means nothing"):
+    with pytest.raises(ValueError, match="options\\['n_sweeps'\\] does not apply"):
         maximize(fitted, options={"n_sweeps": 10})
     with pytest.raises(ValueError, match="all points of the 7 variables"):
         maximize(fitted, "exact", options={"max_width": 6})
