@@ -142,7 +142,7 @@ plot_rcparams = {
     "axes.spines.right": False,
     "axes.spines.top": False,
     "figure.constrained_layout.use": True,
-    "figure.figsize": (6.4, 3.6),
+    "figure.figsize": (5.4, 3.2),
     "svg.fonttype": "path",
 }
 
