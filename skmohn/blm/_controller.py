@@ -86,9 +86,10 @@ class BLMController(
         from the best one. 0 ends the stage there.
     noisy : bool, default=False
         Whether the objective returns a different loss each time for the same weights.
-        Losses are then averaged: a challenger is evaluated as often as the weights it
-        replaces, the current weights once more every `validate_every` evaluations, and
-        weights that reach a goal or are chosen ten times anew, for an unbiased `loss_`.
+        Losses are then averaged: new weights are evaluated as often as those they
+        replace, the current ones once more every `validate_every` evaluations. Weights
+        that reach a goal or are chosen are evaluated ten more times, so that `loss_` is
+        unbiased.
     goal : float, default=None
         Loss at which a run ends and no restart follows, unless the objective is a
         :class:`Stage`.

@@ -53,10 +53,10 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
         Whether hidden units also see their layer's previous outputs (Elman). X is then
         an array of shape (n_sequences, n_steps, n_features) or a list of arrays of
         shape (n_steps, n_features); y has a target per step or per sequence. True
-        infers which from y; "steps" and "sequences" say it, where both fit.
+        infers which from y; pass "steps" or "sequences" if both fit.
     n_bits : int, default=12
-        Bits per weight, 2 to 24. A weight is an integer times ``w_max / (2 ** (n_bits -
-        1) - 1)`` ([1]_ Eq 1).
+        Bits per weight, 2 to 24. A weight is an integer times
+        ``w_max / (2 ** (n_bits - 1) - 1)`` ([1]_ Eq 1).
     w_max : float, array-like of a float for each layer, or "auto", default="auto"
         Largest weight. It regularizes and, with few bits, sets the resolution. "auto"
         is ``2 ** (n_bits / 2 - 1)`` times ``2.4 / sqrt(n_inputs)`` or 0.6, whichever is

@@ -224,13 +224,13 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
     transformer : EnergyNetTransformer, default=None
         Finds the architecture. None is ``EnergyNetTransformer(kappa=0.3)``: units too
         expensive for their likelihood may still tell classes apart. With
-        ``init="random"``, which uses the architecture alone, also ``polish=0,
-        n_temperatures=1000``, to save time.
+        ``init="random"``, which uses the architecture alone, also
+        ``polish=0, n_temperatures=1000``, to save time.
     mlp : MLPClassifier, default=None
         The network; `hidden_layer_sizes` is replaced. None is an
-        :class:`~sklearn.neural_network.MLPClassifier` with ``solver="lbfgs",
-        alpha=10.0, tol=3e-3, max_iter=2000``; `alpha` is 1.0 for ``init="generative"``
-        and proportionally less below 500 samples.
+        :class:`~sklearn.neural_network.MLPClassifier` with
+        ``solver="lbfgs", alpha=10.0, tol=3e-3, max_iter=2000``; `alpha` is 1.0 for
+        ``init="generative"`` and proportionally less below 500 samples.
     init : {"random", "generative"}, default="random"
         Initial weights: scikit-learn's, on standardized columns, or those of the
         transformer's layers, on its visible units. "generative" needs the activation
@@ -342,13 +342,13 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
     transformer : EnergyNetTransformer, default=None
         Finds the architecture. None is ``EnergyNetTransformer(kappa=0.3)``: units too
         expensive for their likelihood may still help to predict. With
-        ``init="random"``, which uses the architecture alone, also ``polish=0,
-        n_temperatures=1000``, to save time.
+        ``init="random"``, which uses the architecture alone, also
+        ``polish=0, n_temperatures=1000``, to save time.
     mlp : MLPRegressor, default=None
         The network; `hidden_layer_sizes` is replaced. None is an
-        :class:`~sklearn.neural_network.MLPRegressor` with ``solver="lbfgs", alpha=10.0,
-        tol=3e-3, max_iter=2000``; `alpha` is 1.0 for ``init="generative"`` and
-        proportionally less below 500 samples.
+        :class:`~sklearn.neural_network.MLPRegressor` with
+        ``solver="lbfgs", alpha=10.0, tol=3e-3, max_iter=2000``; `alpha` is 1.0 for
+        ``init="generative"`` and proportionally less below 500 samples.
     init : {"random", "generative"}, default="random"
         Initial weights: scikit-learn's, on standardized columns, or those of the
         transformer's layers, on its visible units. "generative" needs the activation

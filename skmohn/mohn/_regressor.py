@@ -65,8 +65,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         - ``"full"``: all terms up to `max_order`.
         - ``"given"``: the terms listed in `terms`.
     learning_rule : {"ols", "lasso", "delta"}, default="ols"
-        How to fit the weights: least squares, the lasso or the online delta rule ([1]_
-        Eq 4). Pursuit always searches by least squares and applies the rule at the end.
+        How to fit the weights: least squares, the lasso or the online delta rule
+        ([1]_ Eq 4). Pursuit always searches by least squares and applies the rule at
+        the end.
     max_order : int, default=None
         Largest number of columns in a term; None for no limit. ``"dense"`` uses every
         order and lists terms up to `max_order`, by default 3 or fewer in wide tables.
@@ -74,8 +75,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         Terms for ``strategy="given"``, as column indices or names, without the
         constant.
     alpha : float or "auto", default="auto"
-        Penalty of the lasso. "auto" is the scaled lasso, the noise level times ``sqrt(2
-        log(n_terms) / n_samples)``; msda uses `MSDAControl.penalty_factor`.
+        Penalty of the lasso. "auto" is the scaled lasso, the noise level times
+        ``sqrt(2 log(n_terms) / n_samples)``; msda uses `MSDAControl.penalty_factor`.
     max_iter : int, default=200
         Maximum number of search rounds, delta rule epochs or evidence steps.
     selection : {"auto", "cv", "ebic", "lasso"}, default="auto"
@@ -495,9 +496,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         Parameters
         ----------
         term : sequence of int, str or pairs (column, category)
-            Columns of the term, as indices or names, such as ``[("base", "G"),
-            "dose"]``; empty for the constant. A column with several categories needs
-            one.
+            Columns of the term, as indices or names, such as
+            ``[("base", "G"), "dose"]``; empty for the constant. A column with several
+            categories needs one.
 
         Returns
         -------

@@ -92,8 +92,8 @@ def maximize(
         - ``"auto"``: searches parts that share no variable one by one, exactly if that
           is cheap, else by annealing and moves of many variables at once ([3]_) or,
           with too many weights for these, by tabu search.
-        - ``"hill_climb"``: flips variables in random order while that helps ([1]_
-          Equations 9 and 10).
+        - ``"hill_climb"``: flips variables in random order while that helps
+          ([1]_ Equations 9 and 10).
         - ``"annealing"``: Metropolis sweeps at falling temperatures.
         - ``"tabu"``: repeats the best flip that does not undo a recent one.
         - ``"weight_satisfaction"``: sets the variables of one weight after another to
