@@ -28,14 +28,16 @@ def warm_up():
     signs = 1.0 - 2.0 * ((np.arange(64)[:, None] >> np.arange(6)) & 1)
     y = signs[:, 0] * signs[:, 1] * signs[:, 2] + signs[:, 3]
     noisy = y + np.cos(37.0 * np.arange(64))
+    # All settings of four columns are enough, but for sets that are drawn.
+    few = signs[:16, :4]
     # Columns of many values go through the kernels for real inputs.
-    graded = signs * np.linspace(0.5, 1.0, 64)[:, None]
+    graded = few * np.linspace(0.5, 1.0, 16)[:, None]
     # So little is enough to compile, though not to converge.
     with gather_warnings():
-        for inputs, target in ((signs, y), (signs, noisy), (graded, noisy)):
-            MOHNRegressor("pursuit").fit(inputs, target).predict(inputs)
+        for inputs, target in ((few, y), (few, noisy), (graded, noisy)):
+            MOHNRegressor("pursuit").fit(inputs, target[:16]).predict(inputs)
         # Two columns that say the same.
-        MOHNRegressor("full", max_order=1).fit(signs[:, [0, 0]], y)
+        MOHNRegressor("full", max_order=1).fit(few[:, [0, 0]], y[:16])
         for rule in ("ols", "lasso", "delta"):
             MOHNRegressor("full", rule, max_order=2, max_iter=2).fit(signs, y)
             MOHNRegressor("msda", rule, max_iter=2, random_state=0).fit(signs, y)
@@ -44,7 +46,7 @@ def warm_up():
         for activation in ACTIVATIONS:
             address_of_activation(activation)
         for network in (BLMRegressor, BLMClassifier):
-            network((2,), max_flips=100).fit(signs, y > 0)
+            network((2,), max_flips=100).fit(few, y[:16] > 0)
         pendulum = InvertedPendulum(n_simulations=2, duration=2.0)
         controller = BLMController((2,), max_evaluations=5).fit(pendulum)
         pendulum.trace(controller.policy_)

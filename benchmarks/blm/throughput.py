@@ -95,7 +95,7 @@ def _try_each(network, weights, n_weights, times):
     total = 0.0
     for i in range(times):
         j = i * 7919 % n_weights
-        total += kernels.try_weight(network, j, weights[j] + 0.5)
+        total += kernels._try_weight(network, j, weights[j] + 0.5)
     return total
 
 

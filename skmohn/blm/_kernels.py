@@ -149,7 +149,8 @@ def _logistic(x):
 # unit, D, and the change of the weight from that unit. It makes the new row. O(D).
 _numbers, _rows = types.CPointer(types.float32), types.CPointer(types.int64)
 ACTIVATION = types.float64(_numbers, _numbers, *4 * (types.int64,), types.float32)
-_by_address = jit(fastmath=_FAST, no_cfunc_wrapper=False)
+_BY_ADDRESS = {"no_cfunc_wrapper": False, "no_cpython_wrapper": True}
+_by_address = jit(fastmath=_FAST, **_BY_ADDRESS)
 
 
 @_by_address
@@ -349,7 +350,7 @@ def softmax(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
     return total + _sum_of_logs(work, whole, n, weight, is_even)
 
 
-@jit(no_cfunc_wrapper=False)
+@jit(**_BY_ADDRESS)
 def misses(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
     """Weight of the samples whose target is not above all others. O(D K)."""
     total = 0.0
@@ -466,7 +467,7 @@ def compute(network, layer):
 
 
 @jit
-def try_weight(network, j, value):
+def _try_weight(network, j, value):
     """Loss with weight ``j`` at another value; the new rows are those on trial.
 
     O(D) for an output's weight, O(D fan-out) in the layer before, and from there on
@@ -496,8 +497,8 @@ def try_weight(network, j, value):
 
 
 @jit
-def keep_weight(network, j, value):
-    """Make what :func:`try_weight` has just tried the state of the network. O(U)."""
+def _keep_weight(network, j, value):
+    """Make what :func:`_try_weight` has just tried the state of the network. O(U)."""
     net = _net_at(network)
     layers, unit = int64s(net.layers), int64s(net.target)[j]
     now, trial = int64s(net.now), int64s(net.trial)
@@ -521,10 +522,10 @@ def run(search, network, steps, max_moves):
         if j < 0:
             return False
         value = np.float32(code * steps[j])
-        loss = try_weight(network, j, value)
+        loss = _try_weight(network, j, value)
         if improves(search, loss):
             succeed(search, loss)
-            keep_weight(network, j, value)
+            _keep_weight(network, j, value)
         else:
             fail(search, loss)
     return True

@@ -94,7 +94,6 @@ class Policy(NamedTuple):
         return np.zeros((2, sum(self.sizes[1:-1].tolist())))
 
 
-@jit(allocates=True)
 def _initial_state(policy):
     """Zeros of shape (2, n_hidden_units). O(n_hidden_units)."""
     n_hidden = 0
@@ -162,14 +161,15 @@ def step(policy, observation, state, action):
                 for k in range(n_inputs):
                     total += weights[weight + k] * state[0, before + k]
             weight += n_inputs
-            if is_last:
-                action[unit] = _activate(output, total)
-                continue
-            if recurrent:
+            if recurrent and not is_last:
                 for k in range(sizes[layer]):
                     total += weights[weight + k] * state[1, first + k]
                 weight += sizes[layer]
-            state[0, first + unit] = _activate(hidden, total)
+            value = _activate(output if is_last else hidden, total)
+            if is_last:
+                action[unit] = value
+            else:
+                state[0, first + unit] = value
         before = first
         first += sizes[layer]
 
@@ -185,7 +185,7 @@ def _compiled_step(policy, observation, state, action):
 @overload_method(types.NamedTuple, "initial_state")
 def _compiled_initial_state(policy):
     if policy.instance_class is Policy:
-        return lambda policy: _initial_state(policy)
+        return _initial_state
 
 
 @jit(allocates=True)

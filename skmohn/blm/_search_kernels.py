@@ -95,7 +95,7 @@ def _draw(items, place, n, state):
 
 
 @jit
-def neighbour(code, bit, movable, n_bits, binary):
+def _neighbour(code, bit, movable, n_bits, binary):
     """Flip a bit of the Gray code of ``code``; bit ``n_bits - 1`` is the highest.
 
     With ``binary`` the bits below the ``movable`` highest binary ones stay as they are.
@@ -107,7 +107,7 @@ def neighbour(code, bit, movable, n_bits, binary):
 
 
 @jit
-def expected_tries(n_good, n_moves):
+def _expected_tries(n_good, n_moves):
     """Moves tried before a good one is met, drawing without replacement.
 
     The closed form of [S4] Eq 3 to 5.
@@ -167,7 +167,7 @@ def _ask_gray(state):
             if state.sparse and (code == 0) != state.on_zeros:
                 continue
             bit = state.n_bits - 1 - move % movable
-            code = neighbour(code, bit, movable, state.n_bits, state.binary)
+            code = _neighbour(code, bit, movable, state.n_bits, state.binary)
             return _question(state, GRAY, weight, code)
         if state.best and state.best_weight >= 0:
             return _question(state, BEST_MOVE, state.best_weight, state.best_code)
@@ -253,7 +253,9 @@ def ask(search):
         kind, weight = state.kind, state.weight
         if kind == RANDOM:
             bit = state.n_bits - 1 - _below(state, state.bits)
-            code = neighbour(codes[weight], bit, state.bits, state.n_bits, state.binary)
+            code = _neighbour(
+                codes[weight], bit, state.bits, state.n_bits, state.binary
+            )
             return _question(state, RANDOM, weight, code)
         if kind == VERTEX:
             return _question(state, VERTEX, weight, state.code)
@@ -321,7 +323,7 @@ def succeed(search, loss):
     if state.telescopic == AT_THRESHOLD and state.bits < state.n_bits:
         n_moves = state.n_weights * state.bits
         n_good = np.floor(state.share * n_moves)
-        if state.mean_tried >= expected_tries(n_good, n_moves):
+        if state.mean_tried >= _expected_tries(n_good, n_moves):
             _widen(state)
 
 

@@ -236,21 +236,26 @@ class InvertedPendulum:
         require_policy(policy)
         made = self if duration is None else replace(self, duration=duration)
         start = _read_state([0.0, start, 0.0, 0.0] if np.isscalar(start) else start)
-        n_steps = made.n_actions * made.hold
-        states, forces = np.empty((n_steps + 1, 4)), np.empty(n_steps)
-        states[0] = start
-        n_done = kernels.trace(
-            policy,
-            made._cart(),
-            states,
-            np.array(policy.initial_state(), dtype=float),
-            *made._room(),
-            forces,
-        )
+        cart = made._cart()
+        observation, action = made._room()
+        memory = np.array(policy.initial_state(), dtype=float)
+        states, forces = [start.tolist()], []
+        for step in range(made.n_actions * made.hold):
+            if step % cart.hold == 0:
+                observation[:] = states[step][: len(observation)]
+                policy.step(observation, memory, action)
+            forces.append(float(action[0]))
+            slopes = _slopes(cart, states[step], forces[step])
+            pairs = zip(states[step], slopes, strict=True)
+            states.append([value + cart.time_step * slope for value, slope in pairs])
+            x, angle = states[-1][:2]
+            # A number that is none has fallen.
+            if not (abs(angle) <= cart.max_angle and abs(x) <= cart.max_position):
+                break
         names = "x", "angle", "velocity", "angular_velocity"
-        columns = dict(zip(names, states[:n_done].T.copy(), strict=True))
-        times = np.arange(n_done) * self.time_step
-        return Bunch(time=times, **columns, force=forces[:n_done])
+        columns = dict(zip(names, np.array(states[:-1]).T.copy(), strict=True))
+        times = np.arange(len(forces)) * self.time_step
+        return Bunch(time=times, **columns, force=np.array(forces))
 
     def derivative(self, state, force=0.0):
         """Compute the right-hand side of the differential equations.
@@ -267,15 +272,9 @@ class InvertedPendulum:
         ndarray of shape (4,)
             Velocities and accelerations.
         """
-        _, angle, velocity, angular_velocity = _read_state(state)
+        state = _read_state(state)
         check_scalar(force, "force", Real)
-        return np.array(
-            [
-                velocity,
-                angular_velocity,
-                *kernels.accelerations(self._cart(), angle, angular_velocity, force),
-            ]
-        )
+        return np.array(_slopes(self._cart(), state, force))
 
     def energy(self, state):
         """Compute the kinetic plus potential energy, constant without a force.
@@ -352,6 +351,15 @@ class InvertedPendulum:
             fall_cost=float(self.fall_cost),
             sees_velocities=self.observe == "all",
         )
+
+
+def _slopes(cart, state, force):
+    """Velocities and accelerations."""
+    _, angle, *velocities = state
+    # As compiled, to the last digit: numpy's sine is another one.
+    sine, cosine = math.sin(angle), math.cos(angle)
+    pair = kernels.accelerations(cart, sine, cosine, velocities[1], force)
+    return *velocities, *pair
 
 
 def _read_state(state):

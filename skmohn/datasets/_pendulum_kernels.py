@@ -27,39 +27,18 @@ class Cart(NamedTuple):
     sees_velocities: bool
 
 
-@jit
-def accelerations(cart, angle, angular_velocity, force):
-    """Accelerations of the cart and of the angle. O(1)."""
-    sine, cosine = np.sin(angle), np.cos(angle)
+def accelerations(cart, sine, cosine, angular_velocity, force):
+    """Accelerations of the cart and of the angle, given its sine and cosine. O(1).
+
+    Not compiled.
+    """
     mass, length, gravity = cart.mass, cart.length, cart.gravity
     pull = mass * sine * (length * angular_velocity**2 - gravity * cosine)
     linear = (force - pull) / (cart.cart_mass + mass * sine**2)
     return linear, (linear * cosine + gravity * sine) / length
 
 
-@jit
-def _move(cart, x, angle, velocity, angular_velocity, force):
-    """Make one Euler step. O(1)."""
-    linear, angular = accelerations(cart, angle, angular_velocity, force)
-    step = cart.time_step
-    return (
-        x + step * velocity,
-        angle + step * angular_velocity,
-        velocity + step * linear,
-        angular_velocity + step * angular,
-    )
-
-
-@jit(allocates=True)
-def _act(policy, observation, memory, action):
-    """Ask the policy. Numba would compile its method for each kernel that names it."""
-    policy.step(observation, memory, action)
-
-
-@jit
-def _stands(cart, x, angle):
-    """Whether it has not fallen; a number that is none has. O(1)."""
-    return abs(angle) <= cart.max_angle and abs(x) <= cart.max_position
+_accelerations = jit(accelerations, inline="always")
 
 
 @jit(allocates=True)
@@ -120,7 +99,7 @@ def simulate(
     return total
 
 
-@jit(allocates=True)
+@jit(allocates=True, inline="always")
 def _go_on(policy, cart, state, memory, observation, action, n_done, n_next, n_actions):
     """Continue a simulation; return the cost, and the step of a fall or -1."""
     x, angle, velocity, angular_velocity = state[0], state[1], state[2], state[3]
@@ -129,13 +108,18 @@ def _go_on(policy, cart, state, memory, observation, action, n_done, n_next, n_a
         observation[0], observation[1] = x, angle
         if cart.sees_velocities:
             observation[2], observation[3] = velocity, angular_velocity
-        _act(policy, observation, memory, action)
+        policy.step(observation, memory, action)
         for _ in range(cart.hold):
-            x, angle, velocity, angular_velocity = _move(
-                cart, x, angle, velocity, angular_velocity, action[0]
+            linear, angular = _accelerations(
+                cart, np.sin(angle), np.cos(angle), angular_velocity, action[0]
             )
+            x += cart.time_step * velocity
+            angle += cart.time_step * angular_velocity
+            velocity += cart.time_step * linear
+            angular_velocity += cart.time_step * angular
             step += 1
-            if not _stands(cart, x, angle):
+            # A number that is none has fallen.
+            if not (abs(angle) <= cart.max_angle and abs(x) <= cart.max_position):
                 counted = step - 1 if step > cart.n_silent else cart.n_silent
                 left = n_actions * cart.hold - counted
                 return cost + cart.fall_cost * left, step
@@ -143,41 +127,3 @@ def _go_on(policy, cart, state, memory, observation, action, n_done, n_next, n_a
                 cost += angle**2 + cart.position_weight * x**2
     state[0], state[1], state[2], state[3] = x, angle, velocity, angular_velocity
     return cost, -1
-
-
-@jit(allocates=True)
-def trace(policy, cart, states, memory, observation, action, forces):
-    """Record one simulation; return its number of steps.
-
-    Parameters
-    ----------
-    policy, cart, observation, action
-        As in :func:`simulate`.
-    states : ndarray of shape (n_steps + 1, 4)
-        The start, then filled with position, angle and velocities.
-    memory : ndarray
-        Initial state of the policy, changed in place.
-    forces : ndarray of shape (n_steps,)
-        Filled with the force on the cart.
-
-    Returns
-    -------
-    n_steps : int
-        Less than asked for after a fall.
-    """
-    for step in range(forces.shape[0]):
-        x, angle = states[step, 0], states[step, 1]
-        velocity, angular_velocity = states[step, 2], states[step, 3]
-        if step % cart.hold == 0:
-            for k in range(observation.shape[0]):
-                observation[k] = states[step, k]
-            _act(policy, observation, memory, action)
-        forces[step] = action[0]
-        x, angle, velocity, angular_velocity = _move(
-            cart, x, angle, velocity, angular_velocity, action[0]
-        )
-        states[step + 1, 0], states[step + 1, 1] = x, angle
-        states[step + 1, 2], states[step + 1, 3] = velocity, angular_velocity
-        if not _stands(cart, x, angle):
-            return step + 1
-    return forces.shape[0]

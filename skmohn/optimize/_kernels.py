@@ -202,7 +202,7 @@ def climb(polynomial, state, order, tolerance, max_looks):
 
 
 @jit
-def is_accepted(loss, z):
+def _is_accepted(loss, z):
     """Whether a random number is below ``exp(-loss)``. O(1)."""
     bits = _mix(z)
     octet = bits >> _S56
@@ -231,7 +231,7 @@ def anneal(polynomial, state, inverse_temperatures, tolerance):
                 continue
             if gain < 0.0:
                 z += _GOLDEN
-                if not is_accepted(-beta * gain, z):
+                if not _is_accepted(-beta * gain, z):
                     continue
             total += _flip(p, spins, gains, values, i)
         _keep_best(s, total, tolerance)

@@ -259,7 +259,6 @@ ENTRIES = [
     "misses",
     "step",
     "simulate",
-    "trace",
 ]
 
 

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from numba import njit
 from numpy.testing import assert_allclose, assert_array_equal
 
 from skmohn.mohn._walsh import product_kernels as _kernels
@@ -36,16 +37,27 @@ def unpack(words, n_samples):
     return 1.0 - 2.0 * bits[:, :n_samples]
 
 
+# What is for other kernels can not be called from Python.
+@njit
+def popcount(word):
+    return _kernels._popcount(word)
+
+
+@njit
+def offer(score, parent, last, scores, sets, size):
+    return _kernels._offer(score, parent, last, scores, sets, size)
+
+
 @pytest.mark.parametrize(
     "word", [0, 1, 2**63, 2**64 - 1, 0x0123456789ABCDEF, 2**40 - 3]
 )
 def test_popcount(word):
-    assert _kernels.popcount(np.uint64(word)) == bin(word).count("1")
+    assert popcount(np.uint64(word)) == bin(word).count("1")
 
 
 def test_popcount_of_random_words():
     words = np.random.default_rng(0).integers(2**64, size=200, dtype=np.uint64)
-    found = [int(_kernels.popcount(word)) for word in words]
+    found = [int(popcount(word)) for word in words]
     assert found == [int(word).bit_count() for word in words]
 
 
@@ -111,7 +123,7 @@ def test_heap_keeps_the_best(capacity):
     size = 0
     for i, score in enumerate(offered):
         parent = np.arange(i % 3, dtype=np.int32)
-        size = _kernels.offer(score, parent, i, scores, sets, size)
+        size = offer(score, parent, i, scores, sets, size)
         if size == capacity:
             assert scores[0] == scores.min()
     assert size == min(capacity, 50)

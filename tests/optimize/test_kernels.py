@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numba import njit
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binomtest, chisquare
 
@@ -149,11 +150,17 @@ def test_annealing_at_one_temperature_draws_from_boltzmann(problems):
     assert chisquare(counts, wrong / wrong.sum() * n_runs).pvalue < 1e-3
 
 
+# What is for other kernels can not be called from Python.
+@njit
+def is_accepted(loss, z):
+    return _kernels._is_accepted(loss, z)
+
+
 @pytest.mark.parametrize("loss", [1e-3, 0.5, 2.0, 6.0, 9.0])
 def test_acceptance_is_exponential(loss):
     n_draws = 200_000
     seeds = np.random.default_rng(0).integers(2**63, size=n_draws, dtype=np.uint64)
-    accepted = sum(_kernels.is_accepted(loss, seed) for seed in seeds)
+    accepted = sum(is_accepted(loss, seed) for seed in seeds)
     assert binomtest(accepted, n_draws, np.exp(-loss)).pvalue > 1e-4
 
 

@@ -83,7 +83,7 @@ class Moments(NamedTuple):
             (added, n_old, means),
         ):
             part = design.gram(added, block)
-            _learning_kernels.centre(part, self.weight_sum * means, mean)
+            part -= np.outer(self.weight_sum * means, mean)
             gram[n_old:, start : start + len(block)] = part
         constant = np.diagonal(gram)[n_old:] <= _CONSTANT * self.weight_sum
         gram[n_old:][constant] = 0.0
@@ -274,8 +274,18 @@ def lasso(moments, alpha, *, coef=None, tol=1e-8, max_iter=10_000):
     else:
         coef = np.where(scale > 0.0, coef, 0.0)
         gradient = moments.projection - moments.gram @ coef
+    n_columns = len(coef)
     n_iter, violation = _learning_kernels.lasso_descent(
-        moments.gram, threshold, scale, coef, gradient, tol, max_iter
+        np.ravel(moments.gram),
+        threshold,
+        scale,
+        coef,
+        gradient,
+        tol,
+        max_iter,
+        np.empty(n_columns, dtype=np.int64),
+        np.empty(n_columns**2),
+        *np.empty((3, n_columns)),
     )
     return LassoFit(
         coef,
@@ -392,7 +402,7 @@ def delta_rule(
         learning_rate = longest_step(len(coef), weights)
     indptr, members = flatten_sets(sets)
     rows = np.arange(len(y))
-    rmse = np.empty(n_epochs)
+    rmse, room = np.empty(n_epochs), np.empty(len(coef))
     for epoch in range(n_epochs):
         if rng is not None:
             rng.shuffle(rows)
@@ -407,6 +417,7 @@ def delta_rule(
             longest,
             coef,
             constant,
+            room,
         )
         if not (np.isfinite(squares) and np.isfinite(coef).all()):
             raise ValueError(

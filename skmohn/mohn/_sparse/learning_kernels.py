@@ -6,17 +6,6 @@ from skmohn._core._jit import jit
 
 
 @jit
-def centre(gram, sums, means):
-    """Subtract ``outer(sums, means)`` in place.
-
-    ``gram`` (a, b), ``sums`` (a,), ``means`` (b,) float64. O(a b).
-    """
-    for i in range(gram.shape[0]):
-        for j in range(gram.shape[1]):
-            gram[i, j] -= sums[i] * means[j]
-
-
-@jit
 def cholesky_in_order(gram, tol, factor, kept):
     """Cholesky factor of the columns that those before them do not explain.
 
@@ -45,13 +34,13 @@ def cholesky_in_order(gram, tol, factor, kept):
 
 
 @jit
-def _violation(threshold, scale, coef, gradient):
+def _violation(n, threshold, scale, coef, gradient):
     """Largest breach of the lasso's optimality conditions, each in units of scale.
 
-    All arrays have shape (p,). A column with ``scale`` 0 is constant: left out. O(p).
+    Of the first ``n`` columns; one with ``scale`` 0 is constant: left out. O(n).
     """
     worst = 0.0
-    for j in range(coef.shape[0]):
+    for j in range(n):
         if scale[j] > 0.0:
             if coef[j] > 0.0:
                 breach = abs(gradient[j] - threshold)
@@ -65,84 +54,104 @@ def _violation(threshold, scale, coef, gradient):
 
 
 @jit
-def _sweep(gram, threshold, scale, coef, gradient):
-    """Minimise the lasso's objective in each coordinate once.
+def _sweep(gram, n, threshold, scale, coef, gradient):
+    """Minimise the lasso's objective in each of ``n`` coordinates once.
 
-    ``gram`` (p, p) float64, the rest (p,). ``gradient`` is kept equal to
-    ``projection - gram @ coef``. O(p) and O(p) more for each coefficient that moves.
+    ``gram`` (n^2,) float64. ``gradient`` is kept equal to ``projection - gram @ coef``.
+    O(n) and O(n) more for each coefficient that moves.
     """
-    for j in range(coef.shape[0]):
+    for j in range(n):
         if scale[j] > 0.0:
-            old = coef[j]
-            target = gradient[j] + gram[j, j] * old
+            old, square = coef[j], gram[j * n + j]
+            target = gradient[j] + square * old
             if target > threshold:
-                new = (target - threshold) / gram[j, j]
+                new = (target - threshold) / square
             elif target < -threshold:
-                new = (target + threshold) / gram[j, j]
+                new = (target + threshold) / square
             else:
                 new = 0.0
             change = new - old
             if change != 0.0:
                 coef[j] = new
-                row = gram[j]
-                for k in range(row.shape[0]):
-                    gradient[k] -= change * row[k]
+                for k in range(n):
+                    gradient[k] -= change * gram[j * n + k]
 
 
-@jit(allocates=True)
-def lasso_descent(gram, threshold, scale, coef, gradient, tol, max_iter):
+@jit
+def lasso_descent(
+    gram,
+    threshold,
+    scale,
+    coef,
+    gradient,
+    tol,
+    max_iter,
+    active,
+    part,
+    part_scale,
+    part_coef,
+    part_gradient,
+):
     """Descend by coordinates to the minimum of the lasso's objective in Gram form.
 
     Sweeps over all columns alternate with sweeps over those that are not zero, on a
     copy of their part of the Gram matrix, which is small enough to stay in the cache.
 
-    ``gram`` (p, p) float64, C-contiguous and symmetric; ``scale``, ``coef`` and
+    ``gram`` (p^2,) float64, the rows of a symmetric matrix; ``scale``, ``coef`` and
     ``gradient`` (p,) float64. On entry ``gradient`` is ``projection - gram @ coef``;
-    ``coef`` and ``gradient`` are updated in place. Returns the number of sweeps and
-    the remaining violation. O(p^2) for a sweep at most.
+    ``coef`` and ``gradient`` are updated in place. ``active`` (p,) int64, ``part``
+    (p^2,) and the last three, (p,) float64, are scratch. Returns the number of sweeps
+    and the remaining violation. O(p^2) for a sweep at most.
     """
-    n_iter, active = 0, np.empty(coef.shape[0], np.int64)
-    violation = _violation(threshold, scale, coef, gradient)
+    n, n_iter = coef.shape[0], 0
+    violation = _violation(n, threshold, scale, coef, gradient)
     while violation > tol and n_iter < max_iter:
-        _sweep(gram, threshold, scale, coef, gradient)
+        _sweep(gram, n, threshold, scale, coef, gradient)
         n_iter += 1
         size = 0
-        for j in range(coef.shape[0]):
+        for j in range(n):
             if coef[j] != 0.0:
                 active[size] = j
+                part_scale[size], part_coef[size] = scale[j], coef[j]
+                part_gradient[size] = gradient[j]
                 size += 1
-        # Plain loops: numba takes seconds to compile what numpy has for it.
-        part, vectors = np.empty((size, size)), np.empty((3, size))
-        part_scale, part_coef, part_gradient = vectors[0], vectors[1], vectors[2]
         for i in range(size):
-            k = active[i]
-            part_scale[i], part_coef[i] = scale[k], coef[k]
-            part_gradient[i] = gradient[k]
+            start = active[i] * n
             for j in range(size):
-                part[i, j] = gram[k, active[j]]
+                part[i * size + j] = gram[start + active[j]]
         while (
             n_iter < max_iter
-            and _violation(threshold, part_scale, part_coef, part_gradient) > tol
+            and _violation(size, threshold, part_scale, part_coef, part_gradient) > tol
         ):
-            _sweep(part, threshold, part_scale, part_coef, part_gradient)
+            _sweep(part, size, threshold, part_scale, part_coef, part_gradient)
             n_iter += 1
         for i in range(size):
             change = part_coef[i] - coef[active[i]]
             if change != 0.0:
                 coef[active[i]] = part_coef[i]
-                row = gram[active[i]]
-                for k in range(row.shape[0]):
-                    gradient[k] -= change * row[k]
-        violation = _violation(threshold, scale, coef, gradient)
+                start = active[i] * n
+                for k in range(n):
+                    gradient[k] -= change * gram[start + k]
+        violation = _violation(n, threshold, scale, coef, gradient)
     return n_iter, violation
 
 
 # -------------------------------------------------------------------- delta rule
 
 
-@jit(allocates=True)
+@jit
 def delta_epoch(
-    inputs, y, weights, rows, indptr, members, learning_rate, most, coef, intercept
+    inputs,
+    y,
+    weights,
+    rows,
+    indptr,
+    members,
+    learning_rate,
+    most,
+    coef,
+    intercept,
+    products,
 ):
     """Correct the coefficients after each row once, in the order of ``rows``.
 
@@ -150,11 +159,10 @@ def delta_epoch(
 
     ``inputs`` (D, n) float64, ``y`` and ``weights`` (D,), ``rows`` integer row
     numbers, sets in compressed form ``indptr, members``, ``coef`` (p,) and
-    ``intercept`` (1,) float64, both updated in place. Returns the weighted sum of the
-    squared errors, each met before its correction; stops at the first that is not
-    finite. O(number of members) per row.
+    ``intercept`` (1,) float64, both updated in place; ``products`` (p,) float64 is
+    scratch. Returns the weighted sum of the squared errors, each met before its
+    correction; stops at the first that is not finite. O(number of members) per row.
     """
-    products = np.empty(coef.shape[0])
     squares = 0.0
     for d in rows:
         row = inputs[d]

@@ -68,7 +68,16 @@ class MixturePrior:
         self.grid = grid
         mean, variance, inclusion = np.empty((3, len(pseudo_data)))
         _kernels.mixture_posterior(
-            pseudo_data, noise, grid, self.share, _EM_STEPS, mean, variance, inclusion
+            pseudo_data,
+            noise,
+            grid,
+            self.share,
+            _EM_STEPS,
+            mean,
+            variance,
+            inclusion,
+            np.empty((3, len(pseudo_data), len(grid))),
+            np.empty(len(grid)),
         )
         return mean, variance, inclusion
 

@@ -29,7 +29,7 @@ _SHIFT = np.uint64(56)
 
 
 @jit
-def popcount(word):
+def _popcount(word):
     """Count the set bits of one uint64; LLVM recognises the idiom. O(1)."""
     word = word - ((word >> _ONE) & _M1)
     word = (word & _M2) + ((word >> _TWO) & _M2)
@@ -67,7 +67,7 @@ def packed_gram(left, right, n_samples, out):
         for j in range(right.shape[0]):
             differ = np.uint64(0)
             for w in range(a.shape[0]):
-                differ += popcount(a[w] ^ right[j, w])
+                differ += _popcount(a[w] ^ right[j, w])
             out[i, j] = n_samples - 2.0 * differ
 
 
@@ -147,7 +147,7 @@ def _sift(scores, sets, start, size):
 
 
 @jit
-def offer(score, parent, last, scores, sets, size):
+def _offer(score, parent, last, scores, sets, size):
     """Offer the set ``parent + (last,)`` to a min-heap; return its new size.
 
     The heap keeps the ``scores.shape[0]`` best; rows of ``sets`` are filled up with
@@ -217,9 +217,9 @@ def _packed_scores(stem, bits, first, planes, total, n_samples, balanced, out):
         for w in range(work.shape[0]):
             differ = work[w] ^ bits[i, w]
             opposed += (
-                popcount(differ & low[w])
-                + (popcount(differ & middle[w]) << _ONE)
-                + (popcount(differ & high[w]) << _TWO)
+                _popcount(differ & low[w])
+                + (_popcount(differ & middle[w]) << _ONE)
+                + (_popcount(differ & high[w]) << _TWO)
             )
         product = total - 2.0 * opposed
         out[i] = product * product
@@ -228,7 +228,7 @@ def _packed_scores(stem, bits, first, planes, total, n_samples, balanced, out):
     for i in range(first, bits.shape[0]):
         negative = np.uint64(0)
         for w in range(work.shape[0]):
-            negative += popcount(stem[w] ^ bits[i, w])
+            negative += _popcount(stem[w] ^ bits[i, w])
         mean = 1.0 - 2.0 * negative / n_samples
         spread = 1.0 - mean * mean
         out[i] /= 1e-9 if spread < 1e-9 else spread
@@ -262,7 +262,7 @@ def screen_packed(
         _packed_scores(columns[j], bits, 0, planes, total, n_samples, balanced, row)
         for i in range(bits.shape[0]):
             if _is_new(parent, i):
-                size = offer(row[i], parent, i, scores, sets, size)
+                size = _offer(row[i], parent, i, scores, sets, size)
     return size
 
 
@@ -288,7 +288,7 @@ def screen_order_packed(
             first = parent[order - 2] + 1
         _packed_scores(stem, bits, first, planes, total, n_samples, balanced, row)
         for i in range(first, n):
-            size = offer(row[i], parent, i, scores, sets, size)
+            size = _offer(row[i], parent, i, scores, sets, size)
         changed = _next_parent(parent, n)
     return size
 
@@ -334,7 +334,7 @@ def screen_dense(
         _dense_scores(columns[j], inputs, 0, residual, weights, weight_sum, row)
         for i in range(inputs.shape[0]):
             if _is_new(parent, i):
-                size = offer(row[i], parent, i, scores, sets, size)
+                size = _offer(row[i], parent, i, scores, sets, size)
     return size
 
 
@@ -358,7 +358,7 @@ def screen_order_dense(
             first = parent[order - 2] + 1
         _dense_scores(stem, inputs, first, residual, weights, weight_sum, row)
         for i in range(first, n):
-            size = offer(row[i], parent, i, scores, sets, size)
+            size = _offer(row[i], parent, i, scores, sets, size)
         changed = _next_parent(parent, n)
     return size
 
@@ -396,19 +396,19 @@ def _likelihood_ratio(r, centre, noise, precision):
     return np.exp(exponent) * noise * np.sqrt(precision)
 
 
-@jit(allocates=True)
+@jit
 def mixture_posterior(
-    pseudo_data, noise, grid, share, n_steps, mean, variance, inclusion
+    pseudo_data, noise, grid, share, n_steps, mean, variance, inclusion, table, totals
 ):
     """Posterior under a spike and a symmetric mixture, whose shares are re-estimated.
 
     ``pseudo_data`` (N,), ``grid`` (G + 1,) with ``grid[0] = 0`` the spike, ``share``
     (G + 1,) changed in place by ``n_steps`` steps of expectation maximisation;
-    ``mean``, ``variance``, ``inclusion`` (N,) are outputs. Components are as wide as
-    half the grid's step below them. O(N G (n_steps + 1)).
+    ``mean``, ``variance``, ``inclusion`` (N,) are outputs; ``table`` (3, N, G + 1) and
+    ``totals`` (G + 1,) are scratch. Components are as wide as half the grid's step
+    below them. O(N G (n_steps + 1)).
     """
     n, n_components = pseudo_data.shape[0], grid.shape[0]
-    table, totals = np.empty((3, n, n_components)), np.empty(n_components)
     ratios, means, squares = table[0], table[1], table[2]
     for i in range(n):
         ratios[i, 0], means[i, 0], squares[i, 0] = 1.0, 0.0, 0.0
