@@ -67,6 +67,13 @@ numpydoc_xref_aliases = {
     "iterable": "collections.abc.Iterable",
     "scalar": ":class:`float`",
     "sequence": "collections.abc.Sequence",
+    **{
+        name: f"skmohn.{name}"
+        for name in (
+            *("DenseControl", "DeltaControl", "MSDAControl"),
+            *("PaperControl", "SearchControl", "MOHNRegressor"),
+        )
+    },
     "DataFrame": "pandas.DataFrame",
     "Generator": "numpy.random.Generator",
     "OptimizeResult": "scipy.optimize.OptimizeResult",
