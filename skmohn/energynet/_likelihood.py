@@ -55,9 +55,10 @@ def independent_bits(X, thermometers=None):
     prefer_skip_nested_validation=True,
 )
 def dbn_log_likelihood(layers, X, log_partition, *, n_draws=300, random_state=None):
-    """Estimate the log-likelihood of each sample under a deep belief network [1]_.
+    """Estimate the log-likelihood of each sample under a deep belief network.
 
-    The top machine is the prior of the layer below it, and so on down to the data.
+    The top machine is the prior of the layer below it, and so on down to the data
+    [1]_.
 
     Parameters
     ----------

@@ -191,10 +191,10 @@ def numbers_of_states(rbm):
 def annealed_importance_sampling(
     rbm, X, *, n_temperatures=10000, n_chains=100, random_state=None
 ):
-    """Estimate the log partition function of a machine [1]_.
+    """Estimate the log partition function of a machine.
 
     Chains start from a machine without weights that has the means of the data, and are
-    annealed to the given machine.
+    annealed to the given machine [1]_.
 
     Parameters
     ----------
