@@ -9,7 +9,8 @@ class _ShortRequest(RequestMethod):
     def __get__(self, instance, owner):
         method = super().__get__(instance, owner)
         method.__doc__ = (
-            f"Choose which metadata a meta-estimator passes to `{self.name}`."
+            "Choose which metadata meta-estimators pass to "
+            f"`{self.name}`: True, False, None or an alias for each."
         )
         return method
 
