@@ -54,7 +54,7 @@ class MOHNClassifier(
 
         - ``"auto"``, ``"logistic"``: forward search for all classes together. Each step
           adds the products that best match the residuals of logistic regression ([2]_),
-          until the log loss of left-out rows stops falling.
+          until the log loss of left-out samples stops falling.
         - ``"pursuit"``, ``"dense"``, ``"msda"``: the union of the terms that
           :class:`MOHNRegressor` finds for the indicator of each class.
         - ``"full"``: all products up to `max_order`.
@@ -74,8 +74,8 @@ class MOHNClassifier(
     C : float or "auto", default="auto"
         Inverse strength of the L2 penalty, as in
         :class:`~sklearn.linear_model.LogisticRegression`. "auto" takes the one of .01,
-        .03, .1, .3, 1 and 10 with the lowest log loss on left-out rows, for products
-        found without these rows. Without folds it is .1, as in the search.
+        .03, .1, .3, 1 and 10 with the lowest log loss on left-out samples, for products
+        found without them. Without folds it is .1, as in the search.
     class_weight : dict, "balanced" or None, default=None
         Class weights for search and model, as in
         :class:`~sklearn.linear_model.LogisticRegression`.
@@ -238,11 +238,11 @@ class MOHNClassifier(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows; NaN means missing. Sparse input is converted to dense.
+            Training samples; NaN means missing. Sparse input is converted to dense.
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            A weight of 2 equals the row twice.
+            A weight of 2 equals the sample twice.
         **params : dict
             Passed to the splitter `cv`, such as ``groups``; needs metadata routing.
 
@@ -261,7 +261,7 @@ class MOHNClassifier(
         Warns
         -----
         ConvergenceWarning
-            If the search ended early or there are too few rows.
+            If the search ended early or there are too few samples.
         """
         samples, found = self._find(
             X,
@@ -283,7 +283,7 @@ class MOHNClassifier(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; NaN means missing.
+            Samples; NaN means missing.
 
         Returns
         -------
@@ -299,7 +299,7 @@ class MOHNClassifier(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; NaN means missing.
+            Samples; NaN means missing.
 
         Returns
         -------
@@ -314,7 +314,7 @@ class MOHNClassifier(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; NaN means missing.
+            Samples; NaN means missing.
 
         Returns
         -------
@@ -329,7 +329,7 @@ class MOHNClassifier(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; NaN means missing.
+            Samples; NaN means missing.
 
         Returns
         -------

@@ -69,7 +69,7 @@ class DeltaControl(Control):
     learning_rate : float or "auto", default="auto"
         Step size. "auto" is ``1 / (n_terms + 1)``, divided by the largest sample weight
         if that exceeds 1: the largest step that never overshoots. `partial_fit`
-        shortens only the steps of such rows; msda's loop uses a fifth.
+        shortens only the steps of such samples; msda's loop uses a fifth.
     tol : float, default=1e-4
         Stop when an epoch reduces the error by less than this fraction.
     n_iter_no_change : int, default=10
@@ -129,7 +129,7 @@ class MSDAControl(Control):
         How strongly further columns are drawn from those that share terms with the
         columns drawn so far (delta).
     batch_size : {"third", "n_features"} or int, default="third"
-        New terms per iteration: a third of the rows (Swingler 2020), the number of
+        New terms per iteration: a third of the samples (Swingler 2020), the number of
         columns (Swingler 2016), or a number.
     max_weight_share : float, default=0.8
         Maximum number of terms, as a fraction of the distinct rows. The papers allow 1,
@@ -149,7 +149,7 @@ class MSDAControl(Control):
         Lower bound of the level.
     t_variance : {"residual", "target"}, default="residual"
         Variance in the t-test: of the residuals over their degrees of freedom, or of
-        the target over the number of rows (Swingler 2016, Eq 15 as printed, which
+        the target over the number of samples (Swingler 2016, Eq 15 as printed, which
         misses small weights).
     initial_orders : array-like of shape (max_order,), default=None
         First distribution over orders, not necessarily normalized. None for the Laplace
@@ -164,7 +164,7 @@ class MSDAControl(Control):
         Epochs of the delta rule per iteration.
     n_iter_no_change : int, default=50
         Stop after this many iterations without improvement of the validation error or,
-        without validation rows, the extended BIC.
+        without validation samples, the extended BIC.
     tol : float, default=1e-4
         Smallest improvement that counts, as a fraction of the error.
 

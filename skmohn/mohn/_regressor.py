@@ -48,8 +48,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     .. math:: f(x) = w_0 + \\sum_j w_j \\prod_{i \\in Q_j} x_i
 
     of inputs coded as -1 and +1. Each term ``Q_j`` is a set of columns; its size is its
-    order. The estimator finds the terms that matter from far fewer rows than there are
-    candidate terms. You tell it neither their order nor the noise level.
+    order. The estimator finds the terms that matter from far fewer samples than there
+    are candidate terms. You tell it neither their order nor the noise level.
 
     Parameters
     ----------
@@ -87,11 +87,11 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     cv : int, cross-validation generator or iterable, default=5
         Folds of that validation. An int keeps identical rows in one fold.
     early_stopping : bool, default=False
-        Whether to hold out rows that replace the folds (pursuit) or stop the search
+        Whether to hold out samples that replace the folds (pursuit) or stop the search
         (msda) or the epochs (delta rule). Passing `X_val` and `y_val` to `fit` does the
-        same; "dense" needs neither and learns from all rows.
+        same; "dense" needs neither and learns from all samples.
     validation_fraction : float, default=0.1
-        Fraction of the rows held out by `early_stopping`.
+        Fraction of the samples held out by `early_stopping`.
     work_budget : float, default=1e9
         Limit on the exhaustive screening of orders 3 and up, in operations of about a
         nanosecond each. `search_coverage_` reports what was skipped.
@@ -285,17 +285,17 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows; NaN means missing. Sparse input is converted to dense.
+            Training samples; NaN means missing. Sparse input is converted to dense.
         y : array-like of shape (n_samples,)
             Target values.
         sample_weight : array-like of shape (n_samples,), default=None
-            Integers count repeated rows: a weight of 2 equals the row twice. Other
-            weights are relative precisions, scaled to a mean of 1. Rows of weight 0 are
-            dropped.
+            Integers count repeated samples: a weight of 2 equals the sample twice.
+            Other weights are relative precisions, scaled to a mean of 1. Samples of
+            weight 0 are dropped.
         X_val : array-like of shape (n_val, n_features), default=None
-            Validation rows; see `early_stopping`.
+            Validation samples; see `early_stopping`.
         y_val : array-like of shape (n_val,), default=None
-            Targets of the validation rows.
+            Targets of the validation samples.
         **params : dict
             Passed to the splitter `cv`, such as ``groups``; needs metadata routing.
 
@@ -314,8 +314,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         Warns
         -----
         ConvergenceWarning
-            If the search ended early or there are too few rows; the best model so far
-            is kept.
+            If the search ended early or there are too few samples; the best model so
+            far is kept.
         """
         strategy, wishes = STRATEGIES[self.strategy], Wishes.of(self)
         data = X, y, sample_weight, X_val, y_val
@@ -331,20 +331,20 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, sample_weight=None) -> Self:
-        """Update the weights with more rows, without a new search.
+        """Update the weights with more samples, without a new search.
 
         The first call is `fit`. Later calls make one pass of the delta rule (Swingler
-        2016, Eq 4) in row order or, for a dense model, condition on the rows exactly,
-        so that batches and their order make no difference.
+        2016, Eq 4) in sample order or, for a dense model, condition on the samples
+        exactly, so that batches and their order make no difference.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            New rows.
+            New samples.
         y : array-like of shape (n_samples,)
             Target values.
         sample_weight : array-like of shape (n_samples,), default=None
-            Factors of the learning rate, at most up to the step that meets a row's
+            Factors of the learning rate, at most up to the step that meets a sample's
             target if the rate is "auto". For a dense model, precisions in the unit of
             the first call.
 
@@ -444,7 +444,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; NaN means missing.
+            Samples; NaN means missing.
         return_std : bool, default=False
             Whether to return standard deviations, which "auto" and "dense" have.
 
@@ -453,7 +453,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         y : ndarray of shape (n_samples,)
             Predicted values.
         std : ndarray of shape (n_samples,)
-            Standard deviation of a new observation of each row, only with `return_std`.
+            Standard deviation of a new observation of each sample, only with
+            `return_std`.
         """
         check_is_fitted(self)
         rows = self._to_rows(read_table(self, X))
@@ -461,12 +462,12 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         return (mean, self._posterior("return_std").std(rows)) if return_std else mean
 
     def sample_y(self, X, n_samples=1, random_state=0):
-        """Draw observations from the posterior, jointly for all rows.
+        """Draw observations from the posterior, jointly for all samples.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_rows, n_features)
-            Rows; NaN means missing.
+            Samples; NaN means missing.
         n_samples : int, default=1
             Number of draws.
         random_state : int, RandomState instance or None, default=0

@@ -172,7 +172,7 @@ class MOHNTransformer(
         - ``"auto"``: "logistic" for classes and "pursuit" for numeric targets.
         - ``"logistic"``: forward search for all classes together. Each step adds the
           products that best match the residuals of logistic regression ([2]_), until
-          the log loss of left-out rows stops falling.
+          the log loss of left-out samples stops falling.
         - ``"pursuit"``, ``"dense"``, ``"msda"``: the terms that :class:`MOHNRegressor`
           finds for the target, or their union for the indicators of all classes.
           "pursuit" takes what helps to predict, "dense" only what is significant.
@@ -345,11 +345,11 @@ class MOHNTransformer(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows; NaN means missing. Sparse input is converted to dense.
+            Training samples; NaN means missing. Sparse input is converted to dense.
         y : array-like of shape (n_samples,)
             Numbers or class labels; see `target_type`.
         sample_weight : array-like of shape (n_samples,), default=None
-            A weight of 2 equals the row twice.
+            A weight of 2 equals the sample twice.
         **params : dict
             Passed to the splitter `cv`, such as ``groups``; needs metadata routing.
 
@@ -368,7 +368,7 @@ class MOHNTransformer(
         Warns
         -----
         ConvergenceWarning
-            If the search ended early or there are too few rows.
+            If the search ended early or there are too few samples.
         """
         samples, found = self._find(
             X, y, sample_weight, params, self._read_target, self._fitted_attributes
@@ -382,7 +382,7 @@ class MOHNTransformer(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows; NaN means missing.
+            Samples; NaN means missing.
 
         Returns
         -------
