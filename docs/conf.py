@@ -108,6 +108,7 @@ sphinx_gallery_conf = {
     ),
     "within_subsection_order": ExplicitOrder(
         [
+            "plot_first_steps.py",
             "plot_read_a_model.py",
             "plot_noise.py",
             "plot_experiment.py",
@@ -115,6 +116,7 @@ sphinx_gallery_conf = {
             "plot_dense_landscape.py",
             "plot_missing_values.py",
             "plot_discovery.py",
+            "plot_best_input.py",
             "plot_configurations.py",
             "plot_low_bits.py",
             "plot_quantiles.py",

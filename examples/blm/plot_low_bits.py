@@ -63,19 +63,14 @@ for n_bits in bits:
 # ----------------
 
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
-axes.axhline(float_score, color="#333333", lw=0.9, ls=":")
-axes.annotate(
-    "64-bit floats, by gradients",
-    (2, float_score),
-    (0, 4),
-    textcoords="offset points",
-    fontsize=9,
-)
+exact = {"color": "#333333", "lw": 0.9, "ls": ":"}
+axes.axhline(float_score, label="64-bit floats, by gradients", **exact)
 axes.plot(bits, found, "o-", color="#2e6f95", label="BLMClassifier")
 axes.plot(bits, rounded, "s--", color="#c8553d", label="floats, rounded afterwards")
 axes.set(xlabel="bits of a weight", ylabel="accuracy on held-out digits", xticks=bits)
 axes.spines[["top", "right"]].set_visible(False)
-axes.legend(frameon=False)
+axes.set_title("Accuracy by the number of bits")
+figure.legend(loc="outside lower center", ncols=3, frameon=False)
 plt.show()
 
 # %%

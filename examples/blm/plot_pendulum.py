@@ -46,12 +46,20 @@ def draw(system, policy, title, seconds):
     axes["places"].plot(
         path.time, path.angle, color=POSITIVE, lw=1, label="angle (rad)"
     )
-    axes["places"].legend(frameon=False, loc="lower right", ncols=2)
+    axes["places"].set(xlabel="time (s)", ylabel="position, angle")
+    axes["places"].legend(
+        frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncols=2
+    )
     axes["force"].plot(path.time, path.force, color="#333333", lw=0.8)
     axes["force"].set(xlabel="time (s)", ylabel="force (N)")
     planes = {
         "cart": (path.x, path.velocity, "position (m)", "velocity (m/s)"),
-        "pendulum": (path.angle, path.angular_velocity, "angle (rad)", "rad/s"),
+        "pendulum": (
+            path.angle,
+            path.angular_velocity,
+            "angle (rad)",
+            "angular velocity (rad/s)",
+        ),
     }
     for name, (place, velocity, *labels) in planes.items():
         color = NEGATIVE if name == "cart" else POSITIVE

@@ -82,8 +82,9 @@ axes.set(
     ylabel="test error, 1000 s",
     xlim=ends,
     ylim=ends,
+    title="Thirty searches: some good ends, many bad ones",
 )
 axes.spines[["top", "right"]].set_visible(False)
-axes.legend(frameon=False)
+figure.legend(loc="outside lower center", ncols=2, frameon=False)
 plt.show()
 print(f"{np.sum(tested < 0.1)} of 30 searches end with a test error below 0.1")

@@ -45,5 +45,6 @@ axes.fill_between(
 axes.plot(line, bounds[0.5].predict(line), color="#2e6f95", label="median")
 axes.plot(line, np.sin(2 * line), color="#c8553d", lw=1, ls="--", label="without noise")
 axes.spines[["top", "right"]].set_visible(False)
-axes.legend(frameon=False, ncols=2)
+axes.set(xlabel="x", ylabel="y", title="The 90 % interval is wide where noise is large")
+figure.legend(loc="outside lower center", ncols=4, frameon=False)
 plt.show()

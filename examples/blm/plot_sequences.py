@@ -70,5 +70,6 @@ for edge in range(0, 3 * LENGTH, LENGTH):
     axes.axvline(edge, color="#b9b4a7", lw=0.8, ls=":")
 axes.set(xlabel="step of three pieces", ylabel="value")
 axes.spines[["top", "right"]].set_visible(False)
-axes.legend(frameon=False, ncols=3)
+axes.set_title("Forecasts six steps ahead, of pieces that were not seen")
+figure.legend(loc="outside lower center", ncols=3, frameon=False)
 plt.show()

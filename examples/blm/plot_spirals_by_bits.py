@@ -71,10 +71,17 @@ for axes in panels.flat:
     axes.axis("off")
 for axes, (bits, values) in zip(panels.flat, sorted(maps.maps.items()), strict=False):
     axes.imshow(
-        values, extent=(-7, 7, -7, 7), origin="lower", cmap="RdBu_r", vmin=0, vmax=1
+        values,
+        extent=(-7, 7, -7, 7),
+        origin="lower",
+        cmap="RdBu_r",
+        vmin=0,
+        vmax=1,
+        interpolation="bicubic",
     )
     axes.scatter(*X.T, c=y, cmap="RdBu_r", s=5, edgecolors="white", linewidths=0.3)
     axes.set_title(f"{bits} bits")
+figure.suptitle("What the network draws once so many bits have moved")
 plt.show()
 
 # %%
@@ -93,5 +100,6 @@ right.semilogy(flips, [record["explored"] for record in history], color="#c8553d
 right.set(xlabel="moves tried", ylabel="share of moves\ntried per success")
 for axes in (left, right):
     axes.spines[["top", "right"]].set_visible(False)
+figure.suptitle("Error and effort while bits are added")
 figure.tight_layout()
 plt.show()

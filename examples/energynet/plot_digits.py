@@ -33,6 +33,7 @@ print("no more layers because", net.stopping_reason_)
 
 figure, axes = plt.subplots(figsize=(8, 4), layout="constrained")
 GrowthDisplay.from_estimator(net, ax=axes)
+axes.set_title("Units of the layers while they grow")
 plt.show()
 
 # %%
@@ -44,6 +45,7 @@ plt.show()
 
 figure, axes = plt.subplots(figsize=(5, 4), layout="constrained")
 DescriptionLengthDisplay.from_estimator(net, ax=axes)
+axes.set_title("Is one more layer worth it?")
 plt.show()
 
 # %%
@@ -55,6 +57,7 @@ plt.show()
 
 figure, axes = plt.subplots(figsize=(6, 6), layout="constrained")
 FiltersDisplay.from_estimator(net, shape=(8, 8), ax=axes)
+axes.set_title("What the units look for")
 plt.show()
 
 # %%

@@ -66,9 +66,10 @@ axes.set(
     xlabel=f"measured variants, of {len(folded):,}",
     ylabel="R2 on the true share, all others",
     ylim=(None, 1),
+    title="Predictions from few measured variants",
 )
 axes.spines[["top", "right"]].set_visible(False)
-axes.legend(frameon=False, loc="lower right")
+figure.legend(loc="outside lower center", ncols=3, frameon=False)
 plt.show()
 
 # %%
@@ -109,8 +110,9 @@ for is_inside, color, name in ((True, "#333333", ""), (False, COLORS[2], "not ")
         label=f"measured, {name}in it",
     )
 axes.set(xlabel="60 variants, by prediction", ylabel="share folded", xticks=[])
+axes.set_title("Intervals of 60 variants that were not seen")
 axes.spines[["top", "right"]].set_visible(False)
-axes.legend(frameon=False, loc="upper left")
+figure.legend(loc="outside lower center", ncols=3, frameon=False)
 plt.show()
 
 # %%
@@ -127,9 +129,10 @@ flipped = [np.arange(len(folded)) ^ (1 << site) for site in range(N_SITES)]
 taking_part = [np.mean((folded - folded[f]) ** 2) / 4 / folded.var() for f in flipped]
 figure, panels = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 panels[0].bar(range(N_SITES), model.relevance_, color=COLORS[0])
-panels[0].set(title="relevance found", xlabel="site", xticks=range(N_SITES))
+panels[0].set(title="relevance found", xlabel="site", ylabel="relevance")
+panels[0].set_xticks(range(N_SITES))
 panels[1].bar(range(N_SITES), taking_part, color="#b9b4a7")
-panels[1].set(title="share of the variance, true", xlabel="site")
+panels[1].set(title="share of the variance, true", xlabel="site", ylabel="share")
 panels[1].set_xticks(range(N_SITES))
 for axes in panels:
     axes.spines[["top", "right"]].set_visible(False)

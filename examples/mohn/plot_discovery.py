@@ -49,6 +49,7 @@ figure, panels = plt.subplots(
 for axes, (name, model) in zip(panels, searches.items(), strict=True):
     DiscoveryErrorDisplay.from_estimator(model, ax=axes)
     axes.set_title(name)
+figure.suptitle("Errors, round by round")
 plt.show()
 
 # %%
@@ -59,7 +60,7 @@ plt.show()
 # those are nearly complete it looks elsewhere for what is missing, and each false
 # weight it takes up explains a little of it. Every 15 rounds the sets that were tried
 # in vain may be tried again. When the last true weight is in, all false ones go at
-# once. Pursuit has no false weights to get rid of.
+# once. Pursuit has no false weights to get rid of. The dotted line is the true number.
 
 figure, panels = plt.subplots(
     1, 2, figsize=(10, 3.8), layout="constrained", sharey=True
@@ -68,6 +69,7 @@ for axes, (name, model) in zip(panels, searches.items(), strict=True):
     DiscoveryOrdersDisplay.from_estimator(model, ax=axes)
     axes.axhline(len(glass.terms), color="#333333", linewidth=0.8, linestyle=":")
     axes.set_title(name)
+figure.suptitle("Weights of each order, round by round")
 plt.show()
 
 # %%

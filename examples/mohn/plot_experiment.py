@@ -113,6 +113,7 @@ for x, y, name in zip(expected, values, order, strict=True):
         label = " = ".join(next(g for g in aliases.values() if g[0] == name))
         axes.annotate(label, (x, y), (-6, 4), textcoords="offset points", ha="right")
 axes.set(xlabel="half-normal quantile", ylabel="size of the effect", ylim=(0, None))
+axes.set_title("Effects beside those of mere noise")
 axes.spines[["top", "right"]].set_visible(False)
 plt.show()
 

@@ -96,6 +96,7 @@ labels = [
 ]
 axes.bar_label(bars, labels, padding=4)
 axes.set(xlabel="R2 on the other variants", xlim=(0, 1.35), xticks=[0, 0.5, 1])
+axes.set_title("Brightness from a twentieth of the variants")
 axes.invert_yaxis()
 axes.spines[["top", "right"]].set_visible(False)
 plt.show()
@@ -121,7 +122,8 @@ for term, weight in zip(features.terms_, weights, strict=True):
         shares[i, j] = shares[j, i] = weight**2 / np.var(y)
 figure, axes = plt.subplots(figsize=(5.4, 4.6), layout="constrained")
 image = axes.imshow(np.sqrt(shares), cmap="Blues")
-axes.set(xticks=range(13), yticks=range(13), title="sites, and pairs of sites")
+axes.set(xticks=range(13), yticks=range(13), xlabel="site", ylabel="site")
+axes.set_title("Sites, and pairs of sites, that matter")
 axes.set_xticklabels(range(1, 14))
 axes.set_yticklabels(range(1, 14))
 figure.colorbar(image, label="root of the share of the variance")

@@ -65,15 +65,16 @@ for share in shares:
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 for (name, values), color in zip(errors.items(), ("#2e6f95", "#c8553d"), strict=True):
     axes.plot(shares, values, "o-", color=color, label=name)
-axes.axhline(1, color="#333333", linewidth=0.8, linestyle=":")
-axes.annotate("always predicting the mean", (0, 1.01), fontsize=9)
+mean = {"color": "#333333", "linewidth": 0.8, "linestyle": ":"}
+axes.axhline(1, label="always the mean", **mean)
 axes.set(
     xlabel="share of the test values that are hidden",
-    ylabel="error / spread of y",
+    ylabel="error / standard deviation of y",
     ylim=(0, None),
+    title="Errors grow with the share of unknown values",
 )
 axes.spines[["top", "right"]].set_visible(False)
-axes.legend(frameon=False, loc="lower right")
+figure.legend(loc="outside lower center", ncols=3, frameon=False)
 plt.show()
 
 # %%

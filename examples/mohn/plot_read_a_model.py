@@ -65,13 +65,15 @@ print("what light acts with:", [FACTORS[i] for i in linkage.neighbors("light")])
 
 from skmohn.inspection import HypergraphDisplay, WeightsDisplay
 
-WeightsDisplay.from_estimator(model)
+display = WeightsDisplay.from_estimator(model)
+display.ax_.set_title("Weights by the factors that they connect")
 plt.show()
 
 # %%
 # As a network, a line is a weight of two factors and a square one of three or more.
 
-HypergraphDisplay.from_estimator(model)
+display = HypergraphDisplay.from_estimator(model)
+display.ax_.set_title("The factors as a network")
 plt.show()
 
 # %%
@@ -86,8 +88,9 @@ indices = indices[indices["total"] > 0].sort_values("total")
 figure, axes = plt.subplots(figsize=(7, 3.5), layout="constrained")
 axes.barh(indices.index, indices["total"], color="#d8d4c8", label="total")
 axes.barh(indices.index, indices["first_order"], color="#2e6f95", label="alone")
-axes.set(xlabel="share of the variance")
-axes.legend(frameon=False)
+axes.set(xlabel="share of the variance", title="How much each factor matters")
+axes.spines[["top", "right"]].set_visible(False)
+figure.legend(loc="outside lower center", ncols=2, frameon=False)
 plt.show()
 
 # %%
@@ -133,6 +136,8 @@ search.fit(glass.X, glass.y)
 figure, panels = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
 DiscoveryErrorDisplay.from_estimator(search, ax=panels[0])
 DiscoveryOrdersDisplay.from_estimator(search, ax=panels[1])
+panels[0].set_title("Errors, round by round")
+panels[1].set_title("Weights, round by round")
 plt.show()
 
 # %%

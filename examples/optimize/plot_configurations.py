@@ -94,9 +94,10 @@ for n_rows in sizes:
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 for (name, values), color in zip(errors.items(), COLORS, strict=False):
     axes.plot(sizes, values, "o-", color=color, label=name)
-axes.set(xlabel="configurations measured", ylabel="error in %", ylim=(0, None))
+axes.set(xlabel="configurations measured", ylabel="error (%)", ylim=(0, None))
+axes.set_title("Error on configurations that were not measured")
 axes.spines[["top", "right"]].set_visible(False)
-axes.legend(frameon=False)
+figure.legend(loc="outside lower center", ncols=3, frameon=False)
 plt.show()
 
 # %%
@@ -104,8 +105,9 @@ plt.show()
 # --------------------
 #
 # A weight says by how much a switch, or two together, moves the time up or down from
-# the middle. Columns of a choice of one of several follow from one another;
-# ``stopping_reason_`` says so, and other weights could say the same.
+# the middle. Red is slower when a switch is on or, of a pair, when both are equal.
+# Columns of a choice of one of several follow from one another; ``stopping_reason_``
+# says so, and other weights could say the same.
 
 order = np.random.default_rng(0).permutation(len(X))
 train = order[:160]
@@ -127,7 +129,9 @@ axes.barh(
     color=[COLORS[1] if sign > 0 else COLORS[0] for sign in signs],
 )
 axes.set_xscale("log")
-axes.set(xlabel="effect in seconds; red: slower when on, or when equal for pairs")
+axes.set(
+    xlabel="effect (s)", title="What takes the time: slower in red, faster in blue"
+)
 axes.invert_yaxis()
 axes.spines[["top", "right"]].set_visible(False)
 plt.show()
