@@ -131,6 +131,7 @@ sphinx_gallery_conf = {
     "ignore_pattern": r"^(?!plot_)",
     "abort_on_example_error": True,
     "download_all_examples": False,
+    "remove_config_comments": True,
     "show_memory": False,
     "show_signature": False,
     "write_computation_times": False,

@@ -15,6 +15,7 @@ and finds by itself how many hidden units that takes.
 # and then drops those that do not. With ``kappa=0.1`` units cost a tenth of it, and the
 # layer becomes wider.
 
+# sphinx_gallery_thumbnail_number = 3
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_digits
 

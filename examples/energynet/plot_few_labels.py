@@ -83,6 +83,7 @@ for axes, n in zip(panels, n_labels, strict=True):
     axes.plot(list(inputs), draws, color="#b9b4a7", lw=0.8)
     axes.plot(list(inputs), draws.mean(axis=1), "o-", color="#2e6f95", lw=2.5)
     axes.set_title(f"{n} labels of each digit")
+    axes.margins(x=0.2)
     axes.spines[["top", "right"]].set_visible(False)
 figure.suptitle("Accuracy with few labels, by what the classifier is given")
 panels[0].set_ylabel("accuracy on 720 held-out digits")

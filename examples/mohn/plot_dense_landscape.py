@@ -18,6 +18,7 @@ and every input a relevance.
 # are folded, a logistic function of the energy, and with it all weights of all orders
 # are there. The noise has a fiftieth of the variance of the signal.
 
+# sphinx_gallery_thumbnail_number = 2
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.special import expit

@@ -18,6 +18,7 @@ Swingler (2020) do for the first of them.
 # that go best with what is not explained yet. ``early_stopping=True`` holds out a tenth
 # of the samples, so that both report a validation error.
 
+# sphinx_gallery_thumbnail_number = 2
 import matplotlib.pyplot as plt
 
 from skmohn import MOHNRegressor

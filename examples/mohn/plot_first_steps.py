@@ -82,7 +82,7 @@ for axes, (first, second) in zip(panels, pairs, strict=True):
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, frameon=False)
 panels[0].set_ylabel("mean height (mm)")
-figure.suptitle("Mean height of loaves by two choices at a time")
+figure.suptitle("Mean height of loaves by two changes at a time")
 plt.show()
 
 # %%

@@ -13,6 +13,7 @@ threshold on an energy to which sites and pairs of sites add.
 # A twentieth of the variants
 # ---------------------------
 
+# sphinx_gallery_thumbnail_number = 2
 import csv
 import os
 from pathlib import Path

@@ -14,6 +14,7 @@ how far all this can be trusted. Here it has learnt a simulated experiment.
 # A process has twelve switches. What it yields depends on seven of them: two groups
 # that act among themselves, and one factor alone. 200 settings of 4,096 were run.
 
+# sphinx_gallery_thumbnail_number = 2
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
