@@ -186,7 +186,7 @@ def grow_layer():
     X = (load_digits().data > 6).astype(float)
     net, seconds = timed(skmohn.EnergyNetTransformer(random_state=0).fit, X)
     widths = " + ".join(map(str, net.n_components_per_layer_))
-    print(f"Found in {seconds:.1f} s: {widths} hidden units are worth their price.")
+    print(f"Found in {seconds:.1f} s: {widths} hidden units are worth their cost.")
     return net, X
 
 

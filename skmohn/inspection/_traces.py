@@ -121,7 +121,7 @@ class GrowthDisplay:
         return cls(records, threshold=threshold).plot(ax=ax, **line_kw)
 
     def plot(self, ax=None, **line_kw) -> Self:
-        """Draw units, and gamma or the units worth their price, by step.
+        """Draw units, and gamma or the units worth their cost, by step.
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ class GrowthDisplay:
         self.paying_ = None
         if records:
             paying = [record["paying"] for record in records]
-            label = f"worth their price ({records[0]['price']:.2g} nats in layer 0)"
+            label = f"worth their cost ({records[0]['price']:.2g} nats in layer 0)"
             (self.paying_,) = ax.plot(steps, paying, "o", color=RED, label=label)
 
     def _plot_gamma(self, ax, layers):
