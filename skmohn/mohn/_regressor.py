@@ -85,7 +85,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         BIC, or a lasso on all terms of orders 1 and 2 and those that stand out. "auto"
         is "ebic" below 40 distinct rows, else the better of "cv" and "lasso".
     cv : int, cross-validation generator or iterable, default=5
-        Folds of that validation. An int keeps identical rows in one fold.
+        Cross-validation folds for `selection`. An int keeps identical rows in one fold.
     early_stopping : bool, default=False
         Whether to hold out samples that replace the folds (pursuit) or stop the search
         (msda) or the epochs (delta rule). Passing `X_val` and `y_val` to `fit` does the

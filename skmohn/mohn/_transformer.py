@@ -199,8 +199,8 @@ class MOHNTransformer(
         rows, else "cv". Products that could be due to chance stay only if they clearly
         lower the validation loss.
     cv : int, cross-validation generator or iterable, default=5
-        Folds of that validation. An int keeps identical rows in one fold and stratifies
-        by class.
+        Cross-validation folds for `selection`. An int keeps identical rows in one fold
+        and stratifies by class.
     max_iter : int, default=200
         Maximum number of search rounds.
     work_budget : float, default=1e9
