@@ -92,7 +92,7 @@ class BLMController(
         unbiased.
     goal : float, default=None
         Loss at which a run ends and no restart follows, unless the objective is a
-        :class:`Stage`.
+        :class:`~skmohn.blm.Stage`.
     validation_goal : float, default=None
         The same for the validation objective, which then decides alone.
     validate_every : int, default=100
@@ -159,12 +159,12 @@ class BLMController(
     Notes
     -----
     An objective is called as ``objective(policy, rng, incumbent)`` and returns the
-    loss. ``policy`` is a :class:`Policy`, the same object each time with other weights.
-    ``rng`` is a numpy Generator in the same state at each call of a stage (unless
-    ``noisy=True``), so that all weights face the same draws. ``incumbent`` is the loss
-    to beat: an objective that sums nonnegative parts may return as soon as it exceeds
-    that. NaN counts as an infinite loss. A call that never returns cannot be stopped,
-    so give simulations a time limit.
+    loss. ``policy`` is a :class:`~skmohn.blm.Policy`, the same object each time with
+    other weights. ``rng`` is a numpy Generator in the same state at each call of a
+    stage (unless ``noisy=True``), so that all weights face the same draws.
+    ``incumbent`` is the loss to beat: an objective that sums nonnegative parts may
+    return as soon as it exceeds that. NaN counts as an infinite loss. A call that never
+    returns cannot be stopped, so give simulations a time limit.
 
     References
     ----------
