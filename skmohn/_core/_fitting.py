@@ -19,10 +19,10 @@ _GATHERED = ContextVar("_GATHERED", default=None)
 
 
 class History(list):
-    """Records of a fit, one dictionary per iteration."""
+    """Records of a fit: a list with one dict per iteration."""
 
     def to_frame(self):
-        """The records as a pandas DataFrame, one row per iteration."""
+        """Return the records as a pandas DataFrame, one row per iteration."""
         import pandas as pd
 
         return pd.DataFrame(list(self))

@@ -21,7 +21,7 @@ _FARTHEST = 1e100
 
 @dataclass(frozen=True)
 class UnitCoding:
-    """What each column of a table says of visible units.
+    """How each column became visible units.
 
     Attributes
     ----------
@@ -31,17 +31,17 @@ class UnitCoding:
         where the value reaches it; none when the column is constant).
 
     low, high : ndarrays of shape (n_features,)
-        The values that become 0 and 1; of thermometers the ends of their range.
+        Values that become 0 and 1; for thermometers, the ends of the range.
 
     thresholds : list of ndarrays
-        Of each column; empty but for thermometers.
+        Thresholds of each column; empty except for thermometers.
 
     levels : list of ndarrays
-        Means of the values between thresholds, one more than there are thresholds;
-        empty but for thermometers.
+        Mean value of each level, one more than there are thresholds; empty except for
+        thermometers.
 
     strict : bool
-        Whether numbers outside [0, 1] are refused rather than clipped.
+        Whether numbers outside [0, 1] are refused instead of clipped.
     """
 
     kind: np.ndarray

@@ -93,7 +93,7 @@ class EnergyNetTransformer(
         - ``"minmax"``: scale the range seen in `fit` to [0, 1].
         - ``"probability"``: numbers in [0, 1] as they are; others are refused.
         - ``"auto"``: as they are for bits and for columns within [0, 1] whose values
-          are mostly near the ends, such as grey levels of drawings; thermometers for
+          are mostly near the ends, such as gray levels of drawings; thermometers for
           all else.
 
         All but "probability" clip later values to the range.

@@ -199,7 +199,7 @@ class SamplesDisplay:
             Gibbs steps per sample.
         probabilities : bool, default=False
             Whether to draw a reconstruction of each sample, up the stack and down
-            again, which has shades of grey instead of bits.
+            again, which has shades of gray instead of bits.
         random_state : int, RandomState instance or None, default=None
             Pass an int for reproducible samples.
         ax : matplotlib Axes, default=None

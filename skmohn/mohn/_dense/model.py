@@ -58,7 +58,7 @@ class Products(NamedTuple):
 
 @dataclass(frozen=True)
 class DenseModel(Model):
-    """A function of all weights, given data; see `Model` for what can be asked of it.
+    """Posterior of a function with all weights; see `Model` for its methods.
 
     Attributes
     ----------

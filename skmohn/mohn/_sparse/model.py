@@ -39,9 +39,9 @@ _MOST_NOISE = 5.0
 
 @dataclass(frozen=True)
 class SparseModel(Model):
-    """A model of few weights and, where there is one, their posterior given the data.
+    """Function with few weights and, if known, their posterior.
 
-    See `Model` for what can be asked of it.
+    See `Model` for its methods.
 
     Attributes
     ----------

@@ -22,29 +22,29 @@ _LARGEST_CODE = 1e15
 
 @dataclass(frozen=True)
 class InputCoding:
-    """The line that maps each column onto [-1, 1], and the categorical variables.
+    """How columns became inputs: the line of each onto [-1, 1], and the categoricals.
 
     Attributes
     ----------
     kind : ndarray of shape (n_features,), str
-        ``"constant"`` (at most one known value: ignored), ``"two-valued"`` (its values
+        ``"constant"`` (at most one known value; ignored), ``"two-valued"`` (its values
         become -1 and +1), ``"numeric"`` (its range becomes [-1, 1]), ``"categories"``
-        (a categorical of three categories or more) or ``"one-hot"`` (a category of a
-        categorical).
+        (three or more categories) or ``"one-hot"`` (one category of a group of 0/1
+        columns).
 
     low, high : ndarrays of shape (n_features,)
-        The values that become -1 and +1; NaN when none is known. Of a categorical
-        column they are numbers of categories.
+        Values that become -1 and +1; NaN if none is known. For categorical columns,
+        the numbers of categories.
 
     categoricals : tuple of tuples of int, default=()
-        The columns of each categorical: one that holds numbers of categories, several
-        of 0 and 1 in which one is 1, or a numeric one, whose categories are its levels.
+        Columns of each categorical: one column of categories, a one-hot group, or a
+        numeric column, whose categories are its levels.
 
     alphabets : tuple of Alphabet, default=()
-        The categories of each categorical.
+        Categories of each categorical.
 
     thresholds : dict of int to ndarray, default={}
-        By numeric column, what divides its values into levels.
+        Thresholds between the levels of each numeric column that has levels.
     """
 
     kind: np.ndarray

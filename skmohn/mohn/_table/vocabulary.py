@@ -12,7 +12,7 @@ from skmohn.mohn._table.variables import make_categorical, make_input, make_leve
 
 
 class Vocabulary:
-    """What weights connect: inputs first, then each category of each categorical.
+    """Names and numbers of inputs, then of each category of each categorical.
 
     Parameters
     ----------
@@ -21,12 +21,12 @@ class Vocabulary:
     categories : Categories
 
     columns : sequence of str or None
-        Names that the user gave them; None where they are called x0, x1, ...
+        Column names of the table; None for x0, x1, ...
 
     Attributes
     ----------
     labels : list of int or (int, category)
-        How `terms_` calls each: its column, or its column and category.
+        Entries of `terms_`: a column, or a column and category.
 
     names : list of str
 
