@@ -99,34 +99,35 @@ intersphinx_mapping = {
 }
 intersphinx_timeout = 5
 
+# From easy to special.
+EXAMPLES = {
+    "mohn": [
+        "first_steps",
+        "read_a_model",
+        "noise",
+        "experiment",
+        "genotype",
+        "dense_landscape",
+        "missing_values",
+        "discovery",
+    ],
+    "optimize": ["best_input", "configurations"],
+    "blm": [
+        "low_bits",
+        "quantiles",
+        "sequences",
+        "pendulum",
+        "pendulum_restarts",
+        "spirals_by_bits",
+    ],
+    "energynet": ["digits", "few_labels"],
+}
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
-    # From easy to special.
-    "subsection_order": ExplicitOrder(
-        [f"../examples/{name}" for name in ("mohn", "optimize", "blm", "energynet")]
-    ),
+    "subsection_order": ExplicitOrder(f"../examples/{name}" for name in EXAMPLES),
     "within_subsection_order": ExplicitOrder(
-        [
-            "plot_first_steps.py",
-            "plot_read_a_model.py",
-            "plot_noise.py",
-            "plot_experiment.py",
-            "plot_genotype.py",
-            "plot_dense_landscape.py",
-            "plot_missing_values.py",
-            "plot_discovery.py",
-            "plot_best_input.py",
-            "plot_configurations.py",
-            "plot_low_bits.py",
-            "plot_quantiles.py",
-            "plot_sequences.py",
-            "plot_pendulum.py",
-            "plot_pendulum_restarts.py",
-            "plot_spirals_by_bits.py",
-            "plot_digits.py",
-            "plot_few_labels.py",
-        ]
+        f"plot_{name}.py" for names in EXAMPLES.values() for name in names
     ),
     "ignore_pattern": r"^(?!plot_)",
     "abort_on_example_error": True,
@@ -183,7 +184,18 @@ html_theme_options = {
     "header_links_before_dropdown": 6,
     "use_edit_page_button": False,
     "show_toc_level": 2,
-    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
+    # Examples need the width for their code. A page may match one pattern only, so that
+    # theirs are names.
+    "secondary_sidebar_items": {
+        "**": ["page-toc"],
+        "index": [],
+        "auto_examples/index": [],
+        **{
+            f"auto_examples/{folder}/{page}": []
+            for folder, names in EXAMPLES.items()
+            for page in ("index", *(f"plot_{name}" for name in names))
+        },
+    },
     "footer_start": ["copyright"],
     "footer_end": [],
 }

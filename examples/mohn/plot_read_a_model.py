@@ -116,9 +116,8 @@ explanation.round(3)
 
 from skmohn.inspection import selection_stability
 
-selection_stability(model, runs, output, n_resamples=20, random_state=0).head(9).round(
-    3
-)
+stability = selection_stability(model, runs, output, n_resamples=20, random_state=0)
+stability.head(9).round(3)
 
 # %%
 # How they were found
