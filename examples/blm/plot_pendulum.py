@@ -99,9 +99,9 @@ print(f"bits that moved in the end: {fine.history_[-1]['bits']}")
 # Without velocities
 # ------------------
 #
-# A network that is told position and angle alone needs a memory: its hidden units hear
-# one another's outputs of a step ago. Many runs end where no small change helps, so
-# they are short at first, and end when they do not reach the goal of their stage.
+# A network that is told position and angle alone needs a memory: its hidden units see
+# one another's outputs from the step before. Many runs end where no small change helps,
+# so they are short at first, and end when they do not reach the goal of their stage.
 
 
 def task(duration, n_simulations, transient=1.0):

@@ -3,7 +3,7 @@ Good and bad ends of a search
 =============================
 
 Networks that are told positions alone balance a pendulum on a cart if their memory
-makes up for the velocities. A search for their weights often ends elsewhere; what to do
+makes up for the velocities. A search for their weights often ends elsewhere; the remedy
 is to search again. This is Figure 19 of Brunato and Battiti (2017): the best error
 found in training beside the error in tests that are ten times as long.
 """

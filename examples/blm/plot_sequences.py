@@ -3,16 +3,16 @@ A network with a memory predicts a time series
 ==============================================
 
 The Mackey-Glass equation describes a quantity whose growth depends on what it was a
-while ago, which makes it chaotic. A recurrent network sees one value at a time and is
-to say what comes six steps later.
+while ago, which makes it chaotic. A recurrent network sees one value at a time and
+predicts the value six steps later.
 """
 
 # %%
 # The series
 # ----------
 #
-# Cut into pieces of 100 steps: a piece is a sequence, which the network begins to hear
-# with all its hidden units silent.
+# Cut into pieces of 100 steps: each piece is a sequence, and the network starts it with
+# all its hidden units at rest.
 
 import warnings
 

@@ -3,7 +3,7 @@ Few labels
 ==========
 
 Labels cost work, images do not. A layer that has learnt from many images without labels
-gives features with which a linear classifier makes more of the few labels there are.
+gives a linear classifier features that make more of the few labels there are.
 """
 
 # %%

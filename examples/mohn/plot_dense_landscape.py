@@ -2,11 +2,11 @@
 A landscape in which everything matters a little
 ================================================
 
-In many measured functions no few interactions tell the story: all do, the higher orders
-less than the lower ones. ``MOHNRegressor(strategy="dense")`` keeps all
-:math:`2^n` weights, with a prior variance that falls by a factor for each input that a
-weight connects. The factors are learnt. Every prediction then has a standard deviation,
-and every input a relevance.
+In many measured functions no handful of interactions tells the story. Each of them
+matters a little, those of high order less than those of low order.
+``MOHNRegressor(strategy="dense")`` keeps all :math:`2^n` weights, with a prior variance
+that falls by a factor for each input that a weight connects. The factors are learnt.
+Every prediction then has a standard deviation, and every input a relevance.
 """
 
 # %%

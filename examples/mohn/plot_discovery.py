@@ -15,8 +15,8 @@ Swingler (2020) do for the first of them.
 # ``strategy="msda"`` is the published stochastic algorithm: it draws new weights at
 # random, learns them together with those it has, here by the lasso, and drops what came
 # out as zero. ``strategy="pursuit"``, the default, looks at all pairs and takes those
-# that go best with what is not explained yet. ``early_stopping=True`` holds out a tenth
-# of the samples, so that both report a validation error.
+# that best explain what is left. ``early_stopping=True`` holds out a tenth of the
+# samples, so that both report a validation error.
 
 # sphinx_gallery_thumbnail_number = 2
 import matplotlib.pyplot as plt

@@ -3,8 +3,8 @@ A designed experiment
 =====================
 
 Six settings of a process are varied at two levels each. All combinations would be 64
-runs; a quarter of them, a fractional factorial, is 16. What can 16 runs tell of
-interactions, and which runs should follow?
+runs; a quarter of them, a fractional factorial, is 16. What can 16 runs tell you about
+interactions, and which runs should come next?
 """
 
 # %%
@@ -72,7 +72,8 @@ for group in aliases.values():
 # -----------
 #
 # The yield of the process is made up here: temperature, catalyst and a pair of them
-# matter. The runs have an error of .5. Sixteen are few for a search, which says so.
+# matter. The runs have an error of .5. Sixteen runs are few for a search, and it says
+# so.
 
 warnings.simplefilter("ignore", ConvergenceWarning)
 rng = np.random.default_rng(2)

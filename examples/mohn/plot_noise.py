@@ -2,10 +2,9 @@
 Structure from noisy data
 =========================
 
-Whether data are noisy need not be said: when no small model reproduces every sample,
-the estimator chooses by itself how many weights the data support. This page counts how
-many of the true interactions are found, and how many that are not there, as samples
-become more.
+You need not say whether your data are noisy: when no small model reproduces every
+sample, the estimator chooses by itself how many weights the data support. This page
+counts true and false interactions as the number of samples grows.
 """
 
 # %%
@@ -54,7 +53,7 @@ for n_samples in sizes:
 # The default predicts as well as it can. While samples are few, that takes shrunken
 # weights on many sets, true ones and others, much like the lasso's;
 # ``stopping_reason_`` then says so. With more samples it reports the true weights and
-# hardly any others. Who asks for the structure rather than for predictions sets
+# hardly any others. If you want the structure rather than predictions, set
 # ``selection="cv"``: while samples are too few to be sure, it reports next to nothing.
 
 figure, panels = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", sharey=True)

@@ -2,9 +2,9 @@
 Reading a model
 ===============
 
-A learnt :class:`~skmohn.MOHNRegressor` predicts, and it tells more than that: which
+A learnt :class:`~skmohn.MOHNRegressor` predicts, and it tells you more than that: which
 factors act together, how much each of them matters, why a prediction is what it is, and
-how far all this can be trusted. Here it has learnt a simulated experiment.
+how far you can trust all this. Here it has learnt a simulated experiment.
 """
 
 # %%

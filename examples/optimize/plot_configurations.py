@@ -2,12 +2,11 @@
 A configurable system
 =====================
 
-A video encoder has switches, and some of them work together. How long does it take
-with any of their settings, and which setting is fastest, when only a few can be
-measured? Where the measurements of x264 by Siegmund et al. (2012) are at hand, in the
-folder named by ``SKMOHN_DATA``, this page shows them; otherwise it generates a system
-like it, with independent switches, a choice of one of three, and a few pairs that work
-together.
+A video encoder has switches, and some of them interact. How long does it take with each
+setting, and which is the fastest, if you can only measure a few? Where the measurements
+of x264 by Siegmund et al. (2012) are at hand, in the folder named by ``SKMOHN_DATA``,
+this page shows them; otherwise it generates a system like it, with independent
+switches, a choice of one of three, and a few pairs that work together.
 """
 
 # %%
@@ -66,7 +65,7 @@ print(f"{len(X)} configurations of {X.shape[1]} columns")
 #
 # The mean relative error on the configurations that were not measured, of
 # ``MOHNRegressor``, of ridge regression on the columns that ``MOHNTransformer`` builds,
-# and of a random forest. Few rows make the search say that they are few.
+# and of a random forest. With few rows, the search warns that they are few.
 
 warnings.simplefilter("ignore", ConvergenceWarning)
 learners = {
