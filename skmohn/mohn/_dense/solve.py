@@ -82,7 +82,7 @@ def solve_dense(samples, wishes, report):
     report(record, graph, model)
     n_members = len(vocabulary.labels)
     reason = (
-        f"all weights of {vocabulary.describe()}, by {_WAYS[model.route]}; "
+        f"all weights of {vocabulary.describe()} by {_WAYS[model.route]}; "
         f"{len(terms)} significant ones explain {min(share, 1.0):.0%} of the variance"
     )
     highest = highest_order(n_members, wishes.max_order, vocabulary.n_categoricals)
