@@ -25,7 +25,7 @@ REQUIREMENTS := pyproject.toml skmohn/__init__.py
 .PHONY: help demo test fuzz mutants lint types docs linkcheck test-minimum clean
 
 help:
-	@echo "make demo          a tour with a picture (a minute and a half, compilation included)"
+	@echo "make demo          a tour with a picture (a minute and a half, the first compilation included)"
 	@echo "make test          tests and doctests"
 	@echo "make fuzz          odd data through everything that is public (ten minutes)"
 	@echo "make mutants       deliberate errors, and which of them no test notices"
