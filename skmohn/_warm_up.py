@@ -40,7 +40,8 @@ def warm_up():
         MOHNRegressor("full", max_order=1).fit(few[:, [0, 0]], y[:16])
         for rule in ("ols", "lasso", "delta"):
             MOHNRegressor("full", rule, max_order=2, max_iter=2).fit(signs, y)
-            MOHNRegressor("msda", rule, max_iter=2, random_state=0).fit(signs, y)
+            # Until sets that it has dropped are to be proposed again.
+            MOHNRegressor("msda", rule, max_iter=4, random_state=0).fit(signs, noisy)
         for loss in LOSSES:
             address_of_loss(loss)
         for activation in ACTIVATIONS:
