@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import sys
 
 import pytest
 from threadpoolctl import threadpool_limits
@@ -22,8 +23,11 @@ NEEDS = {
 
 @pytest.fixture(autouse=True)
 def _scratch(tmp_path, monkeypatch):
-    """Files that a page writes go to a folder of its own."""
+    """Files that a page writes go to a folder of its own; its figures are closed."""
     monkeypatch.chdir(tmp_path)
+    yield
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
 
 
 def pytest_collection_modifyitems(items):

@@ -22,6 +22,18 @@ from skmohn.blm import _kernels as kernels
 from skmohn.blm._network import ACTIVATIONS, Layout, Problem, refresh
 from skmohn.blm._search import Moves, start_search
 
+
+# What is for other kernels can not be called from Python.
+@numba.njit
+def try_weight(network, j, value):
+    return kernels._try_weight(network, j, value)
+
+
+@numba.njit
+def keep_weight(network, j, value):
+    kernels._keep_weight(network, j, value)
+
+
 LOSSES = {
     "squared": kernels.SQUARED,
     "absolute": kernels.ABSOLUTE,
@@ -207,12 +219,12 @@ def test_loss_is_the_true_one_after_every_move(
     case.check(case.loss, weights)
     for _ in range(15):
         j, value = case.rng.integers(len(weights)), case.random_codes() * STEP
-        tried = kernels.try_weight(case.net.address, j, np.float32(value))
+        tried = try_weight(case.net.address, j, np.float32(value))
         changed = weights.copy()
         changed[j] = value
         case.check(tried, changed)
         if case.rng.integers(2):
-            kernels.keep_weight(case.net.address, j, np.float32(value))
+            keep_weight(case.net.address, j, np.float32(value))
             weights = changed
         assert_array_equal(case.net.weights, weights)
 
@@ -282,7 +294,7 @@ def test_trial_of_one_output_after_trials_of_other_outputs(loss):
         value = case.random_codes() * STEP
         changed = weights.copy()
         changed[j] = value
-        case.check(kernels.try_weight(case.net.address, j, np.float32(value)), changed)
+        case.check(try_weight(case.net.address, j, np.float32(value)), changed)
 
 
 def test_quantile_and_epsilon_matter():
@@ -336,8 +348,8 @@ def test_steps_on_ties_survive_many_moves():
     n_ties = np.count_nonzero(np.abs(net.pre[net.now[hidden]]) < 1e-5)
     for _ in range(2000):
         j, value = case.rng.integers(len(weights)), case.random_codes() * STEP
-        loss = kernels.try_weight(net.address, j, np.float32(value))
-        kernels.keep_weight(net.address, j, np.float32(value))
+        loss = try_weight(net.address, j, np.float32(value))
+        keep_weight(net.address, j, np.float32(value))
         weights[j] = value
         n_ties += np.count_nonzero(np.abs(net.pre[net.now[hidden]]) < 1e-5)
     assert n_ties > 1000
@@ -356,8 +368,8 @@ def test_drift_is_bounded_and_refresh_removes_it(activation, loss):
     weights = case.codes * step
     for _ in range(4000):
         j, value = case.rng.integers(len(weights)), case.random_codes() * step
-        tried = kernels.try_weight(case.net.address, j, np.float32(value))
-        kernels.keep_weight(case.net.address, j, np.float32(value))
+        tried = try_weight(case.net.address, j, np.float32(value))
+        keep_weight(case.net.address, j, np.float32(value))
         weights[j] = value
     truth = case.oracle(weights)
     assert_allclose(tried, truth, rtol=1e-3)
