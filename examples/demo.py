@@ -61,14 +61,7 @@ def spin_glass():
     print(f"{SIDE * SIDE} spins, {N_ENERGIES} measured energies. Of {n_pairs:,} pairs,")
     print(f"{len(glass.terms)} interact. Which ones? R2 is on 2,000 new energies.\n")
     print(f"{'':<30}{'found':>7}{'false':>7}{'R2':>8}{'seconds':>9}")
-    # Only the lasso is told that pairs are all it needs.
-    expand = PolynomialFeatures(2, interaction_only=True, include_bias=False)
-    learners = {
-        "MOHNRegressor": skmohn.MOHNRegressor(random_state=0),
-        "PolynomialFeatures + LassoCV": make_pipeline(expand, LassoCV()),
-        "HistGradientBoosting": HistGradientBoostingRegressor(random_state=0),
-        "RandomForest": RandomForestRegressor(random_state=0),
-    }
+    learners = learners_of_products()
     found = {}
     for name, learner in learners.items():
         _, seconds = timed(learner.fit, X, y)
@@ -85,6 +78,17 @@ def spin_glass():
     print("\nThe strongest of them (s3_4 is the spin in row 3 and column 4):\n")
     print_structure(model, glass.feature_names, n_rows=3)
     return glass, found
+
+
+def learners_of_products():
+    """Name learners; only the lasso knows that pairs are all it needs."""
+    expand = PolynomialFeatures(2, interaction_only=True, include_bias=False)
+    return {
+        "MOHNRegressor": skmohn.MOHNRegressor(random_state=0),
+        "PolynomialFeatures + LassoCV": make_pipeline(expand, LassoCV()),
+        "HistGradientBoosting": HistGradientBoostingRegressor(random_state=0),
+        "RandomForest": RandomForestRegressor(random_state=0),
+    }
 
 
 def read_and_search():
@@ -122,13 +126,7 @@ def everything_matters():
     rng = np.random.default_rng(0)
     y = folded + rng.normal(scale=folded.std() / 7, size=len(folded))
     X, X_test, y, y_test = energy.X[:n_rows], energy.X[n_rows:], y[:n_rows], y[n_rows:]
-    expand = PolynomialFeatures(2, interaction_only=True, include_bias=False)
-    learners = {
-        "MOHNRegressor": skmohn.MOHNRegressor(random_state=0),
-        "PolynomialFeatures + LassoCV": make_pipeline(expand, LassoCV()),
-        "HistGradientBoosting": HistGradientBoostingRegressor(random_state=0),
-        "RandomForest": RandomForestRegressor(random_state=0),
-    }
+    learners = learners_of_products()
     print(f"{'':<30}{'R2':>8}{'seconds':>9}")
     for name, learner in learners.items():
         _, seconds = timed(learner.fit, X, y)

@@ -9,7 +9,7 @@ def warm_up():
     """Compile every kernel now, so that no later fit waits for the compiler.
 
     Kernels compile at their first call and are cached on disk if a folder is writable.
-    The first `warm_up` takes most of a minute, later ones a moment. Call it before
+    The first `warm_up` takes about half a minute, later ones a moment. Call it before
     timing anything, or when you build the image of a service.
 
     Examples

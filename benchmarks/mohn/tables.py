@@ -1,6 +1,6 @@
 """Small real tables: MOHNRegressor() beside forests, boosting and linear models.
 
-22 tables of 142 to 3010 rows and 3 to 100 columns, numbers and categories with gaps.
+22 tables of 141 to 3010 rows and 2 to 100 columns, numbers and categories with gaps.
 Everybody learns the same random rows, two thirds of a table and --rows at most, and is
 scored on the others. All have their default parameters; ours and CatBoost take columns
 of categories and gaps as they are, boosting takes them as scikit-learn's categorical

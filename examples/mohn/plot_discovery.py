@@ -12,7 +12,7 @@ Swingler (2020) do for the first of them.
 # Two searches
 # ------------
 #
-# ``strategy="msda"`` is the published stochastic algorithm: it draws new weights at
+# ``strategy="msda"`` is the papers' stochastic search: it draws new weights at
 # random, learns them together with those it has, here by the lasso, and drops what came
 # out as zero. ``strategy="pursuit"``, the default, looks at all pairs and takes those
 # that best explain what is left. ``early_stopping=True`` holds out a tenth of the

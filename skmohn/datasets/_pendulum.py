@@ -248,9 +248,7 @@ class InvertedPendulum:
             slopes = _slopes(cart, states[step], forces[step])
             pairs = zip(states[step], slopes, strict=True)
             states.append([value + cart.time_step * slope for value, slope in pairs])
-            x, angle = states[-1][:2]
-            # A number that is none has fallen.
-            if not (abs(angle) <= cart.max_angle and abs(x) <= cart.max_position):
+            if not kernels.stands(cart, *states[-1][:2]):
                 break
         names = "x", "angle", "velocity", "angular_velocity"
         columns = dict(zip(names, np.array(states[:-1]).T.copy(), strict=True))

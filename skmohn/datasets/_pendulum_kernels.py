@@ -38,7 +38,16 @@ def accelerations(cart, sine, cosine, angular_velocity, force):
     return linear, (linear * cosine + gravity * sine) / length
 
 
+def stands(cart, x, angle):
+    """Whether it has not fallen; a number that is none has. O(1).
+
+    Not compiled.
+    """
+    return abs(angle) <= cart.max_angle and abs(x) <= cart.max_position
+
+
 _accelerations = jit(accelerations, inline="always")
+_stands = jit(stands, inline="always")
 
 
 @jit(allocates=True)
@@ -118,8 +127,7 @@ def _go_on(policy, cart, state, memory, observation, action, n_done, n_next, n_a
             velocity += cart.time_step * linear
             angular_velocity += cart.time_step * angular
             step += 1
-            # A number that is none has fallen.
-            if not (abs(angle) <= cart.max_angle and abs(x) <= cart.max_position):
+            if not _stands(cart, x, angle):
                 counted = step - 1 if step > cart.n_silent else cart.n_silent
                 left = n_actions * cart.hold - counted
                 return cost + cart.fall_cost * left, step

@@ -17,7 +17,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from skmohn._core._fitting import History, all_or_nothing
+from skmohn._core._fitting import History, all_or_nothing, blas_threads_for
 from skmohn._core._html import ComputedProperty
 from skmohn._core._validation import to_numpy
 from skmohn.mohn._products import product_columns
@@ -271,10 +271,11 @@ class MOHNClassifier(
             read_classes,
             self._fitted_attributes,
         )
-        C = SEARCH_C if self.C == "auto" else float(self.C)
-        if self.C == "auto" and found.choice is not None:
-            C = found.choice.best_penalty()
-        vars(self).update(self._fitted_attributes(samples, found.terms, C))
+        with blas_threads_for(len(samples.y)):
+            C = SEARCH_C if self.C == "auto" else float(self.C)
+            if self.C == "auto" and found.choice is not None:
+                C = found.choice.best_penalty()
+            vars(self).update(self._fitted_attributes(samples, found.terms, C))
         return self
 
     def decision_function(self, X):

@@ -9,13 +9,14 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import BaseEstimator, clone
 from sklearn.callback import ProgressBar, ScoringMonitor
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import skmohn
-from skmohn import MOHNRegressor, MOHNTransformer
+from skmohn import MOHNClassifier, MOHNRegressor, MOHNTransformer
 from skmohn._core._fitting import (
     History,
     all_or_nothing,
@@ -361,31 +362,32 @@ def test_the_limit_of_blas_ends_with_the_last_that_asked_for_it():
         assert set(threads()) == {2}
 
 
-class Threads:
-    """Notes how many threads BLAS has inside of a fit."""
-
-    def __init__(self):
-        self.seen = []
-
-    def setup(self, estimator, context):
-        pass
-
-    def teardown(self, estimator, context):
-        pass
-
-    def on_fit_task_begin(self, estimator, context, **given):
-        pass
-
-    def on_fit_task_end(self, estimator, context, **given):
-        self.seen.append(set(threads()))
-
-
 @pytest.mark.parametrize("kind", [MOHNRegressor, MOHNTransformer])
 @pytest.mark.parametrize(("repeats", "expected"), [(1, 1), (7, 2)])
 def test_a_fit_of_few_rows_takes_one_thread_of_blas(kind, repeats, expected):
-    watcher = Threads()
-    model = kind("pursuit").set_callbacks(watcher)
+    seen = []
+
+    def note_threads(model, X, y):
+        seen.append(set(threads()))
+        return {"noted": 1.0}
+
+    model = kind("pursuit").set_callbacks(ScoringMonitor(scoring=note_threads))
     with threadpool_limits(2, user_api="blas"):
         model.fit(np.tile(X, (repeats, 1)), np.tile(Y, repeats))
         assert set(threads()) == {2}
-    assert watcher.seen[0] == {expected}
+    assert seen[0] == {expected}
+
+
+def test_so_does_the_regression_behind_a_search(monkeypatch):
+    seen = []
+
+    class Watched(LogisticRegression):
+        def fit(self, *args, **kwargs):
+            seen.append(set(threads()))
+            return super().fit(*args, **kwargs)
+
+    monkeypatch.setattr("skmohn.mohn._classifier.LogisticRegression", Watched)
+    with threadpool_limits(2, user_api="blas"):
+        MOHNClassifier().fit(X, Y > 0)
+    assert seen
+    assert all(threads == {1} for threads in seen)

@@ -402,7 +402,7 @@ def delta_rule(
         learning_rate = longest_step(len(coef), weights)
     indptr, members = flatten_sets(sets)
     rows = np.arange(len(y))
-    rmse, room = np.empty(n_epochs), np.empty(len(coef))
+    rmse, products = np.empty(n_epochs), np.empty(len(coef))
     for epoch in range(n_epochs):
         if rng is not None:
             rng.shuffle(rows)
@@ -417,7 +417,7 @@ def delta_rule(
             longest,
             coef,
             constant,
-            room,
+            products,
         )
         if not (np.isfinite(squares) and np.isfinite(coef).all()):
             raise ValueError(
