@@ -22,7 +22,7 @@ BIN := $(VENV)/bin
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 REQUIREMENTS := pyproject.toml skmohn/__init__.py
 
-.PHONY: help demo test fuzz mutants lint types docs linkcheck test-minimum clean
+.PHONY: help demo test fuzz mutants lint types docs papers linkcheck test-minimum clean
 
 help:
 	@echo "make demo          a tour with a picture (a minute and a half, the first compilation included)"
@@ -32,6 +32,7 @@ help:
 	@echo "make lint          style of the code"
 	@echo "make types         types of what is public"
 	@echo "make docs          the documentation, in docs/_build/html"
+	@echo "make papers        every table and figure of the papers, briefly, into the Papers page"
 	@echo "make linkcheck     the same, and whether its links lead anywhere"
 	@echo "make test-minimum  the tests on the oldest supported dependencies"
 	@echo "make clean         remove what the above have made"
@@ -64,6 +65,9 @@ docs: $(VENV)/installed-docs
 	$(BIN)/sphinx-build -W --keep-going -q docs docs/_build/html
 	$(BIN)/python docs/check.py docs/_build/html
 	@echo "Open docs/_build/html/index.html"
+
+papers: $(VENV)/installed-bench
+	$(BIN)/python -m benchmarks.papers --quick
 
 # Links between pages are checked by docs/check.py; these lead out of them.
 linkcheck: docs

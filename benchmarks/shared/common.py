@@ -182,13 +182,13 @@ class Table:
             print("All aims reached.\n", flush=True)
 
     def _print(self, cells, mark=""):
-        first, *rest = (_text(cell) for cell in cells)
+        first, *rest = (as_text(cell) for cell in cells)
         line = [first.ljust(self.widths[0])]
         line += [c.rjust(w) for c, w in zip(rest, self.widths[1:], strict=True)]
         print("  ".join(line) + mark, flush=True)
 
 
-def _text(cell):
+def as_text(cell):
     if cell is None:
         return "-"
     if isinstance(cell, float):

@@ -1,0 +1,1 @@
+"""A script for each table and figure of the papers; `make papers` runs them all."""

@@ -1,0 +1,99 @@
+"""Run the scripts of this folder and write their report, docs/papers_report.md.
+
+    python -m benchmarks.papers --quick              all, each in about a minute
+    python -m benchmarks.papers s2_table1 s3_table1  these alone, at full length
+
+Sections of scripts that were not run, or have no data here, stay as they are.
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks.shared.report import NO_DATA
+
+FOLDER = Path(__file__).parent
+DOCS = FOLDER.parents[1] / "docs"
+REPORT = DOCS / "papers_report.md"
+PICTURES = DOCS / "papers"
+PAPERS = {
+    "s1": "Swingler 2016",
+    "s2": "Swingler 2020",
+    "s3": "Kristiansen and Gonzalvo 2017",
+    "s4": "Brunato and Battiti 2017",
+}
+HEADING = """# Every table and figure
+
+What each paper printed, its algorithm run here with its settings, and ours. `make
+papers` writes this part; each section says what was run."""
+# Sections are found again by these comments.
+START, END = "<!-- {} -->", "<!-- end of {} -->"
+
+
+def main():
+    """Run what is asked for, and rewrite its sections."""
+    scripts = sorted(path.stem for path in FOLDER.glob("s[1-4]_*.py"))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("scripts", nargs="*", help="default: all")
+    parser.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
+    if unknown := set(options.scripts) - set(scripts):
+        parser.error(f"no such script: {', '.join(sorted(unknown))}")
+    sections, failed = _read(scripts), []
+    for name in options.scripts or scripts:
+        section, status = _run(name, options.quick)
+        if status == NO_DATA:
+            continue
+        if status:
+            failed.append(name)
+            continue
+        sections[name] = section
+        # A long run that is stopped keeps what it has.
+        _write(sections)
+    if failed:
+        raise SystemExit(f"Failed: {', '.join(failed)}")
+
+
+def _run(name, quick):
+    """Run one script, showing what it prints; return that and its exit status."""
+    command = [sys.executable, "-m", f"benchmarks.papers.{name}"]
+    command += ["--pictures", str(PICTURES)] + ["--quick"] * quick
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, cwd=FOLDER.parents[1]
+    )
+    lines = []
+    for line in process.stdout:
+        print(line, end="", flush=True)
+        lines.append(line)
+    return "".join(lines).strip(), process.wait()
+
+
+def _read(scripts):
+    """Return the sections of the report that there is, of scripts that there are."""
+    report = REPORT.read_text(encoding="utf-8") if REPORT.exists() else ""
+    found = {}
+    for name in scripts:
+        start, end = START.format(name), END.format(name)
+        between = f"{re.escape(start)}\n(.*?)\n{re.escape(end)}"
+        if match := re.search(between, report, re.DOTALL):
+            found[name] = match[1].strip()
+    return found
+
+
+def _write(sections):
+    parts = [HEADING]
+    for prefix, paper in PAPERS.items():
+        names = sorted(name for name in sections if name.startswith(prefix))
+        parts += [f"## {paper}"] * bool(names)
+        for name in names:
+            marks = START.format(name), END.format(name)
+            parts.append(f"{marks[0]}\n\n{sections[name]}\n\n{marks[1]}")
+    REPORT.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

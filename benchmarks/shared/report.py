@@ -1,0 +1,108 @@
+"""What a script about a table or figure of a paper prints: Markdown, and pictures.
+
+The docstring of the script becomes the text above its results: what the paper did, what
+it leaves open and what was chosen here, and why results differ. Its first line is the
+heading.
+"""
+
+import inspect
+import sys
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+
+from benchmarks.shared import common
+
+# A file may be written where there is no screen.
+plt.switch_backend("Agg")
+# Exit status of a script that cannot run because there are no data.
+NO_DATA = 77
+
+
+class Report:
+    """A section of the report: heading and text are printed at once, results later.
+
+    Parameters
+    ----------
+    instances, quick_instances : int
+        How many repetitions make a row, by default and with --quick.
+    add_arguments : callable, default=None
+        Gets the parser to add the script's own options.
+
+    Attributes
+    ----------
+    options : Namespace
+        With ``instances``, ``seed``, ``quick`` and ``pictures``.
+    """
+
+    def __init__(self, *, instances, quick_instances, add_arguments=None):
+        self.script = Path(sys.argv[0])
+
+        def add_all(parser):
+            parser.add_argument(
+                "--pictures", type=Path, default=None, help="folder to write them to"
+            )
+            if add_arguments:
+                add_arguments(parser)
+
+        description = inspect.getdoc(sys.modules["__main__"])
+        self.options = common.parse_options(
+            description,
+            instances=instances,
+            quick_instances=quick_instances,
+            add_arguments=add_all,
+        )
+        title, _, text = description.partition("\n")
+        options, name = self.options, f"{self.script.parent.name}/{self.script.name}"
+        print(f"### {title.removesuffix('.')}\n\n{text.strip()}\n")
+        run = "a quick run" if options.quick else "a full run"
+        often = f"{options.instances} repetition{'s' * (options.instances > 1)}"
+        print(f"*Printed by `benchmarks/{name}`, {run} with {often}.*\n", flush=True)
+
+    def data(self, name):
+        """Return the path of a table; without it, end the script and say so."""
+        path = common.data_folder() / name
+        if not path.exists():
+            print(f"Not run: no {name}; set SKMOHN_DATA to its folder.", flush=True)
+            raise SystemExit(NO_DATA)
+        return path
+
+    def text(self, text):
+        """Print a paragraph."""
+        print(f"{text}\n", flush=True)
+
+    def table(self, columns, rows):
+        """Print a table, row by row as an iterable yields them.
+
+        Parameters
+        ----------
+        columns : sequence of str
+            The first is aligned to the left.
+        rows : iterable of sequences
+            Numbers, strings, or None where there is nothing to say.
+        """
+        print(f"| {' | '.join(columns)} |")
+        print(f"|:--|{'--:|' * (len(columns) - 1)}", flush=True)
+        for row in rows:
+            print(f"| {' | '.join(map(common.as_text, row))} |", flush=True)
+        print(flush=True)
+
+    def picture(self, figure, name, alt):
+        """Write a figure, if there is a folder to write to, and refer to it.
+
+        Parameters
+        ----------
+        figure : matplotlib Figure
+            Closed afterwards.
+        name : str
+            What the file's name adds to that of the script.
+        alt : str
+            What one sees, in a sentence.
+        """
+        folder = self.options.pictures
+        if folder is not None:
+            path = folder / f"{self.script.stem}_{name}.png"
+            folder.mkdir(parents=True, exist_ok=True)
+            figure.savefig(path, dpi=100, bbox_inches="tight")
+            print(f"![{alt}]({folder.name}/{path.name})\n", flush=True)
+        plt.close(figure)
