@@ -14,6 +14,9 @@ THREAD_VARIABLES = (
     "NUMBA_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
-if "numpy" in sys.modules and any(os.environ.get(v) != "1" for v in THREAD_VARIABLES):
-    raise ImportError("numpy has read the number of threads before benchmarks was read")
-os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
+# Otherwise numpy has read the variables already; `parse_options` then refuses to run.
+IN_TIME = "numpy" not in sys.modules or all(
+    os.environ.get(variable) == "1" for variable in THREAD_VARIABLES
+)
+if IN_TIME:
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))

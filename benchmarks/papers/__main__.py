@@ -28,13 +28,14 @@ HEADING = """# Every table and figure
 
 What each paper printed, its algorithm run here with its settings, and ours. `make
 papers` writes this part; each section says what was run."""
-# Sections are found again by these comments.
+# Sections are found again by the comments around them.
 START, END = "<!-- {} -->", "<!-- end of {} -->"
+SECTION = START.format(r"(?P<name>\w+)") + "(?P<text>.*?)" + END.format(r"(?P=name)")
 
 
 def main():
     """Run what is asked for, and rewrite its sections."""
-    scripts = sorted(path.stem for path in FOLDER.glob("s[1-4]_*.py"))
+    scripts = sorted((path.stem for path in FOLDER.glob("s[1-4]_*.py")), key=_in_order)
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -43,7 +44,8 @@ def main():
     options = parser.parse_args()
     if unknown := set(options.scripts) - set(scripts):
         parser.error(f"no such script: {', '.join(sorted(unknown))}")
-    sections, failed = _read(scripts), []
+    sections = {k: v for k, v in read_sections(REPORT).items() if k in scripts}
+    failed = []
     for name in options.scripts or scripts:
         section, status = _run(name, options.quick)
         if status == NO_DATA:
@@ -58,38 +60,38 @@ def main():
         raise SystemExit(f"Failed: {', '.join(failed)}")
 
 
+def _in_order(name):
+    """Figure 2 before figure 10."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+
+
 def _run(name, quick):
     """Run one script, showing what it prints; return that and its exit status."""
     command = [sys.executable, "-m", f"benchmarks.papers.{name}"]
     command += ["--pictures", str(PICTURES)] + ["--quick"] * quick
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, cwd=FOLDER.parents[1]
-    )
     lines = []
-    for line in process.stdout:
-        print(line, end="", flush=True)
-        lines.append(line)
-    return "".join(lines).strip(), process.wait()
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, cwd=FOLDER.parents[1]
+    ) as process:
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            lines.append(line)
+    return "".join(lines).strip(), process.returncode
 
 
-def _read(scripts):
-    """Return the sections of the report that there is, of scripts that there are."""
-    report = REPORT.read_text(encoding="utf-8") if REPORT.exists() else ""
-    found = {}
-    for name in scripts:
-        start, end = START.format(name), END.format(name)
-        between = f"{re.escape(start)}\n(.*?)\n{re.escape(end)}"
-        if match := re.search(between, report, re.DOTALL):
-            found[name] = match[1].strip()
-    return found
+def read_sections(report):
+    """Return the sections of a report by their scripts, none if there is no report."""
+    text = report.read_text(encoding="utf-8") if report.exists() else ""
+    sections = re.finditer(SECTION, text, re.DOTALL)
+    return {section["name"]: section["text"].strip() for section in sections}
 
 
 def _write(sections):
     parts = [HEADING]
     for prefix, paper in PAPERS.items():
-        names = sorted(name for name in sections if name.startswith(prefix))
+        names = [name for name in sections if name.startswith(prefix)]
         parts += [f"## {paper}"] * bool(names)
-        for name in names:
+        for name in sorted(names, key=_in_order):
             marks = START.format(name), END.format(name)
             parts.append(f"{marks[0]}\n\n{sections[name]}\n\n{marks[1]}")
     REPORT.write_text("\n\n".join(parts) + "\n", encoding="utf-8")

@@ -16,6 +16,7 @@ from statistics import median
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+import benchmarks
 import skmohn
 
 WEIGHT_TOLERANCE = 1e-6
@@ -46,6 +47,8 @@ def parse_options(description, *, instances, quick_instances, add_arguments=None
     options : Namespace
         With ``instances``, ``seed`` and ``quick``.
     """
+    if not benchmarks.IN_TIME:
+        raise RuntimeError("numpy has read the number of threads before benchmarks was")
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
