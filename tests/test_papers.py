@@ -71,6 +71,12 @@ def test_a_run_replaces_the_sections_of_what_it_ran_and_keeps_the_others(folder)
     assert places == sorted(places)
 
 
+def test_options_of_a_script_are_handed_on_to_it(folder):
+    write, run = folder
+    write(s1_a="import sys; print(*sys.argv[3:])")
+    assert run("s1_a", "--quick", "--seconds=2") == {"s1_a": "--seconds=2 --quick"}
+
+
 def test_without_data_a_section_stays_and_a_failure_is_one(folder):
     write, run = folder
     write(s1_a="print('old')", s1_b="print('b')")

@@ -2,6 +2,7 @@
 
     python -m benchmarks.papers --quick              all, each in about a minute
     python -m benchmarks.papers s2_table1 s3_table1  these alone, at full length
+    python -m benchmarks.papers s3_table1 --instances=3  with options of the script
 
 Sections of scripts that were not run, or have no data here, stay as they are.
 """
@@ -41,13 +42,13 @@ def main():
     )
     parser.add_argument("scripts", nargs="*", help="default: all")
     parser.add_argument("--quick", action="store_true")
-    options = parser.parse_args()
+    options, given = parser.parse_known_args()
     if unknown := set(options.scripts) - set(scripts):
         parser.error(f"no such script: {', '.join(sorted(unknown))}")
     sections = {k: v for k, v in read_sections(REPORT).items() if k in scripts}
     failed = []
     for name in options.scripts or scripts:
-        section, status = _run(name, options.quick)
+        section, status = _run(name, given + ["--quick"] * options.quick)
         if status == NO_DATA:
             continue
         if status:
@@ -65,10 +66,10 @@ def _in_order(name):
     return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
 
 
-def _run(name, quick):
+def _run(name, options):
     """Run one script, showing what it prints; return that and its exit status."""
     command = [sys.executable, "-m", f"benchmarks.papers.{name}"]
-    command += ["--pictures", str(PICTURES)] + ["--quick"] * quick
+    command += ["--pictures", str(PICTURES), *options]
     lines = []
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, cwd=FOLDER.parents[1]
