@@ -23,7 +23,7 @@ def main():
     report = Report(instances=1, quick_instances=1)
     data = make_mk_trap(5, 2, n_samples=SAMPLES, random_state=report.options.seed)
     models = {
-        "published search": MOHNRegressor("msda", "lasso", random_state=0),
+        "published search": MOHNRegressor("msda", random_state=0),
         "default": MOHNRegressor(),
     }
     rows, joined = [], {}

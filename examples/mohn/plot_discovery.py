@@ -27,7 +27,7 @@ from skmohn.datasets import make_ising
 glass = make_ising((10, 10), n_samples=3000, random_state=0)
 options = {"early_stopping": True, "random_state": 0}
 searches = {
-    'strategy="msda"': MOHNRegressor("msda", "lasso", **options),
+    'strategy="msda"': MOHNRegressor("msda", **options),
     'strategy="pursuit"': MOHNRegressor("pursuit", **options),
 }
 for name, model in searches.items():

@@ -299,5 +299,9 @@ class Wishes:
         """
         given = estimator.get_params(deep=False)
         controls = {name: control_of(estimator, name) for name in estimator._controls}
+        given |= controls
+        if given.get("learning_rule", "auto") == "auto":
+            # Swingler's search is by the lasso (2020); all others solve least squares.
+            given["learning_rule"] = "lasso" if given["strategy"] == "msda" else "ols"
         known = {part.name for part in fields(cls)}
-        return cls(**{k: v for k, v in (given | controls).items() if k in known})
+        return cls(**{k: v for k, v in given.items() if k in known})

@@ -64,10 +64,11 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         - ``"msda"``: the stochastic search of [1]_ and [2]_; see :class:`MSDAControl`.
         - ``"full"``: all terms up to `max_order`.
         - ``"given"``: the terms listed in `terms`.
-    learning_rule : {"ols", "lasso", "delta"}, default="ols"
+    learning_rule : {"auto", "ols", "lasso", "delta"}, default="auto"
         How to fit the weights: least squares, the lasso or the online delta rule
-        ([1]_ Eq 4). Pursuit always searches by least squares and applies the rule at
-        the end.
+        ([1]_ Eq 4). "auto" is the lasso for "msda", as in [2]_, else least squares.
+        Pursuit searches by least squares and applies the rule at the end; "msda"
+        searches by the rule and solves least squares at the end.
     max_order : int, default=None
         Largest number of columns in a term; None for no limit. ``"dense"`` uses every
         order and lists terms up to `max_order`, by default 3 or fewer in wide tables.
@@ -204,7 +205,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
     _parameter_constraints = {
         "strategy": [StrOptions(set(STRATEGIES))],
-        "learning_rule": [StrOptions({"ols", "lasso", "delta"})],
+        "learning_rule": [StrOptions({"auto", "ols", "lasso", "delta"})],
         "max_order": [Interval(Integral, 1, None, closed="left"), None],
         "terms": ["array-like", None],
         "alpha": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
@@ -234,7 +235,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     def __init__(
         self,
         strategy="auto",
-        learning_rule="ols",
+        learning_rule="auto",
         max_order=None,
         *,
         terms=None,

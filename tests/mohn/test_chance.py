@@ -117,19 +117,24 @@ RANDOM = {
 
 @pytest.mark.filterwarnings("ignore:the samples are too few")
 @pytest.mark.parametrize(
-    ("strategy", "seeds"), [("pursuit", [2, 4, 6, 7, 10]), ("msda", [2, 10, 11])]
+    ("search", "seeds"),
+    [
+        (("pursuit",), [2, 4, 6, 7, 10]),
+        (("msda",), [14, 22, 36]),
+        (("msda", "ols"), [2, 10, 11]),
+    ],
 )
 @pytest.mark.parametrize("kind", RANDOM)
-def test_random_targets_are_never_exact(strategy, kind, seeds):
-    """What both would reproduce of these coins, by chance."""
+def test_random_targets_are_never_exact(search, kind, seeds):
+    """What each would reproduce of these coins, by chance."""
     for seed in seeds:
         rng = np.random.default_rng(seed)
         X = rng.choice([-1.0, 1.0], (12, 5))
         y = RANDOM[kind](rng, 12)
-        model = MOHNRegressor(strategy, random_state=0).fit(X, y)
+        model = MOHNRegressor(*search, random_state=0).fit(X, y)
         assert not model.stopping_reason_.startswith("exact")
         square = np.tile(X[:, :2], (2, 1))
-        repeated = MOHNRegressor(strategy, random_state=0)
+        repeated = MOHNRegressor(*search, random_state=0)
         repeated.fit(square, RANDOM[kind](rng, 24))
         assert not repeated.stopping_reason_.startswith("exact")
         assert model.noise_ > 0.2 * np.std(y)

@@ -20,7 +20,7 @@ EVERY_WAY = {
     "pursuit-ebic": MOHNRegressor("pursuit", selection="ebic", random_state=0),
     "pursuit-shrunken": MOHNRegressor("pursuit", selection="lasso", random_state=0),
     "msda": MOHNRegressor("msda", max_order=3, random_state=0),
-    "msda-lasso": MOHNRegressor("msda", "lasso", max_order=3, random_state=0),
+    "msda-ols": MOHNRegressor("msda", "ols", max_order=3, random_state=0),
     "full": MOHNRegressor("full", max_order=2),
     "full-lasso": MOHNRegressor("full", "lasso", max_order=2, alpha=0.01),
     "full-delta": MOHNRegressor("full", "delta", max_order=2, max_iter=500),

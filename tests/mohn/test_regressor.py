@@ -97,8 +97,8 @@ EVERY_WAY = {
     "pursuit": MOHNRegressor("pursuit"),
     "pursuit-lasso": MOHNRegressor("pursuit", "lasso", alpha=0.01),
     "pursuit-delta": MOHNRegressor("pursuit", "delta", max_iter=1000),
-    "msda-ols": MOHNRegressor("msda", random_state=0),
-    "msda-lasso": MOHNRegressor("msda", "lasso", random_state=0),
+    "msda-ols": MOHNRegressor("msda", "ols", random_state=0),
+    "msda": MOHNRegressor("msda", random_state=0),
     "msda-delta": MOHNRegressor("msda", "delta", random_state=0),
     "full-ols": MOHNRegressor("full", max_order=3),
     "full-lasso": MOHNRegressor("full", "lasso", max_order=3, alpha=0.01),
@@ -148,7 +148,8 @@ def test_every_strategy_with_every_rule(name):
 @pytest.mark.parametrize("strategy", ["pursuit", "msda"])
 def test_removing_weights_raises_the_error_of_the_round(strategy):
     problem = make_ising((5, 5), snr=5, n_samples=350, random_state=0)
-    model = MOHNRegressor(strategy, selection="ebic", random_state=0)
+    # By the lasso msda removes weights that are zero, which changes no error.
+    model = MOHNRegressor(strategy, "ols", selection="ebic", random_state=0)
     records = model.fit(problem.X, problem.y).history_
     assert any(record["removed"] for record in records)
     for record in records:
@@ -324,6 +325,31 @@ def test_strategies_read_what_the_user_has_set():
     assert wishes.dense_control is model.dense_control
 
 
+@pytest.mark.parametrize("estimator", [MOHNRegressor, MOHNTransformer, MOHNClassifier])
+@pytest.mark.parametrize("strategy", ["auto", "pursuit", "dense", "msda"])
+def test_rule_of_the_stochastic_search_is_the_lasso(estimator, strategy):
+    expected = "lasso" if strategy == "msda" else "ols"
+    assert Wishes.of(estimator(strategy)).learning_rule == expected
+
+
+@pytest.mark.parametrize("learning_rule", ["ols", "lasso", "delta"])
+def test_a_rule_that_is_named_is_taken(learning_rule):
+    for strategy in ("auto", "msda"):
+        wishes = Wishes.of(MOHNRegressor(strategy, learning_rule))
+        assert wishes.learning_rule == learning_rule
+
+
+def test_stochastic_search_learns_by_the_lasso():
+    X, y = noisy()
+    models = [
+        MOHNRegressor("msda", *rule, max_iter=30, random_state=0).fit(X, y)
+        for rule in ([], ["lasso"], ["ols"])
+    ]
+    errors = [[r["learned_rmse"] for r in model.history_] for model in models]
+    assert errors[0] == errors[1] != errors[2]
+    assert models[0].get_params()["learning_rule"] == "auto"
+
+
 @pytest.mark.parametrize("learning_rule", ["ols", "lasso", "delta"])
 @pytest.mark.filterwarnings("ignore:the delta rule stopped")
 def test_a_rule_has_all_its_steps_after_a_search_that_took_its_own(learning_rule):
@@ -465,6 +491,7 @@ ANY_SCALE = {
     "pursuit": MOHNRegressor("pursuit", random_state=0),
     "lasso": MOHNRegressor("pursuit", selection="lasso", random_state=0),
     "msda": MOHNRegressor("msda", random_state=0),
+    "msda-ols": MOHNRegressor("msda", "ols", random_state=0),
     "full": MOHNRegressor("full", max_order=2),
     "delta": MOHNRegressor("full", "delta", 2, max_iter=3, random_state=0),
     "dense": MOHNRegressor("dense"),
