@@ -35,10 +35,10 @@ USED = {
         MOHNRegressor("msda", max_order=2, max_iter=3), "batch_size", 1
     ),
     "MOHNTransformer.msda_control": (
-        skmohn.MOHNTransformer("msda", 2, max_iter=3), "batch_size", 1
+        skmohn.MOHNTransformer("msda", 2, max_iter=3), "penalty_factor", 0.1
     ),
     "MOHNClassifier.msda_control": (
-        skmohn.MOHNClassifier("msda", 2, max_iter=3), "batch_size", 1
+        skmohn.MOHNClassifier("msda", 2, max_iter=3), "penalty_factor", 0.1
     ),
     "EnergyNetTransformer.paper_control": (
         skmohn.EnergyNetTransformer(
