@@ -6,7 +6,7 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from skmohn._core._control import Control, control_of
 from skmohn._core._fitting import one_blas_thread, warn_caller
@@ -18,6 +18,7 @@ from skmohn.energynet._growth import (
     width_by_nats,
 )
 from skmohn.energynet._irbm import OrderedPlan
+from skmohn.energynet._likelihood import likelihood_weight
 from skmohn.energynet._rbm import ROWS_AT_ONCE
 from skmohn.energynet._stack import StackControl, grow_stack, of_layer
 from skmohn.energynet._training import Plan, epochs_at_once, new_machine
@@ -51,6 +52,12 @@ class PaperControl(Control):
         Norm of a unit's weights in the Rademacher bound ([1]_).
     n_gibbs : int, default=1
         Steps k of contrastive divergence while a layer grows.
+    persistent : bool, default=False
+        Whether the chains of contrastive divergence go on from step to step instead of
+        starting at the data.
+    likelihood : {"total", "mean"}, default="total"
+        Log-likelihood that counts against the Rademacher bound in the description
+        length (Eq 7 of [1]_, which leaves it open): that of all samples, or their mean.
 
     See Also
     --------
@@ -76,12 +83,16 @@ class PaperControl(Control):
         "threshold": [Interval(Real, 0, None, closed="neither")],
         "p": [Interval(Real, 1, None, closed="left")],
         "n_gibbs": [Interval(Integral, 1, None, closed="left")],
+        "persistent": ["boolean"],
+        "likelihood": [StrOptions({"total", "mean"})],
     }
 
     beta: float = 1.01
     threshold: float = 0.1
     p: float = 2.0
     n_gibbs: int = 1
+    persistent: bool = False
+    likelihood: str = "total"
 
 
 @dataclass(frozen=True)
@@ -102,6 +113,8 @@ class Built:
         None when they were not computed, as `descriptions`.
     descriptions : list of DescriptionLength or None
         Of the samples by the stack up to each layer.
+    weight : float
+        What the mean log-likelihood counts in the descriptions.
     """
 
     rbms: list
@@ -110,16 +123,15 @@ class Built:
     limits: list
     log_partitions: list | None = None
     descriptions: list | None = None
+    weight: float = 1.0
 
-    def measured(self, n_samples, within):
+    def measured(self, within):
         """What the stack up to each layer says of the samples, in the units of columns.
 
         Parameters
         ----------
-        n_samples : int
-
         within : float
-            Sum over samples of the log-densities within levels.
+            Mean over samples of the log-densities within levels.
 
         Returns
         -------
@@ -131,9 +143,9 @@ class Built:
         """
         found = self.descriptions
         return (
-            [float((one.log_likelihood + within) / n_samples) for one in found],
+            [float(one.log_likelihood / self.weight + within) for one in found],
             [one.complexity for one in found],
-            [float(one.total - within) for one in found],
+            [float(one.total - self.weight * within) for one in found],
         )
 
 
@@ -161,6 +173,9 @@ class Builder:
     def __init__(self, estimator, seed, n_samples, thermometers):
         self.parameters = estimator
         self.paper_control = control_of(estimator, "paper_control")
+        self.is_paper = estimator.growth == "paper"
+        self.likelihood = self.paper_control.likelihood if self.is_paper else "total"
+        self.weight = likelihood_weight(self.likelihood, n_samples)
         self.seed = seed
         self.n_samples = n_samples
         self.thermometers = thermometers
@@ -294,12 +309,13 @@ class Builder:
             [layer.grown.limit for layer in stack.layers],
             [layer.log_partition for layer in stack.layers],
             [layer.description for layer in stack.layers],
+            self.weight,
         )
 
     def _grow_layer(self, inputs, seed, report, thermometers):
         """Find how wide a layer is, as :func:`grow_stack` wants it."""
         parameters, plan = self.parameters, self._plan(inputs, thermometers)
-        if parameters.growth == "paper":
+        if self.is_paper:
             n_epochs = self._n_epochs(plan, len(inputs))
             ordered = self._ordered_plan(plan.resample, thermometers)
             return width_by_gamma(inputs, ordered, plan, n_epochs, seed, report)
@@ -333,6 +349,7 @@ class Builder:
             learning_rate=_unless_auto(parameters.learning_rate, _PAPER_RATE),
             batch_size=_unless_auto(parameters.batch_size, _PAPER_BATCH_SIZE),
             n_gibbs=control.n_gibbs,
+            persistent=control.persistent,
             resample=resample,
             thermometers=thermometers,
             max_units=parameters.max_units,
@@ -348,10 +365,12 @@ class Builder:
 
     def _stack_control(self):
         parameters = self.parameters
-        is_paper = parameters.growth == "paper"
         return StackControl(
             max_layers=parameters.max_layers,
-            complexity="rademacher" if is_paper else "parameters",
+            complexity="rademacher" if self.is_paper else "parameters",
+            likelihood=self.likelihood,
+            # The paper knows no network without layers.
+            beats_nothing=not self.is_paper,
             kappa=parameters.kappa,
             p=self.paper_control.p,
             n_temperatures=parameters.n_temperatures,

@@ -165,7 +165,10 @@ class OrderedPlan:
     batch_size : int, default=10
         Samples of a step; the more there are, the more often one asks for a unit.
     n_gibbs : int, default=1
-        Steps of the chains that contrastive divergence starts at the data.
+        Steps of the chains of contrastive divergence.
+    persistent : bool, default=False
+        Whether chains go on where they were after the step before, instead of starting
+        at the data.
     resample : bool, default=False
         Whether inputs are probabilities from which bits are drawn at every step.
     max_units : int, default=2000
@@ -179,6 +182,7 @@ class OrderedPlan:
     learning_rate: float = 0.01
     batch_size: int = 10
     n_gibbs: int = 1
+    persistent: bool = False
     resample: bool = False
     max_units: int = 2000
     max_steps: int = 100_000
@@ -230,6 +234,11 @@ class OrderedPlan:
             machine.add_unit()
             # The same distribution with one unit more, whose gradient is wanted.
             hidden, data, _ = machine.visit(batch, share, run.stream)
+        if self.persistent and run.chains is not None:
+            # Units born since then are past the orders of the chains.
+            hidden = np.zeros((len(run.chains), machine.n_hidden), np.float32)
+            hidden[:, : run.chains.shape[1]] = run.chains
+        share = 1.0 / len(hidden)
         for _ in range(self.n_gibbs):
             logits = hidden @ machine.weights
             fantasy = np.empty_like(logits)
@@ -237,6 +246,8 @@ class OrderedPlan:
                 logits, machine.visible_bias, machine.thermometers, run.stream, fantasy
             )
             hidden, model, _ = machine.visit(fantasy, share, run.stream)
+        if self.persistent:
+            run.chains = hidden
         parameters = machine.weights, machine.hidden_bias, machine.visible_bias
         for parameter, up, down in zip(parameters, data, model, strict=True):
             parameter += np.float32(self.learning_rate) * (up - down)
@@ -259,6 +270,8 @@ class OrderedRun:
         Source of the orders in which samples are visited.
     stream : ndarray of shape (1,), uint64
         Source of all other random numbers.
+    chains : ndarray of shape (n_chains, n_hidden), float32, or None
+        Hidden units of persistent chains after the last step.
     step : int
         Steps done.
     gamma : float
@@ -270,6 +283,7 @@ class OrderedRun:
     machine: InfiniteRBM
     order: np.random.Generator
     stream: np.ndarray
+    chains: np.ndarray | None = None
     step: int = 0
     gamma: float = np.inf
     reason: str | None = None

@@ -247,6 +247,11 @@ def complexity_of(layers, X, complexity, *, kappa, p):
 # ------------------------------------------------------------- description length
 
 
+def likelihood_weight(likelihood, n_samples):
+    """What the mean log-likelihood counts in a description length."""
+    return {"total": n_samples, "mean": 1}[likelihood]
+
+
 @dataclass(frozen=True)
 class DescriptionLength:
     """Length of a description that states the model, then the data.
@@ -254,7 +259,7 @@ class DescriptionLength:
     Parameters
     ----------
     log_likelihood : float
-        Log-likelihood of all samples together, in nats.
+        Log-likelihood of all samples together, or their mean, in nats.
     complexity : float
         Length of the description of the model, in nats.
 
@@ -279,13 +284,16 @@ class DescriptionLength:
 
 
 @validate_params(
-    {"complexity": [StrOptions({"parameters", "rademacher"})]},
+    {
+        "complexity": [StrOptions({"parameters", "rademacher"})],
+        "likelihood": [StrOptions({"total", "mean"})],
+    },
     # The parts check what is theirs.
     prefer_skip_nested_validation=False,
 )
 def description_length(
-    layers, X, log_partition, *, complexity="parameters", kappa=1.0, p=2.0,
-    n_draws=300, random_state=None,
+    layers, X, log_partition, *, complexity="parameters", likelihood="total",
+    kappa=1.0, p=2.0, n_draws=300, random_state=None,
 ):  # fmt: skip
     """Compute the description length of data under layers.
 
@@ -300,6 +308,8 @@ def description_length(
     complexity : {"parameters", "rademacher"}, default="parameters"
         Cost of the layers: :func:`parameter_complexity` or, as in EnergyNet,
         :func:`rademacher_complexity`.
+    likelihood : {"total", "mean"}, default="total"
+        Log-likelihood that counts against the cost: that of all samples, or their mean.
     kappa : float, default=1.0
         Factor of the cost of the parameters.
     p : float, default=2.0
@@ -317,8 +327,8 @@ def description_length(
     Raises
     ------
     ValueError
-        If the layers do not match one another or X the first, or `complexity` is
-        unknown.
+        If the layers do not match one another or X the first, or `complexity` or
+        `likelihood` is unknown.
 
     Examples
     --------
@@ -336,7 +346,8 @@ def description_length(
     log_likelihood = dbn_log_likelihood(
         layers, X, log_partition, n_draws=n_draws, random_state=random_state
     )
-    return DescriptionLength(float(log_likelihood.sum()), cost)
+    weight = likelihood_weight(likelihood, len(log_likelihood))
+    return DescriptionLength(float(weight * log_likelihood.mean()), cost)
 
 
 def check_layers(layers):

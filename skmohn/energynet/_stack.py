@@ -12,6 +12,7 @@ from skmohn.energynet._likelihood import (
     complexity_of,
     dbn_log_likelihood,
     independent_bits,
+    likelihood_weight,
 )
 from skmohn.energynet._partition import (
     LogPartition,
@@ -39,6 +40,11 @@ class StackControl:
     max_layers : int, default=10
     complexity : {"parameters", "rademacher"}, default="parameters"
         What layers cost.
+    likelihood : {"total", "mean"}, default="total"
+        What counts against the cost: the log-likelihood of all samples or their mean.
+    beats_nothing : bool, default=True
+        Whether there is a second layer only if the first describes the data better than
+        independent columns do.
     kappa : float, default=1.0
         Factor of the price of parameters.
     p : float, default=2.0
@@ -55,6 +61,8 @@ class StackControl:
 
     max_layers: int = 10
     complexity: str = "parameters"
+    likelihood: str = "total"
+    beats_nothing: bool = True
     kappa: float = 1.0
     p: float = 2.0
     n_temperatures: int = 10_000
@@ -72,7 +80,6 @@ class StackedLayer:
     grown : Grown
     log_partition : LogPartition
     description : DescriptionLength
-        Of all samples.
     """
 
     grown: Grown
@@ -154,7 +161,7 @@ def grow_stack(X, grow_layer, control, seed, report, thermometers=None):
         better = found.description.total < best.description.total
         if better or not layers:
             layers.append(StackedLayer(grown, found.log_partition, found.description))
-        if not better:
+        if not better and (depth or control.beats_nothing):
             reason = DEEP_ENOUGH
             break
         best, inputs = found, rbms[-1].hidden_probabilities(inputs)
@@ -197,7 +204,6 @@ class _Measured:
     log_likelihood : ndarray of shape (n_rows,)
         Of the samples that it was measured on.
     description : DescriptionLength
-        Of all samples.
     """
 
     log_partition: LogPartition
@@ -210,6 +216,7 @@ class _Judge:
 
     def __init__(self, X, control, seed):
         self.X, self.control, self.seed = X, control, seed
+        self.weight = likelihood_weight(control.likelihood, len(X))
         rows = np.random.default_rng(seed).permutation(len(X))[: control.n_samples]
         self.bits = np.empty_like(X[rows])
         kernels.bernoulli(X[rows], random_stream(seed), self.bits)
@@ -217,8 +224,8 @@ class _Judge:
     def measure(self, rbms, inputs):
         """Measure a stack whose top machine sees these inputs."""
         z, log_likelihood = self._estimate(rbms, inputs, len(self.bits), 1)
-        total = float(log_likelihood.mean() * len(self.X))
-        description = DescriptionLength(total, self._complexity(rbms))
+        counted = float(log_likelihood.mean() * self.weight)
+        description = DescriptionLength(counted, self._complexity(rbms))
         return _Measured(z, log_likelihood, description)
 
     def look(self, rbms, inputs, best):
@@ -245,11 +252,12 @@ class _Judge:
         gains = log_likelihood - best.log_likelihood[: len(log_likelihood)]
         error = np.hypot(sem(gains, ddof=0), z.standard_error)
         cost = self._complexity(rbms)
-        lacking = (cost - best.description.complexity) / len(self.X) - gains.mean()
+        lacking = (cost - best.description.complexity) / self.weight - gains.mean()
         if lacking <= _SURE * error:
             return None
-        total = best.description.log_likelihood + float(gains.mean() * len(self.X))
-        return _Measured(z, log_likelihood, DescriptionLength(total, cost))
+        gain = float(gains.mean() * self.weight)
+        description = DescriptionLength(best.description.log_likelihood + gain, cost)
+        return _Measured(z, log_likelihood, description)
 
     def _estimate(self, rbms, inputs, n_rows, share):
         """The log partition function of the top, the log-likelihoods of some rows."""
@@ -277,7 +285,7 @@ class _Judge:
             "layer": depth,
             "stage": "layer",
             "units": rbm.n_hidden,
-            "log_likelihood": description.log_likelihood / len(self.X),
+            "log_likelihood": description.log_likelihood / self.weight,
             "complexity": description.complexity,
             "description_length": description.total,
         }

@@ -161,7 +161,8 @@ class EnergyNetTransformer(
     complexity_ : list of float
         Cost of the stack up to each layer, in nats.
     description_length_ : list of float
-        Complexity minus the log-likelihood of all samples, in nats.
+        Complexity minus the log-likelihood of all samples, in nats; minus their mean
+        with ``PaperControl(likelihood="mean")``.
     stopping_reason_ : str
         Why no more layers were added.
     width_reasons_ : list of str
@@ -349,7 +350,7 @@ class EnergyNetTransformer(
         X, units = self._read_samples(X, sample_weight, learn=not go_on)
         rbms, self._seed = self.layers_ if go_on else None, self._new_seed()
         builder = Builder(self, self._seed, len(units), self.coding_.thermometers)
-        monitor = self._monitor(X, units, X_val)
+        monitor = self._monitor(X, units, X_val, builder.weight)
         loop = FitLoop(
             self, given, y, None, builder.n_records(units, rbms),
             lambda make_rbms: self._fitted(make_rbms(), X, units),
@@ -614,8 +615,8 @@ class EnergyNetTransformer(
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def _monitor(self, X, units, X_val):
-        """What completes the records of a fit."""
+    def _monitor(self, X, units, X_val, weight):
+        """What completes the records of a fit; a mean log-likelihood has a weight."""
         if X_val is not None and self.monitor is None:
             raise ValueError(
                 "X_val needs monitor, the number of epochs between recorded "
@@ -625,7 +626,7 @@ class EnergyNetTransformer(
         tables = {"log_likelihood": units}
         within = {
             "log_likelihood": density.mean(),
-            "description_length": -density.sum(),
+            "description_length": -weight * density.mean(),
         }
         if X_val is not None:
             X_val = self._read_table(X_val, ensure_all_finite=True)
@@ -709,7 +710,7 @@ class EnergyNetTransformer(
             self._log_partitions = built.log_partitions
             for k, found in enumerate(built.log_partitions):
                 require_settled(found, k)
-            measured = built.measured(len(X), self.coding_.log_density(X).sum())
+            measured = built.measured(self.coding_.log_density(X).mean())
             vars(self).update(zip(_MEASURED, measured, strict=True))
         self.history_, self.n_iter_ = history, len(history)
         self.n_samples_seen_ = len(units)

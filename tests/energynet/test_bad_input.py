@@ -192,8 +192,11 @@ def test_parameter_out_of_range(parameter, value):
 
 @pytest.mark.parametrize(
     ("parameter", "value"),
-    [("beta", 1.0), ("threshold", 0), ("p", 0.5), ("n_gibbs", 0), ("n_gibbs", 1.5)],
-)
+    [
+        ("beta", 1.0), ("threshold", 0), ("p", 0.5), ("n_gibbs", 0), ("n_gibbs", 1.5),
+        ("persistent", 2), ("likelihood", "sum"),
+    ],
+)  # fmt: skip
 def test_parameter_of_the_paper_out_of_range(parameter, value):
     words = f"The '{parameter}' parameter of PaperControl must be"
     refused(BITS, match=words, paper_control=PaperControl(**{parameter: value}))

@@ -112,6 +112,48 @@ def test_converted_machine_is_a_copy():
     assert (rbm.weights != infinite.weights).all()
 
 
+# ------------------------------------------------------------------------ training
+
+
+def chain_means(plan, v, n_steps=4000):
+    """Mean hidden units of the chains that steps without learning leave."""
+    run = plan.begin(v, 0)
+    run.machine = machine(beta=1.5)
+    total = np.zeros(4)
+    for _ in range(n_steps):
+        plan._step(run, v)
+        total += run.chains.mean(axis=0)
+    return total / n_steps
+
+
+def test_persistent_chains_are_draws_of_the_model_not_of_the_data():
+    v = np.repeat(states(5)[13:14], 10, axis=0)
+    # Four units are all there may be, and a rate that changes nothing.
+    plan = OrderedPlan(beta=1.5, persistent=True, learning_rate=1e-12, max_units=4)
+    infinite, V = machine(beta=1.5), states(5)
+    p_v = np.exp(-infinite.free_energy(V))
+    reach = infinite.order_probabilities(V)[:, ::-1].cumsum(axis=1)[:, :0:-1]
+    active = 1 / (1 + np.exp(-(V @ infinite.weights.T + infinite.hidden_bias)))
+    exact = (p_v / p_v.sum()) @ (reach * active)
+    assert_allclose(chain_means(plan, v), exact, atol=0.01)
+
+
+def test_chains_of_contrastive_divergence_begin_at_the_data():
+    plan, X = OrderedPlan(batch_size=7, learning_rate=0.1), correlated(40)
+    run = plan.begin(X, 0)
+    plan.advance(run, X)
+    assert run.chains is None
+
+
+def test_chains_outlive_births_and_batches_of_other_sizes():
+    plan = OrderedPlan(batch_size=7, learning_rate=0.1, persistent=True, threshold=0.5)
+    run = grow(plan, correlated(40))
+    assert run.reason == "gamma"
+    assert run.chains.shape == (7, run.machine.n_hidden)
+    assert set(np.unique(run.chains)) == {0.0, 1.0}
+    assert run.chains[:, -1].any() or run.chains[:, :-1].any()
+
+
 # ------------------------------------------------------------------------- growth
 
 

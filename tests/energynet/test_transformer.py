@@ -25,7 +25,9 @@ from skmohn.energynet import (
     LogPartition,
     annealed_importance_sampling,
     dbn_log_likelihood,
+    description_length,
     exact_log_partition,
+    rademacher_complexity,
 )
 from skmohn.energynet._building import GIVEN_DEPTH, STOPPED
 from skmohn.energynet._growth import GAMMA_REASON, GIVEN_REASON, PAYING_REASON
@@ -153,7 +155,8 @@ def plain_paper(patch):
 @pytest.mark.parametrize(
     "parameters",
     [{"paper_control__beta": 1.5}, {"paper_control__threshold": 0.8},
-     {"paper_control__n_gibbs": 3}, {"learning_rate": 0.2}, {"batch_size": 20},
+     {"paper_control__n_gibbs": 3}, {"paper_control__persistent": True},
+     {"learning_rate": 0.2}, {"batch_size": 20},
      {"polish": 1}, {"polish": 1, "l2": 0.1}],
 )  # fmt: skip
 def test_each_parameter_of_the_paper_matters(patch, plain_paper, parameters):
@@ -166,6 +169,47 @@ def test_norm_of_the_bound_matters(patch):
     one, two = (by_the_paper(paper_control__p=p).fit(patch) for p in (1.0, 2.0))
     assert_array_equal(one.weights_[0], two.weights_[0])
     assert one.complexity_ != two.complexity_
+
+
+@pytest.mark.parametrize(("likelihood", "n_layers"), [("total", 2), ("mean", 1)])
+def test_what_the_likelihood_counts_against_the_bound(patch, likelihood, n_layers):
+    # So few units that partition functions are exact.
+    net = by_the_paper(
+        batch_size=1, learning_rate=0.3, max_layers=3, paper_control__threshold=0.8,
+        paper_control__likelihood=likelihood,
+    ).fit(patch)  # fmt: skip
+    assert max(net.n_components_per_layer_) <= 20
+    weight = {"total": len(patch), "mean": 1}[likelihood]
+    for k in range(len(net.layers_)):
+        layers = net.layers_[: k + 1]
+        z = exact_log_partition(layers[-1])
+        fit = dbn_log_likelihood(layers, patch, z, random_state=1).mean()
+        length = rademacher_complexity(layers, patch) - weight * fit
+        # One layer is exact, and of two the hidden units are drawn.
+        error = (1e-4, 0.1)[k]
+        assert net.log_likelihood_[k] == pytest.approx(fit, abs=error)
+        assert net.description_length_[k] == pytest.approx(length, abs=error * weight)
+    again = description_length(
+        layers, patch, z, complexity="rademacher", likelihood=likelihood, random_state=0
+    )
+    assert again.total == pytest.approx(length, abs=0.1 * weight)
+    # A bound of some nats is little for all samples, and much for their mean.
+    assert len(net.layers_) == n_layers
+    *kept, last = [r["description_length"] for r in net.history_ if "complexity" in r]
+    assert kept == net.description_length_
+    assert last >= kept[-1]
+
+
+def test_the_second_layer_of_the_paper_is_compared_with_the_first_alone(patch):
+    # At the first steps the plain machine describes the data worse than independent
+    # columns do, which is no matter to the paper.
+    net = by_the_paper(max_layers=2, batch_size=1, paper_control__threshold=0.9).fit(
+        patch
+    )
+    mean = np.clip(patch.mean(axis=0), 0.01, 0.99)
+    alone = (patch * np.log(mean) + (1 - patch) * np.log(1 - mean)).sum(axis=1).mean()
+    assert net.log_likelihood_[0] < alone
+    assert sum(r["stage"] == "layer" for r in net.history_) == 2
 
 
 def test_rates_of_the_paper_are_the_default(patch):
