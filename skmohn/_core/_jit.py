@@ -18,7 +18,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.caching import FunctionCache
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.serialize import dumps
 from numba.extending import intrinsic
 
@@ -119,8 +119,36 @@ def _common_kind(kind):
 _NEEDLESS = {"inline_closure_likes", "nopython_rewrites", "annotate_types"}
 
 
+class _Flags(Flags):
+    """Numba's options of a compilation, which are compared at every call in a kernel.
+
+    Numba gathers the values of all options for that, also those at their defaults.
+    Where the same ones are set to the same values, this is not needed.
+    """
+
+    __slots__ = ()
+    _HASH = hash(Flags())
+
+    def __hash__(self):
+        # That of the names of all options, whatever their values.
+        return self._HASH
+
+    def __eq__(self, other):
+        if isinstance(other, _Flags) and self._values == other._values:
+            return True
+        return super().__eq__(other)
+
+
 class _Compiler(CompilerBase):
     """Numba's compiler without the passes that no kernel needs."""
+
+    def __init__(
+        self, typingctx, targetctx, library, args, return_type, flags, local_types
+    ):
+        flags = _Flags(flags)
+        super().__init__(
+            typingctx, targetctx, library, args, return_type, flags, local_types
+        )
 
     def define_pipelines(self):
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)

@@ -13,6 +13,7 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
+from numba.core.compiler import Flags
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_info
 
@@ -185,6 +186,28 @@ def test_kernels_called_by_kernels_have_one_variant_for_all_integers(monkeypatch
     largest = np.array([2**32 - 1], np.uint32)
     assert outer(largest) == outer(largest.astype(np.int64)) == 2**32 + 2
     assert inner.signatures == [(numba.int64,)]
+
+
+def test_options_compare_as_those_of_numba_do():
+    kinds = (Flags, _jit._Flags)
+    for first in kinds:
+        for second in kinds:
+            one, other = first(), second()
+            assert one == other
+            assert hash(one) == hash(other)
+            # At its default, but set.
+            one.fastmath = other.options["fastmath"].default
+            assert one == other
+            one.nrt = True
+            assert one != other
+            assert hash(one) == hash(other)
+            other.nrt = True
+            assert one == other
+    changed = one.copy()
+    changed.forceinline = True
+    assert type(changed) is _jit._Flags
+    assert changed != one
+    assert one != "options"
 
 
 def test_tests_have_one_thread_each():
