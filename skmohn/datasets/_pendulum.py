@@ -11,6 +11,8 @@ from sklearn.utils import Bunch, check_array, check_random_state, check_scalar
 from skmohn._core._validation import require_policy
 from skmohn.datasets import _pendulum_kernels as kernels
 
+_LARGEST = float(np.finfo(float).max)
+
 
 @dataclass(frozen=True)
 class InvertedPendulum:
@@ -52,7 +54,9 @@ class InvertedPendulum:
     position_weight : float, default=0.01
         Weight of the squared position, in 1/m^2.
     max_angle : float, default=1.6
-        Angle beyond which the pendulum has fallen, in rad.
+        Angle beyond which the pendulum has fallen, in rad. With `numpy.inf` here and in
+        `max_position`, simulations go on to the end, whatever happens; the error is
+        infinite if numbers overflow.
     max_position : float, default=20.0
         Position beyond which it counts as fallen, in m.
     fall_cost : float, default=6.5
@@ -123,7 +127,9 @@ class InvertedPendulum:
             if kind is None:
                 continue
             may_be_zero = name in ("transient", "max_start", "position_weight")
-            is_right = isinstance(value, kind) and math.isfinite(value)
+            may_be_infinite = name in ("max_angle", "max_position") and value == np.inf
+            is_right = isinstance(value, kind)
+            is_right = is_right and (math.isfinite(value) or may_be_infinite)
             if not is_right or value < 0 or (value == 0 and not may_be_zero):
                 what = "whole number" if kind is Integral else "number"
                 sign = "a nonnegative" if may_be_zero else "a positive"
@@ -312,9 +318,10 @@ class InvertedPendulum:
         memory = policy.initial_state()
         memories = np.empty((len(starts), *memory.shape))
         memories[:] = memory
-        # So that a sum that has reached the limit is a mean that has, when rounded.
+        # So that a sum that has reached the limit is a mean that has, when rounded. No
+        # limit is NaN, which an infinite sum does not reach.
         limit = (
-            np.nextafter(incumbent * n_all, np.inf) if incumbent < np.inf else np.inf
+            np.nextafter(incumbent * n_all, np.inf) if incumbent < np.inf else np.nan
         )
         total = kernels.simulate(
             policy,
@@ -335,6 +342,10 @@ class InvertedPendulum:
 
     def _cart(self):
         """What the kernels need."""
+        # A number that overflows ends any simulation.
+        max_angle = min(float(self.max_angle), _LARGEST)
+        max_position = min(float(self.max_position), _LARGEST)
+        is_endless = max_angle == max_position == _LARGEST
         return kernels.Cart(
             mass=float(self.mass),
             cart_mass=float(self.cart_mass),
@@ -344,9 +355,9 @@ class InvertedPendulum:
             hold=int(self.hold),
             n_silent=self._n_silent,
             position_weight=float(self.position_weight),
-            max_angle=float(self.max_angle),
-            max_position=float(self.max_position),
-            fall_cost=float(self.fall_cost),
+            max_angle=max_angle,
+            max_position=max_position,
+            fall_cost=np.inf if is_endless else float(self.fall_cost),
             sees_velocities=self.observe == "all",
         )
 

@@ -33,7 +33,9 @@ def accelerations(cart, sine, cosine, angular_velocity, force):
     Not compiled.
     """
     mass, length, gravity = cart.mass, cart.length, cart.gravity
-    pull = mass * sine * (length * angular_velocity**2 - gravity * cosine)
+    # Python's power raises where a product overflows.
+    square = angular_velocity * angular_velocity
+    pull = mass * sine * (length * square - gravity * cosine)
     linear = (force - pull) / (cart.cart_mass + mass * sine**2)
     return linear, (linear * cosine + gravity * sine) / length
 
@@ -72,7 +74,7 @@ def simulate(
         Room for both.
     n_actions : int
     limit : float
-        End as soon as the sum reaches this.
+        End as soon as the sum reaches this; NaN for no limit.
     costs : ndarray of shape (n_simulations,)
         Filled with the sum over the steps of each simulation, those after a fall
         included; parts of it after an early end.
@@ -86,11 +88,11 @@ def simulate(
     for k in range(states.shape[0]):
         costs[k], falls[k] = 0.0, -1
     total, n_done = 0.0, 0
-    while n_done < n_actions and total < limit:
+    while n_done < n_actions and not total >= limit:
         n_next = n_done + _TOGETHER
         n_next = n_actions if n_actions < n_next else n_next
         for k in range(states.shape[0]):
-            if falls[k] < 0 and total < limit:
+            if falls[k] < 0 and not total >= limit:
                 cost, falls[k] = _go_on(
                     policy,
                     cart,

@@ -147,6 +147,30 @@ def test_falls_are_found_where_they_happen():
     assert np.all(SYSTEM.test(GAINS, 5, random_state=0)[1] == np.inf)
 
 
+def test_simulations_without_limits_go_on_to_the_end():
+    system = replace(SYSTEM, max_angle=np.inf, max_position=np.inf)
+    angles = np.linspace(-0.4, 0.4, 6)
+    expected = [plain_error(system, NOTHING, angle)[0] for angle in angles]
+    assert system(NOTHING, None) == pytest.approx(np.mean(expected), rel=1e-9)
+    assert np.mean(expected) > SYSTEM.fall_cost
+    assert np.all(system.test(NOTHING, 3, duration=5.0, random_state=0)[1] == np.inf)
+    assert len(system.trace(NOTHING).time) == 500
+
+
+def test_a_simulation_without_limits_ends_where_numbers_do():
+    system = replace(SYSTEM, max_angle=np.inf, max_position=np.inf)
+    # Euler steps blow up once a step is a good part of a turn.
+    for spin in (1e4, 1e200):
+        path = system.trace(NOTHING, start=[0.0, 0.4, 0.0, spin])
+        assert len(path.time) < 500
+        assert np.all(np.isfinite([path.x, path.angle]))
+    violent = make_policy((4, 1), [1e9, 0.0, 0.0, 0.0, 0.0])
+    errors, falls = system.test(violent, 3, duration=5.0, random_state=0)
+    assert_array_equal(errors, np.inf)
+    assert np.all(falls < 1.0)
+    assert system(violent, None) == np.inf
+
+
 def test_a_policy_that_answers_nan_has_fallen():
     policy = make_policy((4, 1), np.full(5, np.nan))
     _, falls = SYSTEM.test(policy, 3, duration=5.0, random_state=0)
@@ -199,6 +223,9 @@ def test_trace_begins_at_the_start_and_holds_forces():
         ({"n_simulations": 2.5}, "n_simulations must be a positive whole number"),
         ({"length": 0.0}, "length must be a positive number, got 0.0"),
         ({"gravity": np.nan}, "gravity must be a positive number"),
+        ({"gravity": np.inf}, "gravity must be a positive number"),
+        ({"max_angle": np.nan}, "max_angle must be a positive number, got nan"),
+        ({"max_position": -np.inf}, "max_position must be a positive number"),
         ({"transient": -1.0}, "transient must be a nonnegative number"),
         ({"transient": 1e308}, r"transient=1e\+308 are too many steps"),
         ({"duration": 1.0}, "duration=1.0 must be longer than transient=1.0"),
