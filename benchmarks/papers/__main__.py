@@ -19,16 +19,23 @@ FOLDER = Path(__file__).parent
 DOCS = FOLDER.parents[1] / "docs"
 REPORT = DOCS / "papers_report.md"
 PICTURES = DOCS / "papers"
-PAPERS = {
-    "s1": "Swingler 2016",
-    "s2": "Swingler 2020",
-    "s3": "Kristiansen and Gonzalvo 2017",
-    "s4": "Brunato and Battiti 2017",
-}
 HEADING = """# Every table and figure
 
 What each paper printed, its algorithm run here with its settings, and ours. `make
-papers` writes this part; each section says what was run."""
+papers` writes this page; each section says what was run. "Not in the text" stands where
+a paper shows a result in a picture alone."""
+# How its part of the report begins, for each paper.
+PAPERS = {
+    "s1": "## Swingler 2016",
+    "s2": "## Swingler 2020",
+    "s3": """## Kristiansen and Gonzalvo 2017
+
+Figure 1 is a drawing of a network before and after it gets a layer.""",
+    "s4": """## Brunato and Battiti 2017
+
+Figures 1, 3, 14 and 15 are drawings: of an error surface, of the neurons that a changed
+weight affects, of a controller in its loop and of the pendulum.""",
+}
 # Sections are found again by the comments around them.
 START, END = "<!-- {} -->", "<!-- end of {} -->"
 SECTION = START.format(r"(?P<name>\w+)") + "(?P<text>.*?)" + END.format(r"(?P=name)")
@@ -89,9 +96,9 @@ def read_sections(report):
 
 def _write(sections):
     parts = [HEADING]
-    for prefix, paper in PAPERS.items():
+    for prefix, beginning in PAPERS.items():
         names = [name for name in sections if name.startswith(prefix)]
-        parts += [f"## {paper}"] * bool(names)
+        parts += [beginning] * bool(names)
         for name in sorted(names, key=_in_order):
             marks = START.format(name), END.format(name)
             parts.append(f"{marks[0]}\n\n{sections[name]}\n\n{marks[1]}")
