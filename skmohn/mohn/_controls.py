@@ -157,9 +157,11 @@ class MSDAControl(Control):
     initial_inputs : array-like of shape (n_inputs,), default=None
         Prior distribution over columns that vary, not necessarily normalized. None for
         a uniform one.
-    penalty_factor : float, default=2.5
+    penalty_factor : float or sequence of float, default=2.5
         Penalty of the lasso with ``alpha="auto"``, in standard errors of a weight at
-        the model's current error.
+        the model's current error. Of several, each iteration takes the one whose terms
+        have the lowest validation error or, without validation samples, the lowest
+        extended BIC.
     n_epochs : int, default=20
         Epochs of the delta rule per iteration.
     n_iter_no_change : int, default=50
@@ -204,7 +206,7 @@ class MSDAControl(Control):
         "t_variance": [StrOptions({"residual", "target"})],
         "initial_orders": ["array-like", None],
         "initial_inputs": ["array-like", None],
-        "penalty_factor": _NOT_NEGATIVE,
+        "penalty_factor": [*_NOT_NEGATIVE, "array-like"],
         "n_epochs": _COUNT,
         "n_iter_no_change": _COUNT,
         "tol": _NOT_NEGATIVE,
@@ -226,7 +228,7 @@ class MSDAControl(Control):
     t_variance: str = "residual"
     initial_orders: Sequence[float] | None = None
     initial_inputs: Sequence[float] | None = None
-    penalty_factor: float = 2.5
+    penalty_factor: float | Sequence[float] = 2.5
     n_epochs: int = 20
     n_iter_no_change: int = 50
     tol: float = 1e-4
@@ -237,6 +239,7 @@ class MSDAControl(Control):
         for name in ("initial_orders", "initial_inputs"):
             if (given := getattr(self, name)) is not None:
                 _check_prior(name, given)
+        _check_penalties(self.penalty_factor)
         if not 0.0 < self.order_share + self.mode_share <= 1.0:
             raise ValueError(
                 "order_share + mode_share of MSDAControl must be above 0 and at most "
@@ -244,12 +247,28 @@ class MSDAControl(Control):
             )
 
 
+def _check_penalties(given):
+    """Refuse all but one factor or several."""
+    factors = _as_numbers(given)
+    is_list = factors.ndim <= 1 and factors.size
+    if not is_list or not np.isfinite(factors).all() or (factors < 0.0).any():
+        raise ValueError(
+            "The 'penalty_factor' parameter of MSDAControl must be a finite number "
+            f">= 0 or a list of such numbers. Got {given!r} instead."
+        )
+
+
+def _as_numbers(given):
+    """An array; empty if there are other things than numbers."""
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.empty(0)
+
+
 def _check_prior(name, given):
     """Refuse what cannot be made a distribution."""
-    try:
-        prior = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        prior = np.empty(0)
+    prior = _as_numbers(given)
     # What is not finite has no finite sum.
     if prior.ndim != 1 or (prior < 0.0).any() or not 0.0 < prior.sum() < np.inf:
         raise ValueError(

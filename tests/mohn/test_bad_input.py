@@ -253,6 +253,12 @@ def test_parameter_out_of_range(parameter, value):
         (DenseControl, "numeric", "spline"),
         (DenseControl, "one_hot", "all"),
         (MSDAControl, "batch_size", 0),
+        (MSDAControl, "penalty_factor", -1.0),
+        (MSDAControl, "penalty_factor", []),
+        (MSDAControl, "penalty_factor", [1.0, -1.0]),
+        (MSDAControl, "penalty_factor", [[1.0]]),
+        (MSDAControl, "penalty_factor", [1.0, np.inf]),
+        (MSDAControl, "penalty_factor", ["many"]),
     ],
 )
 def test_parameter_of_a_control_out_of_range(control, parameter, value):

@@ -69,8 +69,16 @@ def test_packed_kernels_are_dense_arithmetic(n_samples):
     assert_array_equal(unpack(words, n_samples), columns)
 
     gram = np.empty((3, len(SETS)))
-    _kernels.packed_gram(words[2:5], words, n_samples, gram)
+    _kernels.packed_gram(words[2:5], words, False, n_samples, gram)
     assert_array_equal(gram, columns[2:5] @ columns.T)
+    # More columns than a tile holds.
+    many, numbers = np.tile(words, (12, 1)), np.tile(columns, (12, 1))
+    assert len(many) > 2 * _kernels._TILE
+    gram = np.empty((2, len(many), len(many)))
+    _kernels.packed_gram(many, many, False, n_samples, gram[0])
+    _kernels.packed_gram(many, many, True, n_samples, gram[1])
+    for each in gram:
+        assert_array_equal(each, numbers @ numbers.T)
 
     vector = rng.standard_normal(n_samples)
     padded = np.zeros(64 * bits.shape[1])

@@ -12,6 +12,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Lasso
 from sklearn.model_selection import GridSearchCV
 
 from skmohn import MOHNRegressor
@@ -508,7 +509,83 @@ def test_automatic_penalty_is_in_standard_errors_of_a_weight():
     error = y - columns @ np.linalg.lstsq(columns, y)[0]
     spread = np.sqrt((1 - inputs[:, :2].mean(axis=0) ** 2).mean())
     expected = 2.0 * np.sqrt(error @ error / 97) * spread / 10
-    assert search._penalty() == pytest.approx(expected)
+    assert search._penalties() == pytest.approx([expected])
+
+
+def penalties_problem():
+    """Two large weights, and noise that a small penalty would fit."""
+    rng = np.random.default_rng(3)
+    inputs = rng.choice([-1.0, 1.0], (60, 12))
+    y = inputs[:, 0] - inputs[:, 1] + 0.5 * rng.standard_normal(60)
+    return inputs, y
+
+
+def search_with_penalties(factors, validation=None):
+    inputs, y = penalties_problem()
+    return _Search(
+        PackedDesign(inputs),
+        y,
+        MSDAControl(penalty_factor=factors),
+        "lasso",
+        0,
+        max_order=1,
+        max_iter=200,
+        alpha="auto",
+        learning_rate="auto",
+        validation=validation,
+        terms=[(i,) for i in range(12)],
+    )
+
+
+def lasso_at(search, factor):
+    unit = search.noise * np.sqrt(np.diagonal(search.moments.gram).mean() / 60 / 60)
+    inputs, y = penalties_problem()
+    return Lasso(factor * unit, tol=1e-12).fit(inputs, y).coef_
+
+
+@pytest.mark.parametrize("held_out", [False, True])
+def test_best_of_several_penalties_is_taken(held_out):
+    inputs, y = penalties_problem()
+    validation = None
+    if held_out:
+        # Here the small weights that the largest penalty drops are real.
+        search = search_with_penalties([0.1])
+        real = lasso_at(search, 0.1)
+        validation = PackedDesign(inputs), inputs @ real
+    search = search_with_penalties([2.5, 0.1, 6.0], validation)
+    expected = []
+    for factor in (6.0, 2.5, 0.1):
+        kept = np.flatnonzero(lasso_at(search, factor))
+        columns = np.column_stack([np.ones(60), inputs[:, kept]])
+        solution = np.linalg.lstsq(columns, y)[0]
+        if held_out:
+            error = validation[1] - columns @ solution
+            expected.append((error @ error, factor))
+        else:
+            error = y - columns @ solution
+            price = len(kept) * np.log(60) + 2 * np.log(math.comb(12, len(kept)))
+            expected.append((np.log(error @ error / 60) + price / 60, factor))
+    best = min(expected)[1]
+    assert best == (0.1 if held_out else 6.0)
+    unit = lasso_at(search, best)
+    search._learn()
+    assert_allclose(search.coef, unit, atol=0.01)
+    assert_array_equal(search.coef != 0, unit != 0)
+
+
+def test_one_of_several_penalties_is_that_penalty():
+    ways = []
+    for factors in (2.5, [2.5]):
+        search = search_with_penalties(factors)
+        search._learn()
+        ways.append(search.coef)
+    assert_array_equal(*ways)
+
+
+def test_structure_is_found_with_several_penalties():
+    inputs, y = sparse_problem()
+    control = MSDAControl(penalty_factor=[5.0, 2.5, 1.0])
+    assert_recovered(discover(PackedDesign(inputs), y, control))
 
 
 def test_weights_stay_fewer_than_samples():

@@ -83,7 +83,9 @@ class Moments(NamedTuple):
             (added, n_old, means),
         ):
             part = design.gram(added, block)
-            part -= np.outer(self.weight_sum * means, mean)
+            # By rows: the whole product is often larger than the cache.
+            for row, own in zip(part, self.weight_sum * means, strict=True):
+                row -= own * mean
             gram[n_old:, start : start + len(block)] = part
         constant = np.diagonal(gram)[n_old:] <= _CONSTANT * self.weight_sum
         gram[n_old:][constant] = 0.0

@@ -38,6 +38,8 @@ from skmohn.mohn._walsh.terms import count_orders, with_kept
 _MOST_WEIGHTS = 0.8
 # Weights that contribute less than this share of the error of rounding are zero.
 _ZERO = 0.1
+# Errors have a logarithm.
+_TINY = np.finfo(float).tiny
 
 
 class Model(NamedTuple):
@@ -46,6 +48,16 @@ class Model(NamedTuple):
     terms: list
     coef: np.ndarray
     intercept: float
+
+
+class _Solved(NamedTuple):
+    """Least squares on some terms: its errors, and how good the terms are."""
+
+    model: Model
+    rank: int
+    rmse: float
+    held_out: float | None
+    score: float
 
 
 class Discovery(NamedTuple):
@@ -98,8 +110,8 @@ def discover(
         Most iterations.
 
     alpha : float or "auto", default="auto"
-        Penalty of the lasso. "auto" is the control's `penalty_factor` times the
-        standard error of a weight under the current error of the model.
+        Penalty of the lasso. "auto" is the control's `penalty_factor`, or the best of
+        several, times the standard error of a weight under the model's current error.
 
     learning_rate : float or "auto", default="auto"
         Step of the delta rule. "auto" is a fifth of :func:`longest_step`.
@@ -274,23 +286,40 @@ class _Search:
         if self.rule == "ols":
             self.coef, self.intercept, _ = ols(self.moments)
         elif self.rule == "lasso":
-            alpha = self._penalty()
-            spread = np.sqrt(self.moments.target_square / self.moments.weight_sum)
-            # Well below the penalty, in units of the correlation with the target.
-            tol = 0.01 * alpha / spread if spread > 0.0 else 1.0
-            fit = lasso(self.moments, alpha, coef=self.coef, tol=tol)
+            fit = self._best_lasso()
             self.coef, self.intercept = fit.coef, fit.intercept
         else:
             self._learn_by_delta()
 
-    def _penalty(self):
+    def _best_lasso(self):
+        """Lasso for each penalty, the largest first; the one with the best terms."""
+        spread = np.sqrt(self.moments.target_square / self.moments.weight_sum)
+        fits, coef = [], self.coef
+        for alpha in self._penalties():
+            # Well below the penalty, in units of the correlation with the target.
+            tol = 0.01 * alpha / spread if spread > 0.0 else 1.0
+            fits.append(lasso(self.moments, alpha, coef=coef, tol=tol))
+            coef = fits[-1].coef
+        return fits[0] if len(fits) == 1 else min(fits, key=self._score_terms)
+
+    def _score_terms(self, fit):
+        """Score of least squares on the terms that a lasso has not set to zero."""
+        kept = np.flatnonzero(fit.coef)
+        if len(kept) > _MOST_WEIGHTS * self.chance.n_rows:
+            return np.inf
+        terms = [self.terms[j] for j in kept]
+        return self._solve(self.moments.select(kept), self.columns[kept], terms).score
+
+    def _penalties(self):
+        """Penalties of the lasso, the largest first."""
         if self.alpha != "auto":
-            return self.alpha
+            return [self.alpha]
         squares = np.diagonal(self.moments.gram)
         size = (
             np.sqrt(squares.mean() / self.moments.weight_sum) if len(squares) else 1.0
         )
-        return self.control.penalty_factor * self.noise * size / self.n_effective**0.5
+        factors = np.sort(np.atleast_1d(self.control.penalty_factor))[::-1]
+        return (factors * self.noise * size / self.n_effective**0.5).tolist()
 
     def _learn_by_delta(self):
         """First estimate of the new weights on the error, then the rule on all."""
@@ -352,32 +381,41 @@ class _Search:
         """Least squares on the kept weights: is the model complete, is it the best?"""
         if len(self.terms) > _MOST_WEIGHTS * self.chance.n_rows:
             return
-        fit = ols(self.moments)
-        refitted = Model(self.terms, fit.coef, fit.intercept)
-        rmse = _rmse(self.design, self.columns, self.y, refitted)
-        share = (fit.rank + 1.0) / self.n_effective
-        self.noise = rmse / np.sqrt(max(1.0 - share, 1e-3))
-        held_out = self._validation_rmse(refitted)
-        if max(rmse, held_out or 0.0) <= self.exact_rmse and self._finish(fit.coef):
+        solved = self._solve(self.moments, self.columns, self.terms)
+        share = (solved.rank + 1.0) / self.n_effective
+        self.noise = solved.rmse / np.sqrt(max(1.0 - share, 1e-3))
+        largest = max(solved.rmse, solved.held_out or 0.0)
+        if largest <= self.exact_rmse and self._finish(solved.model.coef):
             return
-        score = self._criterion(rmse) if held_out is None else 2.0 * np.log(held_out)
-        if score < self.best_score - 2.0 * self.control.tol:
-            self.best, self.best_score = refitted, score
+        if solved.score < self.best_score - 2.0 * self.control.tol:
+            self.best, self.best_score = solved.model, solved.score
             self.best_iteration = self.iteration
 
-    def _criterion(self, rmse):
+    def _solve(self, moments, columns, terms):
+        """Least squares on some of the terms."""
+        fit = ols(moments)
+        model = Model(terms, fit.coef, fit.intercept)
+        rmse = _rmse(self.design, columns, self.y, model)
+        held_out = self._validation_rmse(model)
+        if held_out is None:
+            score = self._criterion(terms, rmse)
+        else:
+            score = 2.0 * np.log(max(held_out, _TINY))
+        return _Solved(model, fit.rank, rmse, held_out, score)
+
+    def _criterion(self, terms, rmse):
         """Extended BIC per sample: what the structure costs, order by order.
 
         Without it a search among millions of weights finds some that fit any noise.
         """
-        kept = count_orders(self.terms, self.proposals.max_order)
-        price = len(self.terms) * np.log(self.n_effective)
+        kept = count_orders(terms, self.proposals.max_order)
+        price = len(terms) * np.log(self.n_effective)
         for possible, n in zip(self.proposals.possible, kept.tolist(), strict=True):
             if n:
                 # log C(possible, n); numbers of sets may exceed what a float holds.
                 size = float(min(possible, 10**300))
                 price -= 2.0 * (betaln(size - n + 1.0, n + 1.0) + np.log(size + 1.0))
-        rmse = max(rmse, self.least_rmse)
+        rmse = max(rmse, self.least_rmse, _TINY)
         return 2.0 * np.log(rmse) + price / self.n_effective
 
     def _finish(self, coef):

@@ -164,7 +164,7 @@ class PackedDesign(_Design):
     def gram(self, left, right):
         """Inner products of two groups of columns."""
         gram = np.empty((len(left), len(right)))
-        _kernels.packed_gram(left, right, self.n_samples, gram)
+        _kernels.packed_gram(left, right, left is right, self.n_samples, gram)
         return gram
 
     def project(self, columns, vector):

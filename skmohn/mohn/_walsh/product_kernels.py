@@ -26,6 +26,7 @@ _ONE = np.uint64(1)
 _TWO = np.uint64(2)
 _FOUR = np.uint64(4)
 _SHIFT = np.uint64(56)
+_TILE = 32
 
 
 @jit
@@ -57,18 +58,29 @@ def packed_columns(bits, indptr, members, out):
 
 
 @jit
-def packed_gram(left, right, n_samples, out):
+def packed_gram(left, right, is_same, n_samples, out):
     """Inner products of packed columns.
 
-    ``left`` (a, W), ``right`` (b, W) uint64, ``out`` (a, b) float64. O(a b W).
+    ``left`` (a, W), ``right`` (b, W) uint64, ``is_same`` whether they are the same
+    columns, of which half the products say all, ``out`` (a, b) float64. O(a b W).
     """
-    for i in range(left.shape[0]):
-        a = left[i]
-        for j in range(right.shape[0]):
-            differ = np.uint64(0)
-            for w in range(a.shape[0]):
-                differ += _popcount(a[w] ^ right[j, w])
-            out[i, j] = n_samples - 2.0 * differ
+    n_left, n_right = left.shape[0], right.shape[0]
+    # Tiles of columns stay in the cache.
+    for top in range(0, n_left, _TILE):
+        below = min(top + _TILE, n_left)
+        for start in range(0, below if is_same else n_right, _TILE):
+            stop = min(start + _TILE, n_right)
+            for i in range(top, below):
+                a = left[i]
+                for j in range(start, min(stop, i + 1) if is_same else stop):
+                    differ = np.uint64(0)
+                    for w in range(a.shape[0]):
+                        differ += _popcount(a[w] ^ right[j, w])
+                    out[i, j] = n_samples - 2.0 * differ
+    if is_same:
+        for i in range(n_left):
+            for j in range(i):
+                out[j, i] = out[i, j]
 
 
 @jit(fastmath={"reassoc", "nsz", "contract"})
