@@ -22,11 +22,12 @@ BIN := $(VENV)/bin
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 REQUIREMENTS := pyproject.toml skmohn/__init__.py
 
-.PHONY: help demo test fuzz mutants lint types docs papers linkcheck test-minimum clean
+.PHONY: help demo test test-docs fuzz mutants lint types docs papers linkcheck test-minimum clean
 
 help:
 	@echo "make demo          a tour with a picture (a minute and a half, the first compilation included)"
 	@echo "make test          tests and doctests"
+	@echo "make test-docs     the code on the pages of the documentation"
 	@echo "make fuzz          odd data through everything that is public (ten minutes)"
 	@echo "make mutants       deliberate errors, and which of them no test notices"
 	@echo "make lint          style of the code"
@@ -42,6 +43,9 @@ demo: $(VENV)/installed-plot
 
 test: $(VENV)/installed-test
 	$(BIN)/python $(PYTEST) $(PYTEST_ARGS)
+
+test-docs: $(VENV)/installed-test
+	$(BIN)/python $(PYTEST) docs $(PYTEST_ARGS)
 
 fuzz: $(VENV)/installed-test
 	$(BIN)/python $(PYTEST) tests/fuzz --fuzz-seconds=$(FUZZ_SECONDS) \

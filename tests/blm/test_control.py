@@ -164,12 +164,6 @@ def test_controller_is_the_same_for_every_number_of_jobs(n_jobs, goal):
         assert_same(clone(model).set_params(n_jobs=n_jobs).fit(PENDULUM), serial)
 
 
-def test_processes_make_the_same_controller():
-    model = small(n_restarts=2)
-    serial = clone(model).fit(PENDULUM)
-    assert_same(clone(model).set_params(n_jobs=2).fit(PENDULUM), serial)
-
-
 def test_controllers_begin_near_zero_with_few_bits():
     said = SearchControl(w_init=0.01, telescopic="threshold")
     model = small().fit(PENDULUM)

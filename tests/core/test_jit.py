@@ -1,14 +1,12 @@
-"""The cache switch, in fresh processes."""
+"""The one decorator of kernels, its cache and how kernels take what they need."""
 
 import copy
 import gc
-import os
 import pickle
+import runpy
 import shutil
-import subprocess
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 import numba
 import numpy as np
@@ -27,8 +25,6 @@ from skmohn._core._jit import (
     reader_of,
 )
 
-ROOT = Path(__file__).resolve().parents[2]
-
 # A kernel in a file of its own, so that its cache folder is beside that file.
 KERNEL = """
 from skmohn._core._jit import jit
@@ -38,58 +34,50 @@ def double(x):
     return 2 * x
 
 assert double(4) == 8
-print(type(double._cache).__name__, double.stats.cache_path)
 """
 
 
-def run_kernel(tmp_path, **environment):
-    """Run the kernel in a new process; return the name of its cache and its folder."""
-    script = tmp_path / "kernel.py"
-    script.write_text(KERNEL)
-    clean = {
-        name: value
-        for name, value in os.environ.items()
-        if name not in ("NUMBA_CACHE_DIR", CACHE_VARIABLE)
-    }
-    done = subprocess.run(
-        [sys.executable, str(script)],
-        env={**clean, "PYTHONPATH": str(ROOT), **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    kind, _, folder = done.stdout.strip().partition(" ")
-    return kind, folder
+@pytest.fixture
+def run_kernel(tmp_path, monkeypatch):
+    """Run the kernel as a process with an environment would; return its cache."""
+
+    def run(**environment):
+        script = tmp_path / "kernel.py"
+        script.write_text(KERNEL)
+        monkeypatch.delenv(CACHE_VARIABLE, raising=False)
+        # Numba reads it once.
+        folder = environment.pop("NUMBA_CACHE_DIR", "")
+        monkeypatch.setattr(numba.config, "CACHE_DIR", folder)
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        return type(runpy.run_path(str(script))["double"]._cache).__name__
+
+    return run
 
 
 def cache_files(tmp_path):
     return list(tmp_path.rglob("*.nbc"))
 
 
-def test_kernels_are_cached_on_disk(tmp_path):
-    kind, _ = run_kernel(tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
-    assert kind == "_Cache"
+def test_kernels_are_cached_on_disk(run_kernel, tmp_path):
+    assert run_kernel(NUMBA_CACHE_DIR=str(tmp_path / "cache")) == "_Cache"
     assert cache_files(tmp_path)
 
 
-def test_switch_turns_the_cache_off(tmp_path):
-    kind, _ = run_kernel(
-        tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "cache"), **{CACHE_VARIABLE: "0"}
-    )
+def test_switch_turns_the_cache_off(run_kernel, tmp_path):
+    folder = str(tmp_path / "cache")
+    kind = run_kernel(NUMBA_CACHE_DIR=folder, **{CACHE_VARIABLE: "0"})
     assert kind == "NullCache"
     assert not cache_files(tmp_path)
 
 
-def test_unwritable_folders_fall_back_to_no_cache(tmp_path):
+def test_unwritable_folders_fall_back_to_no_cache(run_kernel, tmp_path):
     # A path below a file can be made by nobody, not even by root.
     blocker = tmp_path / "file"
     blocker.write_text("")
     (tmp_path / "__pycache__").write_text("")
     nowhere = str(blocker / "folder")
-    kind, _ = run_kernel(
-        tmp_path, HOME=nowhere, XDG_CACHE_HOME=nowhere, LOCALAPPDATA=nowhere
-    )
+    kind = run_kernel(HOME=nowhere, XDG_CACHE_HOME=nowhere, LOCALAPPDATA=nowhere)
     assert kind == "NullCache"
     assert not cache_files(tmp_path)
 
@@ -227,39 +215,6 @@ def test_options_reach_numba(options, monkeypatch):
     assert kernel.targetoptions.get("fastmath", False) == options.get("fastmath", False)
     if not options:
         assert kernel(1.0) == np.inf
-
-
-WARM_UP = """
-import importlib, pkgutil
-import skmohn
-
-# Kernels without an underscore are called from Python or by their address; what they
-# call comes with them.
-names = [m.name for m in pkgutil.walk_packages(skmohn.__path__, "skmohn.")]
-kernels = {
-    f"{name}.{kernel}": compiled
-    for name in names
-    if name.endswith("kernels")
-    for kernel, compiled in vars(importlib.import_module(name)).items()
-    if hasattr(compiled, "signatures") and not kernel.startswith("_")
-}
-assert len(kernels) > 50
-assert not any(kernel.signatures for kernel in kernels.values())
-skmohn.warm_up()
-print([name for name, kernel in kernels.items() if not kernel.signatures])
-"""
-
-
-def test_import_compiles_nothing_and_warm_up_everything():
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", WARM_UP],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "[]"
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import betaln
 from sklearn import config_context
@@ -455,12 +456,10 @@ def test_groups_reach_the_splitter_by_metadata_routing(estimator):
 @pytest.mark.parametrize("selection", ["cv", "lasso", "auto"])
 def test_number_of_jobs_is_irrelevant(selection):
     problem = make_sparse_walsh(8, 6, n_samples=100, snr=4, random_state=0)
-    serial, parallel = (
-        MOHNRegressor(
-            "pursuit", selection=selection, random_state=0, n_jobs=n_jobs
-        ).fit(problem.X, problem.y)
-        for n_jobs in (1, 2)
-    )
+    model = MOHNRegressor("pursuit", selection=selection, random_state=0)
+    serial = clone(model).fit(problem.X, problem.y)
+    with parallel_config(backend="threading"):
+        parallel = model.set_params(n_jobs=2).fit(problem.X, problem.y)
     assert parallel.terms_ == serial.terms_
     assert_array_equal(parallel.weights_, serial.weights_)
     assert parallel.noise_ == serial.noise_
