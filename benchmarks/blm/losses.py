@@ -26,7 +26,7 @@ training errors, and at most half a point of accuracy lost, by zero-one.
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.metrics import mean_absolute_error, mean_pinball_loss
-from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.model_selection import GridSearchCV
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.preprocessing import StandardScaler
 
@@ -47,9 +47,7 @@ TABLES = {
 def splits(X, y, options):
     """Seeds and standardised parts."""
     for seed in range(options.seed, options.seed + options.instances):
-        X_train, X_test, y_train, y_test = train_test_split(
-            X, y, train_size=0.7, random_state=seed
-        )
+        X_train, X_test, y_train, y_test = blm.split(X, y, seed)
         scaler = StandardScaler().fit(X_train)
         yield seed, scaler.transform(X_train), scaler.transform(X_test), y_train, y_test
 

@@ -137,9 +137,7 @@ def compare(name, X, y, n_splits, n_epochs, seed):
     units, parameters, _ = TABLES[name]
     scores, seconds = defaultdict(list), {"ours": [], "straight": []}
     for i in range(n_splits):
-        X_train, X_test, y_train, y_test = train_test_split(
-            X, y, train_size=0.7, random_state=seed + i
-        )
+        X_train, X_test, y_train, y_test = blm.split(X, y, seed + i)
         scaler = StandardScaler().fit(X_train)
         X_train, X_test = scaler.transform(X_train), scaler.transform(X_test)
         # Peers see what BLMRegressor makes of the target for itself.

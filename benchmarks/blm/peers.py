@@ -17,8 +17,8 @@ from statistics import median
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.blm.spirals import spirals
 from benchmarks.shared import blm, common
+from benchmarks.shared.spirals import spirals
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._network import Layout, Problem, refresh
 from skmohn.blm._search import Moves, Start

@@ -9,11 +9,14 @@ import gzip
 import warnings
 
 import numpy as np
-from scipy.linalg import eigh
-from sklearn.base import BaseEstimator, RegressorMixin, is_classifier
+from scipy.special import expit
+from sklearn.base import BaseEstimator, TransformerMixin, is_classifier
+from sklearn.linear_model import Ridge
 from sklearn.metrics import log_loss, mean_squared_error
+from sklearn.model_selection import train_test_split
 from sklearn.neural_network._stochastic_optimizers import AdamOptimizer
-from sklearn.preprocessing import StandardScaler, label_binarize
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, label_binarize
 
 from benchmarks.shared import common
 from skmohn.blm._network import forward
@@ -26,10 +29,7 @@ FILES = {
 
 
 def load(name):
-    """Return inputs and target of a table; None with a printed line if it is missing.
-
-    Inputs are scaled to [-1, 1]; a target that is a number is scaled to [0, 1].
-    """
+    """Return inputs and target of a table; None and a printed line if it is missing."""
     path = common.data_folder() / FILES[name]
     if not path.exists():
         print(f"{name}: left out, no {path.name}; set SKMOHN_DATA to its folder\n")
@@ -40,10 +40,27 @@ def load(name):
     target = np.array([row[-1] for row in rows])
     columns = [np.array(column) for column in zip(*rows, strict=True)][:-1]
     X = np.column_stack([_numbers(column) for column in columns])
-    X = 2 * scaled_to_unit(X) - 1
-    if name == "yeast":
-        return X, target
-    return X, scaled_to_unit(target.astype(float))
+    return X, target if name == "yeast" else target.astype(float)
+
+
+def split(X, y, seed):
+    """Draw 70 % of the rows to train on; the scales are learnt on these alone.
+
+    Inputs are scaled to [-1, 1], a target of floats to [0, 1].
+
+    Returns
+    -------
+    X_train, X_test, y_train, y_test : ndarrays
+    """
+    X_train, X_test, y_train, y_test = train_test_split(
+        X, y, train_size=0.7, random_state=seed
+    )
+    scaler = MinMaxScaler((-1, 1)).fit(X_train)
+    X_train, X_test = scaler.transform(X_train), scaler.transform(X_test)
+    if y.dtype.kind == "f":
+        low, high = y_train.min(), y_train.max()
+        y_train, y_test = ((part - low) / (high - low) for part in (y_train, y_test))
+    return X_train, X_test, y_train, y_test
 
 
 def _numbers(column):
@@ -52,12 +69,6 @@ def _numbers(column):
         return column.astype(float)
     except ValueError:
         return (column[:, None] == np.unique(column)).astype(float)
-
-
-def scaled_to_unit(values):
-    """Map each column's range to [0, 1]."""
-    low, high = values.min(axis=0), values.max(axis=0)
-    return (values - low) / (high - low)
 
 
 def rmse(target, output):
@@ -73,6 +84,32 @@ def fitted(estimator, X, y):
     return model, seconds
 
 
+class Watch:
+    """Callback that looks at a network after each epoch.
+
+    Parameters
+    ----------
+    look : callable
+        Takes the network; the fit ends once it returns true.
+    """
+
+    def __init__(self, look):
+        self.look = look
+
+    def setup(self, estimator, context):
+        """Nothing to prepare."""
+
+    def teardown(self, estimator, context):
+        """Nothing to put away."""
+
+    def on_fit_task_begin(self, estimator, context):
+        """Nothing to do before an epoch."""
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator):
+        """Say whether to stop."""
+        return bool(self.look(fitted_estimator))
+
+
 def with_error(differences):
     """Return a mean as text, its standard error as text, and the mean."""
     differences = np.asarray(differences)
@@ -83,8 +120,8 @@ def with_error(differences):
     return f"{mean:+.5f}", f"{error:.5f}", mean
 
 
-class ELM(RegressorMixin, BaseEstimator):
-    """Extreme learning machine: random tanh units and a ridge regression on them.
+class RandomUnits(TransformerMixin, BaseEstimator):
+    """Logistic units with weights and biases drawn from [-1, 1].
 
     Parameters
     ----------
@@ -92,41 +129,26 @@ class ELM(RegressorMixin, BaseEstimator):
     random_state : int
     """
 
-    def __init__(self, n_units=1000, random_state=0):
+    def __init__(self, n_units, random_state):
         self.n_units = n_units
         self.random_state = random_state
 
-    def fit(self, X, y):
-        """Draw the units and fit their weights; the penalty by leave-one-out."""
+    def fit(self, X, y=None):
+        """Draw the units."""
         rng = np.random.default_rng(self.random_state)
-        self.scaler_ = StandardScaler().fit(X)
-        self.coef_ = rng.standard_normal((X.shape[1], self.n_units))
-        self.coef_ /= np.sqrt(X.shape[1])
+        self.coef_ = rng.uniform(-1, 1, (X.shape[1], self.n_units))
         self.intercept_ = rng.uniform(-1, 1, self.n_units)
-        units = self._units(X)
-        self.middle_, self.mean_ = units.mean(axis=0), y.mean(axis=0)
-        units -= self.middle_
-        gap = y - self.mean_
-        # What RidgeCV does, by one eigendecomposition of the smaller matrix.
-        sizes, axes = eigh(units.T @ units, driver="evd")
-        turned = units @ axes
-        target = turned.T @ gap
-        squares, best = turned**2, np.inf
-        for penalty in np.logspace(-4, 4, 17):
-            shrunk = 1.0 / (np.maximum(sizes, 0.0) + penalty)
-            weights = (target.T * shrunk).T
-            left = 1.0 - squares @ shrunk - 1.0 / len(X)
-            error = np.mean(((gap - turned @ weights).T / left) ** 2)
-            if error < best:
-                best, self.alpha_, self.weights_ = error, penalty, axes @ weights
         return self
 
-    def predict(self, X):
-        """Predict targets."""
-        return (self._units(X) - self.middle_) @ self.weights_ + self.mean_
+    def transform(self, X):
+        """Compute what they say."""
+        return expit(X @ self.coef_ + self.intercept_)
 
-    def _units(self, X):
-        return np.tanh(self.scaler_.transform(X) @ self.coef_ + self.intercept_)
+
+def make_elm(n_units, penalty, random_state):
+    """Make an extreme learning machine: a ridge regression on random units."""
+    ridge = Ridge(alpha=penalty, fit_intercept=False, solver="cholesky")
+    return make_pipeline(RandomUnits(n_units, random_state), ridge)
 
 
 def to_grid(weights, n_bits, step):

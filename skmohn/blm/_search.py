@@ -58,7 +58,7 @@ class SearchControl(Control):
         weights stay small.
     sparsity : float, default=0.0
         Fraction of the weights that start at zero and move only if no other move
-        improves ([1]_ IV).
+        improves; all others start at other values ([1]_ IV).
 
     See Also
     --------
@@ -255,10 +255,10 @@ def draw_codes(rng, moves, start, step):
     codes : ndarray of shape (n_weights,), int
     """
     low, high = code_range(moves.n_bits)
+    unit = 1
     if start.init == "uniform":
         codes = rng.integers(low, high + 1, len(step))
     else:
-        unit = 1
         if start.init == "zero_low_bits":
             unit = 2 ** (moves.n_bits - min(moves.start_bits, moves.n_bits))
         # A range below the grid's step would leave nothing but zeros.
@@ -267,7 +267,11 @@ def draw_codes(rng, moves, start, step):
         codes = np.clip(codes, low // unit, high // unit).astype(np.int64) * unit
     if start.sparsity:
         drawn = rng.permutation(len(codes))
-        codes[drawn[: round(start.sparsity * len(drawn))]] = 0
+        # The others start to learn at once, however small their range.
+        n_zero, zeros = round(start.sparsity * len(drawn)), np.flatnonzero(codes == 0)
+        is_positive = (rng.random(len(zeros)) < 0.5) & (unit <= high)
+        codes[zeros] = np.where(is_positive, unit, -unit)
+        codes[drawn[:n_zero]] = 0
     return codes
 
 

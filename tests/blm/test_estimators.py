@@ -993,6 +993,17 @@ def test_share_of_zeros_at_the_start():
     assert np.count_nonzero(start_of(init="uniform") == 0) <= 2
 
 
+@pytest.mark.parametrize("init", ["uniform", "bounded", "zero_low_bits"])
+def test_no_other_weights_of_a_sparse_network_start_at_zero(init):
+    # A range below the grid's step alone would leave zero half of the others, too.
+    codes = start_of(sparsity=0.5, init=init, w_init=0.001, n_bits=4)
+    assert abs(np.count_nonzero(codes == 0) - round(0.5 * 281)) <= 1
+    others = codes[codes != 0]
+    assert 0.35 < np.mean(others > 0) < 0.65
+    if init != "uniform":
+        assert set(others) <= ({-4, 4} if init == "zero_low_bits" else {-1, 1})
+
+
 def test_range_at_the_start():
     step = grid_step(12, np.repeat([6.0, 3.0], [240, 41]))
     bounded = np.abs(start_of(w_init=0.5, w_max=[6, 3])) * step
