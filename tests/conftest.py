@@ -17,12 +17,19 @@ settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
-# The matrices of tests are small: threads of BLAS would only get into each other's way,
-# and into that of the other processes of `pytest -n`. Loaded first are the libraries
-# that bring threads, each its own.
-for library in ("scipy.linalg", "sklearn.utils"):
-    importlib.import_module(library)
-THREADS = threadpool_limits(1)
+
+def pytest_configure(config):
+    """Give each process one thread, but for the one that only starts the others.
+
+    The matrices of tests are small: threads of BLAS would get into each other's way,
+    and into that of the other processes of `pytest -n`. Loaded first are the libraries
+    that bring threads, each its own; that takes seconds, for which the others would
+    wait.
+    """
+    if not config.getoption("numprocesses", default=None):
+        for library in ("scipy.linalg", "sklearn.utils"):
+            importlib.import_module(library)
+        threadpool_limits(1)
 
 
 def pytest_addoption(parser):

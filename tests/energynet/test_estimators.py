@@ -99,11 +99,11 @@ def test_random_start_is_that_of_scikit_learn(digits):
 @pytest.fixture(scope="module")
 def grown(digits):
     X, y = digits
-    return EnergyNetClassifier(random_state=0).fit(X[:150], y[:150] % 3)
+    return EnergyNetClassifier(random_state=0).fit(X[:60], y[:60] % 3)
 
 
 def test_architecture_is_the_one_found(digits, grown):
-    X, y = digits[0][:150], digits[1][:150] % 3
+    X, y = digits[0][:60], digits[1][:60] % 3
     net = grown
     found = net.transformer_.n_components_per_layer_
     assert net.mlp_.hidden_layer_sizes[0] == found[0]
@@ -117,7 +117,7 @@ def test_layers_get_their_last_training_where_their_weights_are_used(digits, gro
     def stages(net):
         return {record["stage"] for record in net.transformer_.history_}
 
-    X, y = digits[0][:150], digits[1][:150] % 3
+    X, y = digits[0][:60], digits[1][:60] % 3
     generative = clone(grown).set_params(init="generative").fit(X, y)
     assert "polish" not in stages(grown)
     assert "polish" in stages(generative)

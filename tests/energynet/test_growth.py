@@ -106,10 +106,15 @@ def test_the_worst_units_are_folded_into_the_visible_biases(digits, n_paying, ke
 # --------------------------------------------------------------------------- widths
 
 
-def test_width_on_digits_depends_little_on_how_one_trains(digits):
-    widths = [
+@pytest.fixture(scope="module")
+def widths_by_seed(digits):
+    return [width(digits, seed=seed) for seed in range(3)]
+
+
+def test_width_on_digits_depends_little_on_how_one_trains(digits, widths_by_seed):
+    widths = widths_by_seed[:1] + [
         width(digits, Plan(learning_rate=rate, batch_size=size))
-        for rate, size in ((0.1, 64), (0.2, 16), (0.3, 256))
+        for rate, size in ((0.2, 16), (0.3, 256))
     ]
     assert np.abs(np.array(widths) / np.mean(widths) - 1).max() <= 0.25
     assert 13 <= np.mean(widths) <= 24
@@ -129,9 +134,8 @@ def test_growth_ends_by_dropping_since_that_describes_the_data_in_fewer_nats(dig
     assert late < early
 
 
-def test_width_on_digits_depends_little_on_the_seed(digits):
-    widths = [width(digits, seed=seed) for seed in range(3)]
-    assert np.std(widths) / np.mean(widths) < 0.15
+def test_width_on_digits_depends_little_on_the_seed(widths_by_seed):
+    assert np.std(widths_by_seed) / np.mean(widths_by_seed) < 0.15
 
 
 def test_independent_bits_need_one_unit():
@@ -141,7 +145,7 @@ def test_independent_bits_need_one_unit():
 
 
 def test_width_rises_with_the_number_of_clusters():
-    widths = [width(clusters(k)) for k in (2, 8, 32)]
+    widths = [width(clusters(k)) for k in (2, 8, 16)]
     assert (np.diff(widths) > 0).all()
     assert widths[0] <= 8
 
@@ -175,11 +179,9 @@ def test_growth_begins_with_the_units_that_describe_the_data_shortest(digits):
     assert started(digits, replace(WIDTH_ONLY, max_steps=700)) == ([1], 1)
 
 
-def test_cheaper_units_make_wider_layers(digits):
-    cheap, dear = (
-        width(digits, control=replace(WIDTH_ONLY, kappa=k)) for k in (0.3, 3)
-    )
-    assert cheap > 25 > dear
+def test_cheaper_units_make_wider_layers(digits, widths_by_seed):
+    dear = width(digits, control=replace(WIDTH_ONLY, kappa=3))
+    assert min(widths_by_seed) > 12 > dear
 
 
 def test_growth_by_nats_says_what_it_does(digits):
@@ -257,11 +259,11 @@ def test_growth_by_nats_ends_at_its_limits(options, limit):
 
 def test_growth_by_gamma_converts_and_polishes():
     X = clusters(4, n_samples=400, n_columns=12)
-    ordered = OrderedPlan(learning_rate=0.1)
+    ordered = OrderedPlan(learning_rate=0.1, threshold=0.2)
     raw_records, raw = told(width_by_gamma, X, ordered, Plan(), 0, 0)
     records, polished = told(width_by_gamma, X, ordered, Plan(), 30, 0)
     assert (raw.reason, raw.limit) == (GAMMA_REASON, None)
-    assert raw_records[-1]["gamma"] <= 0.1
+    assert raw_records[-1]["gamma"] <= 0.2
     assert raw_records[-1]["units"] == raw.run.rbm.n_hidden
     assert polished.run.rbm.n_hidden == raw.run.rbm.n_hidden
     assert sum(r["epochs"] for r in records if r["stage"] == "polish") == 30

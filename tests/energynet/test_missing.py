@@ -230,10 +230,10 @@ def test_layers_above_see_the_means_of_the_first(bits):
 
 def test_complete_samples_are_as_without_incomplete_ones(mixed):
     net = net_of(mixed, append_input=True)
-    X = np.vstack([mixed, with_holes(mixed[:60])])
+    X = np.vstack([mixed[:60], with_holes(mixed[:20])])
     for call in (net.transform, net.impute, net.score_samples):
         found = call(X)
-        assert_allclose(found[:300], call(mixed), rtol=1e-12)
+        assert_allclose(found[:60], call(mixed[:60]), rtol=1e-12)
         assert np.isfinite(found).all()
     assert_array_equal(net.impute(mixed), mixed)
 
@@ -253,14 +253,14 @@ def test_constant_columns_say_nothing(mixed):
 
 def test_appended_columns_are_complete(mixed):
     net = net_of(mixed, append_input=True, standardize=False)
-    X = with_holes(mixed)
+    X = with_holes(mixed[:50])
     assert_array_equal(net.transform(X)[:, -5:], net.impute(X))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_precision(bits, dtype):
     net = net_of(bits)
-    X = with_holes(bits).astype(dtype)
+    X = with_holes(bits[:50]).astype(dtype)
     assert net.transform(X).dtype == net.impute(X).dtype == dtype
     assert_allclose(net.transform(X), net.transform(X.astype(float)), atol=1e-4)
 

@@ -85,7 +85,7 @@ def test_monitor_changes_nothing_else(bits, growth):
 
 def test_likelihood_of_a_stack_and_of_probabilities():
     X = load_digits().data[:100, 18:26] / 16
-    net = EnergyNetTransformer(None, [5, 4], polish=2, monitor=1, random_state=0)
+    net = EnergyNetTransformer(None, [5, 4], polish=2, monitor=2, random_state=0)
     net.fit(X)
     last = net.history_[-1]
     assert (last["layer"], last["epoch"]) == (1, 4)

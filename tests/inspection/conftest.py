@@ -29,7 +29,7 @@ def grown(bits):
     net = EnergyNetTransformer(
         learning_rate=0.6, n_temperatures=200, n_draws=20, monitor=50, random_state=0
     )
-    return net.fit(bits)
+    return net.fit(bits[:600])
 
 
 @pytest.fixture(scope="session")

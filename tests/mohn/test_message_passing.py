@@ -33,7 +33,7 @@ def slab_density(prior, w):
 
 def posterior_by_quadrature(prior, r, noise):
     # Every point has one column; the spike is a point mass besides the integral.
-    w = np.linspace(-8, 8, 40_001)
+    w = np.linspace(-8, 8, 10_001)
     joint = slab_density(prior, w) * norm.pdf(r[:, None], w, noise)
     spike = prior.share[0] * norm.pdf(r, 0, noise)
     slab = trapezoid(joint, w)

@@ -1,8 +1,9 @@
 """MOHNRegressor as its user sees it: attributes, inputs, and other libraries."""
 
+import copy
 import itertools
 import pickle
-from functools import partial
+from functools import cache, partial
 
 import joblib
 import numpy as np
@@ -117,7 +118,7 @@ EVERY_WAY = {
 
 @pytest.mark.parametrize("name", EVERY_WAY)
 def test_every_strategy_with_every_rule(name):
-    X = signs(400, 12)
+    X = signs(400, 8 if name.startswith("full") else 12)
     model = clone(EVERY_WAY[name]).fit(X, function(X))
     tolerance = {"lasso": 0.03, "delta": 0.01}.get(name.split("-")[-1], 1e-8)
     found = dict(zip(model.terms_, model.weights_, strict=True))
@@ -498,14 +499,19 @@ ANY_SCALE = {
 }
 
 
+@cache
+def of_usual_size(name):
+    X = signs(80)
+    y = function(X) + np.cos(37.0 * np.arange(80))
+    return X, y, clone(ANY_SCALE[name]).fit(X, y)
+
+
 @pytest.mark.filterwarnings("ignore:the delta rule stopped")
 @pytest.mark.parametrize("name", ANY_SCALE)
 @pytest.mark.parametrize("scale", [2.0**-1000, 1e160])
 def test_targets_of_any_size(name, scale):
     """Squares of these are out of range."""
-    X = signs(80)
-    y = function(X) + np.cos(37.0 * np.arange(80))
-    usual = clone(ANY_SCALE[name]).fit(X, y)
+    X, y, usual = copy.deepcopy(of_usual_size(name))
     model = clone(ANY_SCALE[name]).fit(X, scale * y)
     assert model.terms_ == usual.terms_
     close = partial(assert_allclose, rtol=1e-6, atol=1e-12)
@@ -812,7 +818,9 @@ def test_stored_model_predicts_the_same(round_trip, name):
     back.set_params(random_state=1).fit(frame, function(signs()))
 
 
-def test_stored_model_of_levels_and_categories_predicts_the_same(round_trip):
+@pytest.fixture(scope="module")
+def leveled():
+    """A model of levels and categories, and the rows that it was fitted to."""
     rng = np.random.default_rng(0)
     X = np.column_stack(
         [rng.random(60), rng.integers(0, 3, 60), rng.integers(0, 2, 60)]
@@ -824,7 +832,13 @@ def test_stored_model_of_levels_and_categories_predicts_the_same(round_trip):
         categorical_features=[1],
         dense_control=DenseControl(numeric="thermometer"),
         random_state=0,
-    ).fit(X, y)
+    )
+    return model.fit(X, y), X, y
+
+
+def test_stored_model_of_levels_and_categories_predicts_the_same(round_trip, leveled):
+    fitted, X, y = leveled
+    model = copy.deepcopy(fitted)
     back = round_trip(model)
     for one, other in zip(
         back.predict(X, return_std=True),
@@ -841,12 +855,12 @@ def test_stored_model_of_levels_and_categories_predicts_the_same(round_trip):
 def test_parameters_and_clone():
     control = MSDAControl(exploitation=0.25)
     model = MOHNRegressor("msda", msda_control=control, max_order=3, terms=[(0,)])
-    copy = clone(model)
-    found, expected = (m.get_params() for m in (copy, model))
+    twin = clone(model)
+    found, expected = (m.get_params() for m in (twin, model))
     # A control is copied; its parameters are among the others.
     assert found.pop("msda_control") is not expected.pop("msda_control")
     assert found == expected
-    assert copy.set_params(max_order=2).max_order == 2
+    assert twin.set_params(max_order=2).max_order == 2
     assert model.max_order == 3
 
 

@@ -422,15 +422,16 @@ def test_long_runs_look_at_the_clock():
         assert result.status == 2
 
 
-def test_glances_are_as_frequent_where_a_step_changes_much():
+def test_glances_are_as_frequent_where_a_step_changes_much(monkeypatch):
+    monkeypatch.setattr("skmohn.optimize._methods._AT_ONCE", 10**5)
     # Each flip changes the gains of all others.
-    terms = {pair: 1.0 for pair in itertools.combinations(range(400), 2)}
+    terms = {pair: 1.0 for pair in itertools.combinations(range(100), 2)}
     for limit, status in ((1e-9, 2), (1000.0, 0)):
         result = minimize(
-            terms, "tabu", n_restarts=1, time_limit=limit, options={"n_steps": 3000}
+            terms, "tabu", n_restarts=1, time_limit=limit, options={"n_steps": 1500}
         )
         assert result.status == status
-        assert (result.nfev < 3000) is (status == 2)
+        assert (result.nfev < 1500) is (status == 2)
 
 
 @pytest.mark.parametrize("method", METHODS)
