@@ -159,12 +159,12 @@ def test_rows_may_follow_and_models_be_copied(fitted):
     assert again.n_iter_ < fitted.n_iter_
 
 
-# More than 400 are not all asked whether levels pay.
-@pytest.mark.parametrize("n_rows", [60, 401])
-def test_weights_count_repeated_rows(n_rows):
-    X, y = make_step(n_rows)
+@pytest.mark.parametrize("n_asked", [50, 400])
+def test_weights_count_repeated_rows(n_asked, monkeypatch):
+    monkeypatch.setattr(levels, "_ROWS_ASKED", n_asked)
+    X, y = make_step(60)
     X = X.iloc[:, :2]
-    counts = np.resize([1, 2, 3], n_rows)
+    counts = np.resize([1, 2, 3], 60)
     model = MOHNRegressor("dense")
     weighted = model.fit(X, y, sample_weight=counts).predict(X)
     assert len(model.coding_.categoricals) == 2
