@@ -4,7 +4,7 @@ import itertools
 import pickle
 from collections import Counter
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -416,13 +416,20 @@ class StopAfter:
         return self.count >= self.n_epochs
 
 
-@pytest.mark.parametrize("n_epochs", [1, 3, 7])
-@pytest.mark.parametrize("noisy", [False, True])
-def test_a_stopped_fit_goes_on_as_if_it_had_not_been(n_epochs, noisy):
-    model = small(n_restarts=3, validate_every=40, max_evaluations=150, noisy=noisy)
+@pytest.fixture(scope="module", params=[False, True], ids=["exact", "noisy"])
+def whole(request):
+    """A fit that is not stopped, and its stages."""
+    model = small(
+        n_restarts=3, validate_every=40, max_evaluations=150, noisy=request.param
+    )
     stages = [replace(PENDULUM, duration=2.0), PENDULUM]
-    whole = clone(model).fit(stages)
-    stopped = clone(model).set_callbacks(StopAfter(n_epochs)).fit(stages)
+    return model.fit(stages), stages
+
+
+@pytest.mark.parametrize("n_epochs", [1, 3, 7])
+def test_a_stopped_fit_goes_on_as_if_it_had_not_been(n_epochs, whole):
+    whole, stages = whole
+    stopped = clone(whole).set_callbacks(StopAfter(n_epochs)).fit(stages)
     assert stopped.stopping_reason_ == "a callback"
     assert stopped.n_iter_ == n_epochs
     # It can be stored in between.
@@ -449,12 +456,18 @@ def elsewhere(policy, rng, incumbent):
     return distance(policy, rng, incumbent, -WANTED)
 
 
+@cache
+def found_before(perturbation, noisy):
+    """What is fitted to one objective, stored."""
+    model = linear(warm_start=True, perturbation=perturbation, noisy=noisy)
+    return pickle.dumps(model.fit(distance))
+
+
 @pytest.mark.parametrize("noisy", [False, True])
 @pytest.mark.parametrize("perturbation", [0.0, 0.1])
 @pytest.mark.parametrize("other", [raised, elsewhere])
 def test_another_objective_is_judged_anew(other, perturbation, noisy):
-    model = linear(warm_start=True, perturbation=perturbation, noisy=noisy)
-    model.fit(distance)
+    model = pickle.loads(found_before(perturbation, noisy))
     found = model.policy_.weights.copy()
     model.fit(other)
     assert model.loss_ == pytest.approx(other(model.policy_, None, np.inf))

@@ -124,8 +124,8 @@ def plain_error(system, policy, angle):
 @pytest.mark.parametrize("transient", [0.0, 1.0])
 @pytest.mark.parametrize("seed", range(4))
 def test_errors_are_those_of_a_plain_loop(seed, transient):
-    system, policy = replace(SYSTEM, transient=transient), noisy_gains(seed)
-    angles = np.linspace(-0.4, 0.4, 6)
+    system = replace(SYSTEM, duration=2.0, transient=transient)
+    policy, angles = noisy_gains(seed), np.linspace(-0.4, 0.4, 6)
     found = np.mean([plain_error(system, policy, angle)[0] for angle in angles])
     assert system(policy, None) == pytest.approx(found, rel=1e-9)
 

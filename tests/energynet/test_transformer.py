@@ -350,13 +350,16 @@ def test_sparse_input(bits):
     assert_array_equal(net.transform(sparse.csr_array(bits)), net.transform(bits))
 
 
+@pytest.fixture(scope="module")
+def wide(digits):
+    return EnergyNetTransformer(None, [40, 40], random_state=0).fit(digits)
+
+
 @pytest.mark.parametrize("layer", [-1, 0, "all"])
 @pytest.mark.parametrize("standardize", [True, False])
-def test_reconstruction(digits, layer, standardize):
-    net = EnergyNetTransformer(
-        None, [40, 40], layer=layer, standardize=standardize, append_input=True,
-        random_state=0,
-    ).fit(digits)  # fmt: skip
+def test_reconstruction(digits, wide, layer, standardize):
+    net = pickle.loads(pickle.dumps(wide))
+    net.set_params(layer=layer, standardize=standardize, append_input=True)
     back = net.inverse_transform(net.transform(digits))
     assert back.shape == digits.shape
     error = np.mean((back - digits) ** 2)
