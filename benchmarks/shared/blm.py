@@ -19,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, label_binarize
 
 from benchmarks.shared import common
+from skmohn import BLMClassifier, BLMRegressor
 from skmohn.blm._network import forward
 
 FILES = {
@@ -82,6 +83,15 @@ def fitted(estimator, X, y):
         warnings.simplefilter("ignore")
         seconds, model = common.timed(estimator.fit, X, y)
     return model, seconds
+
+
+def warm_up():
+    """Compile what our networks need, before any timing."""
+    X = np.linspace(-1, 1, 20)[:, None]
+    for search in ("adaptive", "gray"):
+        options = {"hidden_layer_sizes": (2,), "search": search, "max_flips": 200}
+        fitted(BLMRegressor(**options), X, X.ravel())
+        fitted(BLMClassifier(**options), X, X.ravel() > 0)
 
 
 class Watch:
