@@ -17,12 +17,25 @@ from skmohn.datasets import InvertedPendulum
 SUCCESS = 0.05
 
 
-def curriculum(observe, goal=0.003, limits=(200, 150, 200, 500)):
-    """Return stages of 2, 5, 10 and 100 simulated seconds."""
+def curriculum(
+    observe, goal=0.003, limits=(200, 150, 200, 500), make=InvertedPendulum, **rules
+):
+    """Return stages of 2, 5, 10 and 100 simulated seconds.
+
+    Parameters
+    ----------
+    observe : {"all", "positions"}
+    goal : float
+        Of the last stage.
+    limits : tuple of int
+        Most evaluations of each stage.
+    make : callable
+        Makes the pendulums, and gets further rules.
+    """
     # Duration, goal, seconds that do not count.
     rows = [(2.0, 0.1, 0.0), (5.0, 0.1, 0.0), (10.0, 0.05, 1.0), (100.0, goal, 1.0)]
     return [
-        Stage(InvertedPendulum(observe, 8, duration, transient=silent), aim, most)
+        Stage(make(observe, 8, duration, transient=silent, **rules), aim, most)
         for (duration, aim, silent), most in zip(rows, limits, strict=True)
     ]
 
