@@ -111,6 +111,10 @@ class MSDAControl(Control):
     of :class:`MOHNRegressor`; the step of the delta rule is one of
     :class:`DeltaControl`. Greek letters are the papers' symbols.
 
+    The recipe of Swingler (2016) is the delta rule with ``batch_size="n_features"`` and
+    ``t_variance="target"``, for 600 iterations. It misses most of the terms of deep
+    functions; larger batches and the residual variance, the defaults, find them.
+
     Parameters
     ----------
     order_share : float, default=0.6

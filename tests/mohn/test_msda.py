@@ -553,6 +553,8 @@ def test_best_of_several_penalties_is_taken(held_out):
         real = lasso_at(search, 0.1)
         validation = PackedDesign(inputs), inputs @ real
     search = search_with_penalties([2.5, 0.1, 6.0], validation)
+    # Each starts where the one before it ended.
+    assert search._penalties() == sorted(search._penalties(), reverse=True)
     expected = []
     for factor in (6.0, 2.5, 0.1):
         kept = np.flatnonzero(lasso_at(search, factor))
