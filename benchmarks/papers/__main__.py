@@ -22,8 +22,9 @@ PICTURES = DOCS / "papers"
 HEADING = """# Every table and figure
 
 What each paper printed, its algorithm run here with its settings, and ours. `make
-papers` writes this page; each section says what was run. "Not in the text" stands where
-a paper shows a result in a picture alone."""
+papers` writes this page; each section says what was run. A full run has the paper's
+sizes, repetitions and limits of time, the others are shorter. "Not in the text" stands
+where a paper shows a result in a picture alone."""
 # How its part of the report begins, for each paper.
 PAPERS = {
     "s1": "## Swingler 2016",

@@ -19,6 +19,11 @@ plt.switch_backend("Agg")
 NO_DATA = 77
 
 
+def _names(arguments):
+    """Return the names of the options given."""
+    return {name.partition("=")[0] for name in arguments if name.startswith("--")}
+
+
 class Report:
     """A section of the report: heading and text are printed at once, results later.
 
@@ -56,6 +61,8 @@ class Report:
         options, name = self.options, f"{self.script.parent.name}/{self.script.name}"
         print(f"### {title.removesuffix('.')}\n\n{text.strip()}\n")
         run = "a quick run" if options.quick else "a full run"
+        if not options.quick and _names(sys.argv) - {"--pictures", "--seed"}:
+            run = "a shorter run"
         often = f"{options.instances} repetition{'s' * (options.instances > 1)}"
         print(f"*Printed by `benchmarks/{name}`, {run} with {often}.*\n", flush=True)
 
