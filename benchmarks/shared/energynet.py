@@ -4,6 +4,7 @@ MNIST and the tables are read from the folder named by the environment variable
 SKMOHN_DATA, else from shared/data next to the repository.
 """
 
+import csv
 import warnings
 
 import numpy as np
@@ -15,9 +16,14 @@ from sklearn.neural_network import BernoulliRBM
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.shared import common
-from skmohn import EnergyNetTransformer
+from skmohn import EnergyNetTransformer, PaperControl
 from skmohn.energynet import RBM, annealed_importance_sampling
 
+# The four sets of Kristiansen and Gonzalvo (2017) with their Gamma; tables have columns
+# of any range, images pixels.
+TABLES = {"german": "german_numeric.csv", "diabetes": "pima.csv"}
+IMAGES = {"mnist": "mnist.npz", "cifar-10": "cifar10_subset.npz"}
+GAMMA = {"german": 0.1, "diabetes": 0.1, "mnist": 0.8, "cifar-10": 0.1}
 # An estimate of a partition function by fewer effective chains is not to be trusted.
 LEAST_ESS = 10.0
 
@@ -43,6 +49,64 @@ def mnist(n_train=10_000, n_test=10_000):
             as_rows(arrays["X_test"][:n_test]),
             arrays["y_test"][:n_test],
         )
+
+
+def published_set(report, name, n_rows=None, part="train"):
+    """Return rows and labels of a set of the paper; end the script without it.
+
+    Parameters
+    ----------
+    report : Report
+    name : str
+        One of ``GAMMA``.
+    n_rows : int, default=None
+        The most images; None for all that there are.
+    part : {"train", "test"}, default="train"
+        Which images.
+
+    Returns
+    -------
+    X, y : ndarrays
+        Images are in [0, 1].
+    """
+    path = report.data((TABLES | IMAGES)[name])
+    if name in IMAGES:
+        with np.load(path) as arrays:
+            rows = as_rows(arrays[f"X_{part}"][:n_rows])
+            return rows, arrays[f"y_{part}"][:n_rows]
+    with open(path, newline="", encoding="utf-8") as file:
+        rows = np.array(list(csv.reader(file))[1:], dtype=float)
+    return rows[:, :-1], rows[:, -1].astype(int)
+
+
+def published_growth(name, batch_size, seed, **parameters):
+    """Return the estimator that grows layers as the paper does.
+
+    Parameters
+    ----------
+    name : str
+        One of ``GAMMA``.
+    batch_size : int
+        What the paper leaves open.
+    seed : int
+    **parameters : dict
+        Further ones of EnergyNetTransformer.
+
+    Returns
+    -------
+    net : EnergyNetTransformer
+    """
+    control = PaperControl(beta=1.01, threshold=GAMMA[name], p=2.0)
+    net = EnergyNetTransformer(
+        "paper", max_layers=10, learning_rate=0.01, batch_size=batch_size, polish=0,
+        coding="minmax", paper_control=control, n_temperatures=1000, random_state=seed,
+    )  # fmt: skip
+    return net.set_params(**parameters)
+
+
+def as_layers(widths):
+    """Write widths of layers as the paper does."""
+    return ", ".join(map(str, widths))
 
 
 def as_rows(images):

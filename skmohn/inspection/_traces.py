@@ -331,7 +331,7 @@ class DescriptionLengthDisplay:
         self.texts_ = name_above(ax, layers, [f"{mean:.2f}" for mean in means])
         ax.child_axes[-1].set_xlabel("log-likelihood of a sample (nats)")
         ax.set(xlabel="highest layer of the stack", xticks=layers)
-        ax.set(ylabel="nats for all samples", xlim=(-0.5, len(layers) - 0.5))
+        ax.set(ylabel="nats", xlim=(-0.5, len(layers) - 0.5))
         add_legend(ax)
         return self
 

@@ -152,7 +152,17 @@ def test_chains_outlive_births_and_batches_of_other_sizes():
     assert run.reason == "gamma"
     assert run.chains.shape == (7, run.machine.n_hidden)
     assert set(np.unique(run.chains)) == {0.0, 1.0}
-    assert run.chains[:, -1].any() or run.chains[:, :-1].any()
+
+
+def test_chains_count_by_their_own_number():
+    plan = OrderedPlan(batch_size=7, persistent=True, learning_rate=0.25)
+    X = correlated(40)
+    run = plan.begin(X, 0)
+    plan._step(run, X[:7])
+    before = run.machine.visible_bias.copy()
+    plan._step(run, X[7:8])
+    # A mean of data less a mean of chains, whose units are 0 or 1.
+    assert np.abs(run.machine.visible_bias - before).max() <= 0.25 + 1e-6
 
 
 # ------------------------------------------------------------------------- growth

@@ -200,6 +200,21 @@ def test_what_the_likelihood_counts_against_the_bound(patch, likelihood, n_layer
     assert last >= kept[-1]
 
 
+@pytest.mark.parametrize(("likelihood", "weight"), [("total", 80), ("mean", 1)])
+def test_descriptions_of_the_paper_are_in_the_units_of_the_columns(likelihood, weight):
+    X = np.random.default_rng(0).normal(scale=1e3, size=(80, 3))
+    net = by_the_paper(
+        coding="thermometer", paper_control__likelihood=likelihood,
+        paper_control__threshold=0.9, batch_size=1,
+    ).fit(X)  # fmt: skip
+    (fit,), (length,) = net.log_likelihood_, net.description_length_
+    # Densities of numbers in the thousands.
+    assert fit < -15
+    assert length == pytest.approx(net.complexity_[0] - weight * fit)
+    (end,) = (record for record in net.history_ if record["stage"] == "layer")
+    assert (end["log_likelihood"], end["description_length"]) == (fit, length)
+
+
 def test_the_second_layer_of_the_paper_is_compared_with_the_first_alone(patch):
     # At the first steps the plain machine describes the data worse than independent
     # columns do, which is no matter to the paper.

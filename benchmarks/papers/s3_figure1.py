@@ -1,0 +1,82 @@
+"""Figure 1: a network before and after a layer is added.
+
+The paper draws a network with two inputs and one output at time t and at time t + 1,
+with one layer of units more. Connections to the output are dotted, since there are none
+while layers grow. It has no data and no numbers.
+
+Here the same drawing is of a real fit: eight pixels of scikit-learn's digits as inputs,
+layers by Algorithm 1 with a learning rate of .3, batches of one and Gamma = .9, which
+keep the picture small. A line is the darker, the larger the weight is.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_digits
+
+from benchmarks.shared import energynet
+from benchmarks.shared.report import Report
+from skmohn import EnergyNetTransformer
+
+PIXELS = slice(18, 26)
+ROWS = 200
+
+
+def main():
+    """Grow two layers, and draw the network with one of them and with both."""
+    report = Report(instances=1, quick_instances=1)
+    X = (load_digits().data[:ROWS, PIXELS] > 6).astype(float)
+    net = EnergyNetTransformer(
+        "paper", max_layers=2, learning_rate=0.3, batch_size=1, polish=0,
+        random_state=report.options.seed,
+    ).set_params(paper_control__threshold=0.9)  # fmt: skip
+    net, _ = energynet.fitted(net, X)
+    ends = [record for record in net.history_ if record["stage"] == "layer"]
+    report.table(
+        ("layer", "units", "description length", "stays"),
+        (
+            (k + 1, end["units"], end["description_length"], k < len(net.weights_))
+            for k, end in enumerate(ends)
+        ),
+    )
+    figure, axes = plt.subplots(1, 2, figsize=(9, 4.5), layout="constrained")
+    for n_layers, ax in enumerate(axes, start=1):
+        draw(ax, net.weights_[:n_layers])
+    axes[0].set_title("time t")
+    axes[1].set_title("time t + 1")
+    report.picture(
+        figure,
+        "networks",
+        "Two networks with inputs below and an output above, the second with "
+        "one more row of units",
+    )
+
+
+def draw(ax, weights):
+    """Draw units as rows of dots from the inputs up, and an output without weights."""
+    rows = [places(weights[0].shape[1]), *(places(len(layer)) for layer in weights)]
+    for height, layer in enumerate(weights):
+        strength = np.abs(layer) / np.abs(layer).max()
+        for j, i in np.ndindex(layer.shape):
+            ends = rows[height][i], rows[height + 1][j]
+            line = {"color": "black", "alpha": float(strength[j, i]), "lw": 0.8}
+            ax.plot(ends, (height, height + 1), zorder=1, **line)
+    top = len(weights)
+    for place in rows[-1]:
+        ax.plot((place, 0.5), (top, top + 1), ":", color="gray", lw=0.8, zorder=1)
+    for height, row in enumerate([*rows, [0.5]]):
+        color = "white" if height > top else f"C{height}"
+        dots = {"s": 60, "zorder": 2, "color": color, "edgecolor": "black"}
+        ax.scatter(row, np.full(len(row), height), **dots)
+    names = ["inputs", *(f"layer {k + 1}" for k in range(top)), "output"]
+    ax.set_yticks(range(top + 2), names)
+    ax.set(xticks=[], xlim=(0, 1))
+    ax.spines[:].set_visible(False)
+
+
+def places(n_units):
+    """Spread units over the width of the picture."""
+    return (np.arange(n_units) + 0.5) / n_units
+
+
+if __name__ == "__main__":
+    main()
