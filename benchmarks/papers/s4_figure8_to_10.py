@@ -1,0 +1,201 @@
+"""Figures 8 to 10: two spirals, learnt by the telescopic search.
+
+The paper trains a 2-20-20-1 network of tanh units with a logistic output on all points:
+12 bits, weights up to 6, of which the two highest bits move at first and one more at
+each local minimum. Figure 8 shows the training error and the share of the neighborhood
+that each step tries, over 1000 seconds and 726,702 steps of one run; Figure 9 the map
+for each number of bits; Figure 10 the last map. The text has no error and no share of
+runs that succeed.
+
+**Left open:** how many starts it took; whether the inputs, which lie between -6.5 and
+6.5, were scaled; and what the initial weights are, because their range of .001 is
+smaller than one step of the grid, .0029. Section III-F2 asks for at least one step, so
+the range is one step here: a quarter of the weights start at plus one step, a quarter
+at minus one, the others at zero. Both scalings are run; the pictures have the scaled
+inputs, as raw ones give maps of rays, unlike those of Figure 9. A start ends once
+the error is below .05 and all 194 points are right, at a local minimum of all bits, or
+at the time limit. The rows are
+
+- *local minimum*: the settings of the figures;
+- *threshold*: the rule of section III-E with the values of the control task, phi .1
+  and eta .95;
+- *low bits zero*: initial weights that are multiples of the first movable bit, section
+  III-F3;
+- *binary freezing*: ours, with the low binary bits frozen instead of the low Gray bits,
+  initial weights up to .5 and phi .02;
+- *ours*: the default search of `BLMClassifier` with initial weights up to 2 on
+  standardized inputs; 600,000 flips a start.
+
+"Seconds to success" are the seconds of all starts, divided by the starts that
+succeeded; restarts until one succeeds take so long on average.
+
+**Why results differ:** with bits added at local minima most starts end in one of all
+bits, at a high error, whatever the scaling; the paper's one run is one of those that do
+not, and they take about as many steps here. The threshold of section III-E does much
+better: it adds bits while many moves still improve. The steps of the adaptive search
+need no bits to be frozen, and it leaves local minima by drawing a few weights anew. The
+paper's seconds are those of another machine and compare with none of ours.
+"""
+
+from statistics import median
+
+import matplotlib.pyplot as plt
+
+from benchmarks.shared import blm
+from benchmarks.shared import spirals as data
+from benchmarks.shared.report import Report
+
+BINARY = {"telescopic": "threshold", "freeze": "binary", "phi": 0.02, "w_init": 0.5}
+THRESHOLD = {"telescopic": "threshold"}
+# Name, parameters, what inputs are divided by; the first is that of the figures.
+ROWS = (
+    ("local minimum, scaled inputs", data.published(), data.EDGE),
+    ("local minimum, raw inputs", data.published(), 1.0),
+    ("threshold, scaled inputs", data.published(**THRESHOLD), data.EDGE),
+    ("low bits zero, raw inputs", data.published(init="zero_low_bits"), 1.0),
+    ("binary freezing, scaled inputs", data.published(**BINARY), data.EDGE),
+    ("ours", data.OURS, data.EDGE),
+)
+QUICK = (0, 2, len(ROWS) - 1)
+PUBLISHED = ("published: one run", 1, None, None, None, 1000.0, None, None, "726,702")
+
+
+def main():
+    """Print a row for each search, then what the figures show of one start."""
+    report = Report(
+        instances=20,
+        quick_instances=1,
+        add_arguments=add_arguments,
+    )
+    options = report.options
+    chosen = options.rows or (QUICK if options.quick else range(len(ROWS)))
+    limit = options.seconds or (10.0 if options.quick else 1000.0)
+    blm.warm_up()
+    report.text(f"Each start has at most {limit:g} s.")
+    shown = {}
+
+    def rows():
+        yield PUBLISHED
+        for name, parameters, edge in (ROWS[k] for k in chosen):
+            X, y = data.spirals(edge)
+            starts = [
+                data.train(X, y, parameters, seed, limit)
+                for seed in range(options.seed, options.seed + options.instances)
+            ]
+            shown[name] = starts
+            yield summary(name, starts)
+
+    report.table(
+        (
+            "search",
+            "starts",
+            "RMSE < .05",
+            "all right",
+            "median RMSE at the end",
+            "seconds a start",
+            "seconds to success",
+            "flips a start",
+            "steps a start",
+        ),
+        rows(),
+    )
+    name, _, edge = ROWS[chosen[0]]
+    # The paper shows a start that succeeded.
+    errors = [start.errors[-1] for start in shown[name]]
+    place = errors.index(min(errors))
+    start = shown[name][place]
+    last = start.model.history_[-1]
+    report.text(
+        f"The pictures show start {place}, the one of {len(errors)} with the lowest "
+        f"error, with {name}: after {start.seconds[-1]:.0f} s, {last['flips']:,} flips "
+        f"and {last['accepted']:,} steps its RMSE is {last['rmse']:.4f}. The share of "
+        "the neighborhood is a moving average over some twenty steps."
+    )
+    report.picture(
+        trace(start),
+        "trace",
+        "The training error falls over time; the share of the neighborhood tried for "
+        "each step rises until a bit is added, and falls again",
+    )
+    report.picture(
+        maps_by_bits(start, edge),
+        "bits",
+        "Maps of the plane, one for each number of bits: coarse areas at first, then "
+        "arms of the spirals",
+    )
+    figure, axes = plt.subplots(1, 2, figsize=(8.4, 4), layout="constrained")
+    layers = start.layers[max(start.layers)]
+    data.draw_map(axes[0], data.outputs_of_layers(layers, edge))
+    axes[0].set_title("published search")
+    name = ROWS[chosen[-1]][0]
+    ours = min(shown[name], key=lambda start: start.errors[-1]).model
+    image = data.draw_map(
+        axes[1], lambda plane: ours.predict_proba(plane / data.EDGE)[:, 1]
+    )
+    axes[1].set_title(f"{name}, start with the lowest error")
+    figure.colorbar(image, ax=axes, label="output")
+    report.picture(
+        figure, "map", "The final maps of both searches with the training points"
+    )
+
+
+def add_arguments(parser):
+    """Say which options the script has."""
+    parser.add_argument(
+        "--seconds", type=float, help="of a start (default 1000, quick 10)"
+    )
+    parser.add_argument(
+        "--rows", type=int, nargs="+", help="searches by number, the first is drawn"
+    )
+
+
+def summary(name, starts):
+    """Return a row of the table."""
+    learnt = sum(start.learnt for start in starts)
+    ends = [start.model.history_[-1] for start in starts]
+    seconds = [start.seconds[-1] for start in starts]
+    return (
+        name,
+        len(starts),
+        learnt,
+        sum(start.right for start in starts),
+        f"{median(start.errors[-1] for start in starts):.4f}",
+        median(seconds),
+        sum(seconds) / learnt if learnt else None,
+        f"{median(end['flips'] for end in ends):,.0f}",
+        f"{median(end['accepted'] for end in ends):,.0f}",
+    )
+
+
+def trace(start):
+    """Draw error and share of the neighborhood over time."""
+    figure, ax = plt.subplots(figsize=(8, 4), layout="constrained")
+    history = start.model.history_
+    seconds = start.seconds[: len(history)]
+    ax.plot(start.seconds, start.errors, color="#a3202c", label="RMSE")
+    ax.set(xscale="log", xlabel="seconds", ylabel="RMSE", ylim=(0, None))
+    right = ax.twinx()
+    share = [100 * record["explored"] for record in history]
+    right.plot(seconds, share, color="#2b5b9e", linewidth=0.7)
+    right.set(yscale="log", ylabel="share of the neighborhood tried, %")
+    right.yaxis.label.set_color("#2b5b9e")
+    ax.yaxis.label.set_color("#a3202c")
+    return figure
+
+
+def maps_by_bits(start, edge):
+    """Draw the last map of each number of bits."""
+    figure, axes = plt.subplots(3, 4, figsize=(9, 7.2), layout="constrained")
+    for bits, ax in zip(range(1, 13), axes.flat, strict=True):
+        if bits not in start.layers:
+            ax.set_axis_off()
+            continue
+        outputs_of = data.outputs_of_layers(start.layers[bits], edge)
+        image = data.draw_map(ax, outputs_of, points=False)
+        ax.set_title(f"{bits} bits")
+    figure.colorbar(image, ax=axes, label="output", shrink=0.6)
+    return figure
+
+
+if __name__ == "__main__":
+    main()
