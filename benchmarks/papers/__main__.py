@@ -29,9 +29,7 @@ where a paper shows a result in a picture alone."""
 PAPERS = {
     "s1": "## Swingler 2016",
     "s2": "## Swingler 2020",
-    "s3": """## Kristiansen and Gonzalvo 2017
-
-Figure 1 is a drawing of a network before and after it gets a layer.""",
+    "s3": "## Kristiansen and Gonzalvo 2017",
     "s4": """## Brunato and Battiti 2017
 
 Figures 1, 3, 14 and 15 are drawings: of an error surface, of the neurons that a changed
