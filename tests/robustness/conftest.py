@@ -27,7 +27,7 @@ FITS = {
     "MOHNRegressor": (
         MOHNRegressor(),
         (SIGNS, PRODUCT + 0.3 * SIGNS[:, 4] ** 2),
-        (-SIGNS, PRODUCT + RNG.normal(size=40)),
+        (-SIGNS[:24], PRODUCT[:24] + RNG.normal(size=24)),
     ),
     "MOHNClassifier": (
         MOHNClassifier(),
