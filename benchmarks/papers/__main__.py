@@ -51,7 +51,6 @@ def main():
     options, given = parser.parse_known_args()
     if unknown := set(options.scripts) - set(scripts):
         parser.error(f"no such script: {', '.join(sorted(unknown))}")
-    sections = {k: v for k, v in read_sections(REPORT).items() if k in scripts}
     failed = []
     for name in options.scripts or scripts:
         section, status = _run(name, given + ["--quick"] * options.quick)
@@ -60,9 +59,9 @@ def main():
         if status:
             failed.append(name)
             continue
-        sections[name] = section
-        # A long run that is stopped keeps what it has.
-        _write(sections)
+        # A long run that is stopped keeps what it has, and what others wrote meanwhile.
+        kept = {k: v for k, v in read_sections(REPORT).items() if k in scripts}
+        _write(kept | {name: section})
     if failed:
         raise SystemExit(f"Failed: {', '.join(failed)}")
 
