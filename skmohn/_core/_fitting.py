@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 import warnings
+import weakref
 from contextvars import ContextVar
 
 from sklearn.utils.parallel import _get_threadpool_controller
@@ -90,29 +91,48 @@ def gather_warnings():
         _GATHERED.reset(token)
 
 
+_LOCK = threading.Lock()
+
+
+class _Locked(contextlib.ContextDecorator):
+    """Lets one thread at a time into the functions that it decorates.
+
+    A `with` in their own code would be left by a line of its own. A keyboard interrupt
+    that arrives there would leave the lock closed, and the next fit waiting for ever.
+    """
+
+    __enter__ = staticmethod(_LOCK.__enter__)
+    __exit__ = staticmethod(_LOCK.__exit__)
+
+
 class _OneBlasThread(contextlib.ContextDecorator):
     """One thread of BLAS, for functions that make many small matrix products.
 
     Threads that wait for one another cost more than they bring there: many times as
     much on a machine that has other work to do. BLAS has one limit for all threads that
-    fit, so the first to come sets it and the last to leave takes it back.
+    fit, so the first to come sets it and the last to leave takes it back. Each call of
+    a function has a context of its own, which leaves at the latest when it is garbage:
+    an interrupt may keep it from saying so.
     """
 
-    def __init__(self):
-        self._lock, self._n_inside, self._limiter = threading.Lock(), 0, None
+    _inside, _limiter = weakref.WeakSet(), None
 
+    def _recreate_cm(self):
+        return type(self)()
+
+    @_Locked()
     def __enter__(self):
-        with self._lock:
-            if not self._n_inside:
-                controller = _get_threadpool_controller()
-                self._limiter = controller.limit(limits=1, user_api="blas")
-            self._n_inside += 1
+        if _OneBlasThread._limiter is None:
+            controller = _get_threadpool_controller()
+            _OneBlasThread._limiter = controller.limit(limits=1, user_api="blas")
+        self._inside.add(self)
 
+    @_Locked()
     def __exit__(self, *exception):
-        with self._lock:
-            self._n_inside -= 1
-            if not self._n_inside:
-                self._limiter.restore_original_limits()
+        self._inside.discard(self)
+        if not self._inside and self._limiter is not None:
+            self._limiter.restore_original_limits()
+            _OneBlasThread._limiter = None
 
 
 one_blas_thread = _OneBlasThread()
@@ -130,7 +150,7 @@ def blas_threads_for(n_rows):
     -------
     context : context manager
     """
-    return contextlib.nullcontext() if n_rows >= _MANY_ROWS else one_blas_thread
+    return contextlib.nullcontext() if n_rows >= _MANY_ROWS else _OneBlasThread()
 
 
 class FitLoop:
