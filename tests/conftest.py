@@ -18,6 +18,9 @@ settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
+LONGEST = {"test_processes.py", "test_fresh_process.py", "test_policy.py"}
+
+
 def pytest_configure(config):
     """Give each process one thread, but for the one that only starts the others.
 
@@ -51,6 +54,11 @@ def pytest_ignore_collect(collection_path, config):
     is_fuzz = collection_path == ROOT / "tests" / "fuzz"
     wanted = config.getoption("fuzz_seconds") or config.getoption("fuzz_examples")
     return True if is_fuzz and not wanted else None
+
+
+def pytest_collection_modifyitems(items):
+    """Start with what starts processes: long tests at the end keep one worker idle."""
+    items.sort(key=lambda item: item.path.name not in LONGEST)
 
 
 @pytest.fixture(scope="session")

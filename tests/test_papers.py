@@ -46,6 +46,8 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(papers, "FOLDER", scripts)
     monkeypatch.setattr(papers, "REPORT", tmp_path / "report.md")
     monkeypatch.setattr(papers, "PICTURES", tmp_path / "pictures")
+    # A script is written anew within the second that tells old bytecode from new.
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
 
     def write(**scripts_by_name):
         for name, code in scripts_by_name.items():
