@@ -18,7 +18,14 @@ settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
-LONGEST = {"test_processes.py", "test_fresh_process.py", "test_policy.py"}
+COMPILES_ALL = "test_fresh_process.py"
+WITHOUT_KERNELS = {
+    "test_architecture.py",
+    "test_docstrings.py",
+    "test_documentation.py",
+    "test_packaging.py",
+    "test_papers.py",
+}
 
 
 def pytest_configure(config):
@@ -57,8 +64,16 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def pytest_collection_modifyitems(items):
-    """Start with what starts processes: long tests at the end keep one worker idle."""
-    items.sort(key=lambda item: item.path.name not in LONGEST)
+    """Compile kernels once: all of them in the process that the first test starts.
+
+    The second of two workers, which begins in the middle, meets tests that need none.
+    """
+    first = [item for item in items if item.path.name == COMPILES_ALL]
+    without = [item for item in items if item.path.name in WITHOUT_KERNELS]
+    taken = {*first, *without}
+    others = [item for item in items if item not in taken]
+    middle = len(items) // 2 - len(first)
+    items[:] = [*first, *others[:middle], *without, *others[middle:]]
 
 
 @pytest.fixture(scope="session")
