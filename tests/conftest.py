@@ -18,16 +18,6 @@ settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
-COMPILES_ALL = "test_fresh_process.py"
-WITHOUT_KERNELS = {
-    "test_architecture.py",
-    "test_docstrings.py",
-    "test_documentation.py",
-    "test_packaging.py",
-    "test_papers.py",
-}
-
-
 def pytest_configure(config):
     """Give each process one thread, but for the one that only starts the others.
 
@@ -63,19 +53,6 @@ def pytest_ignore_collect(collection_path, config):
     return True if is_fuzz and not wanted else None
 
 
-def pytest_collection_modifyitems(items):
-    """Compile kernels once: all of them in the process that the first test starts.
-
-    The second of two workers, which begins in the middle, meets tests that need none.
-    """
-    first = [item for item in items if item.path.name == COMPILES_ALL]
-    without = [item for item in items if item.path.name in WITHOUT_KERNELS]
-    taken = {*first, *without}
-    others = [item for item in items if item not in taken]
-    middle = len(items) // 2 - len(first)
-    items[:] = [*first, *others[:middle], *without, *others[middle:]]
-
-
 @pytest.fixture(scope="session")
 def real_data():
     """Folder of the real data sets, or a skip where there is none.
@@ -87,6 +64,38 @@ def real_data():
     if not folder.is_dir():
         pytest.skip(f"no real data: {folder} is not a folder (set SKMOHN_DATA)")
     return folder
+
+
+@pytest.fixture
+def run_lines():
+    """A function that runs another one up to a line, and returns the lines run.
+
+    A keyboard interrupt arrives before the line number ``last``, if any. Lines of
+    modules whose names start with ``within`` count.
+    """
+
+    def run(function, last=None, within="skmohn."):
+        count = 0
+
+        def trace(frame, event, _):
+            nonlocal count
+            if not frame.f_globals.get("__name__", "").startswith(within):
+                return None
+            if event == "line":
+                count += 1
+                if count == last:
+                    raise KeyboardInterrupt
+            return trace
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            function()
+        finally:
+            sys.settrace(before)
+        return count
+
+    return run
 
 
 @pytest.fixture

@@ -59,7 +59,7 @@ def searcher(rule, **control):
 def row(name, make, options):
     """Learn the instances: means, and how many are exact."""
     found, wrong, exact, iterations, seconds = [], [], [], [], []
-    for i in range(options.seed, options.seed + options.instances):
+    for i in options.seeds:
         data = make_mk_trap(5, 5, shuffle=True, n_samples=SAMPLES, random_state=i)
         model = make(i)
         seconds.append(common.timed_fit(model, data.X, data.y))

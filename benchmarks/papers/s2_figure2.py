@@ -9,11 +9,13 @@ Left open: the couplings, so both usual kinds are run; the lasso's penalty, 2.5 
 errors of a weight here; the number of validation samples, 300 here beside the 3000, and
 the settings of annealing, which are our defaults. The paper draws the error within the
 descent of each iteration, too, which makes peaks wherever weights change; these are the
-errors at its end. Each iteration also solves least squares on the weights that are
-kept, which is not in the paper and ends the search when it is exact. As there,
-validation errors are above training errors until the structure is complete, and the
-numbers of weights jump every 15 iterations, when the discarded are forgotten. The
-paper's instance takes more than 30 iterations.
+errors at its end. As there, validation errors are above training errors until the
+structure is complete, and the numbers of weights jump every 15 iterations, when the
+discarded are forgotten. The paper's instance takes more than 30 iterations.
+
+Two things are not in the paper, here and wherever its search is run: each iteration
+also solves least squares on the weights that are kept, which ends the search when it is
+exact, and the penalty follows the error of that solution.
 
 The lowest energy comes from exact elimination. Annealing is repeated until its end has
 that energy: each end is one more evaluation, beside the samples. The ratio is of
@@ -67,7 +69,7 @@ def rows(options, shown):
 def learn(kind, options, strategy, shown):
     """Learn and search the instances of one kind."""
     exact, solved, iterations, evaluations, seconds = [], [], [], [], []
-    for seed in range(options.seed, options.seed + options.instances):
+    for seed in options.seeds:
         data = make_ising(
             (10, 10),
             couplings=kind,

@@ -5,8 +5,9 @@ the MOHN added: sDEUM takes about 20,000 evaluations, as the text says. Those of
 hBOA and simulated annealing are drawn only. The stochastic search learns from 5000
 samples and finds all weights in each of 20 trials.
 
-Left open: the couplings, so both usual kinds are run; the lasso's penalty, 2.5 standard
-errors of a weight here; how the model is searched, by simulated annealing with our
+What is added to the search is as in Figures 2 and 3. Left open: the couplings, so both
+usual kinds are run; the lasso's penalty, 2.5 standard errors of a weight here; how the
+model is searched, by simulated annealing with our
 default settings here, as in the paper's other experiment on spin glasses. Evaluations
 are the samples and one for each search whose end is tested, until the energy is the
 lowest; 100 searches at most. No exact method reaches this size, so the lowest energy is
@@ -55,7 +56,7 @@ def rows(options):
 def learn(kind, samples, strategy, options):
     """Learn and search the instances."""
     exact, solved, evaluations, seconds = [], [], [], []
-    for seed in range(options.seed, options.seed + options.instances):
+    for seed in options.seeds:
         data = make_ising(
             (5, 5, 5), couplings=kind, n_samples=samples, random_state=seed
         )

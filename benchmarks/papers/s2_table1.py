@@ -8,13 +8,14 @@ that this one cites; their seconds, and those of the published MOHN, are of othe
 machines. BOA: Bayesian optimization algorithm; DBM-EDA and RBM-EDA: Boltzmann machines,
 deep and restricted; LTGA: linkage tree genetic algorithm.
 
-The paper leaves the lasso's penalty open: 2.5 standard errors of a weight here. It
-counts as evaluations the samples alone. Here one is added for each end of a search that
-is tested on the function until the optimum is found; ten at most. Its traps are not
-said to be shuffled; these are, which makes no difference to a search that knows nothing
-of neighbors. The last rows of each problem are ours: pursuit with the same samples and
-with the number of samples that must be enough. Seconds are those of learning and
-searching; the ratio is to ours with the same samples, in the same run.
+What is added to the search is as in Figures 2 and 3. The paper leaves the lasso's
+penalty open: 2.5 standard errors of a weight here. It counts as evaluations the samples
+alone. Here one is added for each end of a search that is tested on the function until
+the optimum is found; ten at most. Its traps are not said to be shuffled; these are,
+which makes no difference to a search that knows nothing of neighbors. The last rows of
+each problem are ours: pursuit with the same samples and with the number of samples that
+must be enough. Seconds are those of learning and searching; the ratio is to ours with
+the same samples, in the same run.
 """
 
 from statistics import mean, median

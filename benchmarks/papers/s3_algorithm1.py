@@ -169,7 +169,7 @@ def try_on(X, name, what, options):
         thermometers=learnt.thermometers, **parameters,
     )  # fmt: skip
     widths = []
-    for seed in range(options.seed, options.seed + options.instances):
+    for seed in options.seeds:
         run, start = plan.begin(units, seed), common.clock()
         run.machine = begin(run.machine)
         while run.reason is None and common.clock() - start < options.seconds:

@@ -53,7 +53,7 @@ def main():
         for name, batch_size in sizes.items():
             X, _ = energynet.published_set(report, name, n_rows)
             published = energynet.as_layers(PUBLISHED[name])
-            for seed in range(options.seed, options.seed + options.instances):
+            for seed in options.seeds:
                 layers = grow(name, X, batch_size, seed)
                 case = f"{name}, seed {seed}"
                 tried.append((case, 0, 0, independent(X), 0.0))

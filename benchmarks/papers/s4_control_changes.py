@@ -35,8 +35,8 @@ from benchmarks.shared.report import Report
 from skmohn.datasets import InvertedPendulum
 
 UNITS = 10
-# Seconds of a run; S4's median.
-LIMIT, QUICK_LIMIT = 97.0, 2.0
+# Seconds of a run, S4's median; fewer with --quick.
+LIMITS = 97.0, 2.0
 GOAL = 0.01
 # Evaluations in the stages, without restarts.
 PATIENT = 1500, 2000, 2500, 3000
@@ -120,10 +120,10 @@ def rows_of_changes():
         yield f"{first} + {IN_WORDS[NAMES[count - 1]]}{ours}", made
 
 
-def row(name, made, options, seconds):
+def row(name, made, seeds, seconds):
     """Train with some changes; return a row of the table."""
     runs = pendulum.train_all(
-        made.controller, made.objectives(), "positions", options, seconds
+        made.controller, made.objectives(), "positions", seeds, seconds
     )
     errors = [run.error for run in runs]
     return (
@@ -140,22 +140,13 @@ def row(name, made, options, seconds):
 
 def main():
     """Print a row for each set of changes."""
-    report = Report(
-        instances=30,
-        quick_instances=1,
-        add_arguments=lambda parser: parser.add_argument(
-            "--seconds",
-            type=float,
-            help=f"limit of each run (default {LIMIT:g}, quick {QUICK_LIMIT:g})",
-        ),
-    )
-    options = report.options
-    seconds = options.seconds or (QUICK_LIMIT if options.quick else LIMIT)
+    report = Report(instances=30, quick_instances=1, seconds=LIMITS)
+    seeds, seconds = report.options.seeds, report.options.seconds
     common.warm_up(quiet=True)
     report.text(f"Each run has a limit of {seconds:g} s.")
     report.table(
         COLUMNS,
-        (row(name, made, options, seconds) for name, made in rows_of_changes()),
+        (row(name, made, seeds, seconds) for name, made in rows_of_changes()),
     )
 
 

@@ -44,23 +44,15 @@ QUICK = {0, 3}
 
 def main():
     """Print a row for each search, and draw the first start of the first one."""
-    report = Report(
-        instances=20,
-        quick_instances=1,
-        add_arguments=lambda parser: parser.add_argument(
-            "--seconds", type=float, help="of a start (default 1000, quick 20)"
-        ),
-    )
-    options = report.options
-    limit = options.seconds or (20.0 if options.quick else 1000.0)
-    seeds = range(options.seed, options.seed + options.instances)
+    report = Report(instances=20, quick_instances=1, seconds=(1000.0, 20.0))
+    limit, seeds = report.options.seconds, report.options.seeds
     blm.warm_up()
     report.text(f"Each start has at most {limit:g} s, and goes on once all is learnt.")
     shown = []
 
     def rows():
         for k, (name, parameters, edge) in enumerate(ROWS):
-            if options.quick and k not in QUICK:
+            if report.options.quick and k not in QUICK:
                 continue
             X, y = data.spirals(edge)
             starts = [

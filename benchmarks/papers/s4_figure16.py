@@ -22,9 +22,8 @@ local minimum far from balance. Where falls end, runs end within seconds at a lo
 minimum of two bits, and some of these balance.
 """
 
-from benchmarks.shared import control, pendulum
+from benchmarks.shared import pendulum
 from skmohn import BLMController
-from skmohn.datasets import InvertedPendulum
 
 PUBLISHED = "2.34e-02"
 
@@ -43,11 +42,7 @@ def ours():
 
 def main():
     """Train by both algorithms; print and draw what comes of it."""
-    objectives = (
-        InvertedPendulum("all", 16, max_start=0.45),
-        control.fresh("all", max_start=0.45),
-    )
-    case = pendulum.Case("", "all", 5, 2, ours, objectives)
+    case = pendulum.with_complete_feedback(2, ours)
     pendulum.print_figure(PUBLISHED, [case], 100.0)
 
 

@@ -15,9 +15,8 @@ Why results differ: simulated to the end, the search learns to let the pendulum 
 simulation that ends at a fall cannot gain by that, and costs less time.
 """
 
-from benchmarks.shared import control, pendulum
+from benchmarks.shared import pendulum
 from skmohn import BLMController
-from skmohn.datasets import InvertedPendulum
 
 PUBLISHED = "8.90e-03"
 
@@ -35,11 +34,7 @@ def ours():
 
 def main():
     """Train by both algorithms; print and draw what comes of it."""
-    objectives = (
-        InvertedPendulum("all", 16, max_start=0.45),
-        control.fresh("all", max_start=0.45),
-    )
-    case = pendulum.Case("", "all", 5, 16, ours, objectives)
+    case = pendulum.with_complete_feedback(16, ours)
     pendulum.print_figure(PUBLISHED, [case], 30.0)
 
 

@@ -41,7 +41,8 @@ PUBLISHED = {
 RUNS = 30
 # Evaluations of ours in each stage, at most, as multiples of the number of weights.
 PER_WEIGHT = 10
-QUICK_LIMIT = 2.0
+# Seconds of a run of the published algorithm: at most the paper's; fewer with --quick.
+LIMITS = np.inf, 2.0
 SHOWN = 10
 COLUMNS = (
     "units",
@@ -55,29 +56,27 @@ COLUMNS = (
 )
 
 
-def train_ours(units, options):
+def train_ours(units, seeds):
     """Return single runs through the curriculum."""
     limit = PER_WEIGHT * Layout((2, units, 1), recurrent=True).n_weights
     return pendulum.train_all(
         lambda: BLMController((units,), recurrent=True),
         (control.curriculum("positions", limits=(limit,) * 4),),
         "positions",
-        options,
+        seeds,
         np.inf,
     )
 
 
-def train_published(units, simulation, options):
+def train_published(units, simulation, seeds, seconds):
     """Return single runs of the published algorithm."""
-    limit = PUBLISHED[units][3]
-    asked = options.seconds or (QUICK_LIMIT if options.quick else limit)
     task = pendulum.published_task("positions", simulation)
     return pendulum.train_all(
         lambda: pendulum.published(units, "positions"),
         (task, task),
         "positions",
-        options,
-        min(limit, asked),
+        seeds,
+        min(PUBLISHED[units][3], seconds),
     )
 
 
@@ -130,24 +129,12 @@ def draw(runs):
 
 def main():
     """Print Table I, then draw Figure 19."""
-    report = Report(
-        instances=RUNS,
-        quick_instances=1,
-        add_arguments=lambda parser: parser.add_argument(
-            "--seconds",
-            type=float,
-            help="limit of each run of the published algorithm, where it is shorter "
-            f"than the paper's median time (quick: {QUICK_LIMIT:g})",
-        ),
-    )
-    options = report.options
-    if options.quick:
-        options.seconds = options.seconds or QUICK_LIMIT
+    report = Report(instances=RUNS, quick_instances=1, seconds=LIMITS)
+    seeds, seconds = report.options.seeds, report.options.seconds
     common.warm_up(quiet=True)
-    if options.seconds:
+    if seconds < np.inf:
         report.text(
-            "Runs of the published algorithm have a limit of at most "
-            f"{options.seconds:g} s."
+            f"Runs of the published algorithm have a limit of at most {seconds:g} s."
         )
     shown = {}
 
@@ -157,9 +144,9 @@ def main():
             runs = {}
             for simulation in pendulum.SIMULATIONS:
                 name = f"published algorithm, {simulation}"
-                runs[name] = train_published(units, simulation, options)
+                runs[name] = train_published(units, simulation, seeds, seconds)
                 yield row(f"{units}: {name}", runs[name])
-            runs["ours"] = train_ours(units, options)
+            runs["ours"] = train_ours(units, seeds)
             yield row(f"{units}: ours", runs["ours"])
             if units == SHOWN:
                 shown.update(runs)

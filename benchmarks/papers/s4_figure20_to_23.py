@@ -33,24 +33,20 @@ ours get there sooner, on standardized inputs and targets.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import HistGradientBoostingRegressor
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 from benchmarks.shared import blm, traces
-from benchmarks.shared.report import Report
 from skmohn import BLMRegressor, SearchControl
 
-WIDTHS, ELM_WIDTHS = (25, 50, 100, 200, 400), (25, 50, 100, 200, 400, 1000, 2000, 4000)
-QUICK_WIDTHS, QUICK_ELM_WIDTHS = (25, 100), (100, 1000)
-SECONDS, QUICK_SECONDS = 4000.0, 5.0
-# Of the rows, with --quick.
+# By default, and with --quick, which takes one row in five.
+SECONDS = 4000.0, 5.0
+WIDTHS = (25, 50, 100, 200, 400), (25, 100)
+ELM_WIDTHS = (*WIDTHS[0], 1000, 2000, 4000), (100, 1000)
 QUICK_SHARE = 5
 START = 0.01
 PUBLISHED = {
-    **traces.SEARCH,
+    **blm.PUBLISHED_SEARCH,
     "w_max": 8.0,
     "search_control": SearchControl(w_init=START),
 }
@@ -63,10 +59,6 @@ def methods(limit, widths, elm_widths):
 
     def fit(make):
         return lambda table, units, seed: traces.by_fit(table, make(units, seed), limit)
-
-    def scaled(model):
-        model = make_pipeline(StandardScaler(), model)
-        return TransformedTargetRegressor(model, transformer=StandardScaler())
 
     def published(penalty):
         return lambda units, seed: BLMRegressor(
@@ -82,7 +74,7 @@ def methods(limit, widths, elm_widths):
         ("OSS", widths, secant),
         ("ELM", elm_widths, fit(lambda units, seed: blm.make_elm(units, 1.0, seed))),
         ("ours", widths, fit(lambda u, seed: BLMRegressor((u,), random_state=seed))),
-        ("SVM", (None,), fit(lambda _, seed: scaled(SVR(cache_size=1000)))),
+        ("SVM", (None,), fit(lambda *_: traces.with_scales(SVR(cache_size=1000)))),
         (
             "boosting",
             (None,),
@@ -98,24 +90,17 @@ def shown_width(widths):
 
 def main():
     """Print a row for each method and width, then traces and weights."""
-    report = Report(instances=5, quick_instances=1, add_arguments=traces.add_arguments)
-    options, quick = report.options, report.options.quick
-    report.data(blm.FILES["house"])
-    X, y = blm.load("house")
-    if quick:
-        X, y = X[::QUICK_SHARE], y[::QUICK_SHARE]
-    limit = options.seconds or (QUICK_SECONDS if quick else SECONDS)
-    widths = options.widths or (QUICK_WIDTHS if quick else WIDTHS)
-    elm_widths = options.elm_widths or (QUICK_ELM_WIDTHS if quick else ELM_WIDTHS)
-    blm.warm_up()
-    tables = [traces.Table.of(X, y, options.seed + i) for i in range(options.instances)]
-    of = f" of every {QUICK_SHARE}th row" if quick else ""
-    report.text(f"Training runs of {limit:g} s on {len(tables[0].X)} rows{of}.")
-    kept = {}
-    report.table(
-        traces.COLUMNS,
-        traces.sweep(methods(limit, widths, elm_widths), tables, options.seed, kept),
+    report, tables = traces.begin(
+        "house",
+        seconds=SECONDS,
+        widths=WIDTHS,
+        elm_widths=ELM_WIDTHS,
+        quick_share=QUICK_SHARE,
     )
+    options, kept = report.options, {}
+    widths, elm_widths = options.widths, options.elm_widths
+    chosen = methods(options.seconds, widths, elm_widths)
+    report.table(traces.COLUMNS, traces.sweep(chosen, tables, options.seed, kept))
     units, lowest = traces.best(kept, "BLM")
     elm, widest = elm_widths[-1], widths[-1]
     at_widest = kept["BLM", widest][1] / kept["OSS", widest][1]
@@ -147,8 +132,11 @@ def main():
         "Training and test errors over time, a panel for each of OSS, the published "
         "search and ours",
     )
+    figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
+    traces.draw_widths(ax, kept, "RMSE", ("BLM", "OSS", "ELM", "ours"))
+    ax.legend(frameon=False)
     report.picture(
-        draw_widths(kept),
+        figure,
         "widths",
         "Test errors by the number of hidden units, a line for each method",
     )
@@ -173,17 +161,6 @@ def draw_traces(kept, units):
         # What comes before the first steps would hide all the rest.
         ax.set_ylim(0.055, 0.11)
         ax.legend(frameon=False)
-    return figure
-
-
-def draw_widths(kept):
-    """Draw the mean test error of each method by its width."""
-    figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
-    for name in ("BLM", "OSS", "ELM", "ours"):
-        found = [(units, mean) for (n, units), (_, mean) in kept.items() if n == name]
-        ax.plot(*np.array(found).T, "o-", label=name)
-    ax.set(xscale="log", xlabel="hidden units", ylabel="test RMSE")
-    ax.legend(frameon=False)
     return figure
 
 

@@ -39,13 +39,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 from benchmarks.shared import blm, traces
-from benchmarks.shared.report import Report
 from skmohn import BLMClassifier, SearchControl
 
-WIDTHS = (5, 10, 20, 50, 100)
-ELM_WIDTHS = (*WIDTHS, 200, 500, 1000, 2000, 4000)
-QUICK_WIDTHS, QUICK_ELM_WIDTHS = (10,), (100, 1000)
-SECONDS, QUICK_SECONDS = 500.0, 2.0
+# By default, and with --quick.
+SECONDS = 500.0, 2.0
+WIDTHS = (5, 10, 20, 50, 100), (10,)
+ELM_WIDTHS = (*WIDTHS[0], 200, 500, 1000, 2000, 4000), (100, 1000)
 RANGES, PENALTIES, START = (8.0, 12.0), (1.0, 10.0), 0.001
 SCORES = {"squared": "RMSE", "cross_entropy": "cross-entropy"}
 # Lowest means of the text, by what is measured and the method's name here.
@@ -88,7 +87,7 @@ def methods(loss, limit, widths, elm_widths):
         control = SearchControl(w_init=START)
         return lambda units, seed: BLMClassifier(
             (units,),
-            **traces.SEARCH,
+            **blm.PUBLISHED_SEARCH,
             loss=loss,
             alpha=0.0,
             w_max=w_max,
@@ -149,36 +148,18 @@ def methods(loss, limit, widths, elm_widths):
 
 def main():
     """Print a table for each measure, and draw the errors by width."""
-    report = Report(instances=5, quick_instances=1, add_arguments=traces.add_arguments)
-    options, quick = report.options, report.options.quick
-    report.data(blm.FILES["yeast"])
-    X, y = blm.load("yeast")
-    limit = options.seconds or (QUICK_SECONDS if quick else SECONDS)
-    widths = options.widths or (QUICK_WIDTHS if quick else WIDTHS)
-    elm_widths = options.elm_widths or (QUICK_ELM_WIDTHS if quick else ELM_WIDTHS)
-    blm.warm_up()
-    tables = [traces.Table.of(X, y, options.seed + i) for i in range(options.instances)]
-    report.text(f"Training runs of {limit:g} s on {len(tables[0].X)} rows.")
+    report, tables = traces.begin(
+        "yeast", seconds=SECONDS, widths=WIDTHS, elm_widths=ELM_WIDTHS
+    )
+    options = report.options
     figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
     for ax, (loss, score) in zip(axes, SCORES.items(), strict=True):
         report.text(f"**Measured by {score}**")
         kept = {}
-        chosen = methods(loss, limit, widths, elm_widths)
+        chosen = methods(loss, options.seconds, options.widths, options.elm_widths)
         report.table(traces.COLUMNS, traces.sweep(chosen, tables, options.seed, kept))
-        published = PUBLISHED.get(loss, {})
-        report.table(
-            (f"lowest mean test {score}", "published", "here", "hidden units here"),
-            (
-                (name, published.get(name), f"{mean:.4f}", units)
-                for name, *_ in chosen
-                for units, mean in [traces.best(kept, name)]
-            ),
-        )
-        for name, found_widths, _ in chosen:
-            if found_widths != (None,):
-                means = [kept[name, units][1] for units in found_widths]
-                ax.plot(found_widths, means, "o-", label=name, markersize=4)
-        ax.set(xscale="log", xlabel="hidden units", ylabel=f"test {score}")
+        traces.print_lowest(report, kept, score, PUBLISHED.get(loss, {}))
+        traces.draw_widths(ax, kept, score)
     axes[0].legend(frameon=False, fontsize="small")
     report.picture(
         figure,

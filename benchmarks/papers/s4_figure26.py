@@ -28,21 +28,17 @@ the other one: a short run ends before its last bits move.
 """
 
 import matplotlib.pyplot as plt
-from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.neural_network import MLPRegressor
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
 from benchmarks.shared import blm, traces
-from benchmarks.shared.report import Report
 from skmohn import BLMRegressor, SearchControl
 
-WIDTHS = (5, 10, 20, 50, 100)
-ELM_WIDTHS = (*WIDTHS, 200, 500, 1000, 2000, 4000)
-QUICK_WIDTHS, QUICK_ELM_WIDTHS = (20,), (100, 1000)
-SECONDS, QUICK_SECONDS = 500.0, 4.0
+# By default, and with --quick.
+SECONDS = 500.0, 4.0
+WIDTHS = (5, 10, 20, 50, 100), (20,)
+ELM_WIDTHS = (*WIDTHS[0], 200, 500, 1000, 2000, 4000), (100, 1000)
 PENALTIES, START, RANGE = (1.0, 10.0), 0.001, 8.0
 TELESCOPIC = {"telescopic": "local_minimum", "freeze": "gray"}
 
@@ -57,7 +53,7 @@ def methods(limit, widths, elm_widths):
         control = SearchControl(w_init=START, **telescopic)
         return lambda units, seed: BLMRegressor(
             (units,),
-            **traces.SEARCH,
+            **blm.PUBLISHED_SEARCH,
             alpha=penalty,
             w_max=RANGE,
             search_control=control,
@@ -72,12 +68,8 @@ def methods(limit, widths, elm_widths):
             (units,), n_restarts=n_runs, ensemble=n_runs, random_state=seed
         )
 
-    def scaled(model):
-        model = make_pipeline(StandardScaler(), model)
-        return TransformedTargetRegressor(model, transformer=StandardScaler())
-
     def mlp(units, seed):
-        return scaled(
+        return traces.with_scales(
             MLPRegressor(
                 hidden_layer_sizes=(units,),
                 activation="tanh",
@@ -102,7 +94,7 @@ def methods(limit, widths, elm_widths):
         ("ours", widths, fit(ours(1))),
         ("ours, mean of 8", widths, fit(ours(8))),
         ("MLP", widths, fit(mlp)),
-        ("SVM", (None,), fit(lambda _, seed: scaled(SVR()))),
+        ("SVM", (None,), fit(lambda *_: traces.with_scales(SVR()))),
         (
             "boosting",
             (None,),
@@ -113,33 +105,15 @@ def methods(limit, widths, elm_widths):
 
 def main():
     """Print a row for each method and width, and draw the errors by width."""
-    report = Report(instances=5, quick_instances=1, add_arguments=traces.add_arguments)
-    options, quick = report.options, report.options.quick
-    report.data(blm.FILES["abalone"])
-    X, y = blm.load("abalone")
-    limit = options.seconds or (QUICK_SECONDS if quick else SECONDS)
-    widths = options.widths or (QUICK_WIDTHS if quick else WIDTHS)
-    elm_widths = options.elm_widths or (QUICK_ELM_WIDTHS if quick else ELM_WIDTHS)
-    blm.warm_up()
-    tables = [traces.Table.of(X, y, options.seed + i) for i in range(options.instances)]
-    report.text(f"Training runs of {limit:g} s on {len(tables[0].X)} rows.")
-    kept = {}
-    chosen = methods(limit, widths, elm_widths)
-    report.table(traces.COLUMNS, traces.sweep(chosen, tables, options.seed, kept))
-    report.table(
-        ("lowest mean test RMSE", "published", "here", "hidden units here"),
-        (
-            (name, None, f"{mean:.4f}", units)
-            for name, *_ in chosen
-            for units, mean in [traces.best(kept, name)]
-        ),
+    report, tables = traces.begin(
+        "abalone", seconds=SECONDS, widths=WIDTHS, elm_widths=ELM_WIDTHS
     )
+    options, kept = report.options, {}
+    chosen = methods(options.seconds, options.widths, options.elm_widths)
+    report.table(traces.COLUMNS, traces.sweep(chosen, tables, options.seed, kept))
+    traces.print_lowest(report, kept, "RMSE", {})
     figure, ax = plt.subplots(figsize=(8, 4.2), layout="constrained")
-    for name, found_widths, _ in chosen:
-        if found_widths != (None,):
-            means = [kept[name, units][1] for units in found_widths]
-            ax.plot(found_widths, means, "o-", label=name, markersize=4)
-    ax.set(xscale="log", xlabel="hidden units", ylabel="test RMSE")
+    traces.draw_widths(ax, kept, "RMSE")
     ax.legend(frameon=False, fontsize="small", ncols=2)
     report.picture(
         figure,

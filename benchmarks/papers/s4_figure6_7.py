@@ -43,16 +43,8 @@ MIDDLE = 0.02
 
 def main():
     """Print a row for each start, and draw error and maps of the first one."""
-    report = Report(
-        instances=20,
-        quick_instances=2,
-        add_arguments=lambda parser: parser.add_argument(
-            "--seconds", type=float, help="of a run (default 1000, quick 10)"
-        ),
-    )
-    options = report.options
-    limit = options.seconds or (10.0 if options.quick else 1000.0)
-    seeds = range(options.seed, options.seed + options.instances)
+    report = Report(instances=20, quick_instances=2, seconds=(1000.0, 10.0))
+    limit, seeds = report.options.seconds, report.options.seeds
     blm.warm_up()
     report.text(f"Each run has at most {limit:g} s.")
     runs = {}

@@ -65,13 +65,15 @@ def main():
     report = Report(
         instances=20,
         quick_instances=1,
-        add_arguments=add_arguments,
+        seconds=(1000.0, 10.0),
+        add_arguments=lambda parser: parser.add_argument(
+            "--rows", type=int, nargs="+", help="searches by number, the first is drawn"
+        ),
     )
     options = report.options
     chosen = options.rows or (QUICK if options.quick else range(len(ROWS)))
-    limit = options.seconds or (10.0 if options.quick else 1000.0)
     blm.warm_up()
-    report.text(f"Each start has at most {limit:g} s.")
+    report.text(f"Each start has at most {options.seconds:g} s.")
     shown = {}
 
     def rows():
@@ -79,8 +81,8 @@ def main():
         for name, parameters, edge in (ROWS[k] for k in chosen):
             X, y = data.spirals(edge)
             starts = [
-                data.train(X, y, parameters, seed, limit)
-                for seed in range(options.seed, options.seed + options.instances)
+                data.train(X, y, parameters, seed, options.seconds)
+                for seed in report.options.seeds
             ]
             shown[name] = starts
             yield summary(name, starts)
@@ -136,16 +138,6 @@ def main():
     figure.colorbar(image, ax=axes, label="output")
     report.picture(
         figure, "map", "The final maps of both searches with the training points"
-    )
-
-
-def add_arguments(parser):
-    """Say which options the script has."""
-    parser.add_argument(
-        "--seconds", type=float, help="of a start (default 1000, quick 10)"
-    )
-    parser.add_argument(
-        "--rows", type=int, nargs="+", help="searches by number, the first is drawn"
     )
 
 

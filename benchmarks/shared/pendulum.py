@@ -19,8 +19,8 @@ TO_THE_END = {"max_angle": np.inf, "max_position": np.inf}
 SIMULATIONS = {"to the end": TO_THE_END, "falls end": {}}
 # A test error below this is a success.
 GOOD = 0.1
-# Seconds of a run of one figure, for which S4 names none.
-LIMIT, QUICK_LIMIT = 100.0, 5.0
+# Seconds of a run of one figure, for which S4 names none; fewer with --quick.
+LIMITS = 100.0, 5.0
 
 
 class Whole(InvertedPendulum):
@@ -112,8 +112,8 @@ def train(controller, objectives, observe, seed, seconds):
     )
 
 
-def train_all(make, objectives, observe, options, seconds):
-    """Return a run for each seed of the options.
+def train_all(make, objectives, observe, seeds, seconds):
+    """Return a run for each seed.
 
     Parameters
     ----------
@@ -122,12 +122,10 @@ def train_all(make, objectives, observe, options, seconds):
     objectives : tuple
         What it is fitted to.
     observe : {"all", "positions"}
-    options : Namespace
-        With ``seed`` and ``instances``.
+    seeds : iterable of int
     seconds : float
         Limit of each run.
     """
-    seeds = range(options.seed, options.seed + options.instances)
     return [train(make(), objectives, observe, seed, seconds) for seed in seeds]
 
 
@@ -170,6 +168,15 @@ class Case(NamedTuple):
     objectives: tuple
 
 
+def with_complete_feedback(n_bits, ours):
+    """Return the network of Figures 16 and 17; ours is tried on wider starts."""
+    objectives = (
+        InvertedPendulum("all", 16, max_start=0.45),
+        control.fresh("all", max_start=0.45),
+    )
+    return Case("", "all", 5, n_bits, ours, objectives)
+
+
 def print_figure(published_error, cases, shown_seconds):
     """Print and draw the section of a figure that shows one controller.
 
@@ -181,17 +188,8 @@ def print_figure(published_error, cases, shown_seconds):
     shown_seconds : float
         Of the simulation that is drawn.
     """
-    report = Report(
-        instances=10,
-        quick_instances=2,
-        add_arguments=lambda parser: parser.add_argument(
-            "--seconds",
-            type=float,
-            help=f"limit of each run (default {LIMIT:g}, quick {QUICK_LIMIT:g})",
-        ),
-    )
-    options = report.options
-    seconds = options.seconds or (QUICK_LIMIT if options.quick else LIMIT)
+    report = Report(instances=10, quick_instances=2, seconds=LIMITS)
+    seeds, seconds = report.options.seeds, report.options.seconds
     common.warm_up(quiet=True)
     report.text(f"Each run has a limit of {seconds:g} s.")
     shown = {}
@@ -205,13 +203,13 @@ def print_figure(published_error, cases, shown_seconds):
                     lambda case=case: published(case.units, case.observe, case.n_bits),
                     (task, task),
                     case.observe,
-                    options,
+                    seeds,
                     seconds,
                 )
                 name = f"{case.name}published algorithm, {simulation}"
                 shown[name] = best(runs)
                 yield row(name, runs)
-            runs = train_all(case.ours, case.objectives, case.observe, options, seconds)
+            runs = train_all(case.ours, case.objectives, case.observe, seeds, seconds)
             shown[f"{case.name}ours"] = best(runs)
             yield row(f"{case.name}ours", runs)
 

@@ -31,22 +31,30 @@ class Report:
     ----------
     instances, quick_instances : int
         How many repetitions make a row, by default and with --quick.
+    seconds : tuple of two floats, default=None
+        Limit of each run, by default and with --quick. None for no option --seconds.
     add_arguments : callable, default=None
         Gets the parser to add the script's own options.
 
     Attributes
     ----------
     options : Namespace
-        With ``instances``, ``seed``, ``quick`` and ``pictures``.
+        With ``instances``, ``seed``, ``quick``, ``pictures``, ``seeds`` (one for each
+        repetition) and, where there is a limit, ``seconds``.
     """
 
-    def __init__(self, *, instances, quick_instances, add_arguments=None):
+    def __init__(self, *, instances, quick_instances, seconds=None, add_arguments=None):
         self.script = Path(sys.argv[0])
 
         def add_all(parser):
             parser.add_argument(
                 "--pictures", type=Path, default=None, help="folder to write them to"
             )
+            if seconds:
+                limits = "default {:g}, quick {:g}".format(*seconds)
+                parser.add_argument(
+                    "--seconds", type=float, help=f"limit of each run ({limits})"
+                )
             if add_arguments:
                 add_arguments(parser)
 
@@ -57,8 +65,12 @@ class Report:
             quick_instances=quick_instances,
             add_arguments=add_all,
         )
+        options = self.options
+        if seconds and options.seconds is None:
+            options.seconds = seconds[options.quick]
+        options.seeds = range(options.seed, options.seed + options.instances)
         title, _, text = description.partition("\n")
-        options, name = self.options, f"{self.script.parent.name}/{self.script.name}"
+        name = f"{self.script.parent.name}/{self.script.name}"
         print(f"### {title.removesuffix('.')}\n\n{text.strip()}\n")
         run = "a quick run" if options.quick else "a full run"
         if not options.quick and _names(sys.argv) - {"--pictures", "--seed"}:

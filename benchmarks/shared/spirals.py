@@ -15,17 +15,7 @@ ENOUGH = 0.05
 # Epochs from one look at the points that are right to the next.
 EVERY = 10
 NET = {"hidden_layer_sizes": (20, 20), "loss": "squared", "alpha": 0, "n_bits": 12}
-# The paper's search: it ends at a local minimum of all bits, and nowhere else.
-PUBLISHED = {
-    **NET,
-    "w_max": 6.0,
-    "search": "gray",
-    "perturbation": 0,
-    "standardize": False,
-    "tol": 0,
-    "n_iter_no_change": 10**9,
-    "max_flips": 10**9,
-}
+PUBLISHED = NET | blm.PUBLISHED_SEARCH | {"w_max": 6.0}
 OURS = {
     **NET,
     "search_control": SearchControl(w_init=2.0),

@@ -5,8 +5,12 @@ from statistics import median
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from benchmarks.shared import blm, common
+from benchmarks.shared.report import Report
 from benchmarks.shared.secant import Network, one_step_secant
 from skmohn import BLMClassifier, BLMRegressor
 
@@ -14,16 +18,6 @@ from skmohn import BLMClassifier, BLMRegressor
 CLIP = 1e-3
 # Times that a run is looked at.
 LOOKS = 25
-# What the paper's search on all bits has in common, on all tables.
-SEARCH = {
-    "n_bits": 12,
-    "search": "gray",
-    "perturbation": 0,
-    "standardize": False,
-    "tol": 0,
-    "n_iter_no_change": 10**9,
-    "max_flips": 10**9,
-}
 
 
 class Table(NamedTuple):
@@ -168,11 +162,53 @@ def outputs_of(model, X):
     return model.predict(X)
 
 
-def add_arguments(parser):
-    """Say which options a sweep has."""
-    parser.add_argument("--seconds", type=float, help="of each training run")
-    parser.add_argument("--widths", type=int, nargs="+", help="hidden units")
-    parser.add_argument("--elm-widths", type=int, nargs="+", help="those of the ELM")
+def with_scales(model):
+    """Return a regressor with standardized inputs and targets."""
+    model = make_pipeline(StandardScaler(), model)
+    return TransformedTargetRegressor(model, transformer=StandardScaler())
+
+
+def begin(name, *, seconds, widths, elm_widths, quick_share=1):
+    """Begin the report on a table: read options and rows, say how long and on what.
+
+    Parameters
+    ----------
+    name : str
+        One of `blm.FILES`.
+    seconds : tuple of float
+        Of each training run, by default and with --quick; so are the widths.
+    widths, elm_widths : tuple of tuples of int
+        Hidden units, and those of extreme learning machines.
+    quick_share : int, default=1
+        With --quick, one row in so many.
+
+    Returns
+    -------
+    report : Report
+        Its options have ``widths`` and ``elm_widths``, too.
+    tables : list of Table
+        A split for each repetition.
+    """
+
+    def add_arguments(parser):
+        parser.add_argument("--widths", type=int, nargs="+", help="hidden units")
+        parser.add_argument("--elm-widths", type=int, nargs="+", help="of the ELM")
+
+    report = Report(
+        instances=5, quick_instances=1, seconds=seconds, add_arguments=add_arguments
+    )
+    options = report.options
+    options.widths = options.widths or widths[options.quick]
+    options.elm_widths = options.elm_widths or elm_widths[options.quick]
+    report.data(blm.FILES[name])
+    step = quick_share if options.quick else 1
+    X, y = (part[::step] for part in blm.load(name))
+    blm.warm_up()
+    tables = [Table.of(X, y, seed) for seed in options.seeds]
+    of = f" of every {step}th row" if step > 1 else ""
+    rows = f"{len(tables[0].X)} rows{of}"
+    report.text(f"Training runs of {options.seconds:g} s on {rows}.")
+    return report, tables
 
 
 COLUMNS = ("method", "hidden units", "runs", "test", "±", "lowest", "train", "seconds")
@@ -209,6 +245,46 @@ def sweep(methods, tables, seed, kept):
                 f"{np.mean([trace.train[-1] for trace in traces]):.4f}",
                 median(trace.seconds[-1] for trace in traces),
             )
+
+
+def draw_widths(ax, kept, score, names=None):
+    """Draw the mean test error of methods by their widths.
+
+    Parameters
+    ----------
+    ax : Axes
+    kept : dict
+        From :func:`sweep`.
+    score : str
+        What the error is.
+    names : iterable of str, default=None
+        None for all methods that have widths.
+    """
+    for name in names or dict.fromkeys(n for n, units in kept if units is not None):
+        found = [(units, mean) for (n, units), (_, mean) in kept.items() if n == name]
+        ax.plot(*np.array(found).T, "o-", label=name, markersize=4)
+    ax.set(xscale="log", xlabel="hidden units", ylabel=f"test {score}")
+
+
+def print_lowest(report, kept, score, published):
+    """Print the lowest mean test error of each method of a sweep, and its width.
+
+    Parameters
+    ----------
+    report : Report
+    kept : dict
+    score : str
+    published : dict of str to float
+        What the paper has, by method.
+    """
+    report.table(
+        (f"lowest mean test {score}", "published", "here", "hidden units here"),
+        (
+            (name, published.get(name), f"{mean:.4f}", units)
+            for name in dict.fromkeys(name for name, _ in kept)
+            for units, mean in [best(kept, name)]
+        ),
+    )
 
 
 def best(kept, name):

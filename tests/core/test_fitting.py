@@ -1,7 +1,6 @@
 """History, the way back, warnings, memory, and scikit-learn's callbacks."""
 
 import contextlib
-import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -365,37 +364,18 @@ def test_the_limit_of_blas_ends_with_the_last_that_asked_for_it():
         assert set(threads()) == {2}
 
 
-def enter_and_leave(last=None):
-    """Ask for one thread; an interrupt arrives before a line. Return the lines run."""
-    count = 0
-
-    def trace(frame, event, _):
-        nonlocal count
-        if frame.f_globals.get("__name__") != "skmohn._core._fitting":
-            return None
-        if event == "line":
-            count += 1
-            if count == last:
-                raise KeyboardInterrupt
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
+def test_an_interrupt_at_any_line_leaves_blas_usable(run_lines):
+    def use():
         with contextlib.suppress(KeyboardInterrupt), blas_threads_for(1):
             pass
-    finally:
-        sys.settrace(before)
-    return count
 
-
-def test_an_interrupt_at_any_line_leaves_blas_usable():
-    for last in range(1, enter_and_leave() + 1):
+    within = _fitting.__name__
+    for last in range(1, run_lines(use, within=within) + 1):
         with threadpool_limits(2, user_api="blas"):
-            enter_and_leave(last)
+            run_lines(use, last, within)
             # The next one would wait for ever.
             assert not _fitting._LOCK.locked(), f"line {last}"
-            enter_and_leave()
+            use()
             assert set(threads()) == {2}, f"line {last}"
 
 

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -37,7 +37,6 @@ def explicit(infinite, V, n_orders):
     return np.exp(start[:, None] + np.cumsum(gains, axis=1))
 
 
-@settings(max_examples=30)
 @given(st.integers(0, 1000), st.integers(0, 6), st.floats(1.005, 3.0))
 def test_order_probabilities_with_the_whole_tail(seed, n_hidden, beta):
     infinite, V = machine(5, n_hidden, seed, beta), states(5)

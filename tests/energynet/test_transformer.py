@@ -687,7 +687,7 @@ def test_progress_bar_of_unknown_length(bits, capsys):
 
 def test_digits_with_logistic_regression(digits):
     y = load_digits().target
-    folds = StratifiedKFold(2, shuffle=True, random_state=0)
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
     scores = {
         name: cross_val_score(
             make_pipeline(first, LogisticRegression(max_iter=500)), digits, y, cv=folds

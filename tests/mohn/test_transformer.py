@@ -207,7 +207,7 @@ def test_noise_has_hardly_any_products():
 def test_noisy_classes_have_the_products_that_matter():
     for seed in range(2):
         rng = np.random.default_rng(seed)
-        table = rng.choice([-1, 1], (500, 12))
+        table = rng.choice([-1, 1], (500, 20))
         odds = 2 * table[:, 0] * table[:, 1] - table[:, 2]
         odds = odds + table[:, 3] * table[:, 4] * table[:, 5]
         y = rng.random(500) < 1 / (1 + np.exp(-odds))

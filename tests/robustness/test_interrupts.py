@@ -2,7 +2,6 @@
 
 import copy
 import random
-import sys
 
 import pytest
 from sklearn.base import clone
@@ -10,38 +9,12 @@ from sklearn.base import clone
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
-def run_lines(function, last=None):
-    """Run a function up to a certain line inside skmohn; return the lines run.
-
-    The line number ``last`` is where a keyboard interrupt arrives, if any.
-    """
-    count = 0
-
-    def trace(frame, event, _):
-        nonlocal count
-        if not frame.f_globals.get("__name__", "").startswith("skmohn."):
-            return None
-        if event == "line":
-            count += 1
-            if count == last:
-                raise KeyboardInterrupt
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        function()
-    finally:
-        sys.settrace(before)
-    return count
-
-
 def moments(n_lines):
     """The first and the last lines of a fit, and random ones."""
     return [1, *random.Random(0).sample(range(1, n_lines), 4), n_lines]
 
 
-def check_interrupted(fitted, refit, are_equal):
+def check_interrupted(fitted, refit, are_equal, run_lines):
     """At each moment it is as it was; the fit after the interrupt is a whole one."""
     expected = copy.deepcopy(fitted)
     refit(expected)
@@ -57,15 +30,17 @@ def check_interrupted(fitted, refit, are_equal):
         assert are_equal(model, expected), f"after line {moment} of {n_lines}"
 
 
-def test_an_interrupted_fit_leaves_the_estimator_as_it_was(fits, are_equal):
+def test_an_interrupted_fit_leaves_the_estimator_as_it_was(fits, are_equal, run_lines):
     estimator, first, second = fits
     fitted = clone(estimator).fit(*first)
-    check_interrupted(fitted, lambda model: model.fit(*second), are_equal)
+    check_interrupted(fitted, lambda m: m.fit(*second), are_equal, run_lines)
 
 
 def test_an_interrupted_partial_fit_leaves_the_estimator_as_it_was(
-    partial_fits, are_equal
+    partial_fits, are_equal, run_lines
 ):
     estimator, first, second = partial_fits
     fitted = clone(estimator).fit(*first)
-    check_interrupted(fitted, lambda model: model.partial_fit(*second), are_equal)
+    check_interrupted(
+        fitted, lambda model: model.partial_fit(*second), are_equal, run_lines
+    )
