@@ -1,0 +1,324 @@
+"""Runs of ours and of the peers on black boxes: counted, kept and told.
+
+Evaluations are distinct points: a point that is asked for again costs nothing, for no
+method. Where only some points are measured, evaluations are distinct measured points.
+With noise every call counts.
+"""
+
+import json
+import warnings
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks.shared import black_box_peers as peers
+from benchmarks.shared import common
+from benchmarks.shared.black_box_peers import Codes, FinishedError
+from benchmarks.shared.black_boxes import nearest
+
+# A method that asks for what it knows, and for nothing else, is stopped some time.
+CALLS_PER_EVALUATION = 20
+TOLERANCE = 1e-9
+OURS = "ours"
+
+
+class Limits(NamedTuple):
+    """What a method that takes long is given at most."""
+
+    evaluations: int
+    instances: int
+    seeds: int
+
+
+LIMITS = {
+    "random": Limits(3000, 3, 2),
+    "NGOpt": Limits(3000, 3, 2),
+    "Discrete(1+1)": Limits(3000, 3, 2),
+    "TPE": Limits(300, 3, 1),
+    "TPE joint": Limits(300, 3, 2),
+}
+NO_LIMITS = Limits(10**9, 10**9, 10**9)
+
+
+class Counted:
+    """A black box that counts, remembers, and stops the method that calls it.
+
+    Parameters
+    ----------
+    problem : BlackBox
+    n_evaluations : int
+    noise : callable, default=None
+        Returns what is added to the next value.
+
+    Attributes
+    ----------
+    values : list of float
+        Of each evaluation, without noise.
+    seen : list of float
+        With noise.
+    codes : list of tuple
+        Its points.
+    """
+
+    def __init__(self, problem, n_evaluations, noise=None):
+        self.problem, self.n_evaluations, self.noise = problem, n_evaluations, noise
+        self._codes = Codes(problem.space)
+        self._known = {}
+        self.values, self.seen, self.codes, self.calls = [], [], [], 0
+
+    def __call__(self, point):
+        self.calls += 1
+        if self.calls > CALLS_PER_EVALUATION * self.n_evaluations:
+            raise FinishedError
+        code = self._codes.code(point)
+        rows = self.problem.rows
+        if rows is not None:
+            code = rows[nearest(rows, code)]
+        key = tuple(code.tolist())
+        if self.noise is None and key in self._known:
+            return self._known[key]
+        value = self.problem.f(point)
+        self.values.append(value)
+        self.codes.append(key)
+        if self.noise is not None:
+            value += self.noise()
+        self.seen.append(value)
+        self._known[key] = value
+        if self.done:
+            raise FinishedError
+        return value
+
+    def point(self, k):
+        """Return the point of an evaluation."""
+        return self._codes.point(self.codes[k])
+
+    @property
+    def done(self):
+        reached = self.values[-1] <= self.problem.optimum + TOLERANCE
+        return (reached and self.noise is None) or (
+            len(self.values) >= self.n_evaluations
+        )
+
+
+def first_at(values, target):
+    """Return how many evaluations it took to reach a value; None: not reached."""
+    reached = np.flatnonzero(np.asarray(values) <= target + TOLERANCE)
+    return int(reached[0]) + 1 if len(reached) else None
+
+
+def random_start(problem, n, seed):
+    """Return n distinct points, of those that are measured."""
+    if not n:
+        return []
+    rng = np.random.default_rng([seed, n])
+    codes = Codes(problem.space)
+    if problem.rows is not None:
+        return list(problem.rows[rng.choice(len(problem.rows), n, replace=False)])
+    found = {}
+    while len(found) < n:
+        code = codes.random(rng)
+        found.setdefault(code.tobytes(), code)
+    return [codes.point(code) for code in found.values()]
+
+
+def evaluate(problem, method, seed, n_evaluations, start=(), noise=None):
+    """Run a method; return the function that has counted, and what the method says."""
+    counted = Counted(problem, n_evaluations, noise)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        told = METHODS[method](counted, problem, n_evaluations, seed, start)
+    return counted, told or {}
+
+
+def run(problem, method, seed, n_evaluations, n_start=0, noise_of=None):
+    """Run a method once; return what happened, as JSON can hold it."""
+    noise = None
+    if noise_of is not None:
+        rng = np.random.default_rng([problem.instance, seed])
+        noise = partial(rng.normal, 0.0, noise_of(problem))
+    start = random_start(problem, n_start, seed)
+    seconds, (counted, told) = common.timed(
+        evaluate, problem, method, seed, n_evaluations, start, noise
+    )
+    values = np.array(counted.values)
+    named = told.pop("x", None)
+    if named is None:
+        named = counted.point(np.argmin(counted.seen))
+    good = problem.good
+    best = np.minimum.accumulate(values)
+    new = np.flatnonzero(np.diff(best, prepend=np.inf))
+    return {
+        "hit": first_at(values, problem.optimum),
+        "good": None if good is None else first_at(values, good),
+        "evaluations": len(values),
+        "calls": counted.calls,
+        "best": float(best[-1]),
+        "named": problem.f(named),
+        "optimum": problem.optimum,
+        "improvements": [[int(i) + 1, float(best[i])] for i in new],
+        "seconds": seconds,
+        **told,
+    }
+
+
+def _run_random(counted, problem, n_evaluations, seed, start):
+    """Distinct points, of those that are measured."""
+    rows = problem.rows
+    n = n_evaluations if rows is None else min(n_evaluations, len(rows))
+    try:
+        for point in [*start, *random_start(problem, n, seed)]:
+            counted(point)
+    except FinishedError:
+        return {}
+
+
+def _run_peer(name, counted, problem, n_evaluations, seed, start):
+    try:
+        peers.PEERS[name](counted, problem.space, n_evaluations, seed, start)
+    except FinishedError:
+        return {}
+
+
+def _run_ours(counted, problem, n_evaluations, seed, start):
+    from skmohn.optimize import BlackBoxOptimizer
+
+    optimizer = BlackBoxOptimizer(
+        problem.space, constraints=_constraint(problem), random_state=seed
+    )
+    waits = []
+    try:
+        if start:
+            optimizer.tell(_stacked(problem, start), [counted(x) for x in start])
+        while not (counted.values and counted.done):
+            begin = common.clock()
+            points = optimizer.ask(1)
+            asked = common.clock()
+            values = [_value(counted, point) for point in points]
+            told = common.clock()
+            optimizer.tell(points, values)
+            waits.append(asked - begin + common.clock() - told)
+            if counted.calls > CALLS_PER_EVALUATION * n_evaluations:
+                break
+    except FinishedError:
+        pass
+    return _what_ours_says(optimizer, waits)
+
+
+def _value(counted, point):
+    """Evaluate; the value that ends the run is told, too, so that history has it."""
+    try:
+        return counted(point)
+    except FinishedError:
+        return counted.seen[-1]
+
+
+def _what_ours_says(optimizer, waits):
+    result = optimizer.result()
+    streams = [str(stream) for stream in result.history["stream"]]
+    return {
+        "x": result.x,
+        "message": str(result.message),
+        "optimal": bool(result.optimal),
+        "stream": streams[int(np.argmin(result.history["value"]))],
+        "streams": {name: streams.count(name) for name in dict.fromkeys(streams)},
+        "wait": {
+            "median": float(np.median(waits)),
+            "mean": float(np.mean(waits)),
+            "largest": float(np.max(waits)),
+        },
+    }
+
+
+def _constraint(problem):
+    if problem.rows is None:
+        return None
+    measured = set(map(tuple, problem.rows.tolist()))
+    codes = Codes(problem.space)
+    return lambda point: tuple(codes.code(point).tolist()) in measured
+
+
+def _stacked(problem, points):
+    return np.array(points) if isinstance(problem.space, int) else list(points)
+
+
+METHODS = {
+    "random": _run_random,
+    **{name: partial(_run_peer, name) for name in peers.PEERS},
+    OURS: _run_ours,
+}
+
+
+def add_arguments(parser, problems, methods=tuple(METHODS)):
+    """Add the options by which a part of a long table is computed."""
+    parser.add_argument("--problems", nargs="+", metavar="NAME", choices=list(problems))
+    parser.add_argument("--methods", nargs="+", metavar="NAME", choices=list(methods))
+    parser.add_argument("--seeds", type=int, help="runs on each instance")
+    parser.add_argument("--budget", type=int, help="evaluations of a run, at most")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="for finished runs")
+
+
+def kept(folder, key, compute):
+    """Return what was computed under a key before; compute and store it otherwise."""
+    if folder is None:
+        return compute()
+    name = "_".join(str(part) for part in key)
+    path = folder / ("".join(c if c.isalnum() else "-" for c in name) + ".json")
+    if path.exists():
+        return json.loads(path.read_text(encoding="utf-8"))
+    result = compute()
+    folder.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(result), encoding="utf-8")
+    return result
+
+
+def runs(
+    make, name, method, options, budget, *, n_start=0, limits=LIMITS, noise_of=None
+):
+    """Run a method on all instances with all seeds, within its limits.
+
+    Parameters
+    ----------
+    make : callable
+        Of the instance's number.
+    name, method : str
+    options : Namespace
+    budget : int
+    n_start : int, default=0
+    limits : dict of Limits
+        Of the methods that take long.
+    noise_of : callable, default=None
+        Standard deviation of the noise on a problem.
+
+    Returns
+    -------
+    results : list of dict
+    budget : int
+        What the method was given.
+    """
+    most = NO_LIMITS if options.budget else limits.get(method, NO_LIMITS)
+    budget = min(budget, most.evaluations)
+    results = []
+    for instance in range(min(options.instances, most.instances)):
+        problem = make(options.seed + instance)
+        for seed in range(min(options.seeds, most.seeds)):
+            compute = partial(run, problem, method, seed, budget, n_start, noise_of)
+            key = name, problem.instance, method, seed, budget
+            results.append(kept(options.keep, key, compute))
+    return results, budget
+
+
+def quartiles(evaluations):
+    """Return lower quartile, median and upper quartile; inf: not reached.
+
+    Values of the list, so that what was not reached is not averaged with what was.
+    """
+    ordered = sorted(np.inf if e is None else e for e in evaluations)
+    last = len(ordered) - 1
+    return [ordered[round(share * last)] for share in (0.25, 0.5, 0.75)]
+
+
+def as_text(evaluations, budget):
+    """Write a number of evaluations; one that is not known is above the budget."""
+    return f">{budget}" if np.isinf(evaluations) else f"{evaluations:.0f}"
