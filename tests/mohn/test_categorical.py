@@ -620,3 +620,12 @@ def test_screening_columns_are_covariances_with_weights(fitted):
     expected = covariance.with_weight(rows, *covariance.split(term))
     found = base * columns[:, list(term)].prod(axis=1)
     assert_allclose(found / np.linalg.norm(found), expected / np.linalg.norm(expected))
+
+
+def test_tables_of_categories_are_made_once_and_not_stored(fitted):
+    covariance = fitted.model_.covariance
+    assert covariance.tables is covariance.tables
+    copy = pickle.loads(pickle.dumps(covariance))
+    assert "tables" not in vars(copy)
+    for own, expected in zip(copy.tables, covariance.tables, strict=True):
+        assert_array_equal(own, expected)

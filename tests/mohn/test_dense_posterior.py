@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.linalg import hadamard
 from scipy.stats import multivariate_normal
 from sklearn.gaussian_process import GaussianProcessRegressor
@@ -135,6 +135,8 @@ def test_posterior_is_regression_on_all_weights(route, n):
     means, variances = posterior.weights_of(sets[:20])
     assert_allclose(means, mean[:20], atol=1e-7)
     assert_allclose(variances, np.diagonal(spread)[:20], rtol=1e-6)
+    if route == "cholesky":
+        assert_array_equal(posterior.means_of(sets[:20]), means)
     support, alpha = posterior.support()
     assert_allclose(
         covariance.with_weight(support, (0, 1)) @ alpha,

@@ -1,6 +1,7 @@
 """What the product prior says of values and weights before any data are seen."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -33,6 +34,10 @@ class Covariance:
     terms: tuple = ()
     variances: tuple = ()
 
+    def __getstate__(self):
+        """Leave the tables, which are soon made again."""
+        return {name: part for name, part in vars(self).items() if name != "tables"}
+
     def between(self, left, right, dtype=np.float64):
         """Covariance of the values at rows with those at rows.
 
@@ -60,7 +65,7 @@ class Covariance:
         squares = rows.inputs**2
         product = np.exp(np.sum(np.log1p(squares * tau) - np.log1p(tau), axis=1))
         linear = squares @ tau
-        for i, (factors, centred) in enumerate(self.tables()):
+        for i, (factors, centred) in enumerate(self.tables):
             category = rows.categories[:, i]
             product *= np.diagonal(factors)[category]
             linear += np.diagonal(centred)[category]
@@ -93,7 +98,7 @@ class Covariance:
         linear = np.zeros(len(rows))
         if len(term) == 1 and not chosen:
             linear = tau[term[0]] * rows.inputs[:, term[0]]
-        for i, (factors, centred) in enumerate(self.tables()):
+        for i, (factors, centred) in enumerate(self.tables):
             row = factors[-1]
             if i in chosen:
                 row = factors[chosen[i]] - factors[-1]
@@ -147,7 +152,7 @@ class Covariance:
             Categories of one categorical share a number: no set has two of them.
         """
         base, columns = np.ones(len(rows)), [rows.inputs * self.prior.tau]
-        for i, (factors, _) in enumerate(self.tables()):
+        for i, (factors, _) in enumerate(self.tables):
             seen = factors[:, rows.categories[:, i]]
             base = base * seen[-1]
             columns.append((seen[:-1] / seen[-1] - 1.0).T)
@@ -161,7 +166,7 @@ class Covariance:
     def categorical_tau(self):
         """``tau`` of inputs whose values are as alike as two categories on average."""
         taus = []
-        for (factors, _), (size, _) in zip(self.tables(), self.alphabets, strict=True):
+        for (factors, _), (size, _) in zip(self.tables, self.alphabets, strict=True):
             plain = factors[:-1, :-1]
             alike = (plain.sum() - size) / (size * (size - 1))
             taus.append(float((1.0 - alike) / (1.0 + alike)))
@@ -172,7 +177,7 @@ class Covariance:
         chosen, variance, linear = dict(categories), self._share(term), 0.0
         if len(term) == 1 and not chosen:
             linear = float(self.prior.tau[term[0]])
-        for i, (factors, centred) in enumerate(self.tables()):
+        for i, (factors, centred) in enumerate(self.tables):
             if i not in chosen:
                 variance *= factors[-1, -1]
                 continue
@@ -215,6 +220,7 @@ class Covariance:
         own = zip(self.terms, self.variances, strict=True)
         return extra + sum(variance for other, variance in own if other == term)
 
+    @cached_property
     def tables(self):
         """Factors between the categories of each, and their centred parts."""
         if not self.alphabets:

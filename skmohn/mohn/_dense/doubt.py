@@ -79,7 +79,7 @@ class PriorDoubt:
         """
         variance = np.zeros(len(terms))
         for up, down in self.pairs:
-            variance += (up.weights_of(terms)[0] - down.weights_of(terms)[0]) ** 2
+            variance += (up.means_of(terms) - down.means_of(terms)) ** 2
         return variance
 
     def update(self, more):

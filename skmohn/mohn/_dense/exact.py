@@ -129,14 +129,22 @@ class ExactPosterior:
         Categories of categoricals are numbered after the inputs, see
         `Covariance.split`.
         """
-        rows, covariance = self.sample.rows, self.covariance
-        terms = [covariance.split(term) for term in terms]
-        cross = np.array([covariance.with_weight(rows, *term) for term in terms])
-        cross = cross.reshape(len(terms), len(rows))
+        cross = self._cross(terms)
         known = self._whiten(cross.T)
-        variances = [covariance.of_weight(*term) for term in terms]
+        split, of_weight = self.covariance.split, self.covariance.of_weight
+        variances = [of_weight(*split(term)) for term in terms]
         variances -= np.einsum("dj,dj->j", known, known)
         return cross @ self.alpha, np.maximum(variances, 0.0)
+
+    def means_of(self, terms):
+        """The means of :meth:`weights_of` alone, which take less time."""
+        return self._cross(terms) @ self.alpha
+
+    def _cross(self, terms):
+        """Covariances of weights with the values at the rows, (n_terms, n_rows)."""
+        rows, covariance = self.sample.rows, self.covariance
+        cross = [covariance.with_weight(rows, *covariance.split(t)) for t in terms]
+        return np.reshape(cross, (len(terms), len(rows)))
 
     def support(self):
         """Rows and numbers whose covariances with a weight sum to its mean."""

@@ -169,7 +169,7 @@ class _Factor:
         self.table = np.ones((1, 1))
         self.categories = np.zeros(n_rows, dtype=int)
         if variable.categorical is not None:
-            factors, centred = covariance.tables()[variable.categorical]
+            factors, centred = covariance.tables[variable.categorical]
             self.table, self.centred = factors[:-1], centred[:-1]
             self.categories = rows.categories[:, variable.categorical]
         share, mean, square = variable[2:]
