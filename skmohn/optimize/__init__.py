@@ -1,5 +1,16 @@
-"""Find the input at which a model is largest or smallest."""
+"""Find the best input: of a model, or of an expensive function that is no model."""
 
+from skmohn.optimize._black_box import (
+    BlackBoxOptimizer,
+    maximize_black_box,
+    minimize_black_box,
+)
 from skmohn.optimize._maximize import maximize, minimize
 
-__all__ = ["maximize", "minimize"]
+__all__ = [
+    "BlackBoxOptimizer",
+    "maximize",
+    "maximize_black_box",
+    "minimize",
+    "minimize_black_box",
+]

@@ -1,0 +1,595 @@
+"""The public optimiser of black boxes: ask and tell, and the loop around both."""
+
+import re
+import time
+from collections.abc import Mapping
+from numbers import Integral, Real
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from scipy.optimize import OptimizeResult
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import (
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
+
+from skmohn._core._fitting import History, gather_warnings, warn_caller
+from skmohn._core._validation import to_numpy
+from skmohn.mohn._regressor import MOHNRegressor
+from skmohn.optimize._methods import CALLBACK, DONE, EVALUATIONS, TIME
+from skmohn.optimize._space import Space
+from skmohn.optimize._streams import Portfolio
+
+_COUNT = Interval(Integral, 1, None, closed="left")
+_CONSTRAINTS = {
+    "maximize": ["boolean"],
+    "noise": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+    "random_state": ["random_state"],
+}
+_RUN_CONSTRAINTS = {
+    "f": [callable],
+    "n_evaluations": [_COUNT],
+    "batch_size": [_COUNT],
+    "n_jobs": [_COUNT, Interval(Integral, None, -1, closed="right"), None],
+    "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+    "callback": [callable, None],
+}
+_MESSAGES = {
+    EVALUATIONS: "stopped at n_evaluations",
+    TIME: "stopped at time_limit",
+    CALLBACK: "stopped by the callback",
+}
+_MIRRORED = {
+    "minimize_black_box": "maximize_black_box",
+    "maximize_black_box": "minimize_black_box",
+    "Minimize": "Maximize",
+    "Maximize": "Minimize",
+    "lowest": "highest",
+    "highest": "lowest",
+}
+
+
+class BlackBoxOptimizer:
+    """Find the best point of an expensive function of few-valued variables.
+
+    For functions that take seconds to months to evaluate, such as the speed of a
+    program by its compiler's flags or the brightness of a protein by its mutations. Ask
+    for points, evaluate them wherever you like, tell their values, in any order; or let
+    :meth:`run` do it.
+
+    Parameters
+    ----------
+    space : int, mapping or table
+        What may be asked.
+
+        - An int: so many variables of 0 and 1. Points are arrays.
+        - A mapping of names to lists of values, or to ``(low, high)`` for all whole
+          numbers between, both included. Points are dicts. Numbers in increasing order
+          count as levels, neighbours of which are alike; other values as categories.
+        - A table, as a data frame or an array of two dimensions: its rows are the only
+          points. They are dicts or arrays.
+    maximize : bool, default=False
+        Whether high values are good.
+    constraints : callable, LinearConstraint or list of these, default=None
+        What points have to keep. A callable gets a point and returns whether it does. A
+        :class:`scipy.optimize.LinearConstraint` is over the coded columns: one for each
+        variable of numbers, which count as themselves, or of two values, the first of
+        which counts as 0 and the second as 1; for other variables, one of 0 and 1 for
+        each value. ``LinearConstraint(np.ones((1, n)), k, k)`` asks for subsets of
+        exactly k.
+    fixed : dict, default=None
+        Variables to hold at a value, by name or index.
+    noise : float or "auto", default="auto"
+        Standard deviation of the noise in the values. 0 says that there is none: no
+        point is asked twice. "auto" asks for the best point again, once, after a few
+        evaluations; values that differ say how large the noise is, and promising points
+        are then repeated.
+    random_state : int, RandomState instance or None, default=None
+        Seed. The same seed and values give the same points.
+
+    Attributes
+    ----------
+    history_ : History
+        A dict for each evaluation: ``"point"``, ``"value"``, ``"best"``, the best value
+        so far, and ``"stream"``, what asked for it: ``"uniform"``, ``"surrogate"``,
+        ``"climb"``, ``"check"`` (the best point of a sparse model), ``"repeat"``, or
+        ``"told"`` where you did.
+
+    See Also
+    --------
+    minimize_black_box, maximize_black_box : The same as one call.
+    skmohn.optimize.minimize : The best point of a model, which costs nothing to ask.
+
+    Notes
+    -----
+    Three streams share the evaluations. One samples uniformly and learns a sparse model
+    by pursuit ([1]_): as soon as it is exact, its optimum is proposed, and if the value
+    is as foreseen, the search is over. One asks where the dense product prior expects
+    the largest improvement. One climbs to local optima, nearby values first that the
+    prior expects to be good. The better the prior foresees uniform samples, the fewer
+    are drawn; the other two earn their shares by the improvements they find.
+
+    References
+    ----------
+    .. [1] Swingler, K. (2020). Learning and searching pseudo-Boolean surrogate
+       functions from small samples. Evolutionary Computation 28(2), section 5.1.
+
+    Examples
+    --------
+    >>> from skmohn.optimize import BlackBoxOptimizer
+    >>> space = {"flag": [False, True], "level": (0, 9), "unit": ["a", "b", "c"]}
+    >>> optimizer = BlackBoxOptimizer(space, noise=0, random_state=0)
+    >>> def cost(point):
+    ...     return (
+    ...         (point["level"] - 7) ** 2 + 3 * point["flag"] + (point["unit"] != "b")
+    ...     )
+    >>> for _ in range(30):
+    ...     points = optimizer.ask()
+    ...     optimizer.tell(points, [cost(point) for point in points])
+    >>> optimizer.result().x
+    {'flag': False, 'level': 7, 'unit': 'b'}
+    """
+
+    history_: History
+
+    def __init__(
+        self,
+        space,
+        *,
+        maximize=False,
+        constraints=None,
+        fixed=None,
+        noise="auto",
+        random_state=None,
+    ):
+        validate_parameter_constraints(
+            _CONSTRAINTS,
+            {"maximize": maximize, "noise": noise, "random_state": random_state},
+            caller_name="BlackBoxOptimizer",
+        )
+        self.maximize = maximize
+        self._sign = -1.0 if maximize else 1.0
+        self._space = Space(space, constraints, fixed)
+        seed = int(check_random_state(random_state).randint(2**31))
+        self._portfolio = Portfolio(self._space, noise, seed)
+        self.history_ = History()
+        # Asked for by `run`, which may be interrupted while they are evaluated.
+        self._running = np.empty((0, self._space.n_variables), dtype=np.int64)
+        self._n_run = 0
+
+    def ask(self, n=1):
+        """Return the points to be evaluated next.
+
+        Parameters
+        ----------
+        n : int, default=1
+            How many.
+
+        Returns
+        -------
+        list of dict, or ndarray of shape (n, n_variables)
+            Fewer than `n` when no more are left. Points that were asked for and not
+            told yet are not among them.
+        """
+        validate_parameter_constraints({"n": [_COUNT]}, {"n": n}, caller_name="ask")
+        return self._space.decode(self._portfolio.ask(n))
+
+    def tell(self, X, y):
+        """Learn the values of points, asked for or not.
+
+        Parameters
+        ----------
+        X : list of dict, data frame or array-like of shape (n_points, n_variables)
+            The points.
+        y : array-like of shape (n_points,)
+            Their values; NaN for points that cannot be evaluated, which are not asked
+            for again.
+
+        Raises
+        ------
+        ValueError
+            For points that are not of the space, and for values that are infinite or
+            differ from what was told of the same point with ``noise=0``. Nothing is
+            learnt then.
+        """
+        states = self._space.encode(X)
+        values = self._read_values(y, len(states))
+        self._refuse(states, values)
+        self._tell(states, values)
+
+    def _read_values(self, y, n_points):
+        try:
+            values = np.asarray(to_numpy(y), dtype=float)
+        except (TypeError, ValueError):
+            raise ValueError(f"y must have numbers, got {y!r}") from None
+        if values.shape != (n_points,):
+            raise ValueError(
+                f"y must have shape ({n_points},), one value for each point of X, got "
+                f"{values.shape}"
+            )
+        return values
+
+    def _refuse(self, states, values):
+        """Raise where evaluations cannot be learnt from."""
+        told, portfolio = self._portfolio.told, self._portfolio
+        infinite = np.flatnonzero(np.isinf(values))
+        if len(infinite):
+            point = self._space.decode(states[infinite[:1]])[0]
+            raise ValueError(
+                f"the value of {point} is {values[infinite[0]]}: pass nan for points "
+                "that cannot be evaluated"
+            )
+        for i, state in self._space.fixed.items():
+            if np.any(states[:, i] != state):
+                variable = self._space.variables[i]
+                raise ValueError(
+                    f"X has points with other values of {variable.name!r}, which is "
+                    f"fixed at {variable.values[state]!r}: leave them out"
+                )
+        if portfolio.noise == 0.0:
+            known = {}
+            for state, value in zip(states, self._sign * values, strict=True):
+                key = state.tobytes()
+                place = told.places.get(key)
+                before = known.setdefault(
+                    key, value if place is None else told.values[place]
+                )
+                if before != value and not np.isnan(value):
+                    raise ValueError(
+                        f"{self._space.decode(state[None])[0]} was worth "
+                        f"{self._sign * before} before and is {self._sign * value} "
+                        'now: with noise=0 values must not differ; use noise="auto"'
+                    )
+
+    def _tell(self, states, values):
+        best = self._best_value()
+        streams = self._portfolio.tell(states, self._sign * values)
+        points = self._space.decode(states)
+        feasible = self._space.is_feasible(states)
+        for point, value, stream, is_feasible in zip(
+            points, values.tolist(), streams, feasible, strict=True
+        ):
+            if is_feasible and not np.isnan(value):
+                best = self._sign * min(self._sign * best, self._sign * value)
+            self.history_.append(
+                {"point": point, "value": value, "best": best, "stream": stream}
+            )
+
+    def _best_value(self):
+        return self.history_[-1]["best"] if self.history_ else self._sign * np.inf
+
+    # ----------------------------------------------------------------------- the loop
+
+    def run(
+        self,
+        f,
+        n_evaluations,
+        *,
+        batch_size=1,
+        n_jobs=None,
+        time_limit=None,
+        callback=None,
+    ):
+        """Evaluate a function until its optimum is proved, or the budget is spent.
+
+        May be called again, to go on. After an interrupt or an error of `f`, it begins
+        with the points that were being evaluated.
+
+        Parameters
+        ----------
+        f : callable
+            Takes a point, a dict or an array, and returns a number; NaN if the point
+            cannot be evaluated.
+        n_evaluations : int
+            Calls of `f`, at most.
+        batch_size : int, default=1
+            Points to ask for before their values are known. Fewer are better, but can
+            keep fewer workers busy.
+        n_jobs : int, default=None
+            Points of a batch to evaluate at the same time, by joblib. It changes no
+            result.
+        time_limit : float, default=None
+            Seconds after which no further batch begins.
+        callback : callable, default=None
+            Called as ``callback(intermediate_result)`` after each batch, with `x`,
+            `fun` and `nfev` so far. Raising StopIteration ends the run.
+
+        Returns
+        -------
+        OptimizeResult
+            As of :meth:`result`.
+        """
+        validate_parameter_constraints(
+            _RUN_CONSTRAINTS,
+            {
+                "f": f,
+                "n_evaluations": n_evaluations,
+                "batch_size": batch_size,
+                "n_jobs": n_jobs,
+                "time_limit": time_limit,
+                "callback": callback,
+            },
+            caller_name="run",
+        )
+        if effective_n_jobs(n_jobs) > 1 and batch_size == 1:
+            warn_caller(
+                f"n_jobs={n_jobs} has one point at a time with batch_size=1: "
+                "raise batch_size"
+            )
+        deadline = np.inf if time_limit is None else time.monotonic() + time_limit
+        left, status = n_evaluations, EVALUATIONS
+        with Parallel(n_jobs=n_jobs) as parallel:
+            while left:
+                if self._portfolio.is_verified:
+                    status = DONE
+                    break
+                if time.monotonic() >= deadline:
+                    status = TIME
+                    break
+                if not len(self._running):
+                    self._running = self._portfolio.ask(min(batch_size, left))
+                if not len(self._running):
+                    status = DONE
+                    break
+                states = self._running[:left]
+                points = self._space.decode(states)
+                values = parallel(delayed(_evaluate)(f, point) for point in points)
+                self._refuse(states, np.array(values))
+                self._tell(states, np.array(values))
+                self._running = self._running[len(states) :]
+                left, self._n_run = left - len(states), self._n_run + len(states)
+                if callback is not None and self._tells_to_stop(callback):
+                    status = CALLBACK
+                    break
+        if self._portfolio.is_verified:
+            status = DONE
+        return self._make_result(status)
+
+    def _tells_to_stop(self, callback):
+        x, fun = self._best()
+        try:
+            callback(OptimizeResult(x=x, fun=fun, nfev=self._n_run))
+        except StopIteration:
+            return True
+        return False
+
+    # --------------------------------------------------------------------- the result
+
+    def result(self):
+        """Return what has been found so far.
+
+        Returns
+        -------
+        OptimizeResult
+            With the fields
+
+            x : dict or ndarray of shape (n_variables,)
+                The best point. With noise, that of the best mean, each mean counting as
+                worse by its standard error.
+            fun : float
+                Its value, or the mean of its values.
+            nfev : int
+                Number of calls of the function by :meth:`run`.
+            success : bool
+                Whether the search ended by itself.
+            status : int
+                0 if it did; 1 for the number of evaluations, 2 for the time limit, 3
+                for the callback.
+            message : str
+                The same in words.
+            optimal : bool
+                Whether `x` is the optimum: every point was evaluated, or a sparse model
+                is exact, and none of its points is better.
+            model : MOHNRegressor or None
+                Fitted to all evaluations; None where they are fewer than two.
+            history : History
+                `history_`.
+
+        Raises
+        ------
+        ValueError
+            If no point has a value yet.
+        """
+        return self._make_result(EVALUATIONS)
+
+    def _best(self):
+        """The best point and its value."""
+        place = self._portfolio.best()
+        if place is None:
+            raise ValueError("no point that keeps the constraints has a value yet")
+        told = self._portfolio.told
+        x = self._space.decode(told.states[[place]])[0]
+        return x, float(self._sign * told.values[place])
+
+    def _make_result(self, status):
+        portfolio = self._portfolio
+        x, fun = self._best()
+        n_told = len(portfolio.told)
+        optimal = False
+        if portfolio.is_verified:
+            status, optimal = DONE, portfolio.guess.is_proved
+            n_terms = len([term for term in portfolio.guess.graph.terms if term])
+            message = f"a model of {n_terms} weights is exact" + (
+                ", and none of its points is better" if optimal else ""
+            )
+        elif portfolio.is_exhausted():
+            status, optimal = DONE, not portfolio.deviation()
+            message = "every point was evaluated"
+        else:
+            message = _MESSAGES.get(status, "no further point was found")
+        return OptimizeResult(
+            x=x,
+            fun=fun,
+            nfev=self._n_run,
+            success=status == DONE,
+            status=status,
+            message=message,
+            optimal=optimal,
+            model=self._fit_model() if n_told > 1 else None,
+            history=self.history_,
+        )
+
+    def _fit_model(self):
+        """A regressor of all evaluations; with the weights of a model that is exact."""
+        portfolio, space = self._portfolio, self._space
+        points = space.decode(portfolio.told.observed)
+        X = _as_table(points, space) if space.names_points else points
+        y = self._sign * portfolio.told.observations
+        model = MOHNRegressor(random_state=portfolio.seed)
+        if portfolio.is_verified:
+            free = space.free.tolist()
+            terms = [[free[i] for i in term] for term in portfolio.guess.graph.terms]
+            model.set_params(strategy="given", terms=[term for term in terms if term])
+        with gather_warnings():
+            return model.fit(X, y)
+
+
+def _as_table(points, space):
+    """A data frame of points, or an array where pandas is not installed."""
+    columns = {v.name: [point[v.name] for point in points] for v in space.variables}
+    try:
+        import pandas as pd
+    except ImportError:
+        return np.array(list(columns.values()), dtype=object).T
+    return pd.DataFrame(columns)
+
+
+def _evaluate(f, point):
+    """The number that a black box returns."""
+    value = f(point)
+    try:
+        number = np.asarray(value)
+        if number.ndim or isinstance(value, Mapping | str):
+            raise TypeError
+        return float(number)
+    except (TypeError, ValueError):
+        raise ValueError(f"f must return a number, got {value!r} for {point}") from None
+
+
+def minimize_black_box(
+    f,
+    space,
+    n_evaluations,
+    *,
+    constraints=None,
+    fixed=None,
+    noise="auto",
+    batch_size=1,
+    n_jobs=None,
+    time_limit=None,
+    callback=None,
+    random_state=None,
+):
+    """Minimize an expensive function of few-valued variables.
+
+    Parameters
+    ----------
+    f : callable
+        Takes a point, a dict or an array, and returns a number; NaN if the point cannot
+        be evaluated.
+    space : int, mapping or table
+        So many variables of 0 and 1; names of variables with lists of values, or with
+        ``(low, high)`` for whole numbers; or the rows to choose among. See
+        :class:`BlackBoxOptimizer`.
+    n_evaluations : int
+        Calls of `f`, at most.
+    constraints : callable, LinearConstraint or list of these, default=None
+        What points have to keep. See :class:`BlackBoxOptimizer`.
+    fixed : dict, default=None
+        Variables to hold at a value, by name or index.
+    noise : float or "auto", default="auto"
+        Standard deviation of the noise in the values; 0 if there is none. "auto" asks
+        for one point twice to see.
+    batch_size : int, default=1
+        Points to ask for before their values are known.
+    n_jobs : int, default=None
+        Points of a batch to evaluate at the same time, by joblib. It changes no result.
+    time_limit : float, default=None
+        Seconds after which no further batch begins.
+    callback : callable, default=None
+        Called as ``callback(intermediate_result)`` after each batch, with `x`, `fun`
+        and `nfev` so far. Raising StopIteration ends the search.
+    random_state : int, RandomState instance or None, default=None
+        Seed. The same seed gives the same result for every `n_jobs`.
+
+    Returns
+    -------
+    OptimizeResult
+        With the lowest value found, `fun`, and its point, `x`; `nfev`, `success`,
+        `status`, `message`, `optimal`, `model` and `history`. See
+        :meth:`BlackBoxOptimizer.result`.
+
+    See Also
+    --------
+    maximize_black_box : The same for the highest value.
+    BlackBoxOptimizer : To evaluate points elsewhere, and to go on later.
+
+    Examples
+    --------
+    >>> from skmohn.optimize import minimize_black_box
+    >>> def cost(x):
+    ...     return abs(x.sum() - 3) + 2 * x[0] * x[1]
+    >>> result = minimize_black_box(cost, 8, n_evaluations=100, random_state=0)
+    >>> result.fun
+    0.0
+    """
+    optimizer = BlackBoxOptimizer(
+        space,
+        constraints=constraints,
+        fixed=fixed,
+        noise=noise,
+        random_state=random_state,
+    )
+    return optimizer.run(
+        f,
+        n_evaluations,
+        batch_size=batch_size,
+        n_jobs=n_jobs,
+        time_limit=time_limit,
+        callback=callback,
+    )
+
+
+def maximize_black_box(
+    f,
+    space,
+    n_evaluations,
+    *,
+    constraints=None,
+    fixed=None,
+    noise="auto",
+    batch_size=1,
+    n_jobs=None,
+    time_limit=None,
+    callback=None,
+    random_state=None,
+):
+    """Maximize an expensive function, as minimize_black_box minimizes one."""
+    optimizer = BlackBoxOptimizer(
+        space,
+        maximize=True,
+        constraints=constraints,
+        fixed=fixed,
+        noise=noise,
+        random_state=random_state,
+    )
+    return optimizer.run(
+        f,
+        n_evaluations,
+        batch_size=batch_size,
+        n_jobs=n_jobs,
+        time_limit=time_limit,
+        callback=callback,
+    )
+
+
+maximize_black_box.__doc__ = re.sub(
+    "|".join(_MIRRORED),
+    lambda found: _MIRRORED[found[0]],
+    (minimize_black_box.__doc__ or "").replace(
+        "return abs(x.sum() - 3) + 2 * x[0] * x[1]",
+        "return -abs(x.sum() - 3) - 2 * x[0] * x[1]",
+    ),
+)

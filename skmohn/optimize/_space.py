@@ -1,0 +1,507 @@
+"""What a black box takes: variables with few values each, and what must hold of them.
+
+Inside, a point is a row of whole numbers, its *states*: the place of each variable's
+value among its values.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
+from numbers import Integral, Number
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from skmohn._core._validation import to_numpy
+from skmohn.mohn._table.rows import Alphabet, Rows
+
+# Values of one variable: each has its own part in the covariance.
+_MOST_VALUES = 256
+# Spaces of at most so many points are listed, so that nothing has to be searched.
+LISTED = 4096
+# Points drawn to find feasible ones before walking from a known one.
+_DRAWN = 20_000
+_DRAWN_AT_ONCE = 1000
+# Steps of a walk between two feasible points, for each variable.
+_STEPS = 4
+# Changes of two variables that are tried beside those of one, where there are
+# constraints: one alone may be impossible.
+_PAIRS = 256
+# Slack of linear constraints, relative to the sizes of their sums.
+_SLACK = 1e-9
+
+
+class Variable(NamedTuple):
+    """One argument of the black box.
+
+    Attributes
+    ----------
+    name : object
+
+    values : list
+        What it can be, two or more.
+
+    is_ordered : bool
+        Whether neighbours in `values` are alike.
+    """
+
+    name: object
+    values: list
+    is_ordered: bool
+
+    @property
+    def is_number(self):
+        """Whether its values are numbers that count as themselves in constraints."""
+        numbers = all(isinstance(value, Number | np.bool_) for value in self.values)
+        return numbers and (self.is_ordered or len(self.values) == 2)
+
+    def columns(self):
+        """What each value is in linear constraints, shape (n_values, n_columns)."""
+        if self.is_number:
+            return np.array(self.values, dtype=float)[:, None]
+        if len(self.values) == 2:
+            return np.array([[0.0], [1.0]])
+        return np.eye(len(self.values))
+
+
+class Space:
+    """Points that a black box can be asked for.
+
+    Parameters
+    ----------
+    space, constraints, fixed : objects
+        As of :class:`skmohn.optimize.BlackBoxOptimizer`.
+    """
+
+    def __init__(self, space, constraints=None, fixed=None):
+        table = None
+        if isinstance(space, Integral) and not isinstance(space, bool | np.bool_):
+            if space < 1:
+                raise ValueError(f"space must be at least 1 variable, got {space}")
+            self.variables = [Variable(i, [0, 1], True) for i in range(int(space))]
+            self.names_points = False
+        elif isinstance(space, Mapping):
+            self.variables = [_read_variable(*item) for item in space.items()]
+            self.names_points = True
+        else:
+            self.variables, table, self.names_points = _read_table(space)
+        if not self.variables:
+            raise ValueError("space must have at least one variable, got none")
+        self.sizes = np.array([len(variable.values) for variable in self.variables])
+        self._places = [_places_of(variable.values) for variable in self.variables]
+        self._index = {variable.name: i for i, variable in enumerate(self.variables)}
+        self._linear, self._predicates = self._read_constraints(constraints)
+        self.fixed = self._read_fixed(fixed)
+        varies = self.sizes > 1
+        varies[list(self.fixed)] = False
+        self.free = np.flatnonzero(varies)
+        self.two_valued = self.free[self.sizes[self.free] == 2]
+        self.many_valued = self.free[self.sizes[self.free] > 2]
+        self.alphabets = tuple(
+            Alphabet(int(self.sizes[i]), self.variables[i].is_ordered)
+            for i in self.many_valued
+        )
+        self.n_moves = int(np.sum(self.sizes[self.free] - 1))
+        self._keys = None if table is None else set(keys_of(table))
+        self.listed = self._list(table)
+        self._most_drawn = _DRAWN
+
+    # ------------------------------------------------------------------- the points
+
+    @property
+    def n_variables(self):
+        """How many variables there are, fixed ones included."""
+        return len(self.variables)
+
+    @property
+    def is_binary(self):
+        """Whether every variable has two values."""
+        return bool(np.all(self.sizes == 2))
+
+    @property
+    def is_constrained(self):
+        """Whether some points are excluded."""
+        return bool(self._linear or self._predicates or self._keys)
+
+    def decode(self, states):
+        """Points as the user has them: an array, or a list of dicts."""
+        if self.names_points:
+            return [
+                {
+                    variable.name: variable.values[state]
+                    for variable, state in zip(self.variables, row, strict=True)
+                }
+                for row in states.tolist()
+            ]
+        columns = [
+            np.asarray(variable.values)[states[:, i]]
+            for i, variable in enumerate(self.variables)
+        ]
+        return np.stack(columns, axis=1)
+
+    def encode(self, points):
+        """States of points.
+
+        Raises
+        ------
+        ValueError
+            Where a variable or a value is not one of the space.
+        """
+        if hasattr(points, "columns"):  # a data frame
+            columns = {name: to_numpy(points[name]).tolist() for name in points.columns}
+            points = [
+                dict(zip(columns, row, strict=True))
+                for row in zip(*columns.values(), strict=True)
+            ]
+        elif isinstance(points, Mapping):
+            raise ValueError(
+                "X must be a list of points, got a single dict: pass [point]"
+            )
+        rows = [self._encode_point(point) for point in points]
+        return np.array(rows, dtype=np.int64).reshape(len(rows), self.n_variables)
+
+    def _encode_point(self, point):
+        if isinstance(point, Mapping):
+            missing = [v.name for v in self.variables if v.name not in point]
+            if missing or len(point) > self.n_variables:
+                known = [v.name for v in self.variables]
+                raise ValueError(
+                    f"a point must have the variables {known}, got {list(point)}"
+                )
+            values = [point[variable.name] for variable in self.variables]
+        else:
+            values = np.asarray(point, dtype=object).ravel().tolist()
+            if len(values) != self.n_variables:
+                raise ValueError(
+                    f"a point must have {self.n_variables} values, got {len(values)}"
+                )
+        return [self._state(i, value, "X") for i, value in enumerate(values)]
+
+    def _state(self, i, value, source):
+        if isinstance(value, np.generic):
+            value = value.item()
+        try:
+            return self._places[i][value]
+        except (KeyError, TypeError):
+            variable = self.variables[i]
+            raise ValueError(
+                f"{source} has {value!r} for the variable {variable.name!r}, which "
+                f"must be one of {_in_short(variable.values)}"
+            ) from None
+
+    # -------------------------------------------------------------- the constraints
+
+    def _read_constraints(self, constraints):
+        """Linear constraints as sums by state, and predicates."""
+        linear, predicates = [], []
+        if constraints is None:
+            return linear, predicates
+        if callable(constraints) or isinstance(constraints, LinearConstraint):
+            constraints = [constraints]
+        if not isinstance(constraints, Iterable):
+            raise TypeError(
+                "constraints must be a callable, a scipy.optimize.LinearConstraint or "
+                f"a list of these, got {constraints!r}"
+            )
+        for constraint in constraints:
+            if isinstance(constraint, LinearConstraint):
+                linear.append(self._read_linear(constraint))
+            elif isinstance(constraint, Callable):
+                predicates.append(constraint)
+            else:
+                raise TypeError(
+                    "constraints must hold callables or scipy.optimize.LinearConstraint"
+                    f", got {constraint!r}"
+                )
+        return linear, predicates
+
+    def _read_linear(self, constraint):
+        columns = [variable.columns() for variable in self.variables]
+        widths = [column.shape[1] for column in columns]
+        A = constraint.A.toarray() if hasattr(constraint.A, "toarray") else constraint.A
+        A = np.atleast_2d(np.asarray(A, dtype=float))
+        if A.shape[1] != sum(widths):
+            raise ValueError(
+                f"constraints has a matrix of {A.shape[1]} columns, but the space has "
+                f"{sum(widths)}: one for each number or variable of two values, and "
+                "one for each value of other variables"
+            )
+        if not np.isfinite(A).all():
+            raise ValueError("constraints has a matrix that is not finite")
+        parts = np.split(A, np.cumsum(widths)[:-1], axis=1)
+        sums = [column @ part.T for column, part in zip(columns, parts, strict=True)]
+        low = np.broadcast_to(constraint.lb, len(A)).astype(float)
+        high = np.broadcast_to(constraint.ub, len(A)).astype(float)
+        slack = _SLACK * (1.0 + np.abs(A).sum(axis=1))
+        return sums, low - slack, high + slack
+
+    def _read_fixed(self, fixed):
+        """States of the variables that keep one."""
+        states = {}
+        for name, value in (fixed or {}).items():
+            if name not in self._index:
+                raise ValueError(
+                    f"fixed has {name!r}, which is not a variable: "
+                    f"{_in_short([variable.name for variable in self.variables])}"
+                )
+            i = self._index[name]
+            states[i] = self._state(i, value, "fixed")
+        return states
+
+    def is_feasible(self, states):
+        """Whether points keep the constraints and the fixed values, array of bool."""
+        feasible = np.ones(len(states), dtype=bool)
+        for i, state in self.fixed.items():
+            feasible &= states[:, i] == state
+        for sums, low, high in self._linear:
+            total = sum(part[states[:, i]] for i, part in enumerate(sums))
+            feasible &= np.all((total >= low) & (total <= high), axis=1)
+        if self._keys is not None:
+            feasible &= [key in self._keys for key in keys_of(states)]
+        for predicate in self._predicates:
+            at = np.flatnonzero(feasible)
+            points = self.decode(states[at])
+            feasible[at] = [bool(predicate(point)) for point in points]
+        return feasible
+
+    def _list(self, table):
+        """All feasible points, where there are few or the user has listed them."""
+        if table is None:
+            if np.prod(self.sizes[self.free], dtype=float) > LISTED:
+                return None
+            sizes = np.ones_like(self.sizes)
+            sizes[self.free] = self.sizes[self.free]
+            table = np.indices(sizes).reshape(self.n_variables, -1).T.copy()
+            table[:, list(self.fixed)] = list(self.fixed.values())
+        states = np.unique(table, axis=0)
+        states = states[self.is_feasible(states)]
+        if not len(states):
+            raise ValueError(
+                "no point of space has the fixed values and keeps the constraints"
+            )
+        return states
+
+    # ------------------------------------------------------------ drawing, neighbours
+
+    def draw(self, n, rng, known):
+        """Draw feasible points, uniformly but for walks.
+
+        Where hardly any point is feasible, they are ends of walks that begin at a known
+        one: each step changes one variable or two, if the constraints allow it.
+
+        Parameters
+        ----------
+        n : int
+
+        rng : Generator
+
+        known : ndarray of shape (n_known, n_variables)
+            Feasible points that have been found already.
+
+        Returns
+        -------
+        states : ndarray of shape (n, n_variables)
+        """
+        if self.listed is not None:
+            return self.listed[rng.integers(len(self.listed), size=n)]
+        found = self._draw_any(n, rng)
+        if len(found) < n:
+            starts = np.concatenate([found, known])
+            if not len(starts):
+                starts = self._solve(rng)
+            starts = starts[rng.integers(len(starts), size=n - len(found))]
+            found = np.concatenate([found, self._walk(starts, rng)])
+        return found
+
+    def _draw_any(self, n, rng):
+        """Draw points anywhere and keep the feasible ones: n, unless they are rare."""
+        found, n_found, n_drawn = [], 0, 0
+        at_once = _DRAWN_AT_ONCE if self.is_constrained else n
+        while n_found < n and n_drawn < self._most_drawn:
+            states = rng.integers(self.sizes, size=(at_once, self.n_variables))
+            states[:, list(self.fixed)] = list(self.fixed.values())
+            found.append(states[self.is_feasible(states)])
+            n_found, n_drawn = n_found + len(found[-1]), n_drawn + at_once
+        if n_found < n:
+            self._most_drawn = _DRAWN_AT_ONCE
+        return np.concatenate(found)[:n]
+
+    def _walk(self, states, rng):
+        """Change points step by step, as far as they stay feasible."""
+        states = states.copy()
+        for _ in range(_STEPS * len(self.free)):
+            steps = self._change(states.copy(), rng)
+            feasible = self.is_feasible(steps)
+            states[feasible] = steps[feasible]
+        return states
+
+    def _change(self, states, rng):
+        """Change one variable of each point, or two."""
+        rows = np.arange(len(states))
+        n_changed = min(2, len(self.free))
+        for which in range(n_changed):
+            at = self.free[rng.integers(len(self.free), size=len(states))]
+            by = rng.integers(1, self.sizes[at])
+            if which:
+                by = np.where(rng.random(len(states)) < 0.5, by, 0)
+            states[rows, at] = (states[rows, at] + by) % self.sizes[at]
+        return states
+
+    def _solve(self, rng):
+        """A point that keeps the linear constraints, with costs drawn at random."""
+        if not self._linear:
+            raise ValueError(
+                f"none of {_DRAWN:,} points drawn keeps the constraints: tell the "
+                "optimizer of one that does, or write them as LinearConstraint"
+            )
+        first = np.concatenate([[0], np.cumsum(self.sizes)])
+        one_each = np.zeros((self.n_variables, first[-1]))
+        for i in range(self.n_variables):
+            one_each[i, first[i] : first[i + 1]] = 1.0
+        low, high = np.zeros(first[-1]), np.ones(first[-1])
+        for i, state in self.fixed.items():
+            low[first[i] + state] = 1.0
+        for _ in range(_DRAWN_AT_ONCE if self._predicates else 1):
+            found = milp(
+                rng.standard_normal(first[-1]),
+                integrality=np.ones(first[-1]),
+                bounds=Bounds(low, high),
+                constraints=[
+                    LinearConstraint(one_each, 1, 1),
+                    *(
+                        LinearConstraint(np.concatenate(sums).T, *ends)
+                        for sums, *ends in self._linear
+                    ),
+                ],
+            )
+            if found.x is None:
+                raise ValueError("no point of space keeps the linear constraints")
+            parts = np.split(found.x, first[1:-1])
+            states = np.array([[int(np.argmax(part)) for part in parts]])
+            if self.is_feasible(states)[0]:
+                return states
+        raise ValueError(
+            "none of the points drawn keeps the constraints: tell the optimizer of one "
+            "that does"
+        )
+
+    def neighbours(self, state, rng):
+        """Feasible points near one, which is not among them, in random order.
+
+        Those that differ in one variable; where there are constraints, some that differ
+        in two as well, or the nearest of the points that are listed.
+
+        Returns
+        -------
+        states : ndarray of shape (n_neighbours, n_variables)
+        """
+        if self.listed is not None and self.is_constrained:
+            order = rng.permutation(len(self.listed))
+            distances = np.sum(self.listed[order] != state, axis=1)
+            nearest = order[np.argsort(distances, kind="stable")]
+            return self.listed[nearest[1 : 2 * self.n_moves + 1]]
+        at = np.repeat(self.free, self.sizes[self.free] - 1)
+        by = np.concatenate([np.arange(1, self.sizes[i]) for i in self.free])
+        order = rng.permutation(len(at))
+        at, by = at[order], by[order]
+        states = np.tile(state, (len(at), 1))
+        rows = np.arange(len(at))
+        states[rows, at] = (states[rows, at] + by) % self.sizes[at]
+        if self.is_constrained:
+            pairs = self._change(np.tile(state, (_PAIRS, 1)), rng)
+            pairs = pairs[np.any(pairs != state, axis=1)]
+            states = np.unique(np.concatenate([states, pairs]), axis=0)
+            states = states[rng.permutation(len(states))]
+            states = states[self.is_feasible(states)]
+        return states
+
+    # -------------------------------------------------------------------- as a table
+
+    def rows(self, states):
+        """Points as inputs of -1 and +1, and categories."""
+        inputs = 2.0 * states[:, self.two_valued] - 1.0
+        return Rows(inputs, states[:, self.many_valued])
+
+
+def keys_of(states):
+    """What tells points apart, as a list of bytes."""
+    states = np.ascontiguousarray(states, dtype=np.int64)
+    return [row.tobytes() for row in states]
+
+
+def _read_variable(name, values):
+    """A variable of a mapping."""
+    if isinstance(values, tuple):
+        if len(values) != 2 or not all(
+            isinstance(end, Integral) and not isinstance(end, bool) for end in values
+        ):
+            raise ValueError(
+                f"space has {values!r} for {name!r}: a tuple must be (low, high), two "
+                "whole numbers; pass other values as a list"
+            )
+        low, high = map(int, values)
+        if low > high:
+            raise ValueError(f"space has {values!r} for {name!r}, whose low is above")
+        values = range(low, min(high, low + _MOST_VALUES) + 1)
+    elif isinstance(values, str) or not isinstance(values, Iterable):
+        raise TypeError(
+            f"space must have a list of values or a tuple (low, high) for {name!r}, "
+            f"got {values!r}"
+        )
+    values = [v.item() if isinstance(v, np.generic) else v for v in values]
+    try:
+        n_values = len(set(values))
+    except TypeError:
+        raise TypeError(f"space has values of {name!r} that cannot be hashed") from None
+    if n_values < len(values):
+        raise ValueError(f"space has a value of {name!r} more than once")
+    if not 1 <= n_values <= _MOST_VALUES:
+        raise ValueError(
+            f"space must have 1 to {_MOST_VALUES} values for {name!r}, got {n_values}"
+        )
+    if not all(value == value for value in values):
+        raise ValueError(f"space has nan among the values of {name!r}")
+    return Variable(name, values, _is_increasing(values))
+
+
+def _is_increasing(values):
+    """Whether values are numbers from low to high."""
+    if not all(isinstance(value, Number) for value in values):
+        return False
+    return all(a < b for a, b in pairwise(values))
+
+
+def _read_table(space):
+    """Variables, states and whether points have names, of a table of candidates."""
+    has_names = hasattr(space, "columns")
+    if has_names:
+        names = list(space.columns)
+        columns = [to_numpy(space[name]) for name in names]
+    else:
+        table = np.asarray(space)
+        if table.ndim != 2 or not table.size:
+            raise TypeError(
+                "space must be a number of variables, a mapping of names to values, or "
+                f"a table of candidate points, got {space!r}"
+            )
+        names, columns = list(range(table.shape[1])), list(table.T)
+    variables, states = [], []
+    for name, column in zip(names, columns, strict=True):
+        values = column.tolist()
+        try:
+            distinct = sorted(set(values))
+        except TypeError:
+            distinct = sorted(set(values), key=repr)
+        variables.append(_read_variable(name, distinct))
+        places = _places_of(distinct)
+        states.append([places[value] for value in values])
+    return variables, np.array(states, dtype=np.int64).T, has_names
+
+
+def _places_of(values):
+    return {value: place for place, value in enumerate(values)}
+
+
+def _in_short(values):
+    shown = ", ".join(map(repr, values[:8]))
+    return shown if len(values) <= 8 else f"{shown}, ..."

@@ -1,0 +1,560 @@
+"""Where the next points come from: streams that share the evaluations.
+
+One stream draws uniformly and learns a sparse model from its own points alone, because
+points near the best ones say little of single weights; once that model is exact, its
+optimum is the black box's. One asks where the posterior of all weights expects the
+largest improvement. One climbs, from start to start. The first gets more the less the
+second can predict; the others earn their shares by improvements.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skmohn._core._fitting import gather_warnings, one_blas_thread
+from skmohn._core._units import binary_unit
+from skmohn.mohn._regressor import MOHNRegressor
+from skmohn.mohn._sparse.chance import Chance
+from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
+from skmohn.mohn._walsh.design import make_design
+from skmohn.mohn._walsh.hypergraph import Hypergraph
+from skmohn.optimize._maximize import minimize
+from skmohn.optimize._space import keys_of
+from skmohn.optimize._surrogate import Surrogate
+
+UNIFORM, SURROGATE, CLIMB = "uniform", "surrogate", "climb"
+# Evaluations that no stream asked for: of the best point of a sparse model, of a point
+# that is known already, of one that the user brought.
+CHECK, REPEAT, TOLD = "check", "repeat", "told"
+# Evaluations before anything is believed, at least and at most.
+_FEWEST, _MOST_FIRST = 8, 20
+# Share of the stream that learns, where the surrogate predicts nothing at all, and at
+# least. Sparse functions of the papers are learnt from 7 to 30 samples a variable; who
+# has drawn more without learning one draws fewer.
+_LEARNING, _LEAST_LEARNING = 0.5, 0.05
+_SAMPLES_PER_VARIABLE = 30
+# A sparse model is tried each time the samples have grown by this share.
+_GROWTH = 1.12
+# The surrogate must be nearly perfect before uniform samples are not worth drawing:
+# what it foresees of deceptive functions leads away from their optima.
+_DOUBT = 4
+# Predictions of uniform samples that say how good the surrogate is.
+_JUDGED = 40
+# Each tell of a stream counts this much less than the next one.
+_FADING = 0.97
+_LEAST_SHARE = 0.25
+# Deviation from the prediction of an exact model that is rounding, in units of spread.
+_ROUNDING = 1e-8
+# With noise, this part of the evaluations repeats the best point so far.
+_REPEATED = 0.15
+# Kicks from a local optimum without success before a climb starts anywhere.
+_MOST_KICKS = 8
+
+
+class Guess(NamedTuple):
+    """A sparse model of all evaluations, and its best point.
+
+    Attributes
+    ----------
+    graph : Hypergraph
+        Of the free variables as -1 and +1.
+
+    state : ndarray of shape (n_variables,)
+
+    value : float
+        What the model says of it.
+
+    is_exact : bool
+        Whether the model reproduces all evaluations.
+
+    is_proved : bool
+        Whether besides no point of the model is better.
+    """
+
+    graph: Hypergraph
+    state: np.ndarray
+    value: float
+    is_exact: bool
+    is_proved: bool
+
+
+class Evaluations:
+    """Points and their values, small is good; a point that is told again is averaged.
+
+    Parameters
+    ----------
+    n_variables : int
+
+    Attributes
+    ----------
+    observed, observations : ndarrays of shapes (n_observations, n_variables), \
+            (n_observations,)
+        Points and values as they came.
+
+    states, values : ndarrays of shapes (n_points, n_variables), (n_points,)
+        Distinct points, the means of their values.
+
+    counts, squares : ndarrays of shape (n_points,)
+        How many values there are of each, and the sum of their squared deviations.
+
+    is_feasible, is_uniform : ndarrays of shape (n_points,), bool
+        Whether a point keeps the constraints; whether it was drawn uniformly.
+
+    places : dict of bytes to int
+        Where points are, by their keys.
+    """
+
+    def __init__(self, n_variables):
+        self.observed = self.states = np.empty((0, n_variables), dtype=np.int64)
+        self.observations = self.values = self.squares = np.empty(0)
+        self.counts = np.empty(0, dtype=int)
+        self.is_feasible = self.is_uniform = np.empty(0, dtype=bool)
+        self.places = {}
+
+    def __len__(self):
+        return len(self.values)
+
+    def add(self, state, value, is_feasible, is_uniform):
+        """Add one evaluation."""
+        self.observed = np.concatenate([self.observed, state[None]])
+        self.observations = np.append(self.observations, value)
+        place = self.places.setdefault(state.tobytes(), len(self))
+        if place == len(self):
+            self.states = np.concatenate([self.states, state[None]])
+            self.values = np.append(self.values, value)
+            self.counts = np.append(self.counts, 1)
+            self.squares = np.append(self.squares, 0.0)
+            self.is_feasible = np.append(self.is_feasible, is_feasible)
+            self.is_uniform = np.append(self.is_uniform, is_uniform)
+            return
+        self.counts[place] += 1
+        before = value - self.values[place]
+        self.values[place] += before / self.counts[place]
+        self.squares[place] += before * (value - self.values[place])
+
+    def order(self, deviation=0.0):
+        """Places of feasible points from the best to the worst.
+
+        Parameters
+        ----------
+        deviation : float, default=0.0
+            Of the noise: a mean counts as worse by its standard error.
+        """
+        values = self.values + deviation / np.sqrt(self.counts)
+        order = np.argsort(values, kind="stable")
+        return order[self.is_feasible[order]]
+
+    def deviation(self):
+        """Standard deviation of values of the same point; 0 where none was repeated."""
+        freedom = np.sum(self.counts - 1)
+        return float(np.sqrt(self.squares.sum() / freedom)) if freedom else 0.0
+
+
+class Learning:
+    """Uniform samples, until a sparse model is exact.
+
+    Parameters
+    ----------
+    space : Space
+    """
+
+    def __init__(self, space):
+        self.space = space
+        self._next_trial = _FEWEST
+
+    def find(self, told, deviation, seed):
+        """Try to learn a sparse model, if the samples have grown enough.
+
+        Parameters
+        ----------
+        told : Evaluations
+
+        deviation : float
+            Of the noise; 0 where a model can be exact.
+
+        seed : int
+
+        Returns
+        -------
+        guess : Guess or None
+        """
+        n_samples = int(told.is_uniform.sum())
+        if not self.space.is_binary or n_samples < self._next_trial:
+            return None
+        self._next_trial = n_samples * _GROWTH
+        X = (2 * told.states[:, self.space.free] - 1).astype(np.int8)
+        some = told.is_uniform
+        if np.ptp(told.values[some]) == 0.0:
+            return None
+        if deviation:
+            graph = _learn_noisy(X[some], told.values[some], seed)
+        else:
+            graph = _learn_exact(X, told.values, some)
+        if graph is None:
+            return None
+        return self._search(graph, not deviation, told, seed)
+
+    def _search(self, graph, is_exact, told, seed):
+        """The best feasible point of a model."""
+        space = self.space
+
+        def predict(states):
+            return graph.predict(2.0 * states[:, space.free] - 1.0)
+
+        if space.listed is not None:
+            values = predict(space.listed)
+            k = int(np.argmin(values))
+            return Guess(graph, space.listed[k], float(values[k]), is_exact, is_exact)
+        if space.is_constrained:
+            rng = np.random.default_rng(seed)
+            ends = [
+                _descend(predict, told.states[place], space, rng)
+                for place in told.order()[:10]
+            ]
+            value, state = min(ends, key=lambda end: end[0])
+            return Guess(graph, state, value, is_exact, False)
+        found = minimize(graph, random_state=seed)
+        state = told.states[told.order()[0]].copy()
+        used = np.asarray(found.variables, dtype=int)
+        state[space.free[used]] = (found.x > 0).astype(np.int64)
+        value = float(predict(state[None])[0])
+        return Guess(graph, state, value, is_exact, is_exact and found.optimal)
+
+
+def _learn_exact(X, values, some):
+    """A sparse model of some points that is exact at all of them, or None."""
+    unit = binary_unit(values)
+    y = values[some] / unit
+    search = Pursuit(
+        make_design(X[some], None), y, PursuitControl(max_order=X.shape[1])
+    )
+    reason = search.run()
+    terms = [term for term in search.model.terms if term]
+    if reason != "exact" or not Chance(X[some], y).is_excluded(terms):
+        return None
+    graph = Hypergraph.sort(search.model.terms, unit * search.model.coef, 0.0)
+    wrong = np.abs(graph.predict(X.astype(float)) - values)
+    return graph if wrong.max() <= _ROUNDING * np.ptp(values) else None
+
+
+def _learn_noisy(X, values, seed):
+    """The sparse model that the noise supports; None where that is a constant."""
+    with gather_warnings():
+        model = MOHNRegressor(strategy="pursuit", random_state=seed).fit(X, values)
+    weights = dict(zip(model.terms_, model.weights_, strict=True))
+    if not weights:
+        return None
+    return Hypergraph.sort(list(weights), list(weights.values()), model.intercept_)
+
+
+def _descend(predict, state, space, rng):
+    """Go to the best neighbour until none is better."""
+    value = float(predict(state[None])[0])
+    while True:
+        near = space.neighbours(state, rng)
+        values = predict(near)
+        k = int(np.argmin(values))
+        if values[k] >= value:
+            return value, state
+        state, value = near[k], float(values[k])
+
+
+class Climb:
+    """Climbs from start to start; its points are neighbours of the one it stands at."""
+
+    def __init__(self, space):
+        self.space = space
+        self.state = None
+        self.value = np.inf
+        self.home, self.home_value = None, np.inf
+        self.queue = []
+        self.n_kicks = 0
+
+    def propose(self, told, taken, surrogate, rng):
+        """The next neighbour that is not known, or where the climb goes on."""
+        if self.state is None:
+            place = int(told.order()[0])
+            self._stand(told.states[place], told.values[place], surrogate, rng)
+            self.home, self.home_value = self.state, self.value
+        while self.queue:
+            state = self.queue.pop()
+            if state.tobytes() not in taken:
+                return state
+        return self._leave(told, taken, rng)
+
+    def _stand(self, state, value, surrogate, rng):
+        self.state, self.value = state, value
+        near = self.space.neighbours(state, rng)
+        if surrogate.posterior is not None and len(near):
+            near = near[np.argsort(-surrogate.mean(near), kind="stable")]
+        self.queue = list(near)
+
+    def _leave(self, told, taken, rng):
+        """From a local optimum: kicks from the best end, then another start."""
+        if self.value < self.home_value:
+            self.home, self.home_value, self.n_kicks = self.state, self.value, 0
+        self.value = np.inf  # whatever comes next is stood at
+        self.n_kicks += 1
+        if self.n_kicks > _MOST_KICKS:
+            self.n_kicks, self.home_value = 0, np.inf
+            return _draw(self.space, told, taken, rng)
+        for _ in range(20):
+            state = self.home
+            for _ in range(2 + rng.poisson(1.0)):
+                near = self.space.neighbours(state, rng)
+                if not len(near):
+                    break
+                state = near[0]
+            if state.tobytes() not in taken:
+                return state
+        return _draw(self.space, told, taken, rng)
+
+    def learn(self, state, value, surrogate, rng):
+        """Stand at a point that is better than the one before."""
+        if value < self.value:
+            self._stand(state, value, surrogate, rng)
+
+
+def _draw(space, told, taken, rng):
+    """A feasible point that is not known; None where none was found."""
+    known = told.states
+    if space.listed is not None:
+        left = [key not in taken for key in keys_of(space.listed)]
+        left = space.listed[left]
+        return left[rng.integers(len(left))] if len(left) else None
+    if len(known):
+        known = known[space.is_feasible(known)]
+    for _ in range(50):
+        state = space.draw(1, rng, known)[0]
+        if state.tobytes() not in taken:
+            return state
+    return None
+
+
+class Portfolio:
+    """The streams together.
+
+    Parameters
+    ----------
+    space : Space
+
+    noise : float or "auto"
+        Standard deviation of what the black box adds to its values.
+
+    seed : int
+
+    Attributes
+    ----------
+    told : Evaluations
+
+    pending : dict of bytes to tuple
+        Stream and prediction of the points that were asked for, by their keys.
+
+    guess : Guess or None
+        The sparse model, once there is one, that no value has contradicted.
+
+    is_verified : bool
+        Whether the best point of an exact model was evaluated, and is worth what the
+        model says.
+    """
+
+    def __init__(self, space, noise, seed):
+        self.space = space
+        self.noise = noise
+        self.seed = seed
+        self.told = Evaluations(space.n_variables)
+        self.pending = {}
+        self.guess = None
+        self.is_verified = False
+        self._rng = np.random.default_rng(seed)
+        self._failed = set()
+        self._surrogate = Surrogate(space)
+        self._learning = Learning(space)
+        self._climb = Climb(space)
+        self._asked = dict.fromkeys((UNIFORM, SURROGATE, CLIMB), 0.0)
+        self._earned = {SURROGATE: (1.0, 4.0), CLIMB: (1.0, 4.0)}
+        self._judged = []
+
+    def deviation(self):
+        """Standard deviation of the noise, as given or as repeated values say."""
+        return self.told.deviation() if self.noise == "auto" else self.noise
+
+    def best(self):
+        """Place of the best point so far; None where there is none."""
+        order = self.told.order(self.deviation())
+        return int(order[0]) if len(order) else None
+
+    def is_exhausted(self):
+        """Whether every point has a value, or failed to have one."""
+        listed, known = self.space.listed, self.told.places.keys() | self._failed
+        return listed is not None and known.issuperset(keys_of(listed))
+
+    # ------------------------------------------------------------------------ asking
+
+    @one_blas_thread
+    def ask(self, n):
+        """Points to be evaluated next; fewer where fewer are left.
+
+        Returns
+        -------
+        states : ndarray of shape (n_points, n_variables)
+        """
+        states = []
+        for _ in range(n):
+            state, stream, prediction = self._next()
+            if state is None:
+                break
+            self.pending[state.tobytes()] = stream, prediction
+            states.append(state)
+        return np.array(states, dtype=np.int64).reshape(-1, self.space.n_variables)
+
+    def _next(self):
+        """The next point, its stream and what is predicted of it."""
+        taken = self.told.places.keys() | self._failed | self.pending.keys()
+        guess = self.guess
+        if guess is not None and guess.state.tobytes() not in taken:
+            return guess.state, CHECK, guess.value
+        state = self._to_repeat()
+        if state is not None:
+            return state, REPEAT, None
+        stream = self._choose()
+        state, prediction = None, None
+        if stream == SURROGATE:
+            state = self._ask_surrogate(taken)
+        elif stream == CLIMB:
+            state = self._climb.propose(self.told, taken, self._surrogate, self._rng)
+        if state is None:
+            stream = UNIFORM
+            state = _draw(self.space, self.told, taken, self._rng)
+            if state is not None and self._surrogate.posterior is not None:
+                prediction = float(self._surrogate.mean(state[None])[0])
+        self._asked[stream] += 1.0
+        return state, stream, prediction
+
+    def _to_repeat(self):
+        """The best point, when it must be seen whether it is as good as it seems."""
+        told = self.told
+        place = self.best()
+        if place is None or self.noise == 0.0:
+            return None
+        state, n_repeats = told.states[place], int(np.sum(told.counts - 1))
+        if state.tobytes() in self.pending:
+            return None
+        if not self.deviation():
+            # One repetition says whether there is any noise.
+            return state if len(told) >= _FEWEST and not n_repeats else None
+        is_due = n_repeats < _REPEATED * len(told.observations)
+        return state if is_due else None
+
+    def _ask_surrogate(self, taken):
+        order = self.told.order()
+        pending = [np.frombuffer(key, dtype=np.int64) for key in self.pending]
+        return self._surrogate.propose(
+            self.told.states[order[:10]],
+            self._lowest(order),
+            taken,
+            np.array(pending).reshape(-1, self.space.n_variables),
+            self._rng,
+        )
+
+    def _lowest(self, order):
+        """The value to be improved on: with noise, of what is believed."""
+        if self.deviation():
+            return float(self._surrogate.mean(self.told.states[order]).min())
+        return float(self.told.values[order[0]])
+
+    def _choose(self):
+        """The stream that lags furthest behind its share."""
+        told = self.told
+        first = int(np.clip(len(self.space.free), _FEWEST, _MOST_FIRST))
+        if len(told) + len(self.pending) < first or not np.any(told.is_feasible):
+            return UNIFORM
+        if self._surrogate.posterior is None and np.ptp(told.values) > 0.0:
+            self._learn()
+        shares = self.shares()
+        if self._surrogate.posterior is None:
+            shares = {UNIFORM: 0.5, CLIMB: 0.5}
+        n_asked = sum(self._asked.values()) + 1.0
+        return max(shares, key=lambda s: shares[s] * n_asked - self._asked[s])
+
+    def shares(self):
+        """Part of the evaluations that each stream is to have."""
+        learning = _LEAST_LEARNING
+        if self.space.is_binary:
+            n_uniform = max(int(self.told.is_uniform.sum()), 1)
+            patience = _SAMPLES_PER_VARIABLE * len(self.space.free) / n_uniform
+            unknown = 1.0 - self.skill() ** _DOUBT
+            learning = max(_LEARNING * unknown * min(patience, 1.0), learning)
+        rates = {name: wins / tries for name, (wins, tries) in self._earned.items()}
+        climb = rates[CLIMB] / (rates[CLIMB] + rates[SURROGATE])
+        climb = float(np.clip(climb, _LEAST_SHARE, 1.0 - _LEAST_SHARE))
+        return {
+            UNIFORM: learning,
+            SURROGATE: (1.0 - learning) * (1.0 - climb),
+            CLIMB: (1.0 - learning) * climb,
+        }
+
+    def skill(self):
+        """How much of the variance the surrogate foresaw, from 0 to 1."""
+        if len(self._judged) < _FEWEST:
+            return 0.0
+        predictions, values = np.transpose(self._judged[-_JUDGED:])
+        spread = np.sum((values - values.mean()) ** 2)
+        if not spread:
+            return 0.0
+        wrong = np.sum((predictions - values) ** 2)
+        return float(np.clip(1.0 - wrong / spread, 0.0, 1.0))
+
+    # ----------------------------------------------------------------------- telling
+
+    @one_blas_thread
+    def tell(self, states, values):
+        """Learn values of points, asked for or not; nan where there is none.
+
+        Returns
+        -------
+        streams : list of str
+            That asked for each point.
+        """
+        streams = []
+        feasible = self.space.is_feasible(states)
+        for state, value, is_feasible in zip(states, values, feasible, strict=True):
+            stream, prediction = self.pending.pop(state.tobytes(), (TOLD, None))
+            streams.append(stream)
+            if np.isnan(value):
+                self._failed.add(state.tobytes())
+                continue
+            place = self.best()
+            lowest = np.inf if place is None else self.told.values[place]
+            self.told.add(state, value, is_feasible, stream == UNIFORM)
+            if stream in self._earned:
+                wins, tries = self._earned[stream]
+                wins = _FADING * wins + float(value < lowest)
+                self._earned[stream] = wins, _FADING * tries + 1.0
+            if stream == CLIMB:
+                self._climb.learn(state, value, self._surrogate, self._rng)
+            elif stream == UNIFORM and prediction is not None:
+                self._judged.append((prediction, value))
+            if self.guess is not None:
+                self._verify(state, value)
+        if self._surrogate.posterior is not None:
+            self._learn()
+        if self.guess is None or not self.guess.is_exact:
+            found = self._learning.find(self.told, self.deviation(), self.seed)
+            self.guess = found or self.guess
+        return streams
+
+    def _learn(self):
+        told = self.told
+        self._surrogate.update(told.observed, told.observations, self.seed)
+
+    def _verify(self, state, value):
+        """See whether an exact model foresees one more value."""
+        if not self.guess.is_exact:
+            return
+        inputs = 2.0 * state[None, self.space.free] - 1.0
+        wrong = abs(float(self.guess.graph.predict(inputs)[0]) - value)
+        if wrong > _ROUNDING * np.ptp(self.told.values):
+            self.guess, self.is_verified = None, False
+        elif np.array_equal(state, self.guess.state):
+            self.is_verified = True

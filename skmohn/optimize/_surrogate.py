@@ -1,0 +1,189 @@
+"""What is believed of a black box: all weights at once, from few evaluations."""
+
+import numpy as np
+from scipy.stats import norm
+
+from skmohn.mohn._dense.covariance import Covariance
+from skmohn.mohn._dense.evidence import join_equal_rows, learn_prior
+from skmohn.mohn._dense.exact import ExactPosterior
+from skmohn.mohn._table.rows import standardise
+from skmohn.optimize._space import keys_of
+
+# The hyper-parameters are learnt anew when the evaluations have grown by this share.
+_GROWTH = 1.15
+# More evaluations are not compared with each other: the best ones and the latest are
+# kept, half of each. Of fewer still the hyper-parameters are learnt.
+_MOST_ROWS = 800
+_MOST_LEARNT = 300
+_MAX_ITER = 30
+# Points whose improvement is computed before the best of them are improved in turn.
+_DRAWN = 100
+_NEAR = 5
+_STARTS = 3
+_MOST_LISTED = 1500
+# Multiplications that one proposal may take, roughly.
+_WORK = 4e8
+
+
+class Surrogate:
+    """The posterior of the product prior over all weights, given the evaluations.
+
+    Parameters
+    ----------
+    space : Space
+    """
+
+    def __init__(self, space):
+        self.space = space
+        self.posterior = None
+        self._n_learnt = self._n_told = 0
+        self._prior = None
+
+    def update(self, states, values, seed):
+        """Learn of evaluations; those of before come first and are the same.
+
+        Parameters
+        ----------
+        states : ndarray of shape (n_points, n_variables)
+
+        values : ndarray of shape (n_points,)
+            Small is good.
+
+        seed : int
+        """
+        n_told = len(values)
+        if n_told == self._n_told:
+            return
+        if self.posterior is None or n_told >= _GROWTH * self._n_learnt:
+            self._learn(states, values, seed)
+            self._n_learnt = n_told
+        else:
+            self.posterior = self.believing(
+                states[self._n_told :], values[self._n_told :]
+            )
+        self._n_told = n_told
+
+    def _learn(self, states, values, seed):
+        kept = _kept(values, _MOST_ROWS)
+        standard, self._centre, self._scale = standardise(values[kept])
+        sample = join_equal_rows(self.space.rows(states[kept]), standard)
+        part = sample
+        if len(sample) > _MOST_LEARNT:
+            drawn = np.random.default_rng(seed).permutation(len(sample))
+            part = sample.take(drawn[:_MOST_LEARNT])
+        self._prior = learn_prior(
+            part, self.space.alphabets, self._prior, _MAX_ITER, seed
+        ).prior
+        covariance = Covariance(self._prior, self.space.alphabets)
+        self.posterior = ExactPosterior.condition(covariance, sample)
+
+    def believing(self, states, values):
+        """The posterior if these had these values."""
+        more = join_equal_rows(
+            self.space.rows(states), (values - self._centre) / self._scale
+        )
+        return self.posterior.update(more)
+
+    def mean(self, states):
+        """What points are expected to be worth."""
+        mean = self.posterior.mean(self.space.rows(states))
+        return self._centre + self._scale * mean
+
+    def propose(self, best, lowest, taken, pending, rng):
+        """The point from which the largest improvement is expected.
+
+        Parameters
+        ----------
+        best : ndarray of shape (n_best, n_variables)
+            The best points so far, the best first.
+
+        lowest : float
+            The best value so far.
+
+        taken : set of bytes
+            Keys of points that are not to be proposed.
+
+        pending : ndarray of shape (n_pending, n_variables)
+            Points whose values are not known yet.
+
+        rng : Generator
+
+        Returns
+        -------
+        state : ndarray of shape (n_variables,) or None
+        """
+        posterior = self.posterior
+        if len(pending):
+            posterior = self.believing(pending, self.mean(pending))
+        target = (lowest - self._centre) / self._scale
+
+        def score(states):
+            rows = self.space.rows(states)
+            deviation = np.sqrt(posterior.variance(rows))
+            return log_improvement(target - posterior.mean(rows), deviation)
+
+        states = _not_taken(self._candidates(best, rng), taken)
+        if not len(states):
+            return None
+        scores = score(states)
+        if self.space.listed is not None:
+            return states[np.argmax(scores)]
+        n_rows = len(posterior.alpha)
+        n_steps = int(_WORK / (n_rows**2 * self.space.n_moves * _STARTS))
+        found = []
+        for start in np.argsort(-scores, kind="stable")[:_STARTS]:
+            state, height = states[start], scores[start]
+            for _ in range(min(n_steps, len(self.space.free))):
+                near = _not_taken(self.space.neighbours(state, rng), taken)
+                if not len(near):
+                    break
+                heights = score(near)
+                k = int(np.argmax(heights))
+                if heights[k] <= height:
+                    break
+                state, height = near[k], heights[k]
+            found.append((height, state))
+        return max(found, key=lambda pair: pair[0])[1]
+
+    def _candidates(self, best, rng):
+        """Points to begin with: near the best, mixtures of two of them, any."""
+        space = self.space
+        near = [space.neighbours(state, rng) for state in best[:_NEAR]]
+        if space.listed is not None:
+            some = rng.permutation(len(space.listed))[:_MOST_LISTED]
+            return np.unique(np.concatenate([space.listed[some], *near]), axis=0)
+        pairs = rng.integers(len(best), size=(2, _DRAWN))
+        mask = rng.random((_DRAWN, space.n_variables)) < 0.5
+        mixed = np.where(mask, best[pairs[0]], best[pairs[1]])
+        mixed = mixed[space.is_feasible(mixed)]
+        drawn = space.draw(_DRAWN, rng, best)
+        return np.unique(np.concatenate([drawn, mixed, *near]), axis=0)
+
+
+def log_improvement(gain, deviation):
+    """Logarithm of the expected improvement, also where it is tiny.
+
+    Of a normal variable of mean `gain` and standard deviation `deviation`, the mean of
+    its positive part.
+    """
+    deviation = np.maximum(deviation, 1e-12)
+    z = gain / deviation
+    value = norm.pdf(z) + z * norm.cdf(z)
+    # Far below, by the asymptotic series of Mills' ratio.
+    safe = np.where(z < -5.0, z, -5.0)
+    tail = norm.logpdf(safe) - 2.0 * np.log(-safe)
+    near = np.log(np.maximum(value, 1e-300))
+    return np.log(deviation) + np.where(z < -5.0, tail, near)
+
+
+def _kept(values, most):
+    """Places of the best values and the latest ones, in their order."""
+    if len(values) <= most:
+        return np.arange(len(values))
+    best = np.argsort(values, kind="stable")[: most // 2]
+    others = np.setdiff1d(np.arange(len(values)), best)
+    return np.sort(np.concatenate([best, others[-(most - len(best)) :]]))
+
+
+def _not_taken(states, taken):
+    return states[[key not in taken for key in keys_of(states)]]
