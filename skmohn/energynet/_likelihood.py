@@ -7,13 +7,21 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.special import entr, logsumexp
-from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils import check_scalar
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._levels import level_shares, lowest_shares
 from skmohn.energynet._partition import LogPartition
-from skmohn.energynet._rbm import RBM, ROWS_AT_ONCE, check_states, random_stream
+from skmohn.energynet._rbm import (
+    RBM,
+    ROWS_AT_ONCE,
+    check_states,
+    draw_stream,
+    free_energies,
+    hidden_means,
+    log_hidden_marginals,
+)
 from skmohn.energynet._training import data_logits
 
 
@@ -99,11 +107,35 @@ def dbn_log_likelihood(layers, X, log_partition, *, n_draws=300, random_state=No
     array([-1.8935])
     """
     layers = check_layers(layers)
-    stream = random_stream(check_random_state(random_state).randint(2**31 - 1))
+    stream = draw_stream(random_state)
     X = check_states(X, layers[0].n_visible, "X")
     if isinstance(log_partition, LogPartition):
         log_partition = log_partition.value
-    log_likelihood = -layers[0].free_energy(X) - log_partition
+    return stack_log_likelihood(layers, X, log_partition, n_draws, stream)
+
+
+def stack_log_likelihood(layers, X, log_z, n_draws, stream):
+    """As :func:`dbn_log_likelihood`, for what needs no check.
+
+    Parameters
+    ----------
+    layers : list of RBM
+
+    X : ndarray of shape (n_samples, n_visible), float32
+        Contiguous bits.
+
+    log_z : float
+
+    n_draws : int
+
+    stream : ndarray of shape (1,), uint64
+        Source of random numbers, moved on.
+
+    Returns
+    -------
+    log_likelihood : ndarray of shape (n_samples,)
+    """
+    log_likelihood = -free_energies(layers[0], X) - log_z
     if len(layers) > 1:
         n_rows = max(ROWS_AT_ONCE // n_draws, 1)
         for start in range(0, len(X), n_rows):
@@ -117,10 +149,10 @@ def _gain_of_upper(layers, X, n_draws, stream):
     states = np.repeat(X, n_draws, axis=0)
     gain = np.zeros(len(states))
     for lower, upper in pairwise(layers):
-        probabilities = lower.hidden_probabilities(states)
+        probabilities = hidden_means(lower, states)
         states = np.empty_like(probabilities)
         kernels.bernoulli(probabilities, stream, states)
-        gain -= upper.free_energy(states) + lower.log_hidden_marginal(states)
+        gain -= free_energies(upper, states) + log_hidden_marginals(lower, states)
     return logsumexp(gain.reshape(len(X), n_draws), axis=1) - np.log(n_draws)
 
 

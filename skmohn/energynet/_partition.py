@@ -7,7 +7,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from scipy.special import logsumexp
-from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils import check_scalar
 from sklearn.utils._param_validation import Interval, validate_params
 
 from skmohn._core._fitting import warn_caller
@@ -16,8 +16,8 @@ from skmohn.energynet._levels import list_levels, log_level_sums, sum_upwards
 from skmohn.energynet._rbm import (
     RBM,
     check_states,
+    draw_stream,
     draw_visible,
-    random_stream,
 )
 from skmohn.energynet._training import data_logits
 
@@ -234,7 +234,7 @@ def annealed_importance_sampling(
     '2.2'
     """
     X = check_states(X, rbm.n_visible, "X")
-    stream = random_stream(check_random_state(random_state).randint(2**31 - 1))
+    stream = draw_stream(random_state)
     base_visible = data_logits(X, rbm.thermometers)
     # The activations at the mean of the data: with them, and not with zeros, the first
     # machines are close to the last ones.

@@ -5,7 +5,7 @@ from functools import cache
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils import check_array, check_random_state, check_scalar, gen_batches
+from sklearn.utils import check_array, check_random_state, check_scalar
 
 from skmohn._core._validation import read_vector
 from skmohn.energynet import _kernels as kernels
@@ -122,7 +122,7 @@ class RBM:
             function.
         """
         V = check_states(V, self.n_visible, "V")
-        return -_log_marginal(V, self.weights.T, self.hidden_bias, self.visible_bias)
+        return free_energies(self, V)
 
     def log_hidden_marginal(self, H):
         """Compute the logarithm of the sum over v of exp(c.v + b.h + h.Wv).
@@ -137,7 +137,7 @@ class RBM:
         ndarray of shape (n_samples,)
             The log-probability of the states, plus the log partition function.
         """
-        return _log_hidden_marginal(self, check_states(H, self.n_hidden, "H"))
+        return log_hidden_marginals(self, check_states(H, self.n_hidden, "H"))
 
     def hidden_probabilities(self, V):
         """Compute the probability that each hidden unit is 1, given the visible units.
@@ -152,8 +152,7 @@ class RBM:
         ndarray of shape (n_samples, n_hidden), float32
             Hidden units are independent given V.
         """
-        V = check_states(V, self.n_visible, "V")
-        return _probabilities(V, self.weights.T, self.hidden_bias)
+        return hidden_means(self, check_states(V, self.n_visible, "V"))
 
     def visible_probabilities(self, H):
         """Compute the probability that each visible unit is 1, given the hidden units.
@@ -199,7 +198,7 @@ class RBM:
             check_scalar(n_samples, "n_samples", Integral, min_val=1)
             V = random_state.randint(2, size=(int(n_samples), self.n_visible))
         V = check_states(V, self.n_visible, "V").copy()
-        gibbs(self, V, n_steps, random_stream(random_state.randint(2**31 - 1)))
+        gibbs(self, V, n_steps, draw_stream(random_state))
         return V
 
     def transposed(self):
@@ -237,6 +236,11 @@ def check_states(states, n_columns, name):
 def random_stream(seed):
     """Start a stream of random numbers for the kernels, from an integer."""
     return np.random.SeedSequence(seed).generate_state(1, np.uint64)
+
+
+def draw_stream(random_state):
+    """Start a stream of random numbers for the kernels, from a `random_state`."""
+    return random_stream(check_random_state(random_state).randint(2**31 - 1))
 
 
 def gibbs(rbm, V, n_steps, stream):
@@ -281,7 +285,7 @@ def draw_hidden(rbm, n, rng):
         Spread evenly: each state as often as its probability says, to one.
     """
     states = _hidden_states(rbm.n_hidden)
-    log_share = _log_hidden_marginal(rbm, states)
+    log_share = log_hidden_marginals(rbm, states)
     share = np.cumsum(np.exp(log_share - log_share.max()))
     place = (np.arange(n) + rng.random()) / n * share[-1]
     return states[np.minimum(np.searchsorted(share, place), len(states) - 1)]
@@ -303,12 +307,27 @@ def draw_visible(logits, bias, thermometers, stream, out):
         kernels.sample_levels(logits, bias, thermometers, stream, out)
 
 
-def _log_hidden_marginal(rbm, H):
-    """Sum the visible units of a machine out, for states of its hidden units."""
+# What the methods of a machine give for tables that need no check: contiguous ones of
+# float32 in [0, 1], with the right number of columns.
+
+
+def free_energies(rbm, V):
+    """As :meth:`RBM.free_energy`."""
+    return -_log_marginal(V, rbm.weights.T, rbm.hidden_bias, rbm.visible_bias)
+
+
+def hidden_means(rbm, V):
+    """As :meth:`RBM.hidden_probabilities`."""
+    return _probabilities(V, rbm.weights.T, rbm.hidden_bias)
+
+
+def log_hidden_marginals(rbm, H):
+    """As :meth:`RBM.log_hidden_marginal`."""
     if rbm.thermometers is None:
         return _log_marginal(H, rbm.weights, rbm.visible_bias, rbm.hidden_bias)
     total = np.empty(len(H))
-    for rows in gen_batches(len(H), ROWS_AT_ONCE):
+    for start in range(0, len(H), ROWS_AT_ONCE):
+        rows = slice(start, start + ROWS_AT_ONCE)
         active = H[rows] @ rbm.weights + rbm.visible_bias
         total[rows] = H[rows] @ rbm.hidden_bias.astype(np.float64)
         total[rows] += log_level_sums(active, rbm.thermometers)
@@ -318,7 +337,8 @@ def _log_hidden_marginal(rbm, H):
 def _log_marginal(states, weights, other_bias, bias):
     """Sum one kind of units out, of rows of the other kind."""
     total, sums = np.empty((2, len(states)))
-    for rows in gen_batches(len(states), ROWS_AT_ONCE):
+    for start in range(0, len(states), ROWS_AT_ONCE):
+        rows = slice(start, start + ROWS_AT_ONCE)
         total[rows] = states[rows] @ bias.astype(np.float64)
         kernels.softplus_sums(states[rows] @ weights, other_bias, sums[rows])
     return total + sums

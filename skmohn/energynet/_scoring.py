@@ -11,10 +11,10 @@ from scipy.special import logsumexp
 from skmohn._core._fitting import one_blas_thread
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._coding import UnitCoding
-from skmohn.energynet._likelihood import dbn_log_likelihood
+from skmohn.energynet._likelihood import dbn_log_likelihood, stack_log_likelihood
 from skmohn.energynet._missing import completions, given_known, unknown_units
 from skmohn.energynet._partition import LogPartition, log_partition
-from skmohn.energynet._rbm import random_stream
+from skmohn.energynet._rbm import draw_stream, random_stream
 
 # Draws of the bits of a sample that is given as probabilities.
 _N_BIT_DRAWS = 10
@@ -210,11 +210,10 @@ def _drawn(units, seed):
 
 def _of_bits(rbms, bits, log_z, n_draws, seed):
     if len(rbms) > 1:
-        # One by one, since each gets the next random numbers.
+        # One by one, so that each gets the same random numbers.
+        stream = draw_stream(seed)
         estimates = [
-            dbn_log_likelihood(
-                rbms, row[None], log_z, n_draws=n_draws, random_state=seed
-            )
+            stack_log_likelihood(rbms, row[None], log_z, n_draws, stream.copy())
             for row in bits
         ]
         return np.concatenate([*estimates, np.empty(0)])

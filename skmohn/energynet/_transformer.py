@@ -36,7 +36,7 @@ from skmohn.energynet._features import batches, feature_blocks, learn_scalers
 from skmohn.energynet._growth import GIVEN_REASON
 from skmohn.energynet._missing import filled
 from skmohn.energynet._partition import require_settled, settled_log_partition
-from skmohn.energynet._rbm import RBM, draw_visible, random_stream
+from skmohn.energynet._rbm import RBM, draw_stream, draw_visible
 from skmohn.energynet._samples import complete_samples, read_weights, rows_of
 from skmohn.energynet._scoring import Monitor, Scorer
 
@@ -527,7 +527,7 @@ class EnergyNetTransformer(
         random_state = check_random_state(random_state)
         *lower, top = self.layers_
         states = top.sample(n_samples, n_steps, random_state=random_state)
-        stream = random_stream(random_state.randint(2**31 - 1))
+        stream = draw_stream(random_state)
         for rbm in reversed(lower):
             logits = states @ rbm.weights
             states = np.empty_like(logits)
