@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,9 @@ import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_matrix
+from sklearn.base import clone
 from sklearn.callback import ScoringMonitor
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
@@ -72,10 +75,9 @@ def two_categories(n_rows=120):
     return signs, text, y + 0.1 * rng.standard_normal(n_rows)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize(
-    "model",
-    [
+@pytest.fixture(
+    scope="module",
+    params=[
         MOHNRegressor("pursuit"),
         MOHNRegressor("dense"),
         MOHNRegressor("msda", random_state=0, max_iter=30),
@@ -84,6 +86,15 @@ def two_categories(n_rows=120):
     ],
     ids=lambda model: model.strategy,
 )
+def on_signs(request):
+    """A model of the same table with signs in the place of categories."""
+    signs, _, y = two_categories()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return request.param.fit(signs, y)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(
     "convert",
     [
@@ -95,15 +106,13 @@ def two_categories(n_rows=120):
     ],
     ids=["frame", "dtypes", "objects", "lists", "polars"],
 )
-def test_two_categories_are_an_input_of_minus_and_plus_one(model, convert):
+def test_two_categories_are_an_input_of_minus_and_plus_one(on_signs, convert):
     signs, text, y = two_categories()
     table = convert(text)
-    expected = model.fit(signs, y)
-    terms, coef, values = expected.terms_, expected.weights_, expected.predict(signs)
-    model.fit(table, y)
-    assert model.terms_ == terms
-    assert_array_equal(model.weights_, coef)
-    assert_array_equal(model.predict(table), values)
+    model = clone(on_signs).fit(table, y)
+    assert model.terms_ == on_signs.terms_
+    assert_array_equal(model.weights_, on_signs.weights_)
+    assert_array_equal(model.predict(table), on_signs.predict(signs))
     assert {j: v.tolist() for j, v in model.categories_.items()} == {
         0: ["no", "yes"],
         1: ["arm", "x86"],
@@ -504,6 +513,12 @@ def test_categories_without_rows_are_no_categories():
     assert model.categories_[0].tolist() == SITES["base"]
 
 
+@pytest.fixture(scope="module")
+def beside_a_constant():
+    X, y = make_frame()
+    return MOHNRegressor("dense", max_iter=3).fit(X.assign(same="A"), y)
+
+
 @pytest.mark.parametrize(
     ("term", "message"),
     [
@@ -516,11 +531,9 @@ def test_categories_without_rows_are_no_categories():
         ([("same", "A")], "constant"),
     ],
 )
-def test_terms_that_are_none(term, message):
-    X, y = make_frame()
-    model = MOHNRegressor("dense", max_iter=3).fit(X.assign(same="A"), y)
+def test_terms_that_are_none(beside_a_constant, term, message):
     with pytest.raises(ValueError, match=message):
-        model.weight(term)
+        beside_a_constant.weight(term)
 
 
 def test_later_rows_draws_warm_starts_and_copies(fitted):

@@ -1,5 +1,7 @@
 """MOHNClassifier: logistic regression on the products it found."""
 
+import copy
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -52,13 +54,17 @@ def test_a_class_whose_rows_all_have_weight_0_is_left_out(class_weight):
     assert_allclose(model.predict_proba(X), same.predict_proba(X), rtol=1e-6)
 
 
-def test_finds_the_products_and_their_weights():
-    model = MOHNClassifier(include_inputs=False, random_state=0).fit(X, Y)
-    assert {(2,), (0, 5)} <= set(model.terms_)
-    assert len(model.terms_) <= 4
-    weights = dict(zip(model.terms_, model.weights_[0], strict=True))
+@pytest.fixture(scope="module")
+def fitted():
+    return MOHNClassifier(include_inputs=False, random_state=0).fit(X, Y)
+
+
+def test_finds_the_products_and_their_weights(fitted):
+    assert {(2,), (0, 5)} <= set(fitted.terms_)
+    assert len(fitted.terms_) <= 4
+    weights = dict(zip(fitted.terms_, fitted.weights_[0], strict=True))
     assert_allclose([weights[2,], weights[0, 5]], [-1, 2], atol=0.4)
-    assert_allclose(model.intercept_, 0.5, atol=0.3)
+    assert_allclose(fitted.intercept_, 0.5, atol=0.3)
 
 
 @pytest.mark.parametrize(
@@ -133,8 +139,8 @@ def test_constant_columns_leave_the_shares_of_the_classes():
     assert_allclose(model.predict_proba(np.ones((1, 2))), [[0.5, 0.3, 0.2]])
 
 
-def test_a_refit_that_fails_changes_nothing():
-    model = MOHNClassifier(include_inputs=False, random_state=0).fit(X, Y)
+def test_a_refit_that_fails_changes_nothing(fitted):
+    model = copy.deepcopy(fitted)
     expected = model.predict_proba(X)
     for params, y, match in (
         ({"max_columns": 3, "include_inputs": True}, Y, "max_columns=3"),

@@ -21,6 +21,7 @@ that of a thermometer code, an input for each step. Unknown categories are avera
 all categories, exactly.
 """
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -103,6 +104,7 @@ class Pairs:
         if right is not left:
             self.right = _Side(right, self.signs, self.reals, self.categoricals, dtype)
         self.any_unknown = self.left.any_unknown or self.right.any_unknown
+        self._latest = None, None
 
     def product(self, prior):
         """The product of all factors, without `scale`.
@@ -139,8 +141,7 @@ class Pairs:
         else:
             exponent -= np.sum(rates)
         if self.alphabets:
-            tables = CategoryTables(prior.category_rates, self.categoricals)
-            for i, part in enumerate(tables.parts):
+            for i, part in enumerate(self._tables(prior)):
                 exponent += left.spread(i, np.log(part.factors)) @ right.hot[i].T
         return np.exp(exponent, out=exponent)
 
@@ -157,8 +158,7 @@ class Pairs:
         if len(self.reals):
             linear += (left.reals.T * tau[self.reals]) @ right.reals
         if self.alphabets:
-            tables = CategoryTables(prior.category_rates, self.categoricals)
-            for i, part in enumerate(tables.parts):
+            for i, part in enumerate(self._tables(prior)):
                 linear += left.spread(i, part.centred) @ right.hot[i].T
         return linear
 
@@ -240,9 +240,8 @@ class Pairs:
         explained = float(tau @ by_linear)
         by_category = np.empty(0)
         if self.alphabets:
-            tables = CategoryTables(prior.category_rates, self.categoricals)
             by_category = np.empty(len(prior.category_rates))
-            for i, part in enumerate(tables.parts):
+            for i, part in enumerate(self._tables(prior)):
                 on_factors = side.sum_by_categories(i, weighted) / part.factors
                 on_centred = side.sum_by_categories(i, outer)
                 explained += float(np.sum(on_centred * part.centred))
@@ -278,6 +277,13 @@ class Pairs:
                 factors = (share * left[some])[:, :, None] * right[some, None, :]
                 factors += 1.0 - share[:, :, None]
                 yield some, which, factors
+
+    def _tables(self, prior):
+        """Tables of alike categoricals; once for all that is asked of a prior."""
+        rates = prior.category_rates
+        if self._latest[0] is not rates:
+            self._latest = rates, CategoryTables(rates, self.categoricals).parts
+        return self._latest[1]
 
 
 class _Side:
@@ -426,9 +432,13 @@ def _distance_slope(by_distance, is_ordered):
     return np.hstack([by_step, none]) + np.hstack([none, by_step])
 
 
+@cache
 def _averaging(n_categories):
     """The categories, then their mean, as functionals of values at the categories."""
-    return np.vstack([np.eye(n_categories), np.full(n_categories, 1.0 / n_categories)])
+    mean = np.full(n_categories, 1.0 / n_categories)
+    functionals = np.vstack([np.eye(n_categories), mean])
+    functionals.flags.writeable = False
+    return functionals
 
 
 def _one_hot(categories, n_categories, dtype):
