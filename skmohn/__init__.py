@@ -17,6 +17,7 @@ _HOMES = {
     "EnergyNetRegressor": "skmohn.energynet",
     "EnergyNetTransformer": "skmohn.energynet",
     "MOHNClassifier": "skmohn.mohn",
+    "MOHNFeatureSelector": "skmohn.optimize",
     "MOHNRegressor": "skmohn.mohn",
     "MOHNTransformer": "skmohn.mohn",
     "MSDAControl": "skmohn.mohn",
@@ -35,6 +36,7 @@ __all__ = [
     "EnergyNetRegressor",
     "EnergyNetTransformer",
     "MOHNClassifier",
+    "MOHNFeatureSelector",
     "MOHNRegressor",
     "MOHNTransformer",
     "MSDAControl",
@@ -67,6 +69,7 @@ if TYPE_CHECKING:  # what the names are, for editors and type checkers
         MOHNTransformer,
         MSDAControl,
     )
+    from skmohn.optimize import MOHNFeatureSelector
 else:
 
     def __getattr__(name):

@@ -9,6 +9,7 @@ import sklearn
 from joblib import parallel_config
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
+from sklearn.linear_model import RidgeClassifier
 from sklearn.neural_network import MLPRegressor
 from sklearn.utils.estimator_checks import (
     check_dataframe_column_names_consistency,
@@ -32,6 +33,7 @@ from skmohn import (
     EnergyNetRegressor,
     EnergyNetTransformer,
     MOHNClassifier,
+    MOHNFeatureSelector,
     MOHNRegressor,
     MOHNTransformer,
     PaperControl,
@@ -102,7 +104,10 @@ ENERGY_NETS = [
         init="generative",
     ),
 ]
-ESTIMATORS = MOHNS + PRODUCTS + CLASSIFIERS + NETWORKS + STACKS + ENERGY_NETS
+SELECTORS = [MOHNFeatureSelector(RidgeClassifier(), n_evaluations=3, cv=2)]
+ESTIMATORS = (
+    MOHNS + PRODUCTS + CLASSIFIERS + NETWORKS + STACKS + ENERGY_NETS + SELECTORS
+)
 
 
 def label(estimator):
@@ -186,7 +191,9 @@ def test_checks_that_check_estimator_leaves_out(estimator, check):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 # The checks themselves fit on frames and transform arrays, and the other way round.
 @pytest.mark.filterwarnings("ignore:X (has|does not have valid) feature names")
-@pytest.mark.parametrize("transformer", firsts_of(PRODUCTS + STACKS), ids=label)
+@pytest.mark.parametrize(
+    "transformer", firsts_of(PRODUCTS + STACKS + SELECTORS), ids=label
+)
 @pytest.mark.parametrize(
     "check",
     [
@@ -202,7 +209,9 @@ def test_checks_of_containers_that_check_estimator_leaves_out(transformer, check
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("transformer", [*PRODUCTS, STACKS[0], *STACKS[2:]], ids=label)
+@pytest.mark.parametrize(
+    "transformer", [*PRODUCTS, STACKS[0], *STACKS[2:], *SELECTORS], ids=label
+)
 @pytest.mark.parametrize(
     "check",
     [

@@ -5,10 +5,12 @@ from skmohn.optimize._black_box import (
     maximize_black_box,
     minimize_black_box,
 )
+from skmohn.optimize._feature_selector import MOHNFeatureSelector
 from skmohn.optimize._maximize import maximize, minimize
 
 __all__ = [
     "BlackBoxOptimizer",
+    "MOHNFeatureSelector",
     "maximize",
     "maximize_black_box",
     "minimize",

@@ -294,7 +294,8 @@ class BlackBoxOptimizer:
             Seconds after which no further batch begins.
         callback : callable, default=None
             Called as ``callback(intermediate_result)`` after each batch, with `x`,
-            `fun` and `nfev` so far. Raising StopIteration ends the run.
+            `fun` and `nfev` so far; None and NaN while no point has a value. Raising
+            StopIteration ends the run.
 
         Returns
         -------
@@ -348,7 +349,8 @@ class BlackBoxOptimizer:
         return self._make_result(status)
 
     def _tells_to_stop(self, callback):
-        x, fun = self._best()
+        found = self._portfolio.best() is not None
+        x, fun = self._best() if found else (None, np.nan)
         try:
             callback(OptimizeResult(x=x, fun=fun, nfev=self._n_run))
         except StopIteration:

@@ -1,0 +1,409 @@
+"""MOHNFeatureSelector: the columns with which another estimator scores best."""
+
+from collections import Counter
+from functools import partial
+from numbers import Integral
+from typing import Self
+
+import numpy as np
+from scipy.optimize import LinearConstraint
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, is_classifier
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.feature_selection import SelectorMixin
+from sklearn.metrics import check_scoring, get_scorer_names
+from sklearn.model_selection import check_cv, cross_validate
+from sklearn.utils import get_tags
+from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    process_routing,
+)
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from skmohn._core._fitting import FitLoop, History, all_or_nothing
+from skmohn._core._html import HTMLRepr
+from skmohn._core._requests import ShortRequests
+from skmohn._core._validation import read_sets
+from skmohn.mohn._regressor import MOHNRegressor
+from skmohn.optimize._black_box import BlackBoxOptimizer
+
+# "auto": so many subsets for each column or group, and at least.
+_SUBSETS_PER_COLUMN = 10
+_FEWEST_SUBSETS = 100
+
+
+class MOHNFeatureSelector(
+    HTMLRepr,
+    ShortRequests,
+    CallbackSupportMixin,
+    SelectorMixin,
+    MetaEstimatorMixin,
+    BaseEstimator,
+):
+    """Select the columns with which an estimator scores best in cross-validation.
+
+    Columns that are only useful together are found, and columns that replace each
+    other: whole subsets are scored, and a
+    :class:`~skmohn.optimize.BlackBoxOptimizer` chooses which. What it has learnt, the
+    score as a function of the subset, says how columns work together.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Not fitted. It is cloned for each fit.
+    n_evaluations : int or "auto", default="auto"
+        Subsets to score, at most. "auto" is 10 for each column, or group of
+        `feature_groups`, and at least 100.
+    n_features_to_select : int, default=None
+        Number of columns to select. None for as many as score best.
+    feature_groups : dict of str to list of int or str, default=None
+        Columns that are selected together or not at all, by index or name, such as the
+        dummy columns of a categorical one: ``{"city": ["city_a", "city_b"]}``. Other
+        columns are on their own.
+    scoring : str or callable, default=None
+        What to maximize, see :ref:`scikit-learn's guide <scoring_parameter>`. None for
+        the `score` of the estimator.
+    cv : int, cross-validation generator or iterable, default=5
+        Folds, the same for all subsets. See :term:`cv`.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the search. The same seed gives the same subsets for every `n_jobs`, if
+        the estimator has a seed as well.
+    n_jobs : int, default=None
+        Folds to score at the same time, by joblib.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_features_in_,), bool
+        Whether a column is selected. Of subsets that score the same, it is that of
+        fewest columns.
+    n_features_to_select_ : int
+        Number of selected columns.
+    best_score_ : float
+        Mean score of the selected columns over the folds. As the best of many, it is
+        optimistic: score a pipeline with the selector in it on other rows.
+    scores_ : History
+        A dict for each subset, as it was scored: ``"features"``, its columns and
+        groups; ``"n_features"``; ``"mean_score"`` and ``"std_score"``, over the folds;
+        ``"best_score"``, the best mean so far; ``"stream"``, what asked for it.
+        ``scores_.to_frame()`` makes a data frame of them.
+    model_ : MOHNRegressor or None
+        Fitted to the scores: inputs are columns and groups, 1 if selected and 0 if not.
+        None where fewer than two subsets have a score.
+    optimal_ : bool
+        Whether no subset can be better: all were scored, or the scores are a sparse
+        function, which was learnt.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if all are strings.
+
+    See Also
+    --------
+    sklearn.feature_selection.SequentialFeatureSelector : Adds or drops one at a time.
+    sklearn.feature_selection.RFECV : Drops the least important ones; needs
+        importances.
+    MOHNTransformer : Adds products of columns.
+
+    Notes
+    -----
+    Subsets without a column are not scored, nor are those of which the estimator's
+    score is not finite selected.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from skmohn import MOHNFeatureSelector
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> selector = MOHNFeatureSelector(GaussianNB(), n_evaluations=60, random_state=0)
+    >>> selector.fit(X, y).best_score_ > 0.98
+    True
+    >>> len(selector.scores_)
+    60
+    """
+
+    support_: np.ndarray
+    n_features_to_select_: int
+    best_score_: float
+    scores_: History
+    model_: MOHNRegressor | None
+    optimal_: bool
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
+    _parameter_constraints = {
+        "estimator": [HasMethods(["fit"])],
+        "n_evaluations": [
+            Interval(Integral, 1, None, closed="left"),
+            StrOptions({"auto"}),
+        ],
+        "n_features_to_select": [Interval(Integral, 1, None, closed="left"), None],
+        "feature_groups": [dict, None],
+        "scoring": [StrOptions(set(get_scorer_names())), callable, None],
+        "cv": ["cv_object"],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        estimator,
+        *,
+        n_evaluations="auto",
+        n_features_to_select=None,
+        feature_groups=None,
+        scoring=None,
+        cv=5,
+        random_state=None,
+        n_jobs=None,
+    ):
+        self.estimator = estimator
+        self.n_evaluations = n_evaluations
+        self.n_features_to_select = n_features_to_select
+        self.feature_groups = feature_groups
+        self.scoring = scoring
+        self.cv = cv
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @all_or_nothing
+    @_fit_context(prefer_skip_nested_validation=False)
+    @with_callbacks
+    def fit(self, X, y=None, **params) -> Self:
+        """Search for the best columns.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Targets, if the estimator needs them.
+        **params : dict
+            ``groups``, the groups of samples for `cv`. With metadata routing, what the
+            estimator, the scorer and `cv` request.
+
+        Returns
+        -------
+        estimator
+            The fitted selector.
+
+        Raises
+        ------
+        ValueError
+            For invalid input, if no subset has `n_features_to_select` columns, and if
+            no subset has a finite score.
+        """
+        _raise_for_params(params, self, "fit", allow=["groups"])
+        X, y = self._read(X, y)
+        members = self._read_groups()
+        score = self._make_scorer(X, y, params)
+        optimizer = self._make_optimizer(members)
+        attributes = partial(self._fitted_attributes, members)
+        loop = FitLoop(self, X, y, params, self._budget(members), attributes)
+        result = self._search(optimizer, members, score, loop)
+        self._expose(members, result, loop.history)
+        return self
+
+    def _read(self, X, y):
+        allow_nan = get_tags(self).input_tags.allow_nan
+        options = {
+            "accept_sparse": "csc",
+            "ensure_all_finite": "allow-nan" if allow_nan else True,
+        }
+        if y is None:
+            return validate_data(self, X, y, **options), None
+        return validate_data(self, X, y, multi_output=True, **options)
+
+    def _read_groups(self):
+        """What can be selected: single columns, and groups of columns.
+
+        Returns
+        -------
+        members : dict of str to ndarray of shape (n_members,)
+            Indices of the columns, by the name of the column or group.
+        """
+        names = getattr(self, "feature_names_in_", None)
+        if names is None or len(set(names)) < len(names):
+            names = [f"x{i}" for i in range(self.n_features_in_)]
+        index = {name: i for i, name in enumerate(names)}
+        groups = self.feature_groups or {}
+        found, grouped = {}, []
+        read = read_sets(groups.values(), "feature_groups")
+        for name, columns in zip(groups, read, strict=True):
+            found[name] = np.array([self._index_of(c, index) for c in columns], int)
+            grouped.extend(found[name])
+            if not columns:
+                raise ValueError(f"feature_groups has no column for {name!r}")
+        if len(set(grouped)) < len(grouped):
+            (twice, _), *_ = Counter(grouped).most_common(1)
+            raise ValueError(f"feature_groups has the column {names[twice]!r} twice")
+        alone = {n: np.array([i]) for n, i in index.items() if i not in set(grouped)}
+        for name in found:
+            if not isinstance(name, str) or name in alone:
+                raise ValueError(
+                    f"feature_groups has a group named {name!r}: names must be "
+                    "strings, and not those of columns without a group"
+                )
+        return {**found, **alone}
+
+    def _index_of(self, column, index):
+        """Index of a column given by name or index."""
+        if isinstance(column, str):
+            if column in index:
+                return index[column]
+        elif 0 <= column < self.n_features_in_:
+            return column
+        raise ValueError(
+            f"feature_groups has {column!r}, which is not a column of X: use names, if "
+            f"X has them, or indices from 0 to {self.n_features_in_ - 1}"
+        )
+
+    def _make_optimizer(self, members):
+        """The search for subsets of as many columns as are wanted."""
+        sizes = np.array([len(columns) for columns in members.values()])
+        wanted = self.n_features_to_select
+        if wanted is not None and not _is_sum(wanted, sizes):
+            raise ValueError(
+                f"n_features_to_select={wanted}, but no subset has as many of the "
+                f"{self.n_features_in_} columns"
+                + (", given feature_groups" if self.feature_groups else "")
+            )
+        low, high = (1, np.inf) if wanted is None else (wanted, wanted)
+        return BlackBoxOptimizer(
+            {name: [0, 1] for name in members},
+            maximize=True,
+            constraints=LinearConstraint(sizes[None, :], low, high),
+            random_state=self.random_state,
+        )
+
+    def _budget(self, members):
+        if self.n_evaluations != "auto":
+            return self.n_evaluations
+        return max(_SUBSETS_PER_COLUMN * len(members), _FEWEST_SUBSETS)
+
+    def _make_scorer(self, X, y, params):
+        """A function that scores the estimator on some columns, fold by fold."""
+        check_scoring(self.estimator, self.scoring)
+        splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
+        if _routing_enabled():
+            of_splitter = process_routing(self, "fit", **params).splitter.split
+            used = self._scored_routing().consumes("fit", params)
+        else:
+            of_splitter, used = params, ()
+        # Drawn once: scores of subsets differ by their columns alone.
+        folds = list(splitter.split(X, y, **of_splitter))
+        options = {
+            "cv": folds,
+            "scoring": self.scoring,
+            "n_jobs": self.n_jobs,
+            "params": {name: params[name] for name in used},
+        }
+
+        def score(columns):
+            found = cross_validate(self.estimator, X[:, columns], y, **options)
+            return found["test_score"]
+
+        return score
+
+    def _search(self, optimizer, members, score, loop):
+        """Score subsets until none can be better, or the budget is spent."""
+        deviations = []
+
+        def value_of(point):
+            scores = score(_columns_of(point, members))
+            if not np.isfinite(scores).all():
+                scores = np.array([np.nan])
+            deviations.append(float(np.std(scores)))
+            return float(np.mean(scores))
+
+        def report(intermediate_result):
+            last = optimizer.history_[-1]
+            point = last["point"]
+            record = {
+                "features": tuple(name for name, is_in in point.items() if is_in),
+                "n_features": len(_columns_of(point, members)),
+                "mean_score": last["value"],
+                "std_score": deviations[-1],
+                "best_score": last["best"],
+                "stream": last["stream"],
+            }
+            if loop.step(record, intermediate_result):
+                raise StopIteration
+
+        result = optimizer.run(value_of, self._budget(members), callback=report)
+        loop.finish(result)
+        return result
+
+    def _fitted_attributes(self, members, result):
+        """What follows from the best subset."""
+        support = np.zeros(self.n_features_in_, dtype=bool)
+        support[_columns_of(result.x, members)] = True
+        return {
+            "support_": support,
+            "n_features_to_select_": int(support.sum()),
+            "best_score_": result.fun,
+        }
+
+    def _expose(self, members, result, history):
+        """Set what a fit leaves."""
+        # Of subsets that score the same, the smallest.
+        level = [r["point"] for r in result.history if r["value"] == result.fun]
+        result.x = min([result.x, *level], key=lambda p: len(_columns_of(p, members)))
+        vars(self).update(self._fitted_attributes(members, result))
+        self.scores_ = history
+        self.model_ = result.model
+        self.optimal_ = result.optimal
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return self.support_
+
+    def _scored_routing(self):
+        """Requests of what is called for each subset."""
+        router = MetadataRouter(owner=self)
+        router.add(
+            estimator=self.estimator,
+            method_mapping=MethodMapping().add(caller="fit", callee="fit"),
+        )
+        return router.add(
+            scorer=check_scoring(self.estimator, self.scoring),
+            method_mapping=MethodMapping().add(caller="fit", callee="score"),
+        )
+
+    def get_metadata_routing(self):
+        """Say what metadata the estimator, the scorer and `cv` request.
+
+        Returns
+        -------
+        MetadataRouter
+            See :ref:`scikit-learn's guide <metadata_routing>`.
+        """
+        return self._scored_routing().add(
+            splitter=check_cv(self.cv, classifier=is_classifier(self.estimator)),
+            method_mapping=MethodMapping().add(caller="fit", callee="split"),
+        )
+
+    def __sklearn_tags__(self):
+        """Take what the estimator takes."""
+        tags = super().__sklearn_tags__()
+        of_estimator = get_tags(self.estimator)
+        tags.input_tags.allow_nan = of_estimator.input_tags.allow_nan
+        tags.input_tags.sparse = of_estimator.input_tags.sparse
+        tags.target_tags = of_estimator.target_tags
+        return tags
+
+
+def _columns_of(point, members):
+    """Indices of the selected columns, in their order."""
+    chosen = [columns for name, columns in members.items() if point[name]]
+    return np.sort(np.concatenate(chosen))
+
+
+def _is_sum(total, sizes):
+    """Whether some of the sizes add up to a total."""
+    sums = {0}
+    for size in sizes:
+        sums |= {before + size for before in sums}
+    return total in sums
