@@ -179,10 +179,8 @@ def test_known_points_cost_nothing():
 
 def test_where_only_rows_are_measured_the_nearest_one_counts():
     rows = np.array([[0, 0, 0], [1, 1, 1]])
-    values = np.array([1.0, 2.0])
-    problem = _problem(
-        lambda x: float(values[black_boxes.nearest(rows, x)]), 3, rows=rows
-    )
+    values = {(0, 0, 0): 1.0, (1, 1, 1): 2.0}
+    problem = _problem(lambda x: values[tuple(x.tolist())], 3, rows=rows)
     counted = Counted(problem, 5)
     found = [counted(np.array(x)) for x in ([0, 0, 1], [1, 0, 1], [1, 1, 1])]
     assert found == [1.0, 2.0, 2.0]
