@@ -1,8 +1,10 @@
 """The public optimiser of black boxes: ask and tell, and the loop around both."""
 
+import functools
 import re
+import threading
 import time
-from collections.abc import Mapping
+from itertools import compress
 from numbers import Integral, Real
 
 import numpy as np
@@ -15,11 +17,16 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 
-from skmohn._core._fitting import History, gather_warnings, warn_caller
-from skmohn._core._validation import to_numpy
+from skmohn._core._fitting import (
+    History,
+    all_or_nothing,
+    gather_warnings,
+    warn_caller,
+)
+from skmohn._core._validation import read_vector
 from skmohn.mohn._regressor import MOHNRegressor
 from skmohn.optimize._methods import CALLBACK, DONE, EVALUATIONS, TIME
-from skmohn.optimize._space import Space
+from skmohn.optimize._space import Space, keys_of
 from skmohn.optimize._streams import Portfolio
 
 _COUNT = Interval(Integral, 1, None, closed="left")
@@ -36,6 +43,8 @@ _RUN_CONSTRAINTS = {
     "time_limit": [Interval(Real, 0, None, closed="neither"), None],
     "callback": [callable, None],
 }
+# The squares of larger values would be infinite.
+_LARGEST = 1e150
 _MESSAGES = {
     EVALUATIONS: "stopped at n_evaluations",
     TIME: "stopped at time_limit",
@@ -49,6 +58,27 @@ _MIRRORED = {
     "lowest": "highest",
     "highest": "lowest",
 }
+
+
+def _whole(method):
+    """Let one thread at a time into a method, which happens as a whole or not at all.
+
+    The streams are copied first. After an error or an interrupt the optimizer has the
+    former ones.
+    """
+
+    @functools.wraps(method)
+    def guarded(self, *args, **kwargs):
+        with self._lock:
+            return changing(self, *args, **kwargs)
+
+    @all_or_nothing
+    def changing(self, *args, **kwargs):
+        self._portfolio = self._portfolio.copy()
+        self.history_ = History(self.history_)
+        return method(self, *args, **kwargs)
+
+    return guarded
 
 
 class BlackBoxOptimizer:
@@ -155,9 +185,18 @@ class BlackBoxOptimizer:
         seed = int(check_random_state(random_state).randint(2**31))
         self._portfolio = Portfolio(self._space, noise, seed)
         self.history_ = History()
-        # Asked for by `run`, which may be interrupted while they are evaluated.
+        # Asked for by `run`, which may be interrupted while they are evaluated, and the
+        # values of the first of them.
         self._running = np.empty((0, self._space.n_variables), dtype=np.int64)
+        self._arrived = []
         self._n_run = 0
+        self._lock = threading.RLock()
+
+    def __getstate__(self):
+        return {name: part for name, part in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state):
+        vars(self).update(state, _lock=threading.RLock())
 
     def ask(self, n=1):
         """Return the points to be evaluated next.
@@ -174,7 +213,11 @@ class BlackBoxOptimizer:
             told yet are not among them.
         """
         validate_parameter_constraints({"n": [_COUNT]}, {"n": n}, caller_name="ask")
-        return self._space.decode(self._portfolio.ask(n))
+        return self._space.decode(self._ask(n))
+
+    @_whole
+    def _ask(self, n):
+        return self._portfolio.ask(n)
 
     def tell(self, X, y):
         """Learn the values of points, asked for or not.
@@ -195,32 +238,40 @@ class BlackBoxOptimizer:
             learnt then.
         """
         states = self._space.encode(X)
-        values = self._read_values(y, len(states))
-        self._refuse(states, values)
+        values = read_vector(y, "y", ensure_all_finite=False)
+        if len(values) != len(states):
+            raise ValueError(
+                f"y must have one value for each point of X: got {len(values)} values "
+                f"for {len(states)} points"
+            )
+        for i in np.flatnonzero(np.abs(values) > _LARGEST):
+            _refuse_size(values[i], self._space.decode(states[[i]])[0])
         self._tell(states, values)
 
-    def _read_values(self, y, n_points):
-        try:
-            values = np.asarray(to_numpy(y), dtype=float)
-        except (TypeError, ValueError):
-            raise ValueError(f"y must have numbers, got {y!r}") from None
-        if values.shape != (n_points,):
-            raise ValueError(
-                f"y must have shape ({n_points},), one value for each point of X, got "
-                f"{values.shape}"
+    @_whole
+    def _tell(self, states, values):
+        self._refuse(states, values)
+        best = self.history_[-1]["best"] if self.history_ else np.nan
+        better = np.fmax if self.maximize else np.fmin
+        streams = self._portfolio.tell(states, self._sign * values)
+        points = self._space.decode(states)
+        feasible = self._space.is_feasible(states)
+        for point, value, stream, is_feasible in zip(
+            points, values.tolist(), streams, feasible, strict=True
+        ):
+            if is_feasible:
+                best = float(better(best, value))
+            self.history_.append(
+                {"point": point, "value": value, "best": best, "stream": stream}
             )
-        return values
+        # Whose values are known by now need not be evaluated.
+        is_left = [key in self._portfolio.pending for key in keys_of(self._running)]
+        self._arrived = list(compress(self._arrived, is_left))
+        self._running = self._running[is_left]
 
     def _refuse(self, states, values):
-        """Raise where evaluations cannot be learnt from."""
-        told, portfolio = self._portfolio.told, self._portfolio
-        infinite = np.flatnonzero(np.isinf(values))
-        if len(infinite):
-            point = self._space.decode(states[infinite[:1]])[0]
-            raise ValueError(
-                f"the value of {point} is {values[infinite[0]]}: pass nan for points "
-                "that cannot be evaluated"
-            )
+        """Raise where evaluations contradict what is known."""
+        told, known = self._portfolio.told, {}
         for i, state in self._space.fixed.items():
             if np.any(states[:, i] != state):
                 variable = self._space.variables[i]
@@ -228,37 +279,19 @@ class BlackBoxOptimizer:
                     f"X has points with other values of {variable.name!r}, which is "
                     f"fixed at {variable.values[state]!r}: leave them out"
                 )
-        if portfolio.noise == 0.0:
-            known = {}
-            for state, value in zip(states, self._sign * values, strict=True):
-                key = state.tobytes()
-                place = told.places.get(key)
-                before = known.setdefault(
-                    key, value if place is None else told.values[place]
+        if self._portfolio.noise != 0.0:
+            return
+        values = self._sign * values
+        for state, key, value in zip(states, keys_of(states), values, strict=True):
+            if key in told.places:
+                known.setdefault(key, told.values[told.places[key]])
+            before = known.setdefault(key, value)
+            if before != value and not np.isnan([before, value]).any():
+                raise ValueError(
+                    f"{self._space.decode(state[None])[0]} was worth "
+                    f"{self._sign * before} before and is {self._sign * value} now: "
+                    'with noise=0 values must not differ; use noise="auto"'
                 )
-                if before != value and not np.isnan(value):
-                    raise ValueError(
-                        f"{self._space.decode(state[None])[0]} was worth "
-                        f"{self._sign * before} before and is {self._sign * value} "
-                        'now: with noise=0 values must not differ; use noise="auto"'
-                    )
-
-    def _tell(self, states, values):
-        best = self._best_value()
-        streams = self._portfolio.tell(states, self._sign * values)
-        points = self._space.decode(states)
-        feasible = self._space.is_feasible(states)
-        for point, value, stream, is_feasible in zip(
-            points, values.tolist(), streams, feasible, strict=True
-        ):
-            if is_feasible and not np.isnan(value):
-                best = self._sign * min(self._sign * best, self._sign * value)
-            self.history_.append(
-                {"point": point, "value": value, "best": best, "stream": stream}
-            )
-
-    def _best_value(self):
-        return self.history_[-1]["best"] if self.history_ else self._sign * np.inf
 
     # ----------------------------------------------------------------------- the loop
 
@@ -275,7 +308,8 @@ class BlackBoxOptimizer:
         """Evaluate a function until its optimum is proved, or the budget is spent.
 
         May be called again, to go on. After an interrupt or an error of `f`, it begins
-        with the points that were being evaluated.
+        with the points that were being evaluated, but for those of which it has the
+        values, and goes on as if nothing had happened.
 
         Parameters
         ----------
@@ -301,6 +335,12 @@ class BlackBoxOptimizer:
         -------
         OptimizeResult
             As of :meth:`result`.
+
+        Raises
+        ------
+        ValueError
+            If `f` returns anything but a finite number or NaN, or if no evaluation of
+            it has succeeded.
         """
         validate_parameter_constraints(
             _RUN_CONSTRAINTS,
@@ -321,32 +361,41 @@ class BlackBoxOptimizer:
             )
         deadline = np.inf if time_limit is None else time.monotonic() + time_limit
         left, status = n_evaluations, EVALUATIONS
-        with Parallel(n_jobs=n_jobs) as parallel:
+        with Parallel(n_jobs=n_jobs, return_as="generator") as parallel:
             while left:
-                if self._portfolio.is_verified:
+                if not self._portfolio.is_verified:
+                    self._ask_to_run(min(batch_size, left))
+                if self._portfolio.is_verified or not len(self._running):
                     status = DONE
+                    break
+                left -= self._evaluate(f, left, parallel)
+                if callback is not None and self._tells_to_stop(callback):
+                    status = CALLBACK
                     break
                 if time.monotonic() >= deadline:
                     status = TIME
                     break
-                if not len(self._running):
-                    self._running = self._portfolio.ask(min(batch_size, left))
-                if not len(self._running):
-                    status = DONE
-                    break
-                states = self._running[:left]
-                points = self._space.decode(states)
-                values = parallel(delayed(_evaluate)(f, point) for point in points)
-                self._refuse(states, np.array(values))
-                self._tell(states, np.array(values))
-                self._running = self._running[len(states) :]
-                left, self._n_run = left - len(states), self._n_run + len(states)
-                if callback is not None and self._tells_to_stop(callback):
-                    status = CALLBACK
-                    break
-        if self._portfolio.is_verified:
-            status = DONE
         return self._make_result(status)
+
+    @_whole
+    def _ask_to_run(self, n):
+        if not len(self._running):
+            self._running = self._portfolio.ask(n)
+
+    def _evaluate(self, f, most, parallel):
+        """Evaluate what was asked for; tell it once all values are there.
+
+        Returns
+        -------
+        n_evaluations : int
+        """
+        points = self._space.decode(self._running[len(self._arrived) :][:most])
+        for value in parallel(delayed(_evaluate)(f, point) for point in points):
+            self._arrived.append(value)
+            self._n_run += 1
+        states = self._running[: len(self._arrived)]
+        self._tell(states, np.array(self._arrived))
+        return len(points)
 
     def _tells_to_stop(self, callback):
         found = self._portfolio.best() is not None
@@ -397,10 +446,10 @@ class BlackBoxOptimizer:
         return self._make_result(EVALUATIONS)
 
     def _best(self):
-        """The best point and its value."""
+        """The best point and its value; None and NaN where there is none."""
         place = self._portfolio.best()
         if place is None:
-            raise ValueError("no point that keeps the constraints has a value yet")
+            return None, np.nan
         told = self._portfolio.told
         x = self._space.decode(told.states[[place]])[0]
         return x, float(self._sign * told.values[place])
@@ -408,6 +457,11 @@ class BlackBoxOptimizer:
     def _make_result(self, status):
         portfolio = self._portfolio
         x, fun = self._best()
+        if x is None:
+            raise ValueError(
+                f"none of {len(self.history_)} evaluations has a value and keeps the "
+                "constraints"
+            )
         n_told = len(portfolio.told)
         optimal = False
         if portfolio.is_verified:
@@ -436,8 +490,7 @@ class BlackBoxOptimizer:
     def _fit_model(self):
         """A regressor of all evaluations; with the weights of a model that is exact."""
         portfolio, space = self._portfolio, self._space
-        points = space.decode(portfolio.told.observed)
-        X = _as_table(points, space) if space.names_points else points
+        X = _as_table(space, portfolio.told.observed)
         y = self._sign * portfolio.told.observations
         model = MOHNRegressor(random_state=portfolio.seed)
         if portfolio.is_verified:
@@ -448,14 +501,24 @@ class BlackBoxOptimizer:
             return model.fit(X, y)
 
 
-def _as_table(points, space):
-    """A data frame of points, or an array where pandas is not installed."""
-    columns = {v.name: [point[v.name] for point in points] for v in space.variables}
-    try:
-        import pandas as pd
-    except ImportError:
-        return np.array(list(columns.values()), dtype=object).T
-    return pd.DataFrame(columns)
+def _as_table(space, states):
+    """Points as rows that a regressor reads: numbers as such, the rest as text."""
+    columns = [
+        np.array(
+            [v if variable.is_number else str(v) for v in variable.values],
+            dtype=float if variable.is_number else object,
+        )[column]
+        for variable, column in zip(space.variables, states.T, strict=True)
+    ]
+    if space.names_points:
+        names = [str(variable.name) for variable in space.variables]
+        try:
+            import pandas as pd
+        except ImportError:
+            pass
+        else:
+            return pd.DataFrame(dict(zip(names, columns, strict=True)))
+    return np.stack(columns, axis=1)
 
 
 def _evaluate(f, point):
@@ -463,11 +526,23 @@ def _evaluate(f, point):
     value = f(point)
     try:
         number = np.asarray(value)
-        if number.ndim or isinstance(value, Mapping | str):
+        if number.ndim or number.dtype.kind not in "biufO":
             raise TypeError
-        return float(number)
+        number = float(number)
     except (TypeError, ValueError):
         raise ValueError(f"f must return a number, got {value!r} for {point}") from None
+    except OverflowError:
+        number = np.inf
+    if abs(number) > _LARGEST:
+        _refuse_size(number, point)
+    return number
+
+
+def _refuse_size(value, point):
+    raise ValueError(
+        f"the value of {point} is {value}, which is not finite or too large: pass nan "
+        "for points that cannot be evaluated"
+    )
 
 
 def minimize_black_box(

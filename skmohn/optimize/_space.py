@@ -5,18 +5,22 @@ value among its values.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from itertools import pairwise
-from numbers import Integral, Number
-from typing import NamedTuple
+from numbers import Integral
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from skmohn._core._validation import to_numpy
 from skmohn.mohn._table.rows import Alphabet, Rows
+from skmohn.optimize._variables import (
+    Variable,
+    columns_of,
+    in_short,
+    places_of,
+    read_table,
+    read_variable,
+)
 
-# Values of one variable: each has its own part in the covariance.
-_MOST_VALUES = 256
 # Spaces of at most so many points are listed, so that nothing has to be searched.
 LISTED = 4096
 # Points drawn to find feasible ones before walking from a known one.
@@ -27,41 +31,10 @@ _STEPS = 4
 # Changes of two variables that are tried beside those of one, where there are
 # constraints: one alone may be impossible.
 _PAIRS = 256
-# Slack of linear constraints, relative to the sizes of their sums.
+# Linear programs, each with costs of its own, until one's end keeps all predicates.
+_SOLVED = 100
+# Slack of linear constraints, relative to what is summed up.
 _SLACK = 1e-9
-
-
-class Variable(NamedTuple):
-    """One argument of the black box.
-
-    Attributes
-    ----------
-    name : object
-
-    values : list
-        What it can be, two or more.
-
-    is_ordered : bool
-        Whether neighbours in `values` are alike.
-    """
-
-    name: object
-    values: list
-    is_ordered: bool
-
-    @property
-    def is_number(self):
-        """Whether its values are numbers that count as themselves in constraints."""
-        numbers = all(isinstance(value, Number | np.bool_) for value in self.values)
-        return numbers and (self.is_ordered or len(self.values) == 2)
-
-    def columns(self):
-        """What each value is in linear constraints, shape (n_values, n_columns)."""
-        if self.is_number:
-            return np.array(self.values, dtype=float)[:, None]
-        if len(self.values) == 2:
-            return np.array([[0.0], [1.0]])
-        return np.eye(len(self.values))
 
 
 class Space:
@@ -74,21 +47,22 @@ class Space:
     """
 
     def __init__(self, space, constraints=None, fixed=None):
-        table = None
+        table, self._dtype = None, int
         if isinstance(space, Integral) and not isinstance(space, bool | np.bool_):
             if space < 1:
                 raise ValueError(f"space must be at least 1 variable, got {space}")
             self.variables = [Variable(i, [0, 1], True) for i in range(int(space))]
             self.names_points = False
         elif isinstance(space, Mapping):
-            self.variables = [_read_variable(*item) for item in space.items()]
+            self.variables = [read_variable(*item) for item in space.items()]
             self.names_points = True
         else:
-            self.variables, table, self.names_points = _read_table(space)
+            self.variables, table, self._dtype = read_table(space)
+            self.names_points = self._dtype is None
         if not self.variables:
             raise ValueError("space must have at least one variable, got none")
         self.sizes = np.array([len(variable.values) for variable in self.variables])
-        self._places = [_places_of(variable.values) for variable in self.variables]
+        self._places = [places_of(variable.values) for variable in self.variables]
         self._index = {variable.name: i for i, variable in enumerate(self.variables)}
         self._linear, self._predicates = self._read_constraints(constraints)
         self.fixed = self._read_fixed(fixed)
@@ -133,11 +107,11 @@ class Space:
                 }
                 for row in states.tolist()
             ]
-        columns = [
-            np.asarray(variable.values)[states[:, i]]
-            for i, variable in enumerate(self.variables)
-        ]
-        return np.stack(columns, axis=1)
+        points = np.empty(states.shape, dtype=self._dtype)
+        for i, variable in enumerate(self.variables):
+            values = np.fromiter(variable.values, dtype=self._dtype)
+            points[:, i] = values[states[:, i]]
+        return points
 
     def encode(self, points):
         """States of points.
@@ -148,14 +122,15 @@ class Space:
             Where a variable or a value is not one of the space.
         """
         if hasattr(points, "columns"):  # a data frame
-            columns = {name: to_numpy(points[name]).tolist() for name in points.columns}
+            names, columns = columns_of(points, "X")
             points = [
-                dict(zip(columns, row, strict=True))
-                for row in zip(*columns.values(), strict=True)
+                dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)
             ]
-        elif isinstance(points, Mapping):
+        points = to_numpy(points)
+        if isinstance(points, Mapping | str) or not np.iterable(points):
             raise ValueError(
-                "X must be a list of points, got a single dict: pass [point]"
+                f"X must be a list of points, got {points!r}: pass [point] for a "
+                "single one"
             )
         rows = [self._encode_point(point) for point in points]
         return np.array(rows, dtype=np.int64).reshape(len(rows), self.n_variables)
@@ -166,14 +141,17 @@ class Space:
             if missing or len(point) > self.n_variables:
                 known = [v.name for v in self.variables]
                 raise ValueError(
-                    f"a point must have the variables {known}, got {list(point)}"
+                    f"X must have points with the variables {in_short(known)}, got "
+                    f"{in_short(list(point))}"
                 )
             values = [point[variable.name] for variable in self.variables]
         else:
-            values = np.asarray(point, dtype=object).ravel().tolist()
-            if len(values) != self.n_variables:
+            point = to_numpy(point)
+            values = list(point) if np.iterable(point) else None
+            if values is None or len(values) != self.n_variables:
                 raise ValueError(
-                    f"a point must have {self.n_variables} values, got {len(values)}"
+                    f"X must be a list of points of {self.n_variables} values each, "
+                    f"but has the point {point!r}"
                 )
         return [self._state(i, value, "X") for i, value in enumerate(values)]
 
@@ -186,7 +164,7 @@ class Space:
             variable = self.variables[i]
             raise ValueError(
                 f"{source} has {value!r} for the variable {variable.name!r}, which "
-                f"must be one of {_in_short(variable.values)}"
+                f"must be one of {in_short(variable.values)}"
             ) from None
 
     # -------------------------------------------------------------- the constraints
@@ -228,21 +206,28 @@ class Space:
             )
         if not np.isfinite(A).all():
             raise ValueError("constraints has a matrix that is not finite")
+        if np.isnan(constraint.lb).any() or np.isnan(constraint.ub).any():
+            raise ValueError(
+                "constraints has a bound that is nan: pass -inf or inf for none"
+            )
         parts = np.split(A, np.cumsum(widths)[:-1], axis=1)
         sums = [column @ part.T for column, part in zip(columns, parts, strict=True)]
-        low = np.broadcast_to(constraint.lb, len(A)).astype(float)
-        high = np.broadcast_to(constraint.ub, len(A)).astype(float)
-        slack = _SLACK * (1.0 + np.abs(A).sum(axis=1))
-        return sums, low - slack, high + slack
+        low = np.broadcast_to(constraint.lb, len(A))
+        high = np.broadcast_to(constraint.ub, len(A))
+        return sums, low, high
 
     def _read_fixed(self, fixed):
         """States of the variables that keep one."""
         states = {}
+        if not isinstance(fixed, Mapping | None):
+            raise TypeError(
+                f"fixed must be a dict of variables and their values, got {fixed!r}"
+            )
         for name, value in (fixed or {}).items():
             if name not in self._index:
                 raise ValueError(
                     f"fixed has {name!r}, which is not a variable: "
-                    f"{_in_short([variable.name for variable in self.variables])}"
+                    f"{in_short([variable.name for variable in self.variables])}"
                 )
             i = self._index[name]
             states[i] = self._state(i, value, "fixed")
@@ -254,14 +239,16 @@ class Space:
         for i, state in self.fixed.items():
             feasible &= states[:, i] == state
         for sums, low, high in self._linear:
-            total = sum(part[states[:, i]] for i, part in enumerate(sums))
-            feasible &= np.all((total >= low) & (total <= high), axis=1)
+            parts = [part[states[:, i]] for i, part in enumerate(sums)]
+            total, slack = sum(parts), _SLACK * sum(map(np.abs, parts))
+            is_kept = (total >= low - slack) & (total <= high + slack)
+            feasible &= np.all(is_kept, axis=1)
         if self._keys is not None:
             feasible &= [key in self._keys for key in keys_of(states)]
         for predicate in self._predicates:
             at = np.flatnonzero(feasible)
             points = self.decode(states[at])
-            feasible[at] = [bool(predicate(point)) for point in points]
+            feasible[at] = [_is_kept(predicate, point) for point in points]
         return feasible
 
     def _list(self, table):
@@ -361,7 +348,7 @@ class Space:
         low, high = np.zeros(first[-1]), np.ones(first[-1])
         for i, state in self.fixed.items():
             low[first[i] + state] = 1.0
-        for _ in range(_DRAWN_AT_ONCE if self._predicates else 1):
+        for _ in range(_SOLVED if self._predicates else 1):
             found = milp(
                 rng.standard_normal(first[-1]),
                 integrality=np.ones(first[-1]),
@@ -429,79 +416,12 @@ def keys_of(states):
     return [row.tobytes() for row in states]
 
 
-def _read_variable(name, values):
-    """A variable of a mapping."""
-    if isinstance(values, tuple):
-        if len(values) != 2 or not all(
-            isinstance(end, Integral) and not isinstance(end, bool) for end in values
-        ):
-            raise ValueError(
-                f"space has {values!r} for {name!r}: a tuple must be (low, high), two "
-                "whole numbers; pass other values as a list"
-            )
-        low, high = map(int, values)
-        if low > high:
-            raise ValueError(f"space has {values!r} for {name!r}, whose low is above")
-        values = range(low, min(high, low + _MOST_VALUES) + 1)
-    elif isinstance(values, str) or not isinstance(values, Iterable):
+def _is_kept(predicate, point):
+    """What a predicate says of a point."""
+    kept = predicate(point)
+    if kept is None or np.ndim(kept):
         raise TypeError(
-            f"space must have a list of values or a tuple (low, high) for {name!r}, "
-            f"got {values!r}"
+            f"constraints must return True or False, but {predicate!r} returns "
+            f"{kept!r} for {point!r}"
         )
-    values = [v.item() if isinstance(v, np.generic) else v for v in values]
-    try:
-        n_values = len(set(values))
-    except TypeError:
-        raise TypeError(f"space has values of {name!r} that cannot be hashed") from None
-    if n_values < len(values):
-        raise ValueError(f"space has a value of {name!r} more than once")
-    if not 1 <= n_values <= _MOST_VALUES:
-        raise ValueError(
-            f"space must have 1 to {_MOST_VALUES} values for {name!r}, got {n_values}"
-        )
-    if not all(value == value for value in values):
-        raise ValueError(f"space has nan among the values of {name!r}")
-    return Variable(name, values, _is_increasing(values))
-
-
-def _is_increasing(values):
-    """Whether values are numbers from low to high."""
-    if not all(isinstance(value, Number) for value in values):
-        return False
-    return all(a < b for a, b in pairwise(values))
-
-
-def _read_table(space):
-    """Variables, states and whether points have names, of a table of candidates."""
-    has_names = hasattr(space, "columns")
-    if has_names:
-        names = list(space.columns)
-        columns = [to_numpy(space[name]) for name in names]
-    else:
-        table = np.asarray(space)
-        if table.ndim != 2 or not table.size:
-            raise TypeError(
-                "space must be a number of variables, a mapping of names to values, or "
-                f"a table of candidate points, got {space!r}"
-            )
-        names, columns = list(range(table.shape[1])), list(table.T)
-    variables, states = [], []
-    for name, column in zip(names, columns, strict=True):
-        values = column.tolist()
-        try:
-            distinct = sorted(set(values))
-        except TypeError:
-            distinct = sorted(set(values), key=repr)
-        variables.append(_read_variable(name, distinct))
-        places = _places_of(distinct)
-        states.append([places[value] for value in values])
-    return variables, np.array(states, dtype=np.int64).T, has_names
-
-
-def _places_of(values):
-    return {value: place for place, value in enumerate(values)}
-
-
-def _in_short(values):
-    shown = ", ".join(map(repr, values[:8]))
-    return shown if len(values) <= 8 else f"{shown}, ..."
+    return bool(kept)

@@ -7,6 +7,7 @@ largest improvement. One climbs, from start to start. The first gets more the le
 second can predict; the others earn their shares by improvements.
 """
 
+import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -374,6 +375,12 @@ class Portfolio:
         self._asked = dict.fromkeys((UNIFORM, SURROGATE, CLIMB), 0.0)
         self._earned = {SURROGATE: (1.0, 4.0), CLIMB: (1.0, 4.0)}
         self._judged = []
+
+    def copy(self):
+        """One that goes on by itself; they share what is never changed in place."""
+        surrogate = self._surrogate
+        shared = self.space, self.guess, surrogate.posterior, surrogate.prior
+        return copy.deepcopy(self, {id(part): part for part in shared})
 
     def deviation(self):
         """Standard deviation of the noise, as given or as repeated values say."""

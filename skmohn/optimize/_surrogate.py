@@ -37,7 +37,7 @@ class Surrogate:
         self.space = space
         self.posterior = None
         self._n_learnt = self._n_told = 0
-        self._prior = None
+        self.prior = None
 
     def update(self, states, values, seed):
         """Learn of evaluations; those of before come first and are the same.
@@ -71,10 +71,10 @@ class Surrogate:
         if len(sample) > _MOST_LEARNT:
             drawn = np.random.default_rng(seed).permutation(len(sample))
             part = sample.take(drawn[:_MOST_LEARNT])
-        self._prior = learn_prior(
-            part, self.space.alphabets, self._prior, _MAX_ITER, seed
+        self.prior = learn_prior(
+            part, self.space.alphabets, self.prior, _MAX_ITER, seed
         ).prior
-        covariance = Covariance(self._prior, self.space.alphabets)
+        covariance = Covariance(self.prior, self.space.alphabets)
         self.posterior = ExactPosterior.condition(covariance, sample)
 
     def believing(self, states, values):

@@ -1,0 +1,170 @@
+"""Variables with few values: as users write them, and as tables list them."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from itertools import pairwise
+from numbers import Integral, Real
+from typing import NamedTuple
+
+import numpy as np
+
+# Values of one variable: each has its own part in the covariance.
+_MOST_VALUES = 256
+
+
+class Variable(NamedTuple):
+    """One argument of the black box.
+
+    Attributes
+    ----------
+    name : object
+
+    values : list
+        What it can be, two or more.
+
+    is_ordered : bool
+        Whether neighbours in `values` are alike.
+    """
+
+    name: object
+    values: list
+    is_ordered: bool
+
+    @property
+    def is_number(self):
+        """Whether its values are numbers that count as themselves in constraints."""
+        may_be = self.is_ordered or len(self.values) == 2
+        return may_be and all(map(_is_number, self.values))
+
+    def columns(self):
+        """What each value is in linear constraints, shape (n_values, n_columns)."""
+        if self.is_number:
+            return np.array(self.values, dtype=float)[:, None]
+        if len(self.values) == 2:
+            return np.array([[0.0], [1.0]])
+        return np.eye(len(self.values))
+
+
+def read_variable(name, values):
+    """A variable of a mapping."""
+    if isinstance(values, tuple):
+        if len(values) != 2 or not all(
+            isinstance(end, Integral) and not isinstance(end, bool) for end in values
+        ):
+            raise ValueError(
+                f"space has {values!r} for {name!r}: a tuple must be (low, high), two "
+                "whole numbers; pass other values as a list"
+            )
+        low, high = map(int, values)
+        if low > high:
+            raise ValueError(f"space has {values!r} for {name!r}, whose low is above")
+        values = range(low, min(high, low + _MOST_VALUES) + 1)
+    elif isinstance(values, str) or not isinstance(values, Iterable):
+        raise TypeError(
+            f"space must have a list of values or a tuple (low, high) for {name!r}, "
+            f"got {values!r}"
+        )
+    values = [v.item() if isinstance(v, np.generic) else v for v in values]
+    try:
+        places = places_of(values)
+    except TypeError:
+        raise TypeError(f"space has values of {name!r} that cannot be hashed") from None
+    for place, value in enumerate(values):
+        if _is_missing(value):
+            raise ValueError(
+                f"space has {value!r} among the values of {name!r}: leave it out, or "
+                "give that case a name of its own"
+            )
+        if places[value] != place:
+            raise ValueError(
+                f"space has values of {name!r} that are equal, {value!r} and "
+                f"{values[places[value]]!r}: keep one of them"
+            )
+    if not 1 <= len(values) <= _MOST_VALUES:
+        raise ValueError(
+            f"space must have 1 to {_MOST_VALUES} values for {name!r}, got "
+            f"{'more' if len(values) > _MOST_VALUES else 'none'}"
+        )
+    return Variable(name, values, _is_increasing(values))
+
+
+def _is_increasing(values):
+    """Whether values are numbers from low to high."""
+    return all(map(_is_number, values)) and all(a < b for a, b in pairwise(values))
+
+
+def _is_number(value):
+    """Whether a value counts as itself: a finite real number."""
+    try:
+        return isinstance(value, Real) and math.isfinite(value)
+    except OverflowError:  # an integer that no float can be
+        return False
+
+
+def _is_missing(value):
+    """Whether a value is NaN or NA, which is not equal to itself."""
+    try:
+        return bool(value != value)
+    except TypeError:
+        return True
+
+
+def read_table(space):
+    """Variables and states of a table of candidates, and the dtype of its points.
+
+    None for points that are dicts, those of a data frame.
+    """
+    dtype = None
+    if hasattr(space, "columns"):
+        names, columns = columns_of(space, "space")
+    else:
+        try:
+            table = np.asarray(space)
+        except ValueError:  # rows of several lengths
+            table = np.empty(0)
+        if table.ndim != 2 or not table.size:
+            raise TypeError(
+                "space must be a number of variables, a mapping of names to values, or "
+                f"a table of candidate points, got {space!r}"
+            )
+        names, columns, dtype = range(table.shape[1]), table.T.tolist(), table.dtype
+    variables, states = [], []
+    for name, values in zip(names, columns, strict=True):
+        try:
+            distinct = sorted(set(values))
+        except TypeError:
+            distinct = sorted(_distinct(name, values), key=repr)
+        variables.append(read_variable(name, distinct))
+        places = places_of(distinct)
+        states.append([places[value] for value in values])
+    return variables, np.array(states, dtype=np.int64).T, dtype
+
+
+def _distinct(name, values):
+    """Values that cannot be sorted, each once."""
+    try:
+        return set(values)
+    except TypeError:
+        raise TypeError(f"space has values of {name!r} that cannot be hashed") from None
+
+
+def columns_of(frame, source):
+    """Names of the columns of a data frame, and their values."""
+    names = list(frame.columns)
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise ValueError(f"{source} has more than one column {repeated[0]!r}")
+    return names, [np.asarray(frame[name], dtype=object).tolist() for name in names]
+
+
+def places_of(values):
+    places = {}
+    for place, value in enumerate(values):
+        places.setdefault(value, place)
+    return places
+
+
+def in_short(values):
+    shown = ", ".join(map(repr, values[:8]))
+    return shown if len(values) <= 8 else f"{shown}, ..."
