@@ -20,8 +20,9 @@ from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
 from skmohn.mohn._walsh.design import make_design
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 from skmohn.optimize._maximize import minimize
+from skmohn.optimize._polynomial import combine, make_polynomial
 from skmohn.optimize._space import keys_of
-from skmohn.optimize._surrogate import Surrogate
+from skmohn.optimize._surrogate import Surrogate, explained
 
 UNIFORM, SURROGATE, CLIMB = "uniform", "surrogate", "climb"
 # Evaluations that no stream asked for: of the best point of a sparse model, of a point
@@ -44,12 +45,18 @@ _JUDGED = 40
 # Each tell of a stream counts this much less than the next one.
 _FADING = 0.97
 _LEAST_SHARE = 0.25
+# A surrogate that foresees nearly all of the variance of what is known takes most of
+# the share of climbs: local optima are no obstacle to it.
+_TRUST, _SURE = 0.8, 16
 # Deviation from the prediction of an exact model that is rounding, in units of spread.
 _ROUNDING = 1e-8
 # With noise, this part of the evaluations repeats the best point so far.
 _REPEATED = 0.15
 # Kicks from a local optimum without success before a climb starts anywhere.
 _MOST_KICKS = 8
+_TRIED_KICKS = 20
+# Local optima that are remembered for crossings.
+_MOST_ENDS = 20
 
 
 class Guess(NamedTuple):
@@ -161,6 +168,7 @@ class Learning:
 
     def __init__(self, space):
         self.space = space
+        self.linkage = None
         self._next_trial = _FEWEST
 
     def find(self, told, deviation, seed):
@@ -188,10 +196,10 @@ class Learning:
         if np.ptp(told.values[some]) == 0.0:
             return None
         if deviation:
-            graph = _learn_noisy(X[some], told.values[some], seed)
+            graph = self.linkage = _learn_noisy(X[some], told.values[some], seed)
         else:
-            graph = _learn_exact(X, told.values, some)
-        if graph is None:
+            graph, self.linkage = _learn_exact(X, told.values, some)
+        if graph is None or not graph.terms:
             return None
         return self._search(graph, not deviation, told, seed)
 
@@ -223,29 +231,34 @@ class Learning:
 
 
 def _learn_exact(X, values, some):
-    """A sparse model of some points that is exact at all of them, or None."""
+    """A sparse model of some points that is exact at all of them, or None.
+
+    Returns
+    -------
+    exact : Hypergraph or None
+
+    found : Hypergraph
+        The model that was found in any case.
+    """
     unit = binary_unit(values)
     y = values[some] / unit
     search = Pursuit(
         make_design(X[some], None), y, PursuitControl(max_order=X.shape[1])
     )
     reason = search.run()
-    terms = [term for term in search.model.terms if term]
-    if reason != "exact" or not Chance(X[some], y).is_excluded(terms):
-        return None
     graph = Hypergraph.sort(search.model.terms, unit * search.model.coef, 0.0)
+    terms = [term for term in graph.terms if term]
+    if reason != "exact" or not Chance(X[some], y).is_excluded(terms):
+        return None, graph
     wrong = np.abs(graph.predict(X.astype(float)) - values)
-    return graph if wrong.max() <= _ROUNDING * np.ptp(values) else None
+    return (graph if wrong.max() <= _ROUNDING * np.ptp(values) else None), graph
 
 
 def _learn_noisy(X, values, seed):
-    """The sparse model that the noise supports; None where that is a constant."""
+    """The sparse model that the noise supports."""
     with gather_warnings():
         model = MOHNRegressor(strategy="pursuit", random_state=seed).fit(X, values)
-    weights = dict(zip(model.terms_, model.weights_, strict=True))
-    if not weights:
-        return None
-    return Hypergraph.sort(list(weights), list(weights.values()), model.intercept_)
+    return Hypergraph.sort(model.terms_, model.weights_, model.intercept_)
 
 
 def _descend(predict, state, space, rng):
@@ -261,59 +274,100 @@ def _descend(predict, state, space, rng):
 
 
 class Climb:
-    """Climbs from start to start; its points are neighbours of the one it stands at."""
+    """Climbs from end to end; its points are neighbours of the one it stands at.
+
+    From a local optimum it goes on, in turn, at a crossing with an earlier one that is
+    better than both as far as the linkage is known, and at a kick of linked variables;
+    in the end, anywhere.
+
+    Parameters
+    ----------
+    space : Space
+    """
 
     def __init__(self, space):
         self.space = space
-        self.state = None
-        self.value = np.inf
-        self.home, self.home_value = None, np.inf
-        self.queue = []
-        self.n_kicks = 0
+        self.linkage = None
+        self._state, self._value = None, np.inf
+        self._home, self._home_value = None, np.inf
+        self._queue = []
+        self._ends = []
+        self._n_kicks = 0
 
     def propose(self, told, taken, surrogate, rng):
         """The next neighbour that is not known, or where the climb goes on."""
-        if self.state is None:
+        if self._state is None:
             place = int(told.order()[0])
             self._stand(told.states[place], told.values[place], surrogate, rng)
-            self.home, self.home_value = self.state, self.value
-        while self.queue:
-            state = self.queue.pop()
+        while self._queue:
+            state = self._queue.pop()
             if state.tobytes() not in taken:
                 return state
-        return self._leave(told, taken, rng)
-
-    def _stand(self, state, value, surrogate, rng):
-        self.state, self.value = state, value
-        near = self.space.neighbours(state, rng)
-        if surrogate.posterior is not None and len(near):
-            near = near[np.argsort(-surrogate.mean(near), kind="stable")]
-        self.queue = list(near)
-
-    def _leave(self, told, taken, rng):
-        """From a local optimum: kicks from the best end, then another start."""
-        if self.value < self.home_value:
-            self.home, self.home_value, self.n_kicks = self.state, self.value, 0
-        self.value = np.inf  # whatever comes next is stood at
-        self.n_kicks += 1
-        if self.n_kicks > _MOST_KICKS:
-            self.n_kicks, self.home_value = 0, np.inf
-            return _draw(self.space, told, taken, rng)
-        for _ in range(20):
-            state = self.home
-            for _ in range(2 + rng.poisson(1.0)):
-                near = self.space.neighbours(state, rng)
-                if not len(near):
-                    break
-                state = near[0]
-            if state.tobytes() not in taken:
-                return state
-        return _draw(self.space, told, taken, rng)
+        return self._leave(taken, rng)
 
     def learn(self, state, value, surrogate, rng):
         """Stand at a point that is better than the one before."""
-        if value < self.value:
+        if value < self._value:
             self._stand(state, value, surrogate, rng)
+
+    def _stand(self, state, value, surrogate, rng):
+        self._state, self._value = state, value
+        near = self.space.neighbours(state, rng)
+        if surrogate.posterior is not None and len(near):
+            # The last one comes first.
+            near = near[np.argsort(-surrogate.mean(near), kind="stable")]
+        self._queue = list(near)
+
+    def _leave(self, taken, rng):
+        """Where to go from a local optimum; None for anywhere."""
+        if np.isfinite(self._value):
+            self._ends = [*self._ends, self._state][-_MOST_ENDS:]
+        if self._value < self._home_value:
+            self._home, self._home_value, self._n_kicks = self._state, self._value, 0
+        self._value = np.inf  # the next point is stood at, whatever it is worth
+        self._n_kicks += 1
+        if self._n_kicks <= _MOST_KICKS:
+            for state in self._crossings(rng) if self._n_kicks % 2 else ():
+                if state.tobytes() not in taken:
+                    return state
+            for _ in range(_TRIED_KICKS):
+                state = self._kick(rng)
+                if state.tobytes() not in taken:
+                    return state
+        self._n_kicks, self._home_value = 0, np.inf
+        return None
+
+    def _crossings(self, rng):
+        """Yield children of the best end and others, by partition crossover."""
+        free, linkage = self.space.free, self.linkage
+        if linkage is None or not linkage.terms:
+            return
+        # It maximises.
+        model = make_polynomial(linkage.times(-1.0), len(free))
+        home = 2 * self._home[free] - 1
+        for k in rng.permutation(len(self._ends)):
+            child, _ = combine(model, home, 2 * self._ends[k][free] - 1)
+            state = self._home.copy()
+            state[free] = (child > 0).astype(np.int64)
+            if self.space.is_feasible(state[None])[0]:
+                yield state
+
+    def _kick(self, rng):
+        """Change a few variables of the best end, linked ones if that is known."""
+        if self.linkage is not None and self.linkage.terms:
+            terms = [term for term in self.linkage.terms if len(term) > 1]
+            if terms:
+                term = list(terms[rng.integers(len(terms))])
+                state = self._home.copy()
+                state[self.space.free[term]] ^= 1
+                if self.space.is_feasible(state[None])[0]:
+                    return state
+        state = self._home
+        for _ in range(2 + rng.poisson(1.0)):
+            near = self.space.neighbours(state, rng)
+            if len(near):
+                state = near[0]
+        return state
 
 
 def _draw(space, told, taken, rng):
@@ -378,8 +432,8 @@ class Portfolio:
 
     def copy(self):
         """One that goes on by itself; they share what is never changed in place."""
-        surrogate = self._surrogate
-        shared = self.space, self.guess, surrogate.posterior, surrogate.prior
+        linkage, posterior = self._climb.linkage, self._surrogate.posterior
+        shared = self.space, self.guess, linkage, posterior
         return copy.deepcopy(self, {id(part): part for part in shared})
 
     def deviation(self):
@@ -461,6 +515,7 @@ class Portfolio:
             self._lowest(order),
             taken,
             np.array(pending).reshape(-1, self.space.n_variables),
+            self.deviation() > 0.0,
             self._rng,
         )
 
@@ -487,7 +542,7 @@ class Portfolio:
     def shares(self):
         """Part of the evaluations that each stream is to have."""
         learning = _LEAST_LEARNING
-        if self.space.is_binary:
+        if self.space.is_binary and self.space.listed is None:
             n_uniform = max(int(self.told.is_uniform.sum()), 1)
             patience = _SAMPLES_PER_VARIABLE * len(self.space.free) / n_uniform
             unknown = 1.0 - self.skill() ** _DOUBT
@@ -495,6 +550,8 @@ class Portfolio:
         rates = {name: wins / tries for name, (wins, tries) in self._earned.items()}
         climb = rates[CLIMB] / (rates[CLIMB] + rates[SURROGATE])
         climb = float(np.clip(climb, _LEAST_SHARE, 1.0 - _LEAST_SHARE))
+        if self._surrogate.posterior is not None:
+            climb *= 1.0 - _TRUST * self._surrogate.skill() ** _SURE
         return {
             UNIFORM: learning,
             SURROGATE: (1.0 - learning) * (1.0 - climb),
@@ -502,15 +559,15 @@ class Portfolio:
         }
 
     def skill(self):
-        """How much of the variance the surrogate foresaw, from 0 to 1."""
+        """How much of the variance the surrogate foresees, from 0 to 1.
+
+        Of uniform samples that it foresaw or, before there are enough of them, of each
+        evaluation by all others.
+        """
         if len(self._judged) < _FEWEST:
-            return 0.0
+            return self._surrogate.skill()
         predictions, values = np.transpose(self._judged[-_JUDGED:])
-        spread = np.sum((values - values.mean()) ** 2)
-        if not spread:
-            return 0.0
-        wrong = np.sum((predictions - values) ** 2)
-        return float(np.clip(1.0 - wrong / spread, 0.0, 1.0))
+        return explained(values - predictions, values)
 
     # ----------------------------------------------------------------------- telling
 
@@ -549,6 +606,7 @@ class Portfolio:
         if self.guess is None or not self.guess.is_exact:
             found = self._learning.find(self.told, self.deviation(), self.seed)
             self.guess = found or self.guess
+            self._climb.linkage = self._learning.linkage
         return streams
 
     def _learn(self):

@@ -16,6 +16,7 @@ _GROWTH = 1.15
 _MOST_ROWS = 800
 _MOST_LEARNT = 300
 _MAX_ITER = 30
+_LEAST_SKILL = 0.1
 # Points whose improvement is computed before the best of them are improved in turn.
 _DRAWN = 100
 _NEAR = 5
@@ -37,7 +38,6 @@ class Surrogate:
         self.space = space
         self.posterior = None
         self._n_learnt = self._n_told = 0
-        self.prior = None
 
     def update(self, states, values, seed):
         """Learn of evaluations; those of before come first and are the same.
@@ -71,10 +71,11 @@ class Surrogate:
         if len(sample) > _MOST_LEARNT:
             drawn = np.random.default_rng(seed).permutation(len(sample))
             part = sample.take(drawn[:_MOST_LEARNT])
-        self.prior = learn_prior(
-            part, self.space.alphabets, self.prior, _MAX_ITER, seed
-        ).prior
-        covariance = Covariance(self.prior, self.space.alphabets)
+        # Hyper-parameters that explain nothing are no good place to begin from.
+        is_dull = self.posterior is None or self.skill() < _LEAST_SKILL
+        start = None if is_dull else self.posterior.covariance.prior
+        prior = learn_prior(part, self.space.alphabets, start, _MAX_ITER, seed).prior
+        covariance = Covariance(prior, self.space.alphabets)
         self.posterior = ExactPosterior.condition(covariance, sample)
 
     def believing(self, states, values):
@@ -89,7 +90,12 @@ class Surrogate:
         mean = self.posterior.mean(self.space.rows(states))
         return self._centre + self._scale * mean
 
-    def propose(self, best, lowest, taken, pending, rng):
+    def skill(self):
+        """How much of the variance each evaluation's others foresee, from 0 to 1."""
+        residual, _ = self.posterior.leave_one_out()
+        return explained(residual, self.posterior.sample.target)
+
+    def propose(self, best, lowest, taken, pending, is_noisy, rng):
         """The point from which the largest improvement is expected.
 
         Parameters
@@ -106,6 +112,9 @@ class Surrogate:
         pending : ndarray of shape (n_pending, n_variables)
             Points whose values are not known yet.
 
+        is_noisy : bool
+            Whether the same point may have another value.
+
         rng : Generator
 
         Returns
@@ -116,10 +125,12 @@ class Surrogate:
         if len(pending):
             posterior = self.believing(pending, self.mean(pending))
         target = (lowest - self._centre) / self._scale
+        # Without noise, what the weights do not explain is each point's own.
+        own = 0.0 if is_noisy else posterior.covariance.prior.noise
 
         def score(states):
             rows = self.space.rows(states)
-            deviation = np.sqrt(posterior.variance(rows))
+            deviation = np.sqrt(posterior.variance(rows) + own)
             return log_improvement(target - posterior.mean(rows), deviation)
 
         states = _not_taken(self._candidates(best, rng), taken)
@@ -158,6 +169,14 @@ class Surrogate:
         mixed = mixed[space.is_feasible(mixed)]
         drawn = space.draw(_DRAWN, rng, best)
         return np.unique(np.concatenate([drawn, mixed, *near]), axis=0)
+
+
+def explained(residuals, values):
+    """Part of the variance of values that residuals leave, taken from 1; 0 at least."""
+    spread = np.sum((values - values.mean()) ** 2)
+    if not spread:
+        return 0.0
+    return float(np.clip(1.0 - np.sum(residuals**2) / spread, 0.0, 1.0))
 
 
 def log_improvement(gain, deviation):
