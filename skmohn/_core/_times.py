@@ -10,7 +10,9 @@ from sklearn.utils.validation import check_array, check_X_y, validate_data
 # Of pandas, polars and arrow, in lower case.
 _TIME_TYPES = ("date", "timestamp", "timedelta", "duration")
 # What arrays of objects may hold; the first of them includes pandas' Timestamp.
-_TIMES = (date, timedelta, np.datetime64, np.timedelta64)
+TIMES = (date, timedelta, np.datetime64, np.timedelta64)
+# Whole numbers up to it are floats.
+_EXACT = 2.0**53
 
 
 def column_types(X):
@@ -57,8 +59,51 @@ def seconds(X, j):
     """
     values = np.asarray(_safe_indexing(X, j, axis=1))
     if values.dtype.kind == "O":
-        return np.array([_second(value) for value in values])
+        return np.array([second(value) for value in values])
     return (values - np.zeros((), values.dtype)) / np.timedelta64(1, "s")
+
+
+def time_kind(X, j):
+    """Whether a column of times holds points in time or durations.
+
+    Returns
+    -------
+    kind : {"datetime64", "timedelta64"}
+    """
+    name = column_types(X)[j]
+    is_duration = name.startswith(("timedelta", "duration"))
+    if name.startswith("object"):
+        known = next(value for value in _objects(X, j) if not _is_unknown(value))
+        is_duration = isinstance(known, timedelta | np.timedelta64)
+    return "timedelta64" if is_duration else "datetime64"
+
+
+def from_seconds(values, kind):
+    """Times of numbers of seconds, the inverse of :func:`seconds`.
+
+    Those between two ticks, which are nanoseconds near 1970 or for short durations and
+    else microseconds, become the one before, so that none falls behind a threshold.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_values,)
+        NaN where unknown.
+
+    kind : {"datetime64", "timedelta64"}
+
+    Returns
+    -------
+    times : ndarray of shape (n_values,)
+    """
+    is_known = np.isfinite(values)
+    known = np.where(is_known, values, 0.0)
+    is_fine = np.max(np.abs(known), initial=0.0) * 1e9 < _EXACT
+    unit, per_second = ("ns", 1e9) if is_fine else ("us", 1e6)
+    ticks = np.rint(known * per_second)
+    ticks -= ticks / per_second > known
+    times = ticks.astype(np.int64).astype(f"{kind}[{unit}]")
+    times[~is_known] = np.array("NaT", times.dtype)
+    return times
 
 
 def validate_columns(estimator, X, y="no_validation", *, reset=True, **options):
@@ -96,7 +141,7 @@ def _objects(X, j):
 def _holds_times(values):
     """Whether values are times, but for those that are not known."""
     known = [value for value in values if not _is_unknown(value)]
-    return bool(known) and all(isinstance(value, _TIMES) for value in known)
+    return bool(known) and all(isinstance(value, TIMES) for value in known)
 
 
 def _is_unknown(value):
@@ -104,7 +149,8 @@ def _is_unknown(value):
     return value is None or is_pandas_na(value) or bool(np.all(value != value))
 
 
-def _second(value):
+def second(value):
+    """Seconds since 1970 of one time, or of a duration; NaN if it is unknown."""
     if _is_unknown(value):
         return np.nan
     if isinstance(value, np.datetime64):

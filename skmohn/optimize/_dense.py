@@ -1,14 +1,19 @@
 """All weights as sums of products with a factor for each variable, and their search.
 
 The posterior mean of all weights under the product prior is one, see
-`DenseModel.products`. What all flips gain comes from one matrix product.
+`DenseModel.products`. A variable is in one of two states or more; what all moves of a
+variable to another state gain comes from one matrix product.
 """
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from skmohn._core._validation import require_memory
+from skmohn.mohn._dense.model import Products
+from skmohn.mohn._table.coding import InputCoding
 from skmohn.optimize._driver import MAX_WIDTH, Answer, better, restart
 from skmohn.optimize._methods import CALLBACK, DONE, Outcome, tenures
 
@@ -20,177 +25,271 @@ _AT_ONCE = 2**20
 _STEPS_AT_ONCE = 100
 # Gains smaller than this share of the sum of all products are rounding error.
 _ROUNDING = 1e-12
+# Smaller factors than this take its place: no sum of products is so exact that it would
+# tell, and the search divides by factors.
+_LEAST_FACTOR = 1e-15
+
+
+@dataclass(frozen=True)
+class DenseMean:
+    """The mean of a dense model, as a function of the columns of its table.
+
+    Attributes
+    ----------
+    products : Products
+
+    coding : InputCoding
+
+    bounds : tuple of float
+        Where predictions end.
+    """
+
+    products: Products
+    coding: InputCoding
+    bounds: tuple
+
+    @property
+    def coef(self):
+        """All weights, of products and lines."""
+        of = self.products
+        return np.concatenate([of.coef, of.slopes, *of.steps])
+
+    @property
+    def intercept(self):
+        """What is added to them all."""
+        return self.products.constant
+
+    def at(self, table, owner, sizes):
+        """The function at some states of each variable.
+
+        Parameters
+        ----------
+        table : ndarray of shape (max(sizes), n_columns)
+            Each variable goes through its states, and stays in the last one.
+
+        owner : ndarray of shape (n_columns,), int
+            The variable that each column belongs to.
+
+        sizes : ndarray of shape (n_variables,), int
+
+        Returns
+        -------
+        function : ProductSum
+        """
+        of, rows = self.products, self.coding.encode(table)
+        first = np.cumsum(sizes) - sizes
+        factors = np.ones((sizes.sum(), len(of.coef)))
+        steps = np.zeros(len(factors))
+
+        def states_of(column):
+            start, size = first[owner[column]], sizes[owner[column]]
+            return slice(start, start + size), size
+
+        for i, column in enumerate(self.coding.usable):
+            states, size = states_of(column)
+            codes = rows.inputs[:size, i]
+            share = 0.5 * (1.0 + codes[:, None])
+            factors[states] = (1.0 - share) * of.low[i] + share * of.high[i]
+            steps[states] = of.slopes[i] * codes
+        for k, (column, *_) in enumerate(self.coding.categoricals):
+            states, size = states_of(column)
+            categories = rows.categories[:size, k]
+            factors[states] *= of.tables[k][categories]
+            steps[states] += of.steps[k][categories]
+        factors[np.abs(factors) < _LEAST_FACTOR] = _LEAST_FACTOR
+        return ProductSum(of.coef, factors, steps, sizes, of.constant, self.bounds)
 
 
 @dataclass(frozen=True)
 class ProductSum:
-    """A function of codes in [-1, 1].
+    """A function of variables that are each in one of some states.
 
     Attributes
     ----------
     coef : ndarray of shape (n_products,)
 
-    low, high : ndarrays of shape (n_products, n_variables)
-        Factors of each variable at -1 and at +1; linear in between.
+    factors : ndarray of shape (n_states, n_products)
+        Of the states of one variable after the other.
 
-    intercept : float
+    steps : ndarray of shape (n_states,)
+        What each state adds.
+
+    sizes : ndarray of shape (n_variables,), int
+        How many states each variable has.
+
+    intercept : float, default=0.0
 
     bounds : tuple of float, default=(-inf, inf)
         Where predictions end.
     """
 
     coef: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    intercept: float
+    factors: np.ndarray
+    steps: np.ndarray
+    sizes: np.ndarray
+    intercept: float = 0.0
     bounds: tuple = (-np.inf, np.inf)
-
-    @classmethod
-    def of(cls, products, columns, n_variables, bounds):
-        """Make one of products of some variables; the others have factors of 1.
-
-        Parameters
-        ----------
-        products : Products
-            Of the inputs of a dense model.
-
-        columns : ndarray of shape (n_inputs,), int
-            The variable that each input is.
-
-        n_variables : int
-
-        bounds : tuple of float
-
-        Returns
-        -------
-        function : ProductSum
-        """
-        low, high = np.ones((2, len(products.coef), n_variables))
-        low[:, columns], high[:, columns] = products.low, products.high
-        return cls(products.coef, low, high, products.constant, bounds)
 
     @property
     def n_variables(self):
         """How many variables there are, those that do not matter included."""
-        return self.low.shape[1]
+        return len(self.sizes)
+
+    @property
+    def n_points(self):
+        """How many points there are, as an int of any size."""
+        return math.prod(self.sizes.tolist())
+
+    @cached_property
+    def first(self):
+        """The first state of each variable."""
+        return np.cumsum(self.sizes) - self.sizes
+
+    def states_of(self, variables):
+        """All states of some variables, one variable after the other."""
+        which, rank = _count_off(self.sizes[variables])
+        return self.first[variables][which] + rank
 
     def used(self):
         """The variables that matter, in their order."""
-        return np.flatnonzero(np.any(self.low != self.high, axis=0))
-
-    def fix(self, codes):
-        """Put codes in the place of some variables, whose factors become 1.
-
-        Parameters
-        ----------
-        codes : dict of int to float
-
-        Returns
-        -------
-        function : ProductSum
-        """
-        coef, low, high = self.coef.copy(), self.low.copy(), self.high.copy()
-        for i, code in codes.items():
-            coef *= _between(low[:, i], high[:, i], code)
-            low[:, i] = high[:, i] = 1.0
-        return replace(self, coef=coef, low=low, high=high)
+        which, rank = _count_off(self.sizes)
+        states, others = self.first[which[rank > 0]], np.flatnonzero(rank)
+        differs = np.any(self.factors[states] != self.factors[others], axis=1)
+        differs |= self.steps[states] != self.steps[others]
+        return np.unique(which[others[differs]])
 
     def take(self, variables, factor):
-        """The function of some variables, times a factor; all others are fixed."""
+        """The function of those that matter, times a factor, without the constant."""
+        others = np.delete(self.first, variables)
+        states = self.states_of(variables)
         return ProductSum(
-            factor * self.coef, self.low[:, variables], self.high[:, variables], 0.0
+            factor * self.coef * self.factors[others].prod(axis=0),
+            self.factors[states],
+            factor * self.steps[states],
+            self.sizes[variables],
         )
 
+    def draw(self, rng):
+        """A random point."""
+        return rng.integers(self.sizes)
+
     def predict(self, points):
-        """Values at rows of codes, ndarray of shape (n_rows,)."""
+        """Values at rows of states, ndarray of shape (n_rows,)."""
         values = [
-            self.coef @ _between(self.low, self.high, point).prod(axis=1)
-            for point in points
+            self.coef @ self.factors[states].prod(axis=0) + self.steps[states].sum()
+            for states in self.first + points
         ]
         return np.clip(np.array(values) + self.intercept, *self.bounds)
 
 
-def _between(low, high, code):
-    """Factors at a code: on the line through those at -1 and +1."""
-    return 0.5 * ((1.0 - code) * low + (1.0 + code) * high)
+def _count_off(sizes):
+    """Of each member of groups of some sizes, its group, and its rank in the group."""
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+    return groups, np.arange(len(groups)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
 
 
 # ----------------------------------------------------------------------- the search
 
 
 class _State:
-    """Spins, the products there, and by what share a flip changes each product."""
+    """A point, the products there, and by what a move multiplies each product.
 
-    def __init__(self, function, spins):
-        self.function = function
-        self.spins = spins.astype(np.int8)
-        is_high = self.spins > 0
-        factors = np.where(is_high, function.high, function.low)
-        self.products = function.coef * factors.prod(axis=1)
-        self.shares = np.where(is_high, function.low, function.high) / factors - 1.0
-        self.value = float(self.products.sum())
-        self.tolerance = _ROUNDING * float(np.abs(self.products).sum())
+    A variable of S states has S - 1 moves, each of them to a target.
+    """
 
-    def gains(self):
-        """What each flip gains. O(n_products n_variables)."""
-        return self.products @ self.shares
+    def __init__(self, function, point):
+        self.first = function.first
+        here = self.first + point
+        targets = np.delete(np.arange(len(function.steps)), here)
+        n_moves = function.sizes - 1
+        owner = np.repeat(np.arange(len(n_moves)), n_moves)
+        ends = np.cumsum(n_moves)
+        factors, steps = function.factors[here], function.steps[here]
+        self.products = function.coef * factors.prod(axis=0)
+        self.ratios = function.factors[targets] / factors[owner]
+        self.sum = float(steps.sum())
+        self.rises = function.steps[targets] - steps[owner]
+        self.value = float(self.products.sum()) + self.sum
+        size = np.abs(self.products).sum() + np.abs(steps).sum()
+        self.tolerance = _ROUNDING * float(size)
+        self.here, self.targets = here.tolist(), targets.tolist()
+        self.owner, self.moves = owner.tolist(), [*map(slice, ends - n_moves, ends)]
 
-    def flip(self, i, gain):
-        """Flip one spin. O(n_products)."""
-        change = 1.0 + self.shares[:, i]
-        self.products *= change
-        self.shares[:, i] = 1.0 / change - 1.0
-        self.spins[i] = -self.spins[i]
-        self.value += float(gain)
+    @property
+    def point(self):
+        """The state of each variable."""
+        return self.here - self.first
+
+    def values(self):
+        """The value that each move leads to. O(n_products n_moves)."""
+        return self.ratios @ self.products + (self.rises + self.sum)
+
+    def move(self, m, value):
+        """Go to a target, of the value given. O(n_products) for each move there."""
+        i = self.owner[m]
+        moves = self.moves[i]
+        ratio, rise = self.ratios[m].copy(), float(self.rises[m])
+        # The way back is a move.
+        self.ratios[m], self.rises[m] = 1.0, 0.0
+        self.here[i], self.targets[m] = self.targets[m], self.here[i]
+        ratios, rises = self.ratios[moves], self.rises[moves]
+        ratios /= ratio
+        rises -= rise
+        self.products *= ratio
+        self.sum += rise
+        self.value = float(value)
 
 
-def hill_climb(function, spins, seed, budget):
-    """The best flip until none gains."""
-    state = _State(function, spins)
+def hill_climb(function, point, seed, budget):
+    """The best move until none gains."""
+    state = _State(function, point)
     looks, status = _climb(state, 0, budget)
-    return Outcome(state.spins, state.value, looks, status)
+    return Outcome(state.point, state.value, looks, status)
 
 
 def _climb(state, looks, budget):
     status = DONE
     while status == DONE:
-        gains = state.gains()
-        looks += len(gains)
-        i = int(np.argmax(gains))
-        if gains[i] <= state.tolerance:
+        values = state.values()
+        looks += len(values)
+        m = int(values.argmax())
+        if values[m] <= state.value + state.tolerance:
             break
-        state.flip(i, gains[i])
+        state.move(m, values[m])
         status = budget.status(looks)
     return looks, status
 
 
-def tabu(function, spins, seed, budget, *, n_steps=None, tenure=None):
-    """Best flips that are not tabu, then a climb from the best point."""
+def tabu(function, point, seed, budget, *, n_steps=None, tenure=None):
+    """Best moves of variables that are not tabu, then a climb from the best point.
+
+    Variables that have moved are tabu. On rugged functions of several states that finds
+    the optimum far more often than to forbid the states that they have left.
+    """
     rng = np.random.default_rng(seed)
-    n_variables = len(spins)
+    n_variables = function.n_variables
     n_steps = 100 * n_variables if n_steps is None else n_steps
     shortest, longest = tenures(n_variables, tenure)
-    state = _State(function, spins)
-    best, best_value = state.spins.copy(), state.value
-    expiry = np.zeros(n_variables, dtype=int)
+    state = _State(function, point)
+    best, best_value = state.point, state.value
+    expiry = np.zeros(len(state.targets), dtype=int)
     looks, status = 0, DONE
     while looks < n_steps and status == DONE:
-        gains = state.gains()
-        is_free = (expiry <= looks) | (
-            state.value + gains > best_value + state.tolerance
-        )
-        i = int(np.argmax(np.where(is_free, gains, -np.inf)))
-        state.flip(i, gains[i])
+        values = state.values()
+        is_free = (expiry <= looks) | (values > best_value + state.tolerance)
+        m = int(np.where(is_free, values, -np.inf).argmax())
+        state.move(m, values[m])
         looks += 1
-        expiry[i] = looks + rng.integers(shortest, longest + 1)
+        moves = state.moves[state.owner[m]]
+        expiry[moves] = looks + rng.integers(shortest, longest + 1)
         if state.value > best_value + state.tolerance:
-            best, best_value = state.spins.copy(), state.value
+            best, best_value = state.point, state.value
         if looks % _STEPS_AT_ONCE == 0 or looks >= budget.looks:
             status = budget.status(looks)
     state = _State(function, best)
     if status == DONE:
         looks, status = _climb(state, looks, budget)
-    return Outcome(state.spins, state.value, looks, status)
+    return Outcome(state.point, state.value, looks, status)
 
 
 _RUNS = {"hill_climb": hill_climb, "tabu": tabu}
@@ -216,7 +315,7 @@ def answer_dense(question, method, options):
     function = question.graph
     max_width = options.get("max_width", MAX_WIDTH)
     if method == "exact":
-        _require_narrow(function.n_variables, max_width, question.budget)
+        _require_few(function, max_width, question.budget)
         return _try_all(question)
     if method == "auto":
         if "n_sweeps" in options:
@@ -224,11 +323,10 @@ def answer_dense(question, method, options):
                 "options['n_sweeps'] does not apply to a dense model, which "
                 "method='auto' searches by all points or by tabu search"
             )
-        cost = 2**function.n_variables * len(function.coef)
-        is_cheap = (
-            cost <= _EXACT_COST and 2**function.n_variables <= question.budget.looks
-        )
-        if is_cheap and function.n_variables <= max_width:
+        n_points = function.n_points
+        cost = n_points * len(function.coef)
+        is_cheap = cost <= _EXACT_COST and n_points <= question.budget.looks
+        if is_cheap and n_points <= 2**max_width:
             return _try_all(question)
         method, options = "tabu", {}
     if method not in _RUNS:
@@ -239,16 +337,19 @@ def answer_dense(question, method, options):
     return restart(question, function, _RUNS[method], lambda number: options, better)
 
 
-def _require_narrow(n_variables, max_width, budget):
-    if n_variables > max_width:
+def _require_few(function, max_width, budget):
+    """Refuse more points than are wanted."""
+    n_points = function.n_points
+    if n_points > 2**max_width:
         raise ValueError(
-            f'method="exact" tries all points of the {n_variables} variables that the '
-            f"weights connect (the width found), but max_width={max_width}: fix "
-            'variables, raise options["max_width"] or use method="auto"'
+            f'method="exact" tries all points of the {function.n_variables} variables '
+            f"that matter, {n_points:,}, more than 2 ** max_width with "
+            f'max_width={max_width}: fix variables, raise options["max_width"] or use '
+            'method="auto"'
         )
-    if 2**n_variables > budget.looks:
+    if n_points > budget.looks:
         raise ValueError(
-            f'method="exact" computes {2**n_variables:,} values, more than '
+            f'method="exact" computes {n_points:,} values, more than '
             f"max_evaluations={budget.looks:,.0f}"
         )
 
@@ -256,39 +357,47 @@ def _require_narrow(n_variables, max_width, budget):
 def _try_all(question):
     """Compute the function at all points, as a product of two tables of products."""
     function = question.graph
-    n_left = function.n_variables // 2
-    n_right = function.n_variables - n_left
+    # Up to where half of the points, by their logarithms, are those of the left part.
+    bits = np.cumsum(np.log2(function.sizes))
+    middle = int(np.searchsorted(bits, bits[-1] / 2, side="right"))
+    n_right = math.prod(function.sizes[middle:].tolist())
     require_memory(
-        16.0 * len(function.coef) * 2**n_right + 8.0 * _AT_ONCE,
+        16.0 * len(function.coef) * n_right + 8.0 * _AT_ONCE,
         f"the values at all points of {function.n_variables} variables",
         'fix variables or use method="tabu"',
     )
-    left = _tabulate(function, range(n_left)) * function.coef
-    right = _tabulate(function, range(n_left, function.n_variables)).T
+    left, left_steps = _tabulate(function, range(middle))
+    right, right_steps = _tabulate(function, range(middle, function.n_variables))
+    left *= function.coef
     best, place, looks, status = -np.inf, 0, 0, DONE
-    n_at_once = max(1, _AT_ONCE // right.shape[1])
+    n_at_once = max(1, _AT_ONCE // n_right)
     for first in range(0, len(left), n_at_once):
-        values = left[first : first + n_at_once] @ right
+        some = slice(first, first + n_at_once)
+        values = left[some] @ right.T
+        values += left_steps[some, None]
+        values += right_steps
         looks += values.size
-        i = int(np.argmax(values))
+        i = int(values.argmax())
         if values.flat[i] > best:
-            best, place = values.flat[i], first * right.shape[1] + i
+            best, place = values.flat[i], first * n_right + i
         status = question.budget.status(0)  # only the clock can have changed
         if status != DONE:
             break
-    n_variables = function.n_variables
-    bits = (place >> np.arange(n_variables - 1, -1, -1)) & 1
-    spins = (2 * bits - 1).astype(np.int8)
-    if status == DONE and question.tell(Answer(spins, looks, 1, DONE, True, [])):
+    point = np.array(np.unravel_index(place, function.sizes))
+    if status == DONE and question.tell(Answer(point, looks, 1, DONE, True, [])):
         status = CALLBACK
-    return Answer(spins, looks, 1, status, status in (DONE, CALLBACK), [])
+    return Answer(point, looks, 1, status, status in (DONE, CALLBACK), [])
 
 
 def _tabulate(function, variables):
-    """Products of factors of variables at all their points, the first one slowest."""
-    table = np.ones((1, len(function.coef)))
+    """Products of factors of variables, and sums of steps, at all their points.
+
+    Of the points the first variable is the slowest.
+    """
+    products, sums = np.ones((1, len(function.coef))), np.zeros(1)
     for i in reversed(variables):
-        table = np.concatenate(
-            [table * function.low[:, i], table * function.high[:, i]]
-        )
-    return table
+        first = function.first[i]
+        states = range(first, first + function.sizes[i])
+        products = np.concatenate([products * function.factors[s] for s in states])
+        sums = np.concatenate([sums + function.steps[s] for s in states])
+    return products, sums

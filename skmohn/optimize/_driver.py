@@ -7,6 +7,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from skmohn._core._validation import require_memory
+from skmohn.mohn._walsh.hypergraph import Hypergraph
 from skmohn.optimize import _elimination, _methods
 from skmohn.optimize._methods import (
     CALLBACK,
@@ -39,7 +40,7 @@ class Question(NamedTuple):
         Every variable matters.
 
     start : ndarray of shape (n_variables,) or None
-        Spins of the first restart; None for random ones.
+        Where the first restart begins, see :meth:`draw`; None for a random point.
 
     seed : int
 
@@ -72,13 +73,20 @@ class Question(NamedTuple):
         """How many there are."""
         return self.graph.n_variables
 
+    def draw(self, rng):
+        """A random point: spins of a Hypergraph, states of a ProductSum."""
+        if isinstance(self.graph, Hypergraph):
+            return rng.choice(np.array([-1, 1], dtype=np.int8), self.n_variables)
+        return self.graph.draw(rng)
+
 
 class Answer(NamedTuple):
     """What has been found.
 
     Attributes
     ----------
-    spins : ndarray of shape (n_variables,), int8
+    spins : ndarray of shape (n_variables,)
+        Or states, see :meth:`Question.draw`.
 
     nfev, nit : int
         Partial evaluations, and restarts.
@@ -140,7 +148,7 @@ def restart(question, function, run, options_of, choose):
         What the run takes.
 
     run : callable
-        From function, spins, seed, Budget and options to an Outcome.
+        From function, spins or states, seed, Budget and options to an Outcome.
 
     options_of : callable
         Gives the options of each restart, by its number.
@@ -202,8 +210,7 @@ def _run(run, function, question, number, share, options):
     if number == 0 and question.start is not None:
         spins = question.start
     else:
-        rng = np.random.default_rng(start_seed)
-        spins = rng.choice(np.array([-1, 1], dtype=np.int8), question.n_variables)
+        spins = question.draw(np.random.default_rng(start_seed))
     return run(function, spins, seed, share, **options)
 
 

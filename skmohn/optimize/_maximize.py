@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 
 from skmohn._core._units import binary_unit
 from skmohn.mohn._walsh.hypergraph import Hypergraph
-from skmohn.optimize._dense import ProductSum, answer_dense
+from skmohn.optimize._dense import answer_dense
 from skmohn.optimize._driver import Answer, Question, answer
 from skmohn.optimize._methods import (
     CALLBACK,
@@ -103,8 +103,8 @@ def maximize(
     fixed : dict, default=None
         Variables to hold at a value: names or indices, and values as in the data.
     x0 : array-like of shape (n_variables,), default=None
-        Start of the first restart, coded as in the data; annealing compares it with
-        what it finds. None for a random point, where all other restarts begin.
+        Start of the first restart, with values as in the data; annealing compares it
+        with what it finds. None for a random point, where all other restarts begin.
     n_restarts : int, default=None
         Number of searches from different points; with "auto", of each part not solved
         exactly. None for 10 or, with `time_limit`, as many as it allows.
@@ -149,13 +149,14 @@ def maximize(
         With the fields
 
         x : ndarray of shape (n_variables,)
-            The best point, coded as in the data. Variables without a weight are as in
-            `x0`, or low.
+            The best point, with values as in the data; of objects where some are
+            categories or times. Variables without a weight are as in `x0`, or low.
         fun : float
             Its value.
         nfev : int
             Partial evaluations: variables visited (hill climb, annealing), flips
-            (tabu), settings tried (weight satisfaction) or table entries (exact).
+            (tabu), settings tried (weight satisfaction) or table entries (exact). For a
+            dense model, moves compared (hill climb), moves (tabu) or points (exact).
         nit : int
             Number of restarts.
         success : bool
@@ -191,10 +192,15 @@ def maximize(
     Notes
     -----
     The gain of every flip is kept up to date, so that a step costs as much as the
-    weights it touches, however many variables there are ([1]_ section 3.2). Numeric
-    columns are searched at their two ends, where a multilinear function has its optima;
-    fixed values may lie in between. Dense models take "exact" (all points), "tabu",
-    "hill_climb", or "auto", which is "exact" for few variables and else "tabu".
+    weights it touches, however many variables there are ([1]_ section 3.2). Dense
+    models take "exact" (all points), "tabu", "hill_climb", or "auto", which is "exact"
+    for few points and else "tabu"; a variable of several categories or levels has a
+    move to each other one.
+
+    Numeric columns are searched at their two ends or, where a dense model has levels of
+    them, at both ends of each level: in between, the function is linear. Fixed values
+    may lie in between. Of columns of whole numbers or days these ends are whole, too.
+    One-hot columns that the model takes for one column have one 1.
 
     References
     ----------
@@ -311,13 +317,19 @@ def _find_best(
         n_jobs=n_jobs,
     )
     model = read_model(model)
-    codes = _read_start(model, x0)
-    constants, fixed_codes = _read_fixed(model, fixed)
-    codes[list(constants)] = list(fixed_codes.values())
-    used, function = _of_free_variables(model.graph, fixed_codes, sign)
+    model = model.hold(_read_fixed(model.columns, fixed))
+    start = _read_start(model, x0)
+    used, function = _of_free_variables(model, sign)
+    has_spins = isinstance(function, Hypergraph)
+
+    def values_at(found):
+        """Points in the user's coding, and values, for rows of what was searched."""
+        points = np.tile(start, (len(found), 1))
+        points[:, used] = found > 0 if has_spins else found
+        return model.write(points), model.predict(points)
 
     def result_of(found):
-        x, fun = _values_at(model, codes, constants, used, found.spins[None])
+        x, fun = values_at(found.spins[None])
         return OptimizeResult(x=x[0], fun=float(fun[0]), nfev=found.nfev, nit=found.nit)
 
     def tell(found):
@@ -330,9 +342,12 @@ def _find_best(
         return False
 
     if used.size:
+        chosen = (
+            np.where(start[used], 1, -1).astype(np.int8) if has_spins else start[used]
+        )
         question = Question(
             graph=function,
-            start=None if x0 is None else codes[used].astype(np.int8),
+            start=None if x0 is None else chosen,
             seed=int(check_random_state(random_state).randint(2**31)),
             n_restarts=n_restarts,
             budget=Budget(looks, deadline),
@@ -340,7 +355,7 @@ def _find_best(
             keep_optima=return_optima,
             tell=tell,
         )
-        ask = answer_dense if isinstance(function, ProductSum) else answer
+        ask = answer if has_spins else answer_dense
         found = ask(question, method, options)
     else:
         found = Answer(np.empty(0), 0, 0, DONE, True, [np.empty(0)])
@@ -350,36 +365,32 @@ def _find_best(
     proof = "; no point is better" if found.optimal else ""
     result.message = _MESSAGES[found.status] + proof
     result.optimal = found.optimal
-    result.variables = list(model.names)
+    result.variables = list(model.columns.names)
     if return_optima:
         optima = np.unique(np.array(found.optima), axis=0)
-        x, fun = _values_at(model, codes, constants, used, optima)
+        x, fun = values_at(optima)
         order = np.argsort(-sign * fun, kind="stable")
         result.local_optima, result.local_optima_fun = x[order], fun[order]
     return result
 
 
-def _values_at(model, codes, constants, used, spins):
-    """Points in the user's coding, and values, for rows of spins of some variables."""
-    points = np.tile(codes, (len(spins), 1))
-    points[:, used] = spins
-    return model.decode(points, constants), model.graph.predict(points)
-
-
-def _of_free_variables(graph, fixed_codes, sign):
-    """Variables that matter when some are fixed, and the function of them, signed.
+def _of_free_variables(model, sign):
+    """Variables that matter and have a choice, and the function of them, signed.
 
     In units in which squares of weights are within range.
     """
-    if isinstance(graph, ProductSum):
-        function = graph.fix(fixed_codes)
-        used = function.used()
-        return used, function.take(used, sign / binary_unit(function.coef))
-    graph = fix_variables(graph, fixed_codes)
-    used = np.unique(graph.members)
-    if not used.size:
-        return used, None
-    return used, _count_anew(graph, used, sign / binary_unit(graph.coef))
+    if isinstance(model.graph, Hypergraph):
+        is_held = model.sizes == 1
+        codes = model.codes[model.first[is_held]]
+        held = zip(np.flatnonzero(is_held), codes, strict=True)
+        graph = fix_variables(model.graph, dict(held))
+        used = np.unique(graph.members)
+        if not used.size:
+            return used, graph
+        return used, _count_anew(graph, used, sign / binary_unit(graph.coef))
+    function = model.function
+    used = function.used()
+    return used, function.take(used, sign / binary_unit(model.graph.coef))
 
 
 def _count_anew(graph, used, factor):
@@ -391,32 +402,28 @@ def _count_anew(graph, used, factor):
 
 
 def _read_start(model, x0):
-    """Codes of the start point: -1 or +1, the nearer end where values are a range."""
+    """States of the start point; where they are values of a range, the nearest."""
     if x0 is None:
-        return np.full(model.n_variables, -1.0)
-    try:
-        x0 = np.asarray(x0)
-    except ValueError:  # lists of several lengths
-        x0 = np.asarray(x0, dtype=object)
-    if x0.shape != (model.n_variables,):
+        return np.zeros(len(model.sizes), dtype=int)
+    x0, columns = np.array(x0, dtype=object), model.columns
+    if x0.shape != (len(columns.names),):
         raise ValueError(
-            f"x0 must have shape ({model.n_variables},), one value for each variable, "
+            f"x0 must have shape ({len(columns.names)},), one value for each variable, "
             f"got {x0.shape}"
         )
-    codes = [model.encode(i, value, "x0") for i, value in enumerate(x0.tolist())]
-    return np.where(np.array(codes) < 0, -1.0, 1.0)
+    numbers = [columns.read(j, value, "x0") for j, value in enumerate(x0.tolist())]
+    return model.nearest(np.array(numbers, dtype=float))
 
 
-def _read_fixed(model, fixed):
-    """Values and codes of the variables that keep one, by their places."""
-    index = {name: i for i, name in enumerate(model.names)}
-    constants, codes = {}, {}
+def _read_fixed(columns, fixed):
+    """Numbers of the columns that keep one, by their places."""
+    index = {name: j for j, name in enumerate(columns.names)}
+    numbers = {}
     for name, value in (fixed or {}).items():
-        i = model.find(name, index)
-        if i in constants:
+        j = columns.find(name, index)
+        if j in numbers:
             raise ValueError(
-                f"fixed has {name!r}, variable {i}, twice: by name and by index"
+                f"fixed has {name!r}, variable {j}, twice: by name and by index"
             )
-        codes[i] = model.encode(i, value, "fixed")
-        constants[i] = float(value)
-    return constants, codes
+        numbers[j] = columns.read(j, value, "fixed")
+    return numbers

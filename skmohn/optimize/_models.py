@@ -3,7 +3,8 @@
 import sys
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from numbers import Integral
 
 import numpy as np
@@ -12,111 +13,289 @@ from sklearn.utils.validation import check_is_fitted
 from skmohn._core._control import control_of
 from skmohn._core._validation import input_dtype, is_whole
 from skmohn.mohn import MOHNRegressor
-from skmohn.mohn._table.coding import CONSTANT, NUMERIC
+from skmohn.mohn._table.coding import CATEGORIES, CONSTANT, NUMERIC, ONE_HOT
+from skmohn.mohn._table.columns import Categories, to_number
 from skmohn.mohn._walsh.hypergraph import Hypergraph
-from skmohn.optimize._dense import ProductSum
+from skmohn.optimize._dense import DenseMean
 
 # A product of k variables that are 0 or 1 has 2^k terms over -1 and +1.
 _MOST_TERMS = 10**7
 _LARGEST_INDEX = 10**8
+# Names or values in a message.
+_LISTED = 8
 
 
 @dataclass(frozen=True)
-class Model:
-    """A function of -1/+1 codes, and what its user calls and writes them.
+class Columns:
+    """What a user calls the columns of a table, and which values they can have.
+
+    Inside, all values are numbers, as :meth:`Categories.encode` writes them.
 
     Attributes
     ----------
-    graph : Hypergraph or ProductSum
-        Over the codes; variables count from 0.
-
     names : sequence of hashables
-        One for each variable.
+        One for each column.
 
-    low, high : ndarrays of shape (n_variables,)
-        The values that are coded as -1 and +1. NaN when none is known.
+    low, high : ndarrays of shape (n_columns,)
+        The numbers that are coded as -1 and +1. NaN when none is known.
 
-    is_range : ndarray of shape (n_variables,), bool
-        Whether values in between are allowed; two-valued otherwise.
+    is_range : ndarray of shape (n_columns,), bool
+        Whether numbers in between are allowed.
 
     dtype : dtype
-        Of the user's values.
+        Of the user's table; float64 where columns differ.
+
+    categories : Categories, default=None
+        What the numbers stand for; None where they are the user's values.
+
+    n_categories : dict of int to int, default={}
+        By column, where there are more than two.
     """
 
-    graph: Hypergraph | ProductSum
     names: tuple | range
     low: np.ndarray
     high: np.ndarray
     is_range: np.ndarray
     dtype: np.dtype
-
-    @property
-    def n_variables(self):
-        """How many variables there are, those without a weight included."""
-        return len(self.names)
+    categories: Categories | None = None
+    n_categories: dict = field(default_factory=dict)
 
     def find(self, name, index):
-        """The place of a variable called by its name or its index."""
+        """The place of a column called by its name or its index."""
         if name in index and not isinstance(name, bool):
             return index[name]
-        if is_whole(name) and 0 <= name < self.n_variables:
+        if is_whole(name) and 0 <= name < len(self.names):
             return int(name)
-        known = ", ".join(repr(known) for known in self.names[:8])
-        more = ", ..." if self.n_variables > 8 else ""
+        known = ", ".join(repr(known) for known in self.names[:_LISTED])
+        more = ", ..." if len(self.names) > _LISTED else ""
         raise ValueError(
             f"fixed has {name!r}, which is neither a name nor an index of one of the "
-            f"{self.n_variables} variables ({known}{more})"
+            f"{len(self.names)} variables ({known}{more})"
         )
 
-    def encode(self, i, value, parameter):
-        """Code of one value of variable ``i``, in [-1, 1].
+    def read(self, j, value, parameter):
+        """The number of one value of column ``j``.
 
         Raises
         ------
         ValueError
-            If the variable cannot have it.
+            If the column cannot have it.
         """
-        low, high = float(self.low[i]), float(self.high[i])
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            number = np.nan
-        if number in (low, high):
-            return -1.0 if number == low else 1.0
-        if np.isnan(low) and np.isnan(number) and isinstance(value, float):
-            return -1.0  # a column of which no value is known
-        if self.is_range[i] and low < number < high:
-            return ((number - low) - (high - number)) / (high - low)
-        if low == high or np.isnan(low):
-            allowed = f"only {low:g}"
-        elif self.is_range[i]:
-            allowed = f"from {low:g} to {high:g}"
+        low, high = float(self.low[j]), float(self.high[j])
+        if self.categories is None:
+            number = to_number(value)
         else:
-            allowed = f"{low:g} or {high:g}"
+            number = self.categories.number(j, value)
+        is_known = not np.isnan(number)
+        if number in (low, high) or (is_known and j in self.n_categories):
+            return number
+        if np.isnan(low) and not is_known and isinstance(value, float):
+            return number  # a column of which no value is known
+        if self.is_range[j] and low < number < high:
+            return number
         raise ValueError(
-            f"{parameter} gives variable {self.names[i]!r} the value {value!r}; the "
-            f"model knows {allowed}"
+            f"{parameter} gives variable {self.names[j]!r} the value {value!r}; the "
+            f"model knows {self._allowed(j)}"
         )
 
-    def decode(self, codes, constants):
-        """The user's values of rows of -1/+1 codes.
+    def _allowed(self, j):
+        """The values of a column, in words."""
+        if j in self.n_categories:
+            numbers = np.arange(self.n_categories[j])
+        else:
+            numbers = np.unique([self.low[j], self.high[j]])
+        table = np.tile(self.low, (len(numbers), 1))
+        table[:, j] = numbers
+        *others, last = map(_in_words, self.write(table)[:, j].tolist())
+        if self.is_range[j]:
+            return f"from {others[0]} to {last}"
+        if len(others) > _LISTED:
+            others[_LISTED:] = ["..."]
+        return f"{', '.join(others)} or {last}" if others else f"only {last}"
+
+    def code(self, j, number):
+        """Where a number lies on the line from -1 to +1."""
+        low, high = self.low[j], self.high[j]
+        return ((number - low) - (high - number)) / (high - low)
+
+    def write(self, table):
+        """The user's values of a table of numbers.
 
         Parameters
         ----------
-        codes : ndarray of shape (n_rows, n_variables)
-
-        constants : dict of int to float
-            Values of the variables that were fixed.
+        table : ndarray of shape (n_rows, n_columns)
 
         Returns
         -------
-        values : ndarray of shape (n_rows, n_variables)
-            Of the user's dtype, or float64 if that cannot hold them.
+        values : ndarray of shape (n_rows, n_columns)
+            Of the user's dtype, or float64 if that cannot hold them; objects where
+            some are no numbers.
         """
-        values = np.where(codes < 0, self.low, self.high)
-        values[:, list(constants)] = list(constants.values())
-        own = values.astype(self.dtype)
-        return own if np.array_equal(own, values, equal_nan=True) else values
+        if self.categories is not None:
+            values = self.categories.decode(table)
+            if not {type(value) for value in values.flat} <= {bool, int, float}:
+                return values
+            table = values.astype(float)
+        own = table.astype(self.dtype)
+        return own if np.array_equal(own, table, equal_nan=True) else table
+
+
+def _in_words(value):
+    """A value in a message."""
+    if isinstance(value, float):
+        return f"{value:g}"
+    return repr(value) if isinstance(value, str) else str(value)
+
+
+@dataclass(frozen=True)
+class Model:
+    """A function of variables that are each in one of some states.
+
+    Attributes
+    ----------
+    graph : Hypergraph or DenseMean
+        A Hypergraph is one of the codes, and knows two states of a variable.
+
+    columns : Columns
+        Of the user's table.
+
+    owner : ndarray of shape (n_columns,), int
+        The variable that each column belongs to: one-hot columns share one.
+
+    category : ndarray of shape (n_columns,), int
+        The number of the state in which a one-hot column is 1; -1 for other columns.
+
+    sizes : ndarray of shape (n_variables,), int
+        How many states each variable has.
+
+    numbers : ndarray of shape (n_states,)
+        What the states of one variable after the other are in a table of numbers; of
+        one-hot columns the number of the category.
+
+    codes : ndarray of shape (n_states,)
+        Where a state is on the line from -1 to +1: the first of two at -1.
+    """
+
+    graph: Hypergraph | DenseMean
+    columns: Columns
+    owner: np.ndarray
+    category: np.ndarray
+    sizes: np.ndarray
+    numbers: np.ndarray
+    codes: np.ndarray
+
+    @classmethod
+    def of(cls, graph, columns, owner, category, states):
+        """Make one of a list of the numbers of each variable's states."""
+        sizes = np.array([len(own) for own in states], dtype=int)
+        codes = np.ones(sizes.sum())
+        codes[np.cumsum(sizes) - sizes] = -1.0
+        numbers = np.concatenate([*states, []])
+        return cls(graph, columns, owner, category, sizes, numbers, codes)
+
+    @cached_property
+    def first(self):
+        """The first state of each variable."""
+        return np.cumsum(self.sizes) - self.sizes
+
+    def hold(self, numbers):
+        """The model with those states alone in which some columns have given numbers.
+
+        Parameters
+        ----------
+        numbers : dict of int to float
+
+        Returns
+        -------
+        model : Model
+
+        Raises
+        ------
+        ValueError
+            If no state of a variable is left.
+        """
+        if not numbers:
+            return self
+        own, codes = self.numbers.copy(), self.codes.copy()
+        is_kept = np.ones(len(own), dtype=bool)
+        for j, number in numbers.items():
+            first, size = self.first[self.owner[j]], self.sizes[self.owner[j]]
+            states = slice(first, first + size)
+            seen = own[states]
+            if self.category[j] >= 0:
+                seen = (seen == self.category[j]).astype(float)
+            fits = (seen == number) | np.isnan(seen)  # a column of unknown values
+            if not fits.any():  # in between
+                own[first], codes[first] = number, self.columns.code(j, number)
+                fits[0] = True
+            is_kept[states] &= fits
+        sizes = np.add.reduceat(is_kept.astype(int), self.first)
+        self._require_one(sizes > 0, "fixed")
+        return replace(self, sizes=sizes, numbers=own[is_kept], codes=codes[is_kept])
+
+    def nearest(self, numbers):
+        """The state of each variable that is nearest to the numbers of the columns.
+
+        Parameters
+        ----------
+        numbers : ndarray of shape (n_columns,)
+
+        Returns
+        -------
+        point : ndarray of shape (n_variables,), int
+
+        Raises
+        ------
+        ValueError
+            If one-hot columns are not 0 but for one 1.
+        """
+        is_plain, is_hot = self.category < 0, (self.category >= 0) & (numbers == 1.0)
+        n_hot = np.bincount(self.owner[is_plain | is_hot], minlength=len(self.sizes))
+        self._require_one(n_hot == 1, "x0")
+        wanted = np.empty(len(self.sizes))
+        wanted[self.owner[is_plain]] = numbers[is_plain]
+        wanted[self.owner[is_hot]] = self.category[is_hot]
+        with np.errstate(over="ignore"):
+            distance = np.abs(self.numbers - np.repeat(wanted, self.sizes))
+        distance[np.isnan(distance)] = 0.0
+        variables = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        # Of two that are as near the last.
+        order = np.lexsort((-np.arange(len(distance)), distance, variables))
+        return order[self.first] - self.first
+
+    def _require_one(self, is_one, parameter):
+        """Refuse a variable whose one-hot columns say nothing, or no one category."""
+        if not is_one.all():
+            group = np.flatnonzero(self.owner == np.argmin(is_one))
+            names = [self.columns.names[j] for j in group]
+            raise ValueError(
+                f"{parameter} must be able to have a 1 in one of the one-hot columns "
+                f"{names}, and 0 in all others"
+            )
+
+    def table(self, points):
+        """The table of numbers at rows of states."""
+        numbers = self.numbers[self.first + points][:, self.owner]
+        return np.where(self.category < 0, numbers, numbers == self.category)
+
+    def write(self, points):
+        """The user's values at rows of states."""
+        return self.columns.write(self.table(points))
+
+    @cached_property
+    def function(self):
+        """The function of the states, a ProductSum, or a Hypergraph of their codes."""
+        if isinstance(self.graph, Hypergraph):
+            return self.graph
+        points = np.minimum(np.arange(self.sizes.max())[:, None], self.sizes - 1)
+        return self.graph.at(self.table(points), self.owner, self.sizes)
+
+    def predict(self, points):
+        """Values at rows of states."""
+        is_coded = isinstance(self.graph, Hypergraph)
+        return self.function.predict(
+            self.codes[self.first + points] if is_coded else points
+        )
 
 
 def read_model(model):
@@ -168,54 +347,71 @@ def read_model(model):
 
 def _read_regressor(model):
     check_is_fitted(model)
-    coding = model.coding_
-    is_constant = coding.kind == CONSTANT
-    _refuse_categories(model)
-    if not model.model_.is_listed:
+    coding, categories = model.coding_, model.vocabulary_.categories
+    is_listed = model.model_.is_listed
+    if is_listed:
+        graph = Hypergraph(tuple(model.terms_), model.weights_, float(model.intercept_))
+    else:
         dense, bounds = model.model_, (-np.inf, np.inf)
         if control_of(model, "dense_control").clip:
             bounds = dense.low, dense.high
-        graph = ProductSum.of(
-            dense.products(), coding.usable, model.n_features_in_, bounds
-        )
-    else:
-        graph = Hypergraph(tuple(model.terms_), model.weights_, float(model.intercept_))
-        _require_terms_only(model, graph)
-    return Model(
-        graph,
+        graph = DenseMean(dense.products(), coding, bounds)
+    columns = Columns(
         tuple(getattr(model, "feature_names_in_", range(model.n_features_in_))),
         coding.low,
-        np.where(is_constant, coding.low, coding.high),
+        np.where(coding.kind == CONSTANT, coding.low, coding.high),
         coding.kind == NUMERIC,
         input_dtype(model),
+        categories if categories.encoders or categories.kinds else None,
+        {
+            j: alphabet.size
+            for (j, *_), alphabet in zip(
+                coding.categoricals, coding.alphabets, strict=True
+            )
+            if coding.kind[j] == CATEGORIES
+        },
     )
+    read = Model.of(graph, columns, *_states_of(coding, has_levels=not is_listed))
+    if is_listed:
+        _require_terms_only(model, read)
+    return read
 
 
-def _refuse_categories(model):
-    """Refuse an estimator with columns that are not a line."""
-    if model.is_categorical_.any() or model.one_hot_groups_:
-        raise ValueError(
-            "model has categorical columns, but only numeric columns can be "
-            "searched: encode the categories as numbers before the fit"
-        )
-    if not model.model_.is_listed and model.coding_.thresholds:
-        raise ValueError(
-            "model has levels of numeric columns, but only their two ends can be "
-            'searched: fit with dense_control__numeric="multilinear"'
-        )
+def _states_of(coding, has_levels):
+    """The variable of each column, its category there, and the states of variables.
+
+    Between these states a model is linear: it is largest and smallest at some of them.
+    """
+    n_columns = len(coding.kind)
+    owner, category = np.arange(n_columns), np.full(n_columns, -1)
+    ends = zip(coding.low.tolist(), coding.high.tolist(), strict=True)
+    is_constant = (coding.kind == CONSTANT).tolist()
+    states = {j: own[:1] if is_constant[j] else own for j, own in enumerate(ends)}
+    for group, (size, _) in zip(coding.categoricals, coding.alphabets, strict=True):
+        first, *others = group
+        if first in coding.thresholds:
+            if has_levels:
+                states[first] = coding.level_ends(first)
+            continue
+        states[first] = np.arange(size)
+        if coding.kind[first] == ONE_HOT:
+            owner[others], category[list(group)] = first, np.arange(size)
+            for other in others:
+                del states[other]
+    return np.unique(owner, return_inverse=True)[1], category, list(states.values())
 
 
-def _require_terms_only(model, graph):
+def _require_terms_only(model, read):
     """Refuse an estimator that is more than its listed terms."""
-    coding = model.coding_
-    ends = np.array([coding.low, coding.high])
+    graph = read.graph
+    ends = np.array([np.zeros(len(read.sizes), dtype=int), read.sizes - 1])
     # Without names of columns, of which scikit-learn would say that the ends lack them.
     nameless = copy(model)
     vars(nameless).pop("feature_names_in_", None)
-    predicted = nameless.predict(ends)
-    codes = np.tile([[-1.0], [1.0]], len(coding.kind))
+    predicted = nameless.predict(read.write(ends))
     scale = np.abs(graph.coef).sum() + abs(graph.intercept) + 1.0
-    if not np.allclose(graph.predict(codes), predicted, rtol=0.0, atol=1e-6 * scale):
+    values = graph.predict(read.codes[read.first + ends])
+    if not np.allclose(values, predicted, rtol=0.0, atol=1e-6 * scale):
         raise ValueError(
             "model predicts something else than the sum of its terms_, but only that "
             "sum can be searched: fit with a strategy that lists all its weights"
@@ -223,9 +419,18 @@ def _require_terms_only(model, graph):
 
 
 def _two_valued(graph, names, values):
-    low, high = (np.full(len(names), value, dtype=float) for value in values)
+    n_variables = len(names)
+    ends = np.tile(np.array(values, dtype=float), (n_variables, 1))
+    is_range = np.zeros(n_variables, dtype=bool)
+    columns = Columns(names, *ends.T, is_range, np.dtype(np.int8))
     return Model(
-        graph, names, low, high, np.zeros(len(names), dtype=bool), np.dtype(np.int8)
+        graph,
+        columns,
+        np.arange(n_variables),
+        np.full(n_variables, -1),
+        np.full(n_variables, 2),
+        ends.ravel(),
+        np.tile([-1.0, 1.0], n_variables),
     )
 
 

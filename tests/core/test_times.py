@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from skmohn import BLMRegressor, EnergyNetRegressor, EnergyNetTransformer, MOHNRegressor
-from skmohn._core._times import columns_of_times, seconds
+from skmohn._core._times import columns_of_times, from_seconds, seconds, time_kind
 
 DAYS = np.datetime64("2024-01-01T06:00", "us") + np.arange(30) % 7 * np.timedelta64(
     1, "D"
@@ -65,6 +65,24 @@ def test_seconds_of_objects(values, expected):
     column[:, 0] = values
     assert columns_of_times(column) == [0]
     assert_array_equal(seconds(column, 0), expected)
+
+
+@pytest.mark.parametrize("kind", ["datetime64", "timedelta64"])
+@pytest.mark.parametrize("first", [0.0, 86400.0 * 19_000, -86400.0 * 40_000])
+def test_times_of_seconds(kind, first):
+    ticks = np.array([0, 1, 86_400_000_000, 12_345_678], dtype=f"{kind}[us]")
+    ticks = ticks + np.timedelta64(int(first), "s")
+    column = np.append(ticks, np.array("NaT", ticks.dtype)).astype(object)[:, None]
+    numbers = seconds(column, 0)
+    assert time_kind(column, 0) == time_kind(pd.DataFrame(column), 0) == kind
+    found = from_seconds(numbers, kind)
+    assert_array_equal(found[:4], ticks)
+    assert np.isnat(found[4])
+    assert_array_equal(seconds(found[:, None], 0), numbers)
+    # The last number before a time is no later than it.
+    assert np.all(from_seconds(np.nextafter(numbers[:4], -np.inf), kind) < ticks)
+    for table in (pd.DataFrame({"t": ticks}), pl.DataFrame({"t": ticks[:3]})):
+        assert time_kind(table, 0) == kind
 
 
 @pytest.mark.parametrize("values", [[1, 2], [None, None], [pd.Timestamp(0), 1], ["a"]])

@@ -3,6 +3,7 @@
 import functools
 import inspect
 import math
+from datetime import datetime
 from functools import partial
 
 import dimod
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from matplotlib import pyplot
 from sklearn.base import clone
 
-from skmohn import BLMRegressor, MOHNRegressor, datasets, energynet
+from skmohn import BLMRegressor, DenseControl, MOHNRegressor, datasets, energynet
 from skmohn.blm import BLMController, Stage, make_policy
 from skmohn.inspection import (
     DescriptionLengthDisplay,
@@ -61,6 +62,18 @@ def dense():
     """A model of all weights."""
     X, y, _ = reference()
     return clone(ESTIMATORS["dense"]).fit(X, y)
+
+
+@functools.cache
+def categories():
+    """A model of text, a date and a number with levels."""
+    rng = np.random.default_rng(0)
+    days = np.datetime64("2024-01-01T00") + 24 * rng.integers(0, 9, 40)
+    columns = rng.choice(list("abc"), 40), days.tolist(), rng.integers(1, 9, 40)
+    X = np.array([list(row) for row in zip(*columns, strict=True)], dtype=object)
+    control = DenseControl(numeric="thermometer")
+    y = (columns[0] == "a") + (columns[2] > 4) * 1.0
+    return MOHNRegressor("dense", dense_control=control).fit(X, y)
 
 
 @functools.cache
@@ -278,6 +291,10 @@ CALLS = {
         *(
             (maximize, {**SEARCH, "method": method})
             for method in ("hill_climb", "annealing", "tabu", "weight_satisfaction")
+        ),
+        (
+            lambda fixed, x0: maximize(categories(), fixed=fixed, x0=x0),
+            {"fixed": {0: "b"}, "x0": ["a", datetime(2024, 1, 2), 2]},
         ),
     ],
     "exchange": [

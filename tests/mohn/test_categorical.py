@@ -19,6 +19,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from skmohn import DenseControl, MOHNRegressor
 from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._dense.terms import screen
+from skmohn.mohn._table.columns import Categories
 from skmohn.mohn._table.rows import Alphabet, Rows
 from skmohn.mohn._table.vocabulary import Vocabulary
 
@@ -504,6 +505,45 @@ def test_types_of_text(fitted, dtype):
     model = MOHNRegressor("dense", dense_control=DenseControl(clip=False)).fit(table, y)
     assert_array_equal(model.predict(table), fitted.predict(X))
     assert_array_equal(model.predict(X), fitted.predict(X))
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [lambda frame: frame, lambda frame: frame.to_numpy(dtype=object), pl.from_pandas],
+    ids=["frame", "objects", "polars"],
+)
+def test_tables_of_numbers_are_written_as_they_were(convert):
+    times = [np.datetime64("2024-01-02"), np.datetime64("1969-12-31T00:00:00.5")]
+    times += [None, np.datetime64("2024-02-01T00:00:07")]
+    frame = pd.DataFrame(
+        {
+            "text": ["b", "a", None, "b"],
+            "flag": [True, False, True, True],
+            "whole": [3, 1, 2, 7],
+            "day": pd.to_datetime(times),
+            "wait": pd.to_timedelta([1.5, 0.25, 3.0, None], unit="s"),
+            "share": [0.5, 1.0, np.nan, 2.0],
+        }
+    )
+    table = convert(frame)
+    names = list(frame.columns)
+    categories = Categories.learn(table, [0], names, "error")
+    numbers = categories.encode(table, names)
+    written = categories.decode(numbers)
+    assert_array_equal(written[[0, 1, 3], 0], ["b", "a", "b"])
+    assert np.isnan(written[2, 0])
+    assert written[:, 1].tolist() == [True, False, True, True]
+    assert [*map(type, written[0, 1:3])] == [bool, int]
+    assert written[:, 2].tolist() == [3, 1, 2, 7]
+    again = categories.encode(pd.DataFrame(written, columns=names), names)
+    assert_array_equal(again, numbers)
+    for j, value in enumerate(frame.iloc[0]):
+        assert categories.number(j, value) == numbers[0, j]
+    for value in ["c", None, np.nan, pd.NA, ["a"], 0]:
+        assert np.isnan(categories.number(0, value))
+    assert np.isnan(categories.number(3, pd.NaT))
+    # A whole column between two of its numbers.
+    assert categories.decode(np.array([[0, 1, 2.5, 0, 0, 0.0]]))[0, 2] == 2.5
 
 
 def test_categories_without_rows_are_no_categories():

@@ -118,6 +118,32 @@ def test_levels_of_numeric_columns():
     assert InputCoding.learn(X).categoricals == ()
 
 
+def test_ends_of_levels():
+    day = 86400.0
+    X = np.column_stack(
+        [
+            [0.5, 1.5, 2.5, 3.5],  # thresholds at 2
+            [-4, -1, 2, 7],  # at 0.5
+            [-1, 0, 2, 3],  # at 1, which belongs above
+            [day, 2 * day, 9 * day, 10 * day],  # at 5.5 days
+            [1e17, 2e17, 3e17, 4e17],
+        ]
+    )
+    coding = InputCoding.learn(X, most_levels=2)
+    below = np.nextafter(2.0, 0.0)
+    assert_array_equal(coding.level_ends(0), [0.5, below, 2.0, 3.5])
+    assert_array_equal(coding.level_ends(1), [-4, 0, 1, 7])
+    assert not np.signbit(coding.level_ends(1)[1])
+    assert_array_equal(coding.level_ends(2), [-1, 0, 1, 3])
+    assert_array_equal(coding.level_ends(3), day * np.array([1, 5, 6, 10]))
+    assert coding.units == {1: 1.0, 2: 1.0, 3: day, 4: 1.0}
+    for column in range(5):
+        ends = coding.level_ends(column)
+        rows = np.tile(X[:1], (4, 1))
+        rows[:, column] = ends
+        assert_array_equal(coding.encode(rows).categories[:, column], [0, 0, 1, 1])
+
+
 def test_rows_know_which_inputs_are_unknown():
     X = np.array([[0.0, 0.0], [1.0, np.nan], [2.0, 1.0]])
     coding = InputCoding.learn(X)

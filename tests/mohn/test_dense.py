@@ -27,7 +27,7 @@ from skmohn.mohn._dense.terms import (
     screen,
 )
 from skmohn.mohn._dense.walsh import walsh_transform
-from skmohn.mohn._table.rows import Rows
+from skmohn.mohn._table.rows import Alphabet, Rows
 
 
 def plain(inputs):
@@ -90,10 +90,32 @@ def test_products_sum_to_the_mean(route, monkeypatch):
     assert model.route == route
     assert model.covariance.terms == ((1, 2, 4),)
     points = np.random.default_rng(1).uniform(-1.0, 1.0, (9, 6))
-    coef, low, high, constant = model.products()
-    half = 0.5 * (1.0 + points[:, None])
-    values = ((1.0 - half) * low + half * high).prod(axis=2) @ coef + constant
+    products = model.products()
+    half = 0.5 * (1.0 + points[:, :, None])
+    factors = (1.0 - half) * products.low + half * products.high
+    values = factors.prod(axis=1) @ products.coef + products.constant
+    values += points @ products.slopes
     assert_allclose(values, model.mean(plain(points), clip=False), rtol=1e-6)
+
+
+def test_products_of_categories_sum_to_the_mean():
+    rng = np.random.default_rng(0)
+    inputs = rng.choice([-1.0, 1.0], (80, 3))
+    alphabets = Alphabet(4), Alphabet(3, is_ordered=True)
+    categories = np.column_stack([rng.integers(0, size, 80) for size, _ in alphabets])
+    y = inputs[:, 0] * (categories[:, 0] == 2) + categories[:, 1] + inputs[:, 1]
+    categories[0] = 4, 3  # unknown
+    model = fit_dense(Rows(inputs, categories), y, alphabets=alphabets)
+    points, chosen = rng.choice([-1.0, 1.0], (9, 3)), categories[1:10]
+    products = model.products()
+    factors = np.where(points[:, :, None] < 0, products.low, products.high).prod(axis=1)
+    values = products.constant + points @ products.slopes
+    for table, steps, seen in zip(
+        products.tables, products.steps, chosen.T, strict=True
+    ):
+        factors, values = factors * table[seen], values + steps[seen]
+    mean = model.mean(Rows(points, chosen), clip=False)
+    assert_allclose(values + factors @ products.coef, mean, rtol=1e-6)
 
 
 def test_predictions_stay_in_the_range_of_the_targets():

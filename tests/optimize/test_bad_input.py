@@ -51,13 +51,6 @@ def test_model_that_is_more_than_its_terms(model):
         maximize(more)
 
 
-def test_columns_of_categories():
-    X = np.array([["a", 0], ["b", 1], ["a", 1], ["b", 0]] * 3, dtype=object)
-    model = MOHNRegressor("full").fit(X, np.arange(12.0))
-    with pytest.raises(ValueError, match="model has categorical columns"):
-        maximize(model)
-
-
 @pytest.mark.parametrize("key", [0, "ab", frozenset])
 def test_keys_that_are_no_sets(key):
     with pytest.raises(TypeError, match="tuples or frozensets of variables"):

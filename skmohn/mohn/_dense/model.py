@@ -37,22 +37,34 @@ _RESIDUAL_ROWS = 1600
 
 
 class Products(NamedTuple):
-    """A sum of products with a factor for each input.
+    """A sum of products with a factor for each input and categorical, and of lines.
 
     Attributes
     ----------
     coef : ndarray of shape (n_products,)
 
-    low, high : ndarrays of shape (n_products, n_inputs)
+    low, high : ndarrays of shape (n_inputs, n_products)
         Factors of each input at -1 and at +1; linear in between.
 
+    tables : list of ndarrays of shape (n_categories, n_products)
+        Factors of each categorical, by its category.
+
+    slopes : ndarray of shape (n_inputs,)
+        What each input adds at +1, and takes at -1.
+
+    steps : list of ndarrays of shape (n_categories,)
+        What each categorical adds, by its category.
+
     constant : float
-        What is added to the sum.
+        What is added to it all.
     """
 
     coef: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    tables: list
+    slopes: np.ndarray
+    steps: list
     constant: float
 
 
@@ -141,10 +153,10 @@ class DenseModel(Model):
         return np.clip(mean, self.low, self.high) if clip else mean
 
     def products(self):
-        """Write out the mean: products of each training row, each input, strong terms.
+        """Write out the mean: products of training rows and strong terms, and lines.
 
-        Only for a model of inputs alone, without categories. Walsh terms have factors
-        -1 and +1, and rows ``(1 + tau x_i x) / (1 + tau)`` for their ``x_i``.
+        Rows have the factors ``(1 + tau x_i x) / (1 + tau)`` for their ``x_i``, and for
+        a category those of the product prior; strong terms have ``x_i``.
 
         Returns
         -------
@@ -152,21 +164,33 @@ class DenseModel(Model):
             Unclipped, in the units of the target.
         """
         rows, alpha = self.posterior.support()
-        inputs, tau, scale = rows.inputs, self.prior.tau, self.scale
-        n_inputs, strong = len(tau), self.covariance.terms
-        linear = scale * self.prior.linear * tau * (inputs.T @ alpha)
+        tau, scale = self.prior.tau, self.scale
+        strong, linear = self.covariance.terms, scale * self.prior.linear
         weights = [
-            scale * variance * (parity(inputs, term) @ alpha)
+            scale * variance * (parity(rows.inputs, term) @ alpha)
             for term, variance in zip(strong, self.covariance.variances, strict=True)
         ]
-        signs = np.ones((n_inputs + len(strong), n_inputs))
-        signs[:n_inputs] -= 2.0 * np.eye(n_inputs)
-        for row, term in zip(signs[n_inputs:], strong, strict=True):
-            row[list(term)] = -1.0
+        columns = tau[:, None] * rows.inputs.T
+        low, high = np.ones((2, len(tau), len(alpha) + len(strong)))
+        low[:, : len(alpha)] = (1.0 - columns) / (1.0 + tau[:, None])
+        high[:, : len(alpha)] = (1.0 + columns) / (1.0 + tau[:, None])
+        for k, term in enumerate(strong, len(alpha)):
+            low[list(term), k] = -1.0
+        tables, steps = [], []
+        for of_rows, (factors, centred) in zip(
+            rows.categories.T, self.covariance.tables, strict=True
+        ):
+            # The last place is that of an unknown category.
+            tables.append(np.ones((len(factors) - 1, low.shape[1])))
+            tables[-1][:, : len(alpha)] = factors[:-1, of_rows]
+            steps.append(linear * (centred[:-1, of_rows] @ alpha))
         return Products(
-            np.concatenate([scale * self.prior.scale * alpha, linear, weights]),
-            np.vstack([(1.0 - tau * inputs) / (1.0 + tau), signs]),
-            np.vstack([(1.0 + tau * inputs) / (1.0 + tau), np.ones_like(signs)]),
+            np.concatenate([scale * self.prior.scale * alpha, weights]),
+            low,
+            high,
+            tables,
+            linear * (columns @ alpha),
+            steps,
             self.centre + scale * CONSTANT_VARIANCE * float(alpha.sum()),
         )
 

@@ -15,6 +15,8 @@ NUMERIC = "numeric"
 CATEGORIES = "categories"
 ONE_HOT = "one-hot"
 
+# Of numbers that are no fractions: the seconds of a day, which dates are, and 1.
+_UNITS = (86400.0, 1.0)
 _ROWS_AT_ONCE = 4096
 # Of a code beyond it, no digit tells values of the column's own range apart.
 _LARGEST_CODE = 1e15
@@ -45,6 +47,10 @@ class InputCoding:
 
     thresholds : dict of int to ndarray, default={}
         Thresholds between the levels of each numeric column that has levels.
+
+    units : dict of int to float, default={}
+        Of columns with levels whose known values are all multiples of a unit: the
+        seconds of a day, or 1.
     """
 
     kind: np.ndarray
@@ -53,6 +59,7 @@ class InputCoding:
     categoricals: tuple = ()
     alphabets: tuple = ()
     thresholds: dict = field(default_factory=dict)
+    units: dict = field(default_factory=dict)
 
     @classmethod
     def learn(cls, X, n_categories=None, one_hot=(), most_levels=1):
@@ -94,13 +101,16 @@ class InputCoding:
         for group in one_hot:
             kind[list(group)] = ONE_HOT
             categoricals[tuple(group)] = Alphabet(len(group))
-        thresholds = {}
+        thresholds, units = {}, {}
         if most_levels > 1:
             for j in np.flatnonzero(kind == NUMERIC).tolist():
                 # Of distinct values, so that repeated rows count as weights do.
                 values = np.unique(X[known[:, j], j])
                 thresholds[j] = quantile_thresholds(values, most_levels)
                 categoricals[(j,)] = Alphabet(len(thresholds[j]) + 1, is_ordered=True)
+                for unit in _UNITS:
+                    if not np.any(np.remainder(values, unit)):
+                        units.setdefault(j, unit)
         return cls(
             kind,
             low,
@@ -108,6 +118,7 @@ class InputCoding:
             tuple(categoricals),
             tuple(categoricals.values()),
             thresholds,
+            units,
         )
 
     @property
@@ -223,6 +234,22 @@ class InputCoding:
                 f"column {_called(column, names)} has {values[row, place]:g}, too far "
                 f"from its range in fit, {low:g} to {high:g}: check its unit"
             )
+
+    def level_ends(self, column):
+        """The lowest and the highest value of each level of a column, increasing.
+
+        Those of a column of whole numbers are whole, and those of whole days are days.
+        Of other columns the highest is the last number below the threshold.
+        """
+        lowest = self.thresholds[column]
+        highest = np.nextafter(lowest, -np.inf)
+        if column in self.units:
+            unit = self.units[column]
+            lowest = unit * np.ceil(lowest / unit) + 0.0  # no zero has a sign
+            # Large numbers are further apart than the unit.
+            highest = np.minimum(highest, lowest - unit)
+        ends = [self.low[column]], highest, lowest, [self.high[column]]
+        return np.unique(np.concatenate(ends))
 
     def decode(self, column, sign):
         """The value of a column that is coded as -1 or +1."""

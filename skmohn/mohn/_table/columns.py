@@ -1,7 +1,7 @@
 """Categorical columns: which they are, their categories, and how they are called."""
 
-from collections.abc import Mapping, Set
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Set
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.sparse import issparse
@@ -10,8 +10,21 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.validation import _num_features, check_array, validate_data
 
-from skmohn._core._times import column_types, columns_of_times, seconds
-from skmohn._core._validation import to_numpy, validate_table
+from skmohn._core._times import (
+    TIMES,
+    column_types,
+    columns_of_times,
+    from_seconds,
+    second,
+    seconds,
+    time_kind,
+)
+from skmohn._core._validation import (
+    is_whole,
+    name_dtype,
+    to_numpy,
+    validate_table,
+)
 from skmohn.mohn._table.coding import one_hot_rows
 from skmohn.mohn._table.vocabulary import find_columns, index_names, name_columns
 
@@ -23,7 +36,7 @@ _TEXT_TYPES = ("categor", "enum", "string", "large_string", "dictionary")
 
 @dataclass(frozen=True)
 class Categories:
-    """Categories of the categorical columns of a table.
+    """Categories of the categorical columns of a table, and what its others hold.
 
     Attributes
     ----------
@@ -32,10 +45,15 @@ class Categories:
 
     handle_unknown : {"error", "missing"}
         What happens to categories that were not there in fit.
+
+    kinds : dict of int to str, default={}
+        By column, ``"bool"``, ``"int"``, ``"datetime64"`` or ``"timedelta64"``; all
+        other columns without categories hold floats.
     """
 
     encoders: dict
     handle_unknown: str
+    kinds: dict = field(default_factory=dict)
 
     @classmethod
     def learn(cls, X, columns, names, handle_unknown):
@@ -68,7 +86,7 @@ class Categories:
                 encoders[j] = encoder.fit(_column(X, j))
             except TypeError as error:
                 raise TypeError(f"column {names[j]}: {error}") from error
-        found = cls(encoders, handle_unknown)
+        found = cls(encoders, handle_unknown, _find_kinds(X, columns))
         for j, categories in found.known().items():
             if len(categories) > _MOST_CATEGORIES:
                 raise ValueError(
@@ -81,10 +99,11 @@ class Categories:
 
     def known(self):
         """Known categories of each categorical column, as a dict of ndarrays."""
-        return {
-            j: np.array([v for v in encoder.categories_[0] if not is_scalar_nan(v)])
-            for j, encoder in self.encoders.items()
-        }
+        return {j: self._known_of(j) for j in self.encoders}
+
+    def _known_of(self, j):
+        values = self.encoders[j].categories_[0]
+        return np.array([value for value in values if not is_scalar_nan(value)])
 
     def encode(self, X, names):
         """Write numbers in the place of categories and times, NaN where unknown.
@@ -133,6 +152,38 @@ class Categories:
             table[:, j] = np.where(numbers == -1, np.nan, numbers)
         return table
 
+    def decode(self, table):
+        """Write a table as the user does: the inverse of :meth:`encode`.
+
+        Parameters
+        ----------
+        table : ndarray of shape (n_samples, n_features)
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features), object
+        """
+        X = table.astype(object)
+        for j, categories in self.known().items():
+            categories = [*categories.tolist(), np.nan]
+            X[:, j] = [categories[-1 if n != n else int(n)] for n in table[:, j]]
+        for j, kind in self.kinds.items():
+            if kind.endswith("64"):
+                X[:, j] = list(from_seconds(table[:, j], kind))
+            else:
+                to_kind = bool if kind == "bool" else int
+                X[:, j] = [to_kind(n) if n.is_integer() else n for n in X[:, j]]
+        return X
+
+    def number(self, j, value):
+        """What one value of a column is in a table of numbers; NaN if it is none."""
+        if j in self.encoders:
+            numbers = {c: float(k) for k, c in enumerate(self._known_of(j).tolist())}
+            return numbers.get(value, np.nan) if isinstance(value, Hashable) else np.nan
+        if self.kinds.get(j, "").endswith("64") and isinstance(value, TIMES):
+            return float(second(value))
+        return to_number(value)
+
 
 def read_table(estimator, X, y="no_validation", *, reset=False):
     """Check a table whose columns may be categorical, and number their categories.
@@ -180,7 +231,10 @@ def read_table(estimator, X, y="no_validation", *, reset=False):
             X, columns, names, estimator.handle_unknown
         )
     table = estimator._categories.encode(X, names)
-    return validate_table(estimator, table, y, reset=reset, check_columns=False)
+    table = validate_table(estimator, table, y, reset=reset, check_columns=False)
+    if reset:
+        estimator._input_dtype = name_dtype(X)
+    return table
 
 
 def _as_table(X):
@@ -321,6 +375,30 @@ def _detect_one_hot(X, taken):
         else:
             first += 1
     return groups
+
+
+def to_number(value):
+    """A value as a float, NaN if it is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return np.nan
+
+
+def _find_kinds(X, categorical):
+    """Columns without categories that hold something else than floats."""
+    kinds = {j: time_kind(X, j) for j in columns_of_times(X) if j not in categorical}
+    for j, name in enumerate(column_types(X)):
+        if j in kinds or j in categorical:
+            continue
+        if name.startswith("object"):
+            known = [v for v in map(_known, _values(X, j)) if not is_scalar_nan(v)]
+            is_bool = all(isinstance(v, bool | np.bool_) for v in known)
+            is_int = all(map(is_whole, known))
+            name = "bool" if known and is_bool else "int" if known and is_int else ""
+        if name.startswith(("bool", "int", "uint")):
+            kinds[j] = "bool" if name.startswith("bool") else "int"
+    return kinds
 
 
 def _columns_of_text(X):

@@ -51,10 +51,14 @@ class Vocabulary:
 
     two_categories : dict of int to list
         By column, the categories that are -1 and +1.
+
+    categories : Categories
+        Of the categorical columns, and what the others hold.
     """
 
     def __init__(self, coding, categories, columns):
         known = categories.known()
+        self.categories = categories
         self.index = index_names(columns)
         names = name_columns(columns, len(coding.kind))
         inputs = coding.usable.tolist()
