@@ -81,7 +81,14 @@ def fit_legend(ax, width, *, handles, **legend_kw):
 def lay_out(ax):
     """Give the axes, and what is on them, their final places."""
     # Of a subfigure, the figure that it is a part of.
-    ax.figure.figure.draw_without_rendering()
+    figure = ax.figure.figure
+    engine = figure.get_layout_engine()
+    if engine is None:
+        figure.draw_without_rendering()
+    else:
+        # What drawing begins with, in half the time.
+        engine.execute(figure)
+        ax.apply_aspect()
 
 
 def shorten(names, length):
