@@ -34,6 +34,9 @@ _FEWEST, _MOST_FIRST = 8, 20
 # least. Sparse functions of the papers are learnt from 7 to 30 samples a variable; who
 # has drawn more without learning one draws fewer.
 _LEARNING, _LEAST_LEARNING = 0.5, 0.05
+# The same where the other streams have brought nothing for so many evaluations a
+# variable, and where there is noise, which a model averages over all samples.
+_LEARNING_STUCK, _IDLE = 0.75, 3
 _SAMPLES_PER_VARIABLE = 30
 # A sparse model is tried each time the samples have grown by this share.
 _GROWTH = 1.12
@@ -50,7 +53,7 @@ _LEAST_SHARE = 0.25
 _TRUST, _SURE = 0.8, 16
 # Deviation from the prediction of an exact model that is rounding, in units of spread.
 _ROUNDING = 1e-8
-# With noise, this part of the evaluations repeats the best point so far.
+# With noise, this part of the evaluations repeats what may be the best point.
 _REPEATED = 0.15
 # Kicks from a local optimum without success before a climb starts anywhere.
 _MOST_KICKS = 8
@@ -105,8 +108,9 @@ class Evaluations:
     counts, squares : ndarrays of shape (n_points,)
         How many values there are of each, and the sum of their squared deviations.
 
-    is_feasible, is_uniform : ndarrays of shape (n_points,), bool
-        Whether a point keeps the constraints; whether it was drawn uniformly.
+    is_feasible, is_sample : ndarrays of shape (n_points,), bool
+        Whether a point keeps the constraints; whether a sparse model may be learnt from
+        it: it was drawn uniformly, or brought by the user.
 
     places : dict of bytes to int
         Where points are, by their keys.
@@ -116,13 +120,13 @@ class Evaluations:
         self.observed = self.states = np.empty((0, n_variables), dtype=np.int64)
         self.observations = self.values = self.squares = np.empty(0)
         self.counts = np.empty(0, dtype=int)
-        self.is_feasible = self.is_uniform = np.empty(0, dtype=bool)
+        self.is_feasible = self.is_sample = np.empty(0, dtype=bool)
         self.places = {}
 
     def __len__(self):
         return len(self.values)
 
-    def add(self, state, value, is_feasible, is_uniform):
+    def add(self, state, value, is_feasible, is_sample):
         """Add one evaluation."""
         self.observed = np.concatenate([self.observed, state[None]])
         self.observations = np.append(self.observations, value)
@@ -133,7 +137,7 @@ class Evaluations:
             self.counts = np.append(self.counts, 1)
             self.squares = np.append(self.squares, 0.0)
             self.is_feasible = np.append(self.is_feasible, is_feasible)
-            self.is_uniform = np.append(self.is_uniform, is_uniform)
+            self.is_sample = np.append(self.is_sample, is_sample)
             return
         self.counts[place] += 1
         before = value - self.values[place]
@@ -187,12 +191,12 @@ class Learning:
         -------
         guess : Guess or None
         """
-        n_samples = int(told.is_uniform.sum())
+        n_samples = int(told.is_sample.sum())
         if not self.space.is_binary or n_samples < self._next_trial:
             return None
         self._next_trial = n_samples * _GROWTH
         X = (2 * told.states[:, self.space.free] - 1).astype(np.int8)
-        some = told.is_uniform
+        some = told.is_sample
         if np.ptp(told.values[some]) == 0.0:
             return None
         if deviation:
@@ -429,12 +433,17 @@ class Portfolio:
         self._asked = dict.fromkeys((UNIFORM, SURROGATE, CLIMB), 0.0)
         self._earned = {SURROGATE: (1.0, 4.0), CLIMB: (1.0, 4.0)}
         self._judged = []
+        # Evaluations of the streams that search since one was the best so far.
+        self._n_idle = 0
 
     def copy(self):
         """One that goes on by itself; they share what is never changed in place."""
-        linkage, posterior = self._climb.linkage, self._surrogate.posterior
-        shared = self.space, self.guess, linkage, posterior
-        return copy.deepcopy(self, {id(part): part for part in shared})
+        other = _copy_parts(self)
+        other.told, other._climb = _copy_parts(self.told), _copy_parts(self._climb)
+        other._surrogate = copy.copy(self._surrogate)
+        other._learning = copy.copy(self._learning)
+        other._rng = copy.deepcopy(self._rng)
+        return other
 
     def deviation(self):
         """Standard deviation of the noise, as given or as repeated values say."""
@@ -493,15 +502,16 @@ class Portfolio:
         return state, stream, prediction
 
     def _to_repeat(self):
-        """The best point, when it must be seen whether it is as good as it seems."""
-        told = self.told
-        place = self.best()
-        if place is None or self.noise == 0.0:
+        """The point that may well be the best, when its value is to be seen again."""
+        told, deviation = self.told, self.deviation()
+        # Those of which little is known come first.
+        order = told.order(-deviation)
+        if not len(order) or self.noise == 0.0:
             return None
-        state, n_repeats = told.states[place], int(np.sum(told.counts - 1))
+        state, n_repeats = told.states[order[0]], int(np.sum(told.counts - 1))
         if state.tobytes() in self.pending:
             return None
-        if not self.deviation():
+        if not deviation:
             # One repetition says whether there is any noise.
             return state if len(told) >= _FEWEST and not n_repeats else None
         is_due = n_repeats < _REPEATED * len(told.observations)
@@ -543,10 +553,12 @@ class Portfolio:
         """Part of the evaluations that each stream is to have."""
         learning = _LEAST_LEARNING
         if self.space.is_binary and self.space.listed is None:
-            n_uniform = max(int(self.told.is_uniform.sum()), 1)
+            n_uniform = max(int(self.told.is_sample.sum()), 1)
             patience = _SAMPLES_PER_VARIABLE * len(self.space.free) / n_uniform
             unknown = 1.0 - self.skill() ** _DOUBT
-            learning = max(_LEARNING * unknown * min(patience, 1.0), learning)
+            is_stuck = self._n_idle > _IDLE * len(self.space.free)
+            most = _LEARNING_STUCK if is_stuck or self.deviation() else _LEARNING
+            learning = max(most * unknown * min(patience, 1.0), learning)
         rates = {name: wins / tries for name, (wins, tries) in self._earned.items()}
         climb = rates[CLIMB] / (rates[CLIMB] + rates[SURROGATE])
         climb = float(np.clip(climb, _LEAST_SHARE, 1.0 - _LEAST_SHARE))
@@ -590,10 +602,11 @@ class Portfolio:
                 continue
             place = self.best()
             lowest = np.inf if place is None else self.told.values[place]
-            self.told.add(state, value, is_feasible, stream == UNIFORM)
+            self.told.add(state, value, is_feasible, stream in (UNIFORM, TOLD))
             if stream in self._earned:
                 wins, tries = self._earned[stream]
                 wins = _FADING * wins + float(value < lowest)
+                self._n_idle = 0 if value < lowest else self._n_idle + 1
                 self._earned[stream] = wins, _FADING * tries + 1.0
             if stream == CLIMB:
                 self._climb.learn(state, value, self._surrogate, self._rng)
@@ -623,3 +636,12 @@ class Portfolio:
             self.guess, self.is_verified = None, False
         elif np.array_equal(state, self.guess.state):
             self.is_verified = True
+
+
+def _copy_parts(holder):
+    """Copy an object, and its containers and arrays but not what is in them."""
+    other = copy.copy(holder)
+    for name, part in vars(holder).items():
+        if isinstance(part, list | dict | set | np.ndarray):
+            setattr(other, name, part.copy())
+    return other
