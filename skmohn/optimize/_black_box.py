@@ -398,8 +398,7 @@ class BlackBoxOptimizer:
         return len(points)
 
     def _tells_to_stop(self, callback):
-        found = self._portfolio.best() is not None
-        x, fun = self._best() if found else (None, np.nan)
+        x, fun = self._best()
         try:
             callback(OptimizeResult(x=x, fun=fun, nfev=self._n_run))
         except StopIteration:

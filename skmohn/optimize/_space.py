@@ -244,7 +244,9 @@ class Space:
             is_kept = (total >= low - slack) & (total <= high + slack)
             feasible &= np.all(is_kept, axis=1)
         if self._keys is not None:
-            feasible &= [key in self._keys for key in keys_of(states)]
+            feasible &= np.array(
+                [key in self._keys for key in keys_of(states)], dtype=bool
+            )
         for predicate in self._predicates:
             at = np.flatnonzero(feasible)
             points = self.decode(states[at])

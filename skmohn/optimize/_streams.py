@@ -562,8 +562,7 @@ class Portfolio:
         rates = {name: wins / tries for name, (wins, tries) in self._earned.items()}
         climb = rates[CLIMB] / (rates[CLIMB] + rates[SURROGATE])
         climb = float(np.clip(climb, _LEAST_SHARE, 1.0 - _LEAST_SHARE))
-        if self._surrogate.posterior is not None:
-            climb *= 1.0 - _TRUST * self._surrogate.skill() ** _SURE
+        climb *= 1.0 - _TRUST * self._surrogate.skill() ** _SURE
         return {
             UNIFORM: learning,
             SURROGATE: (1.0 - learning) * (1.0 - climb),

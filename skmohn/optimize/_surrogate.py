@@ -92,6 +92,8 @@ class Surrogate:
 
     def skill(self):
         """How much of the variance each evaluation's others foresee, from 0 to 1."""
+        if self.posterior is None:  # a constant so far
+            return 0.0
         residual, _ = self.posterior.leave_one_out()
         return explained(residual, self.posterior.sample.target)
 
