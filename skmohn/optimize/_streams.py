@@ -38,8 +38,9 @@ _LEARNING, _LEAST_LEARNING = 0.5, 0.05
 # variable, and where there is noise, which a model averages over all samples.
 _LEARNING_STUCK, _IDLE = 0.75, 3
 _SAMPLES_PER_VARIABLE = 30
-# A sparse model is tried each time the samples have grown by this share.
-_GROWTH = 1.12
+# A sparse model is tried each time the samples have grown by this share; by the second
+# one where more samples than most functions need have not led to one.
+_GROWTH, _SLOW_GROWTH = 1.12, 1.5
 # The surrogate must be nearly perfect before uniform samples are not worth drawing:
 # what it foresees of deceptive functions leads away from their optima.
 _DOUBT = 4
@@ -194,13 +195,16 @@ class Learning:
         n_samples = int(told.is_sample.sum())
         if not self.space.is_binary or n_samples < self._next_trial:
             return None
-        self._next_trial = n_samples * _GROWTH
+        is_likely = n_samples < _SAMPLES_PER_VARIABLE * len(self.space.free)
+        self._next_trial = n_samples * (_GROWTH if is_likely else _SLOW_GROWTH)
         X = (2 * told.states[:, self.space.free] - 1).astype(np.int8)
         some = told.is_sample
-        if np.ptp(told.values[some]) == 0.0:
+        if np.ptp(told.values[some]) == 0.0 or not np.any(told.is_feasible):
             return None
         if deviation:
-            graph = self.linkage = _learn_noisy(X[some], told.values[some], seed)
+            graph = self.linkage = _learn_noisy(
+                X[some], told.values[some], told.counts[some], seed
+            )
         else:
             graph, self.linkage = _learn_exact(X, told.values, some)
         if graph is None or not graph.terms:
@@ -258,10 +262,11 @@ def _learn_exact(X, values, some):
     return (graph if wrong.max() <= _ROUNDING * np.ptp(values) else None), graph
 
 
-def _learn_noisy(X, values, seed):
+def _learn_noisy(X, values, counts, seed):
     """The sparse model that the noise supports."""
     with gather_warnings():
-        model = MOHNRegressor(strategy="pursuit", random_state=seed).fit(X, values)
+        model = MOHNRegressor(strategy="pursuit", random_state=seed)
+        model.fit(X, values, sample_weight=counts)
     return Hypergraph.sort(model.terms_, model.weights_, model.intercept_)
 
 
