@@ -15,8 +15,8 @@ PACKAGE = DOCS.parent / "skmohn"
 FLOORS = [
     ["_core"],
     ["mohn", "blm", "energynet"],
-    ["datasets", "inspection", "integrations", "optimize"],
-    ["_warm_up"],
+    ["datasets", "inspection", "optimize"],
+    ["integrations", "_warm_up"],
 ]
 INNER_FLOORS = [
     ["_table", "_walsh", "_controls"],

@@ -1,7 +1,29 @@
 """Bridges to other packages, imported only when used."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from skmohn.integrations._dimod import from_dimod, to_dimod
 from skmohn.integrations._gymnasium import GymnasiumObjective
 from skmohn.integrations._networkx import to_networkx
 
-__all__ = ["GymnasiumObjective", "from_dimod", "to_dimod", "to_networkx"]
+__all__ = [
+    "GymnasiumObjective",
+    "MOHNSampler",
+    "from_dimod",
+    "to_dimod",
+    "to_networkx",
+]
+
+
+if TYPE_CHECKING:  # what the name is, for editors and type checkers
+    from skmohn.integrations._optuna import MOHNSampler
+else:
+
+    def __getattr__(name):
+        if name != "MOHNSampler":
+            raise AttributeError(
+                f"module 'skmohn.integrations' has no attribute {name!r}"
+            )
+        # It derives from a class of Optuna.
+        return import_module("skmohn.integrations._optuna").MOHNSampler

@@ -27,7 +27,7 @@ from skmohn._core._validation import read_vector
 from skmohn.mohn._regressor import MOHNRegressor
 from skmohn.optimize._methods import CALLBACK, DONE, EVALUATIONS, TIME
 from skmohn.optimize._space import Space, keys_of
-from skmohn.optimize._streams import Portfolio
+from skmohn.optimize._streams import STREAMS, TOLD, Portfolio
 
 _COUNT = Interval(Integral, 1, None, closed="left")
 _CONSTRAINTS = {
@@ -126,6 +126,8 @@ class BlackBoxOptimizer:
         so far, and ``"stream"``, what asked for it: ``"uniform"``, ``"surrogate"``,
         ``"climb"``, ``"check"`` (the best point of a sparse model), ``"repeat"``, or
         ``"told"`` where you did.
+    asked_ : list of dict
+        ``"point"`` and ``"stream"`` of what was asked for and not told yet.
 
     See Also
     --------
@@ -219,7 +221,18 @@ class BlackBoxOptimizer:
     def _ask(self, n):
         return self._portfolio.ask(n)
 
-    def tell(self, X, y):
+    @property
+    def asked_(self):
+        """Points that were asked for and not told yet."""
+        pending = self._portfolio.pending
+        states = np.array([np.frombuffer(key, dtype=np.int64) for key in pending])
+        points = self._space.decode(states.reshape(-1, self._space.n_variables))
+        return [
+            {"point": point, "stream": stream}
+            for point, (stream, _) in zip(points, pending.values(), strict=True)
+        ]
+
+    def tell(self, X, y, streams=None):
         """Learn the values of points, asked for or not.
 
         Parameters
@@ -229,6 +242,10 @@ class BlackBoxOptimizer:
         y : array-like of shape (n_points,)
             Their values; NaN for points that cannot be evaluated, which are not asked
             for again.
+        streams : sequence of str, default=None
+            What asked for the points, as in the `history_` of another optimizer whose
+            search goes on here. Points that this one asked for have their own streams.
+            None for "told": nothing that searched, so that they may be learnt from.
 
         Raises
         ------
@@ -246,14 +263,25 @@ class BlackBoxOptimizer:
             )
         for i in np.flatnonzero(np.abs(values) > _LARGEST):
             _refuse_size(values[i], self._space.decode(states[[i]])[0])
-        self._tell(states, values)
+        streams = [TOLD] * len(states) if streams is None else list(streams)
+        if len(streams) != len(states) or not STREAMS.issuperset(streams):
+            raise ValueError(
+                f"streams must have one of {sorted(STREAMS)} for each point of X, got "
+                f"{streams!r}"
+            )
+        self._tell(states, values, streams)
 
     @_whole
-    def _tell(self, states, values):
+    def _tell(self, states, values, origins):
         self._refuse(states, values)
         best = self.history_[-1]["best"] if self.history_ else np.nan
         better = np.fmax if self.maximize else np.fmin
-        streams = self._portfolio.tell(states, self._sign * values)
+        pending = self._portfolio.pending
+        streams = [
+            pending.get(key, (origin, None))[0]
+            for key, origin in zip(keys_of(states), origins, strict=True)
+        ]
+        self._portfolio.tell(states, self._sign * values, streams)
         points = self._space.decode(states)
         feasible = self._space.is_feasible(states)
         for point, value, stream, is_feasible in zip(
@@ -394,7 +422,7 @@ class BlackBoxOptimizer:
             self._arrived.append(value)
             self._n_run += 1
         states = self._running[: len(self._arrived)]
-        self._tell(states, np.array(self._arrived))
+        self._tell(states, np.array(self._arrived), [TOLD] * len(states))
         return len(points)
 
     def _tells_to_stop(self, callback):

@@ -28,6 +28,7 @@ UNIFORM, SURROGATE, CLIMB = "uniform", "surrogate", "climb"
 # Evaluations that no stream asked for: of the best point of a sparse model, of a point
 # that is known already, of one that the user brought.
 CHECK, REPEAT, TOLD = "check", "repeat", "told"
+STREAMS = {UNIFORM, SURROGATE, CLIMB, CHECK, REPEAT, TOLD}
 # Evaluations before anything is believed, at least and at most.
 _FEWEST, _MOST_FIRST = 8, 20
 # Share of the stream that learns, where the surrogate predicts nothing at all, and at
@@ -476,24 +477,22 @@ class Portfolio:
         """
         states = []
         for _ in range(n):
-            state, stream, prediction = self._next()
+            state, stream = self._next()
             if state is None:
                 break
-            self.pending[state.tobytes()] = stream, prediction
+            self._adopt(state, stream)
             states.append(state)
         return np.array(states, dtype=np.int64).reshape(-1, self.space.n_variables)
 
     def _next(self):
-        """The next point, its stream and what is predicted of it."""
+        """The next point and its stream."""
         taken = self.told.places.keys() | self._failed | self.pending.keys()
         guess = self.guess
         if guess is not None and guess.state.tobytes() not in taken:
-            return guess.state, CHECK, guess.value
-        state = self._to_repeat()
-        if state is not None:
-            return state, REPEAT, None
+            return guess.state, CHECK
+        if (state := self._to_repeat()) is not None:
+            return state, REPEAT
         stream = self._choose()
-        state, prediction = None, None
         if stream == SURROGATE:
             state = self._ask_surrogate(taken)
         elif stream == CLIMB:
@@ -501,10 +500,15 @@ class Portfolio:
         if state is None:
             stream = UNIFORM
             state = _draw(self.space, self.told, taken, self._rng)
-            if state is not None and self._surrogate.posterior is not None:
-                prediction = float(self._surrogate.mean(state[None])[0])
-        self._asked[stream] += 1.0
-        return state, stream, prediction
+        return state, stream
+
+    def _adopt(self, state, stream):
+        """Take a point for one that a stream has asked for."""
+        is_judged = stream == UNIFORM and self._surrogate.posterior is not None
+        prediction = float(self._surrogate.mean(state[None])[0]) if is_judged else None
+        self.pending[state.tobytes()] = stream, prediction
+        if stream in self._asked:
+            self._asked[stream] += 1.0
 
     def _to_repeat(self):
         """The point that may well be the best, when its value is to be seen again."""
@@ -588,19 +592,24 @@ class Portfolio:
     # ----------------------------------------------------------------------- telling
 
     @one_blas_thread
-    def tell(self, states, values):
+    def tell(self, states, values, streams):
         """Learn values of points, asked for or not; nan where there is none.
 
-        Returns
-        -------
-        streams : list of str
+        Parameters
+        ----------
+        states : ndarray of shape (n_points, n_variables)
+
+        values : ndarray of shape (n_points,)
+
+        streams : sequence of str
             That asked for each point.
         """
-        streams = []
         feasible = self.space.is_feasible(states)
-        for state, value, is_feasible in zip(states, values, feasible, strict=True):
-            stream, prediction = self.pending.pop(state.tobytes(), (TOLD, None))
-            streams.append(stream)
+        evaluations = zip(states, values, feasible, streams, strict=True)
+        for state, value, is_feasible, stream in evaluations:
+            if state.tobytes() not in self.pending:
+                self._adopt(state, stream)
+            _, prediction = self.pending.pop(state.tobytes())
             if np.isnan(value):
                 self._failed.add(state.tobytes())
                 continue
@@ -624,7 +633,6 @@ class Portfolio:
             found = self._learning.find(self.told, self.deviation(), self.seed)
             self.guess = found or self.guess
             self._climb.linkage = self._learning.linkage
-        return streams
 
     def _learn(self):
         told = self.told
