@@ -392,7 +392,7 @@ class BlackBoxOptimizer:
         with Parallel(n_jobs=n_jobs, return_as="generator") as parallel:
             while left:
                 if not self._portfolio.is_verified:
-                    self._ask_to_run(min(batch_size, left))
+                    self._ask_to_run(batch_size, left)
                 if self._portfolio.is_verified or not len(self._running):
                     status = DONE
                     break
@@ -406,9 +406,10 @@ class BlackBoxOptimizer:
         return self._make_result(status)
 
     @_whole
-    def _ask_to_run(self, n):
+    def _ask_to_run(self, batch_size, left):
         if not len(self._running):
-            self._running = self._portfolio.ask(n)
+            budget = len(self.history_) + left
+            self._running = self._portfolio.ask(min(batch_size, left), budget)
 
     def _evaluate(self, f, most, parallel):
         """Evaluate what was asked for; tell it once all values are there.

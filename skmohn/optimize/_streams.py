@@ -34,12 +34,18 @@ STREAMS = {UNIFORM, SURROGATE, CLIMB, CHECK, REPEAT, TOLD}
 _FEWEST, _MOST_FIRST = 8, 20
 # Share of the stream that learns, where the surrogate predicts nothing at all, and at
 # least. Sparse functions of the papers are learnt from 7 to 30 samples a variable; who
-# has drawn more without learning one draws fewer.
-_LEARNING, _LEAST_LEARNING = 0.5, 0.05
+# has drawn more without learning one draws fewer, as does who cannot draw so many.
+_LEARNING, _LEARNING_SHORT, _LEAST_LEARNING = 0.75, 0.2, 0.05
 # The same where the other streams have brought nothing for so many evaluations a
 # variable, and where there is noise, which a model averages over all samples.
-_LEARNING_STUCK, _IDLE = 0.75, 3
+_LEARNING_STUCK, _IDLE = 0.85, 3
+_FEWEST_SAMPLES_PER_VARIABLE = 8
 _SAMPLES_PER_VARIABLE = 30
+# Who has not said how many evaluations there will be is taken to make so many times
+# those made so far.
+_FORESIGHT = 3
+# What screening may cost at each trial, about nanoseconds.
+_WORK = 1e8
 # A sparse model is tried each time the samples have grown by this share; by the second
 # one where more samples than most functions need have not led to one.
 _GROWTH, _SLOW_GROWTH = 1.12, 1.5
@@ -179,9 +185,8 @@ def _learn_exact(X, values, some):
     """
     unit = binary_unit(values)
     y = values[some] / unit
-    search = Pursuit(
-        make_design(X[some], None), y, PursuitControl(max_order=X.shape[1])
-    )
+    control = PursuitControl(max_order=X.shape[1], work_budget=_WORK)
+    search = Pursuit(make_design(X[some], None), y, control)
     reason = search.run()
     graph = Hypergraph.sort(search.model.terms, unit * search.model.coef, 0.0)
     terms = [term for term in graph.terms if term]
@@ -367,8 +372,10 @@ class Portfolio:
         self._asked = dict.fromkeys((UNIFORM, SURROGATE, CLIMB), 0.0)
         self._earned = {SURROGATE: (1.0, 4.0), CLIMB: (1.0, 4.0)}
         self._judged = []
+        self._first_skill = 0.0
         # Evaluations of the streams that search since one was the best so far.
         self._n_idle = 0
+        self._budget = None
 
     def copy(self):
         """One that goes on by itself; they share what is never changed in place."""
@@ -396,14 +403,23 @@ class Portfolio:
     # ------------------------------------------------------------------------ asking
 
     @one_blas_thread
-    def ask(self, n):
+    def ask(self, n, budget=None):
         """Points to be evaluated next; fewer where fewer are left.
+
+        Parameters
+        ----------
+        n : int
+
+        budget : int, default=None
+            All evaluations that there will be, those of before included; None where
+            that is not known.
 
         Returns
         -------
         states : ndarray of shape (n_points, n_variables)
         """
         states = []
+        self._budget = budget
         for _ in range(n):
             state, stream = self._next()
             if state is None:
@@ -480,6 +496,7 @@ class Portfolio:
             return UNIFORM
         if self._surrogate.posterior is None and np.ptp(told.values) > 0.0:
             self._learn()
+            self._first_skill = self._surrogate.skill()
         shares = self.shares()
         if self._surrogate.posterior is None:
             shares = {UNIFORM: 0.5, CLIMB: 0.5}
@@ -493,9 +510,9 @@ class Portfolio:
             n_uniform = max(int(self.told.is_sample.sum()), 1)
             patience = _SAMPLES_PER_VARIABLE * len(self.space.free) / n_uniform
             unknown = 1.0 - self.skill() ** _DOUBT
-            is_stuck = self._n_idle > _IDLE * len(self.space.free)
-            most = _LEARNING_STUCK if is_stuck or self.deviation() else _LEARNING
-            learning = max(most * unknown * min(patience, 1.0), learning)
+            learning = max(
+                self._most_learning() * unknown * min(patience, 1.0), learning
+            )
         rates = {name: wins / tries for name, (wins, tries) in self._earned.items()}
         climb = rates[CLIMB] / (rates[CLIMB] + rates[SURROGATE])
         climb = float(np.clip(climb, _LEAST_SHARE, 1.0 - _LEAST_SHARE))
@@ -506,14 +523,23 @@ class Portfolio:
             CLIMB: (1.0 - learning) * climb,
         }
 
+    def _most_learning(self):
+        """Share of the stream that learns, where the surrogate foresees nothing."""
+        n_free = len(self.space.free)
+        n_evaluations = self._budget or _FORESIGHT * len(self.told.observations)
+        if _LEARNING * n_evaluations < _FEWEST_SAMPLES_PER_VARIABLE * n_free:
+            return _LEARNING_SHORT
+        is_stuck = self._n_idle > _IDLE * n_free
+        return _LEARNING_STUCK if is_stuck or self.deviation() else _LEARNING
+
     def skill(self):
         """How much of the variance the surrogate foresees, from 0 to 1.
 
         Of uniform samples that it foresaw or, before there are enough of them, of each
-        evaluation by all others.
+        of the first evaluations by all others: later ones are near one another.
         """
         if len(self._judged) < _FEWEST:
-            return self._surrogate.skill()
+            return self._first_skill
         predictions, values = np.transpose(self._judged[-_JUDGED:])
         return explained(values - predictions, values)
 
