@@ -35,10 +35,10 @@ _FEWEST, _MOST_FIRST = 8, 20
 # Share of the stream that learns, where the surrogate predicts nothing at all, and at
 # least. Sparse functions of the papers are learnt from 7 to 30 samples a variable; who
 # has drawn more without learning one draws fewer, as does who cannot draw so many.
-_LEARNING, _LEARNING_SHORT, _LEAST_LEARNING = 0.75, 0.2, 0.05
+_LEARNING, _LEARNING_SHORT, _LEAST_LEARNING = 0.8, 0.2, 0.05
 # The same where the other streams have brought nothing for so many evaluations a
 # variable, and where there is noise, which a model averages over all samples.
-_LEARNING_STUCK, _IDLE = 0.85, 3
+_LEARNING_STUCK, _IDLE = 0.9, 3
 _FEWEST_SAMPLES_PER_VARIABLE = 8
 _SAMPLES_PER_VARIABLE = 30
 # Who has not said how many evaluations there will be is taken to make so many times
