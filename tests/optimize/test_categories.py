@@ -297,7 +297,7 @@ def test_x0_goes_to_the_nearest_end_of_a_level(small):
 
 @pytest.mark.parametrize("convert", [pl.from_pandas, np.asarray, "lists"])
 def test_tables_of_other_libraries(convert):
-    frame, y = make_frame()
+    frame, y = make_frame(40)
     frame = frame[["color", "layers", "flag", "day"]]
     if convert == "lists":
         rows = frame.to_numpy(dtype=object).tolist()

@@ -7,6 +7,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from skmohn.optimize import maximize, minimize
+from skmohn.optimize._dense import ProductSum, answer_dense
+from skmohn.optimize._driver import Question
+from skmohn.optimize._methods import Budget
 
 MANY = settings(max_examples=25)
 
@@ -85,3 +88,60 @@ def test_fixing_is_the_best_of_what_is_left(terms, fixed):
     best = maximize(terms)
     agreed = {i: best.x[i] for i in fixed}
     assert_allclose(maximize(terms, fixed=agreed).fun, best.fun, atol=1e-9)
+
+
+# --------------------------------------------------------- variables of several states
+
+
+@st.composite
+def sums_of_products(draw):
+    """Products with factors, and steps, of variables of two to four states."""
+    sizes = np.array(draw(st.lists(st.integers(2, 4), min_size=1, max_size=5)))
+    n_states, n_products = sizes.sum(), draw(st.integers(1, 5))
+    rng = np.random.default_rng(draw(seeds))
+    factors = rng.choice([-1.0, 1e-15, 0.5, 1.0], (n_states, n_products))
+    steps = rng.integers(-2, 3, n_states).astype(float)
+    return ProductSum(rng.normal(size=n_products), factors, steps, sizes)
+
+
+def search(function, method, seed=0):
+    question = Question(
+        graph=function,
+        start=None,
+        seed=seed,
+        n_restarts=3,
+        budget=Budget(np.inf, np.inf),
+        n_jobs=None,
+        keep_optima=False,
+        tell=lambda found: False,
+    )
+    found = answer_dense(question, method, {})
+    return function.predict(found.spins[None])[0]
+
+
+@MANY
+@given(function=sums_of_products(), seed=seeds)
+def test_nothing_is_better_than_the_best_of_all_points(function, seed):
+    points = np.stack(np.meshgrid(*map(np.arange, function.sizes)), axis=-1)
+    values = function.predict(points.reshape(-1, function.n_variables))
+    best = search(function, "exact")
+    assert_allclose(best, values.max(), atol=1e-9)
+    for method in ("tabu", "hill_climb"):
+        assert search(function, method, seed) <= best + 1e-9
+
+
+@MANY
+@given(function=sums_of_products(), seed=seeds)
+def test_another_order_of_states_and_variables_has_the_same_optimum(function, seed):
+    rng = np.random.default_rng(seed)
+    variables = rng.permutation(function.n_variables)
+    states = [function.states_of([i]) for i in variables]
+    order = np.concatenate([rng.permutation(own) for own in states])
+    moved = ProductSum(
+        function.coef,
+        function.factors[order],
+        function.steps[order],
+        function.sizes[variables],
+    )
+    best, other = search(function, "exact"), search(moved, "exact")
+    assert_allclose(other, best, atol=1e-9)
