@@ -77,25 +77,23 @@ class DenseMean:
         function : ProductSum
         """
         of, rows = self.products, self.coding.encode(table)
-        first = np.cumsum(sizes) - sizes
-        factors = np.ones((sizes.sum(), len(of.coef)))
+        ends = np.cumsum(sizes)
+        states = [*map(slice, ends - sizes, ends)]
+        factors = np.ones((ends[-1], len(of.coef)))
         steps = np.zeros(len(factors))
-
-        def states_of(column):
-            start, size = first[owner[column]], sizes[owner[column]]
-            return slice(start, start + size), size
-
-        for i, column in enumerate(self.coding.usable):
-            states, size = states_of(column)
-            codes = rows.inputs[:size, i]
+        for i, variable in enumerate(owner[self.coding.usable].tolist()):
+            own, step = factors[states[variable]], steps[states[variable]]
+            codes = rows.inputs[: len(own), i]
             share = 0.5 * (1.0 + codes[:, None])
-            factors[states] = (1.0 - share) * of.low[i] + share * of.high[i]
-            steps[states] = of.slopes[i] * codes
+            np.multiply(1.0 - share, of.low[i], out=own)
+            own += share * of.high[i]
+            step += of.slopes[i] * codes
         for k, (column, *_) in enumerate(self.coding.categoricals):
-            states, size = states_of(column)
-            categories = rows.categories[:size, k]
-            factors[states] *= of.tables[k][categories]
-            steps[states] += of.steps[k][categories]
+            variable = owner[column]
+            own, step = factors[states[variable]], steps[states[variable]]
+            categories = rows.categories[: len(own), k]
+            own *= of.tables[k][categories]
+            step += of.steps[k][categories]
         factors[np.abs(factors) < _LEAST_FACTOR] = _LEAST_FACTOR
         return ProductSum(of.coef, factors, steps, sizes, of.constant, self.bounds)
 
@@ -206,7 +204,8 @@ class _State:
         ends = np.cumsum(n_moves)
         factors, steps = function.factors[here], function.steps[here]
         self.products = function.coef * factors.prod(axis=0)
-        self.ratios = function.factors[targets] / factors[owner]
+        self.ratios = function.factors[targets]
+        self.ratios /= factors[owner]
         self.sum = float(steps.sum())
         self.rises = function.steps[targets] - steps[owner]
         self.value = float(self.products.sum()) + self.sum

@@ -546,6 +546,14 @@ def test_tables_of_numbers_are_written_as_they_were(convert):
     assert categories.decode(np.array([[0, 1, 2.5, 0, 0, 0.0]]))[0, 2] == 2.5
 
 
+def test_objects_of_several_types_are_written_as_floats():
+    rows = [["a", True, None, 1], ["b", 2, None, 2.5], ["a", False, None, np.nan]]
+    table = np.array(rows, dtype=object)
+    categories = Categories.learn(table, [0], list("abcd"), "error")
+    assert categories.kinds == {}
+    assert categories.decode(np.ones((1, 4))).tolist() == [["b", 1.0, 1.0, 1.0]]
+
+
 def test_categories_without_rows_are_no_categories():
     X, y = make_frame()
     X["base"] = pd.Categorical(X["base"], categories=[*SITES["base"], "N"])
