@@ -305,12 +305,14 @@ class Space:
     def _draw_any(self, n, rng):
         """Draw points anywhere and keep the feasible ones: n, unless they are rare."""
         found, n_found, n_drawn = [], 0, 0
-        at_once = _DRAWN_AT_ONCE if self.is_constrained else n
+        # Few at first, because constraints may take their time.
+        at_once = n
         while n_found < n and n_drawn < self._most_drawn:
             states = rng.integers(self.sizes, size=(at_once, self.n_variables))
             states[:, list(self.fixed)] = list(self.fixed.values())
             found.append(states[self.is_feasible(states)])
             n_found, n_drawn = n_found + len(found[-1]), n_drawn + at_once
+            at_once = min(2 * at_once, _DRAWN_AT_ONCE)
         if n_found < n:
             self._most_drawn = _DRAWN_AT_ONCE
         return np.concatenate(found)[:n]

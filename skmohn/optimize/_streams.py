@@ -67,6 +67,8 @@ _REPEATED = 0.15
 # Kicks from a local optimum without success before a climb starts anywhere.
 _MOST_KICKS = 8
 _TRIED_KICKS = 20
+# Points drawn in search of a new one, before a list is looked through.
+_TRIED_DRAWS = 50
 # Local optima that are remembered for crossings.
 _MOST_ENDS = 20
 
@@ -315,18 +317,15 @@ class Climb:
 
 def _draw(space, told, taken, rng):
     """A feasible point that is not known; None where none was found."""
-    known = told.states
-    if space.listed is not None:
-        left = [key not in taken for key in keys_of(space.listed)]
-        left = space.listed[left]
-        return left[rng.integers(len(left))] if len(left) else None
-    if len(known):
-        known = known[space.is_feasible(known)]
-    for _ in range(50):
+    known = told.states[told.is_feasible]
+    for _ in range(_TRIED_DRAWS):
         state = space.draw(1, rng, known)[0]
         if state.tobytes() not in taken:
             return state
-    return None
+    if space.listed is None:
+        return None
+    left = space.listed[[key not in taken for key in keys_of(space.listed)]]
+    return left[rng.integers(len(left))] if len(left) else None
 
 
 class Portfolio:
