@@ -28,7 +28,7 @@ BUDGETS = {
     "CR6261": 1887,
     "GB1": 5000,
 }
-OURS_BUDGET = 1000
+OURS_BUDGET = 500
 LIMITS = {
     "NGOpt": Limits(1000, 1, 5),
     "Discrete(1+1)": Limits(1000, 1, 5),
