@@ -8,7 +8,13 @@ from scipy.stats import binom
 from benchmarks.shared import black_box_peers as peers
 from benchmarks.shared import black_boxes
 from benchmarks.shared.black_box_peers import Codes, FinishedError, Population
-from benchmarks.shared.black_box_runs import Counted, first_at, quartiles
+from benchmarks.shared.black_box_runs import (
+    OURS,
+    Counted,
+    evaluate,
+    first_at,
+    quartiles,
+)
 
 SMALL = {
     "trap": lambda i: black_boxes.trap(4, 3, "trap", i),
@@ -191,6 +197,16 @@ def test_codes_turn_points_into_numbers_and_back():
     codes = Codes({"a": ["x", "y"], "b": (2, 4)})
     assert codes.code({"a": "y", "b": 2}).tolist() == [1, 0]
     assert codes.point([0, 2]) == {"a": "x", "b": 4}
+
+
+def test_ours_begins_with_the_start_and_ends_at_the_optimum():
+    problem = _problem(_one_max, 6, optimum=0.0)
+    start = [np.array([0, 1, 0, 1, 1, 0]), np.array([1, 0, 0, 0, 0, 0])]
+    counted, told = evaluate(problem, OURS, 0, 60, start)
+    assert counted.codes[:2] == [(0, 1, 0, 1, 1, 0), (1, 0, 0, 0, 0, 0)]
+    assert counted.values.index(0.0) == len(counted.values) - 1
+    assert sum(told["streams"].values()) == len(counted.values)
+    assert told["streams"]["told"] == 2
 
 
 def test_evaluations_to_a_value_and_their_quartiles():

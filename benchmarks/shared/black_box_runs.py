@@ -7,6 +7,7 @@ With noise every call counts.
 
 import json
 import warnings
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -193,40 +194,37 @@ def _run_ours(counted, problem, n_evaluations, seed, start):
         noise=0.0 if counted.noise is None else "auto",
         random_state=seed,
     )
-    waits = []
     if start:
         values = [_value(counted, point) for point in start]
         optimizer.tell(_stacked(problem, start), values)
-    while not (counted.values and counted.done):
-        waited, points = common.timed(optimizer.ask)
-        if not len(points):
-            break
-        values = [_value(counted, point) for point in points]
-        telling, _ = common.timed(optimizer.tell, points, values)
-        waits.append(waited + telling)
-    return _what_ours_says(optimizer, waits, counted)
+
+    def stop(intermediate_result):
+        # Raised here, the last value is told, and no time goes into a model of it all.
+        if counted.done:
+            raise FinishedError
+
+    f, left = partial(_value, counted), n_evaluations - len(start)
+    with suppress(FinishedError):
+        if not (start and counted.done):
+            optimizer.run(f, left, callback=stop)
+    return _what_ours_says(optimizer, counted)
 
 
 def _value(counted, point):
-    """Evaluate; the value that ends the run is told, too, so that history has it."""
+    """Evaluate, also the point that ends the run."""
     try:
         return counted(point)
     except FinishedError:
         return counted.seen[-1]
 
 
-def _what_ours_says(optimizer, waits, counted):
+def _what_ours_says(optimizer, counted):
     streams = [record["stream"] for record in optimizer.history_]
     values = [record["value"] for record in optimizer.history_]
     what = {
         # Of the best value.
         "stream": streams[int(np.argmin(values))],
         "streams": {name: streams.count(name) for name in dict.fromkeys(streams)},
-        "wait": {
-            "median": float(np.median(waits)),
-            "mean": float(np.mean(waits)),
-            "largest": float(np.max(waits)),
-        },
     }
     # Elsewhere it is the best point; a result takes the time to fit a model.
     return what if counted.noise is None else {"x": optimizer.result().x, **what}
