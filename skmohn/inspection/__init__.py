@@ -1,5 +1,10 @@
 """Displays of fitted models, which need matplotlib, and stability selection."""
 
+from skmohn.inspection._black_box import (
+    BestPointsDisplay,
+    BlackBoxDisplay,
+    ImportancesDisplay,
+)
 from skmohn.inspection._discovery import DiscoveryErrorDisplay, DiscoveryOrdersDisplay
 from skmohn.inspection._hypergraph import HypergraphDisplay
 from skmohn.inspection._images import FiltersDisplay, SamplesDisplay
@@ -9,12 +14,15 @@ from skmohn.inspection._traces import DescriptionLengthDisplay, GrowthDisplay
 from skmohn.inspection._weights import WeightsDisplay
 
 __all__ = [
+    "BestPointsDisplay",
+    "BlackBoxDisplay",
     "DescriptionLengthDisplay",
     "DiscoveryErrorDisplay",
     "DiscoveryOrdersDisplay",
     "FiltersDisplay",
     "GrowthDisplay",
     "HypergraphDisplay",
+    "ImportancesDisplay",
     "LikelihoodDisplay",
     "SamplesDisplay",
     "WeightsDisplay",

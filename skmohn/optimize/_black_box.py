@@ -461,6 +461,8 @@ class BlackBoxOptimizer:
             optimal : bool
                 Whether `x` is the optimum: every point was evaluated, or a sparse model
                 is exact, and none of its points is better.
+            maximize : bool
+                Whether high values are good.
             model : MOHNRegressor or None
                 Fitted to all evaluations; None where they are fewer than two.
             history : History
@@ -511,6 +513,7 @@ class BlackBoxOptimizer:
             status=status,
             message=message,
             optimal=optimal,
+            maximize=self.maximize,
             model=self._fit_model() if n_told > 1 else None,
             history=self.history_,
         )

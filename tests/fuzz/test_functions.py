@@ -18,12 +18,14 @@ from sklearn.base import clone
 from skmohn import BLMRegressor, DenseControl, MOHNRegressor, datasets, energynet
 from skmohn.blm import BLMController, Stage, make_policy
 from skmohn.inspection import (
+    BlackBoxDisplay,
     DescriptionLengthDisplay,
     DiscoveryErrorDisplay,
     DiscoveryOrdersDisplay,
     FiltersDisplay,
     GrowthDisplay,
     HypergraphDisplay,
+    ImportancesDisplay,
     LikelihoodDisplay,
     SamplesDisplay,
     WeightsDisplay,
@@ -36,7 +38,13 @@ from skmohn.integrations import (
     to_networkx,
 )
 from skmohn.mohn import Linkage
-from skmohn.optimize import maximize, minimize
+from skmohn.optimize import (
+    BlackBoxOptimizer,
+    maximize,
+    maximize_black_box,
+    minimize,
+    minimize_black_box,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 # What may stand where something else is expected.
@@ -147,6 +155,7 @@ def drawn(display, model):
 BITS = np.array([[0.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
 LAYER = energynet.RBM(np.array([[1.0, -1.0]]), np.zeros(1), np.zeros(2))
 SPINS = {(0,): 1.0, (0, 1): -2.0, (1, 2): 0.5}
+BLACK_BOX = {"space": 4, "n_evaluations": 9, "random_state": 0}
 SEARCH = {"model": SPINS, "n_restarts": 2, "random_state": 0}
 TERMS = {"terms": [(0,), (0, 1)], "weights": [1.0, -2.0], "names": ["a", "b"]}
 POLICY = make_policy([2, 3, 1], np.zeros(13))
@@ -297,6 +306,23 @@ CALLS = {
             {"fixed": {0: "b"}, "x0": ["a", datetime(2024, 1, 2), 2]},
         ),
     ],
+    "black boxes": [
+        (minimize_black_box, {"f": np.sum, **BLACK_BOX}),
+        (maximize_black_box, {"f": len, **BLACK_BOX, "space": {"a": [1, 2, 4]}}),
+        (BlackBoxOptimizer, {"space": {"a": (1, 3), "b": ["x", "y"]}}),
+        (
+            lambda n: BlackBoxOptimizer(np.eye(3), random_state=0).ask(n),
+            {"n": 2},
+        ),
+        (
+            lambda X, y: BlackBoxOptimizer(2).tell(X, y),
+            {"X": [[0, 1], [1, 1]], "y": [1.0, np.nan]},
+        ),
+        (
+            lambda f, n_evaluations: BlackBoxOptimizer(3).run(f, n_evaluations),
+            {"f": np.sum, "n_evaluations": 3},
+        ),
+    ],
     "exchange": [
         (to_networkx, {"model": mohn}),
         (to_dimod, {"model": mohn}),
@@ -338,6 +364,14 @@ CALLS = {
             },
         ),
         (partial(plotted, GrowthDisplay), {"records": records, "threshold": None}),
+        (
+            partial(plotted, BlackBoxDisplay),
+            {"value": [2.0, np.nan], "best": [2.0, 2.0], "stream": ["told", "climb"]},
+        ),
+        (
+            partial(plotted, ImportancesDisplay),
+            {"names": ["a", "b"], "first_order": [0.5, 0.1], "total": [0.7, 0.2]},
+        ),
         *(
             (drawn(display, model), {"ax": None, **how})
             for display, model, how in (

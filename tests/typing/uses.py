@@ -25,7 +25,7 @@ from skmohn.datasets import InvertedPendulum, make_ising, make_sparse_walsh
 from skmohn.inspection import FiltersDisplay, HypergraphDisplay, WeightsDisplay
 from skmohn.integrations import from_dimod
 from skmohn.mohn import Linkage
-from skmohn.optimize import maximize
+from skmohn.optimize import BlackBoxOptimizer, maximize, minimize_black_box
 
 
 def fitted_attributes_are_known(X: np.ndarray, y: np.ndarray) -> None:
@@ -57,6 +57,10 @@ def results_have_their_types(X: np.ndarray, y: np.ndarray) -> None:
     print(made.score(X, y), from_dimod({}).terms_)
     print(BLMRegressor().fit(X, y).partial_fit(X, y).stopping_reason_)
     print(maximize(model).x, make_sparse_walsh(5).X, make_ising((3, 3)).optima)
+    print(minimize_black_box(len, {"a": [1, 2], "b": (0, 9)}, 20, noise=0).x)
+    optimizer: BlackBoxOptimizer = BlackBoxOptimizer(30, maximize=True)
+    optimizer.tell(optimizer.ask(), [1.0])
+    print(optimizer.run(np.sum, 9, n_jobs=2).fun, optimizer.history_.to_frame())
     print(HypergraphDisplay.from_estimator(model).plot().ax_)
     print(BLMRegressor(search_control=SearchControl(phi=0.2)).search_control)
     print(MSDAControl(batch_size=10).batch_size, skmohn.__version__.split("."))
@@ -78,5 +82,7 @@ def mistakes_are_reported(model: MOHNRegressor, X: np.ndarray) -> None:
     print(EnergyNetTransformer().terms_)  # pyright: ignore[reportAttributeAccessIssue]
     WeightsDisplay(terms=[], weight=[])  # pyright: ignore[reportCallIssue]
     FiltersDisplay.of(model)  # pyright: ignore[reportAttributeAccessIssue]
+    minimize_black_box(len, 30)  # pyright: ignore[reportCallIssue]
+    BlackBoxOptimizer(30, maximise=True)  # pyright: ignore[reportCallIssue]
     maximize(model, methods="tabu")  # pyright: ignore[reportCallIssue]
     skmohn.MOHNRegresor()  # pyright: ignore[reportAttributeAccessIssue]

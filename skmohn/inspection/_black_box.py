@@ -1,0 +1,541 @@
+"""How a search for the best point of a black box went, and what it has found."""
+
+from typing import Any, Self
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from skmohn._core._validation import read_names
+from skmohn.inspection._fitted import BLUE, GRAY, RED, axes_of, numbers_of, style_of
+from skmohn.inspection._labels import add_legend, shorten
+from skmohn.mohn._regressor import require_regressor
+
+_COLORS = {
+    "uniform": GRAY,
+    "surrogate": BLUE,
+    "climb": RED,
+    "check": "#3f8f5f",
+    "repeat": "#8a6fb0",
+    "told": "#444444",
+}
+# Stretches of a search over which shares are taken, at most, and evaluations of each.
+_MOST_STRETCHES, _FEWEST_EACH = 25, 5
+# Characters of the name of a variable, and of a value.
+_LONGEST = 16
+# Values of a variable that are written beside its line.
+_MOST_WRITTEN = 8
+# Lines that meet at a value are drawn this far apart, in parts of the axis.
+_SPREAD = 0.05
+# The palest color is this far behind the last point, so that its line can be seen.
+_PALER = 0.4
+
+
+class BlackBoxDisplay:
+    """Values of a black box by evaluation, and what asked for them.
+
+    Dots are evaluations, in the colors of the streams that asked for them; the line is
+    the best value so far. Below are the shares that the streams had of the evaluations.
+
+    Create it with :meth:`from_result`. All parameters are stored as attributes.
+
+    Parameters
+    ----------
+    value, best : array-like of shape (n_evaluations,)
+        The value of each evaluation, and the best one until then; NaN where there is
+        none.
+    stream : sequence of str
+        What asked for each.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes of the values.
+    figure_ : matplotlib Figure
+        The figure of the axes.
+    line_ : matplotlib Line2D
+        The best value so far.
+    dots_ : dict of str to matplotlib Line2D
+        Evaluations of each stream.
+    shares_ax_ : matplotlib Axes
+        Axes of the shares.
+    bars_ : dict of str to matplotlib BarContainer
+        Shares of each stream.
+
+    See Also
+    --------
+    BestPointsDisplay : What the best points have in common.
+    ImportancesDisplay : Which variables matter.
+
+    Examples
+    --------
+    >>> from skmohn.inspection import BlackBoxDisplay
+    >>> from skmohn.optimize import minimize_black_box
+    >>> result = minimize_black_box(lambda x: -x.sum(), 10, 30, random_state=0)
+    >>> display = BlackBoxDisplay.from_result(result)
+    >>> len(display.value)
+    30
+    """
+
+    ax_: Any
+    figure_: Any
+    line_: Any
+    dots_: dict
+    shares_ax_: Any
+    bars_: dict
+
+    def __init__(self, value, best, stream):
+        self.value = value
+        self.best = best
+        self.stream = stream
+
+    @classmethod
+    def from_result(cls, result, *, ax=None, **line_kw) -> Self:
+        """Draw how a search went.
+
+        Parameters
+        ----------
+        result : OptimizeResult or BlackBoxOptimizer
+            What :func:`~skmohn.optimize.minimize_black_box` returns, or an optimizer
+            that was told of evaluations.
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None for a new figure.
+        **line_kw : dict
+            Passed to :meth:`~matplotlib.axes.Axes.plot` for the best value so far.
+
+        Returns
+        -------
+        BlackBoxDisplay
+            The display.
+
+        Raises
+        ------
+        TypeError
+            If it is neither.
+        """
+        history = _result_of(result).history
+        columns = (
+            [record[key] for record in history] for key in ("value", "best", "stream")
+        )
+        return cls(*columns).plot(ax=ax, **line_kw)
+
+    def plot(self, ax=None, **line_kw) -> Self:
+        """Draw values, the best so far, and shares of the streams.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None for a new figure.
+        **line_kw : dict
+            Passed to :meth:`~matplotlib.axes.Axes.plot` for the best value so far.
+
+        Returns
+        -------
+        BlackBoxDisplay
+            The display itself.
+        """
+        value, best = numbers_of(self, "value", "best")
+        stream = np.array(read_names(self.stream, "stream"))
+        if len(stream) != len(value) or not len(value):
+            raise ValueError(
+                "value, best and stream must be of one length, at least 1: got "
+                f"{len(value)} values and {len(stream)} streams"
+            )
+        ax = axes_of(self, ax)
+        number = np.arange(1, len(value) + 1)
+        style = {"color": "black", "drawstyle": "steps-post", "label": "best so far"}
+        (self.line_,) = ax.plot(number, best, **style_of("line", style, line_kw))
+        self.shares_ax_ = ax.inset_axes((0.0, -0.38, 1.0, 0.3), sharex=ax)
+        n_stretches = int(np.clip(len(value) // _FEWEST_EACH, 1, _MOST_STRETCHES))
+        edges = np.linspace(0.5, len(value) + 0.5, n_stretches + 1)
+        all_counts, below = np.histogram(number, edges)[0], np.zeros(n_stretches)
+        self.dots_, self.bars_ = {}, {}
+        present = set(stream.tolist())
+        for name in [*_COLORS, *sorted(present.difference(_COLORS))]:
+            if name not in present:
+                continue
+            own = stream == name
+            color = _COLORS.get(name)
+            (dots,) = ax.plot(
+                number[own], value[own], ".", color=color, label=name, ms=5, zorder=1
+            )
+            share = np.histogram(number[own], edges)[0] / np.maximum(all_counts, 1)
+            self.bars_[name] = self.shares_ax_.bar(
+                edges[:-1],
+                share,
+                np.diff(edges),
+                below,
+                align="edge",
+                color=dots.get_color(),
+            )
+            self.dots_[name], below = dots, below + share
+        ax.set(ylabel="value", xlim=(edges[0], edges[-1]))
+        ax.tick_params(labelbottom=False)
+        self.shares_ax_.set(
+            ylim=(0, 1), xlabel="evaluation", ylabel="share", yticks=[0, 1]
+        )
+        add_legend(ax)
+        return self
+
+
+class ImportancesDisplay:
+    """Which variables matter, alone and together with others.
+
+    The length of a bar is the total Sobol index of a variable: the share of the
+    variance that it has a part in. The dark part is its first-order index: what it
+    explains alone. The rest is interactions.
+
+    Create it with :meth:`from_estimator` or :meth:`from_result`. All parameters are
+    stored as attributes.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of the variables.
+    first_order, total : array-like of shape (n_variables,)
+        Their Sobol indices.
+    n_variables : int, default=15
+        How many to draw, those of the largest total index.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes.
+    figure_ : matplotlib Figure
+        The figure of the axes.
+    first_order_bars_, total_bars_ : matplotlib BarContainer
+        The bars.
+
+    See Also
+    --------
+    skmohn.MOHNRegressor.sobol_indices : The numbers.
+
+    Examples
+    --------
+    >>> from skmohn import MOHNRegressor
+    >>> from skmohn.datasets import make_sparse_walsh
+    >>> from skmohn.inspection import ImportancesDisplay
+    >>> problem = make_sparse_walsh(6, random_state=0)
+    >>> model = MOHNRegressor().fit(problem.X, problem.y)
+    >>> display = ImportancesDisplay.from_estimator(model)
+    >>> len(display.names)
+    6
+    """
+
+    ax_: Any
+    figure_: Any
+    first_order_bars_: Any
+    total_bars_: Any
+
+    def __init__(self, names, first_order, total, *, n_variables=15):
+        self.names = names
+        self.first_order = first_order
+        self.total = total
+        self.n_variables = n_variables
+
+    @classmethod
+    def from_estimator(cls, estimator, *, n_variables=15, ax=None) -> Self:
+        """Draw the importances of the columns of a model.
+
+        Parameters
+        ----------
+        estimator : MOHNRegressor
+            Fitted model.
+        n_variables : int, default=15
+            How many columns to draw.
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None for a new figure.
+
+        Returns
+        -------
+        ImportancesDisplay
+            The display.
+
+        Raises
+        ------
+        TypeError
+            If it is another estimator.
+        """
+        require_regressor(estimator, "estimator")
+        indices = estimator.sobol_indices()
+        columns = (list(indices[key]) for key in ("feature", "first_order", "total"))
+        return cls(*columns, n_variables=n_variables).plot(ax=ax)
+
+    @classmethod
+    def from_result(cls, result, *, n_variables=15, ax=None) -> Self:
+        """Draw the importances of the variables of a black box, as its model has them.
+
+        Parameters
+        ----------
+        result : OptimizeResult or BlackBoxOptimizer
+            What :func:`~skmohn.optimize.minimize_black_box` returns, or an optimizer
+            that was told of evaluations.
+        n_variables : int, default=15
+            How many variables to draw.
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None for a new figure.
+
+        Returns
+        -------
+        ImportancesDisplay
+            The display.
+
+        Raises
+        ------
+        TypeError
+            If it is neither.
+        """
+        model = _result_of(result).model
+        return cls.from_estimator(model, n_variables=n_variables, ax=ax)
+
+    def plot(self, ax=None) -> Self:
+        """Draw a bar for each variable.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None for a new figure.
+
+        Returns
+        -------
+        ImportancesDisplay
+            The display itself.
+        """
+        first, total = numbers_of(self, "first_order", "total")
+        names = read_names(self.names, "names")
+        if len(names) != len(total):
+            raise ValueError(
+                f"names must have one for each index: got {len(names)} for {len(total)}"
+            )
+        ax = axes_of(self, ax)
+        order = np.argsort(-total, kind="stable")[: self.n_variables]
+        place = np.arange(len(order))
+        self.total_bars_ = ax.barh(
+            place, total[order], color=BLUE, alpha=0.35, label="with interactions"
+        )
+        self.first_order_bars_ = ax.barh(place, first[order], color=BLUE, label="alone")
+        ax.set_yticks(place, shorten([names[i] for i in order], _LONGEST))
+        ax.set(xlabel="share of the variance", xlim=(0, None))
+        ax.invert_yaxis()
+        ax.legend(loc="lower right", framealpha=1.0, edgecolor="none", fontsize=9)
+        return self
+
+
+class BestPointsDisplay:
+    """What the best points of a black box have in common: parallel coordinates.
+
+    Each vertical line is a variable with its values, each polyline a point, the best
+    one in red. Variables that matter most are on the left. Lines that meet at a value
+    are drawn a little apart.
+
+    Create it with :meth:`from_result`. All parameters are stored as attributes.
+
+    Parameters
+    ----------
+    points : list of dict
+        Points, the best first: values by the names of variables.
+    value : array-like of shape (n_points,)
+        Their values.
+    variables : dict of str to list
+        The values that each variable may have, in their order from below. Its own order
+        is that of the lines.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes.
+    figure_ : matplotlib Figure
+        The figure of the axes.
+    lines_ : list of matplotlib Line2D
+        A line for each point.
+    texts_ : list of matplotlib Text
+        The values of the variables.
+    colorbar_ : matplotlib Colorbar
+        What colors mean.
+
+    See Also
+    --------
+    ImportancesDisplay : Which variables matter.
+
+    Examples
+    --------
+    >>> from skmohn.inspection import BestPointsDisplay
+    >>> from skmohn.optimize import minimize_black_box
+    >>> space = {"size": (1, 5), "kind": ["a", "b", "c"]}
+    >>> result = minimize_black_box(lambda p: p["size"], space, 15, random_state=0)
+    >>> display = BestPointsDisplay.from_result(result, n_points=5)
+    >>> list(display.variables)
+    ['size', 'kind']
+    """
+
+    ax_: Any
+    figure_: Any
+    lines_: list
+    texts_: list
+    colorbar_: Any
+
+    def __init__(self, points, value, variables):
+        self.points = points
+        self.value = value
+        self.variables = variables
+
+    @classmethod
+    def from_result(
+        cls, result, *, n_points=20, n_variables=12, ax=None, **line_kw
+    ) -> Self:
+        """Draw the best points of a search.
+
+        Parameters
+        ----------
+        result : OptimizeResult or BlackBoxOptimizer
+            What :func:`~skmohn.optimize.minimize_black_box` returns, or an optimizer
+            that was told of evaluations.
+        n_points : int, default=20
+            How many points.
+        n_variables : int, default=12
+            How many variables, those that matter most by the model.
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None for a new figure.
+        **line_kw : dict
+            Passed to :meth:`~matplotlib.axes.Axes.plot` for the points.
+
+        Returns
+        -------
+        BestPointsDisplay
+            The display.
+
+        Raises
+        ------
+        TypeError
+            If it is neither.
+        """
+        result = _result_of(result)
+        found = {}
+        for record in result.history:
+            point = record["point"]
+            if not isinstance(point, dict):
+                point = {f"x{i}": value for i, value in enumerate(point.tolist())}
+            point = {str(name): value for name, value in point.items()}
+            if np.isfinite(record["value"]):
+                found.setdefault(repr(point), (point, []))[1].append(record["value"])
+        points = [(point, float(np.mean(values))) for point, values in found.values()]
+        points.sort(key=lambda pair: -pair[1] if result.maximize else pair[1])
+        names = list(points[0][0])
+        if result.model is not None:
+            importances = result.model.feature_importances_
+            names = [names[i] for i in np.argsort(-importances, kind="stable")]
+        variables = {
+            name: _in_order({point[name] for point, _ in points})
+            for name in names[:n_variables]
+        }
+        best, value = zip(*points[:n_points], strict=True)
+        return cls(list(best), list(value), variables).plot(ax=ax, **line_kw)
+
+    def plot(self, ax=None, **line_kw) -> Self:
+        """Draw a line for each point.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None for a new figure.
+        **line_kw : dict
+            Passed to :meth:`~matplotlib.axes.Axes.plot` for the points.
+
+        Returns
+        -------
+        BestPointsDisplay
+            The display itself.
+        """
+        (value,) = numbers_of(self, "value")
+        names = list(self.variables)
+        if not len(value) or len(value) != len(self.points):
+            raise ValueError(
+                f"value must have one for each point, at least one: got {len(value)} "
+                f"for {len(self.points)} points"
+            )
+        wide = (max(6.4, 0.95 * len(names) + 1.5), 4.0)
+        ax = axes_of(self, ax, figsize=wide)
+        from matplotlib import colormaps
+        from matplotlib.cm import ScalarMappable
+        from matplotlib.colors import Normalize
+
+        # The better, the darker.
+        shades = colormaps["Blues" if value[0] > value[-1] else "Blues_r"]
+        pale = value[-1] + _PALER * (value[-1] - value[0])
+        colors = ScalarMappable(Normalize(*sorted((value[0], pale))), shades)
+        apart = np.linspace(-_SPREAD, _SPREAD, len(value)) if len(value) > 1 else [0.0]
+        self.lines_ = []
+        for rank, point in enumerate(self.points):
+            heights = [
+                _height(self.variables[name], point[name]) + apart[rank]
+                for name in names
+            ]
+            shade = {"color": colors.to_rgba(value[rank]), "lw": 1.2, "alpha": 0.8}
+            if rank == 0:
+                shade = {"color": RED, "lw": 2.5, "label": "the best"}
+            style = style_of("line", {**shade, "zorder": 2.5 - rank / 1e3}, line_kw)
+            self.lines_ += ax.plot(range(len(names)), heights, **style)
+        self.texts_ = []
+        for x, name in enumerate(names):
+            ax.axvline(x, color=GRAY, lw=1.0, zorder=1)
+            for written in _written(self.variables[name]):
+                height = _height(self.variables[name], written)
+                self.texts_.append(_write(ax, x, height, written))
+        ax.set_xticks(range(len(names)), shorten(names, _LONGEST))
+        if max(map(len, names)) > 6:
+            ax.tick_params("x", rotation=30)
+            for label in ax.get_xticklabels():
+                label.set(ha="right", rotation_mode="anchor")
+        ax.set(yticks=[], ylim=(-0.12, 1.12), xlim=(-0.3, len(names) - 0.3))
+        for side in ("left", "right", "top"):
+            ax.spines[side].set_visible(False)
+        self.colorbar_ = ax.figure.colorbar(colors, ax=ax, label="value")
+        if value[0] != value[-1]:
+            self.colorbar_.ax.set_ylim(*sorted((value[0], value[-1])))
+        return self
+
+
+def _result_of(result):
+    """What a search has found, of a result or an optimizer."""
+    if hasattr(result, "ask"):
+        result = result.result()
+    if not isinstance(result, OptimizeResult) or "history" not in result:
+        raise TypeError(
+            "result must be what minimize_black_box or maximize_black_box return, or a "
+            f"BlackBoxOptimizer, got {type(result).__name__}"
+        )
+    return result
+
+
+def _in_order(values):
+    """Numbers by size; all else as text."""
+    try:
+        return sorted(values)
+    except TypeError:
+        return sorted(values, key=str)
+
+
+def _height(values, value):
+    """Where a value is on the line of its variable, from 0 to 1."""
+    return values.index(value) / (len(values) - 1) if len(values) > 1 else 0.5
+
+
+def _written(values):
+    """The values that there is room for."""
+    if len(values) <= _MOST_WRITTEN:
+        return values
+    places = np.linspace(0, len(values) - 1, 5).round().astype(int)
+    return [values[i] for i in places]
+
+
+def _write(ax, x, height, value):
+    shown = f"{value:.4g}" if isinstance(value, float) else str(value)
+    return ax.annotate(
+        shorten([shown], _LONGEST)[0],
+        (x, height),
+        (4, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize=8,
+        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.5},
+        zorder=3,
+    )
