@@ -464,7 +464,9 @@ class BlackBoxOptimizer:
             maximize : bool
                 Whether high values are good.
             model : MOHNRegressor or None
-                Fitted to all evaluations; None where they are fewer than two.
+                Fitted to all evaluations; None where they are fewer than two. With the
+                weights of the sparse model, if that is exact; else with all weights
+                or, where there is noise, by "auto".
             history : History
                 `history_`.
 
@@ -523,7 +525,9 @@ class BlackBoxOptimizer:
         portfolio, space = self._portfolio, self._space
         X = _as_table(space, portfolio.told.observed)
         y = self._sign * portfolio.told.observations
-        model = MOHNRegressor(random_state=portfolio.seed)
+        # Without noise a sparse model would have been exact: all weights matter.
+        strategy = "auto" if portfolio.deviation() else "dense"
+        model = MOHNRegressor(strategy=strategy, random_state=portfolio.seed)
         if portfolio.is_verified:
             free = space.free.tolist()
             terms = [[free[i] for i in term] for term in portfolio.guess.graph.terms]
