@@ -22,6 +22,11 @@ _GATHERED = ContextVar("_GATHERED", default=None)
 class History(list):
     """Records of a fit: a list with one dict per iteration."""
 
+    def __repr__(self):
+        # Hundreds of records would bury whatever they are part of.
+        names = ", ".join(dict.fromkeys(name for record in self for name in record))
+        return f"<History of {len(self):,} records{names and ': '}{names}>"
+
     def to_frame(self):
         """Return the records as a pandas DataFrame, one row per iteration."""
         import pandas as pd

@@ -26,6 +26,7 @@ from skmohn._core._fitting import (
 from skmohn._core._validation import read_vector
 from skmohn.mohn._regressor import MOHNRegressor
 from skmohn.optimize._methods import CALLBACK, DONE, EVALUATIONS, TIME
+from skmohn.optimize._report import as_table, describe, to_html
 from skmohn.optimize._space import Space, keys_of
 from skmohn.optimize._streams import STREAMS, TOLD, Portfolio
 
@@ -199,6 +200,17 @@ class BlackBoxOptimizer:
 
     def __setstate__(self, state):
         vars(self).update(state, _lock=threading.RLock())
+
+    def __repr__(self):
+        facts = "; ".join(f"{name}: {fact}" for name, fact in self._facts())
+        return f"<{type(self).__name__}: {facts}>"
+
+    def _repr_html_(self):
+        return to_html(type(self).__name__, self._facts())
+
+    def _facts(self):
+        x, fun = self._best()
+        return describe(self._space, self.maximize, self.history_, x, fun)
 
     def ask(self, n=1):
         """Return the points to be evaluated next.
@@ -523,7 +535,7 @@ class BlackBoxOptimizer:
     def _fit_model(self):
         """A regressor of all evaluations; with the weights of a model that is exact."""
         portfolio, space = self._portfolio, self._space
-        X = _as_table(space, portfolio.told.observed)
+        X = as_table(space, portfolio.told.observed)
         y = self._sign * portfolio.told.observations
         # Without noise a sparse model would have been exact: all weights matter.
         strategy = "auto" if portfolio.deviation() else "dense"
@@ -534,26 +546,6 @@ class BlackBoxOptimizer:
             model.set_params(strategy="given", terms=[term for term in terms if term])
         with gather_warnings():
             return model.fit(X, y)
-
-
-def _as_table(space, states):
-    """Points as rows that a regressor reads: numbers as such, the rest as text."""
-    columns = [
-        np.array(
-            [v if variable.is_number else str(v) for v in variable.values],
-            dtype=float if variable.is_number else object,
-        )[column]
-        for variable, column in zip(space.variables, states.T, strict=True)
-    ]
-    if space.names_points:
-        names = [str(variable.name) for variable in space.variables]
-        try:
-            import pandas as pd
-        except ImportError:
-            pass
-        else:
-            return pd.DataFrame(dict(zip(names, columns, strict=True)))
-    return np.stack(columns, axis=1)
 
 
 def _evaluate(f, point):

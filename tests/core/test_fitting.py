@@ -1,6 +1,7 @@
 """History, the way back, warnings, memory, and scikit-learn's callbacks."""
 
 import contextlib
+import pickle
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -43,6 +44,13 @@ def test_history_becomes_a_frame():
     frame = history.to_frame()
     assert frame.columns.tolist() == ["iteration", "rmse"]
     assert frame["rmse"].tolist() == [0.5, 0.25]
+
+
+def test_history_is_short_where_it_is_shown():
+    history = History([{"iteration": i, "rmse": 0.5} for i in range(2000)])
+    assert repr(history) == "<History of 2,000 records: iteration, rmse>"
+    assert repr(History()) == "<History of 0 records>"
+    assert pickle.loads(pickle.dumps(history)) == history
 
 
 def test_history_is_a_list_without_pandas(hide_pandas):

@@ -639,6 +639,33 @@ def test_threads_may_ask_and_tell():
     assert len(told) == len(set(told)) == 32
 
 
+# ------------------------------------------------------------------ what is shown
+
+
+def test_what_an_optimizer_shows():
+    optimizer = make(MIXED, constraints=lambda p: p["level"] > 1, fixed={"flag": True})
+    shown = repr(optimizer)
+    assert shown == (
+        "<BlackBoxOptimizer: space: 3 variables, 1 fixed, constrained; "
+        "goal: the lowest value; evaluations: 0>"
+    )
+    optimizer.tell([{"flag": True, "level": 3, "unit": None}] * 2, [1.5, 2.5])
+    shown = repr(optimizer)
+    assert "evaluations: 2 (2 told); best value: 2; best point: {'flag'" in shown
+    html = make({"a<b": ["<i>", "&"]}, maximize=True)
+    html.tell([{"a<b": "<i>"}], [1.0])
+    html = html._repr_html_()
+    assert "<td style='text-align:left'>the highest value</td>" in html
+    assert "&lt;i&gt;" in html
+    assert "<i>" not in html
+
+
+def test_a_result_shows_no_record_of_its_history():
+    shown = str(make().run(pairs, 9))
+    assert "history: <History of 9 records: point, value, best, stream>" in shown
+    assert len(shown) < 700
+
+
 # --------------------------------------------------------------- limits and callbacks
 
 

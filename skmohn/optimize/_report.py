@@ -1,0 +1,75 @@
+"""What an optimizer of black boxes says of itself, and its evaluations as a table."""
+
+import reprlib
+from collections import Counter
+from html import escape
+
+import numpy as np
+
+
+def describe(space, maximize, history, x, fun):
+    """Say in a few words what is searched and what was found.
+
+    Parameters
+    ----------
+    space : Space
+
+    maximize : bool
+
+    history : History
+
+    x : dict, ndarray or None
+        The best point.
+
+    fun : float
+        Its value.
+
+    Returns
+    -------
+    facts : list of tuple of str
+        Their names, and what they say.
+    """
+    parts = [f"{space.n_variables:,} variables"]
+    parts += [f"{len(space.fixed):,} fixed"] if space.fixed else []
+    parts += ["constrained"] if space.is_constrained else []
+    counts = Counter(record["stream"] for record in history)
+    asked = ", ".join(f"{count:,} {stream}" for stream, count in counts.items())
+    facts = [
+        ("space", ", ".join(parts)),
+        ("goal", "the highest value" if maximize else "the lowest value"),
+        ("evaluations", f"{len(history):,} ({asked})" if asked else "0"),
+    ]
+    if x is not None:
+        point = x if space.names_points else x.tolist()
+        facts += [("best value", f"{fun:.6g}"), ("best point", reprlib.repr(point))]
+    return facts
+
+
+def to_html(title, facts):
+    """Show facts as a table."""
+    left = "style='text-align:left'"
+    rows = "".join(
+        f"<tr><th {left}>{escape(name)}</th><td {left}>{escape(fact)}</td></tr>"
+        for name, fact in facts
+    )
+    return f"<table><caption>{title}</caption>{rows}</table>"
+
+
+def as_table(space, states):
+    """Points as rows that a regressor reads: numbers as such, the rest as text."""
+    columns = [
+        np.array(
+            [v if variable.is_number else str(v) for v in variable.values],
+            dtype=float if variable.is_number else object,
+        )[column]
+        for variable, column in zip(space.variables, states.T, strict=True)
+    ]
+    if space.names_points:
+        names = [str(variable.name) for variable in space.variables]
+        try:
+            import pandas as pd
+        except ImportError:
+            pass
+        else:
+            return pd.DataFrame(dict(zip(names, columns, strict=True)))
+    return np.stack(columns, axis=1)
