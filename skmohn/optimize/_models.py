@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._control import control_of
+from skmohn._core._times import from_seconds, seconds
 from skmohn._core._validation import input_dtype, is_whole
 from skmohn.mohn import MOHNRegressor
 from skmohn.mohn._table.coding import CATEGORIES, CONSTANT, NUMERIC, ONE_HOT
@@ -371,16 +372,25 @@ def _read_regressor(model):
             if coding.kind[j] == CATEGORIES
         },
     )
-    read = Model.of(graph, columns, *_states_of(coding, has_levels=not is_listed))
+    # A sparse model has the lines of numeric columns alone.
+    kinds = None if is_listed else categories.kinds
+    read = Model.of(graph, columns, *_states_of(coding, kinds))
     if is_listed:
         _require_terms_only(model, read)
     return read
 
 
-def _states_of(coding, has_levels):
+def _states_of(coding, kinds):
     """The variable of each column, its category there, and the states of variables.
 
     Between these states a model is linear: it is largest and smallest at some of them.
+
+    Parameters
+    ----------
+    coding : InputCoding
+
+    kinds : dict of int to str or None
+        What columns hold, see `Categories`; None for a model without levels.
     """
     n_columns = len(coding.kind)
     owner, category = np.arange(n_columns), np.full(n_columns, -1)
@@ -390,8 +400,8 @@ def _states_of(coding, has_levels):
     for group, (size, _) in zip(coding.categoricals, coding.alphabets, strict=True):
         first, *others = group
         if first in coding.thresholds:
-            if has_levels:
-                states[first] = coding.level_ends(first)
+            if kinds is not None:
+                states[first] = _level_ends(coding, first, kinds.get(first, ""))
             continue
         states[first] = np.arange(size)
         if coding.kind[first] == ONE_HOT:
@@ -399,6 +409,21 @@ def _states_of(coding, has_levels):
             for other in others:
                 del states[other]
     return np.unique(owner, return_inverse=True)[1], category, list(states.values())
+
+
+def _level_ends(coding, j, kind):
+    """The ends of the levels of a column; of one of times those that can be written."""
+    ends = coding.level_ends(j)
+    if not kind.endswith("64"):
+        return ends
+    before = from_seconds(ends, kind)
+    after = before + np.timedelta64(1, np.datetime_data(before.dtype)[0])
+    before, after = (seconds(times[:, None], 0) for times in (before, after))
+    levels, level = (
+        np.searchsorted(coding.thresholds[j], numbers, side="right")
+        for numbers in (ends, before)
+    )
+    return np.unique(np.where((level == levels) & (before >= ends[0]), before, after))
 
 
 def _require_terms_only(model, read):

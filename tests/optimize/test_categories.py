@@ -321,6 +321,11 @@ def test_durations_and_times_between_seconds():
     assert_allclose(model.predict(as_frame(result)), result.fun, rtol=1e-6)
     assert isinstance(result.x[0], np.timedelta64)
     assert wait.min() <= pd.Timedelta(result.x[0]) <= wait.max()
+    # Thresholds lie between ticks; no end of a level is written in another level.
+    searched = read_model(model)
+    points = np.random.default_rng(1).integers(searched.sizes, size=(100, 2))
+    written = pd.DataFrame(searched.write(points), columns=["wait", "at"])
+    assert_allclose(model.predict(written), searched.predict(points), rtol=1e-6)
 
 
 # ----------------------------------------------------------------------- bad input
