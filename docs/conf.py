@@ -111,7 +111,7 @@ EXAMPLES = {
         "missing_values",
         "discovery",
     ],
-    "optimize": ["best_input", "configurations"],
+    "optimize": ["best_input", "configurations", "ask_and_tell", "feature_selection"],
     "blm": [
         "low_bits",
         "quantiles",

@@ -163,12 +163,12 @@ class MOHNSampler(optuna.samplers.BaseSampler):
             Their values.
         """
         self._raise_error_if_multi_objective(study)
-        given = trial.system_attrs.get("fixed_params", {})
-        if search_space.keys() <= given.keys():
+        if not search_space:
             return {}
         with self._lock:
             params, stream = self._choose(study, trial, search_space)
-        if not given:
+        # A trial some of whose parameters are given is of no stream.
+        if "fixed_params" not in trial.system_attrs:
             study._storage.set_trial_system_attr(trial._trial_id, _STREAM, stream)
         return params
 

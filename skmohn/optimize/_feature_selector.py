@@ -63,10 +63,10 @@ class MOHNFeatureSelector(
         dummy columns of a categorical one: ``{"city": ["city_a", "city_b"]}``. Other
         columns are on their own.
     scoring : str or callable, default=None
-        What to maximize, see :ref:`scikit-learn's guide <scoring_parameter>`. None for
-        the `score` of the estimator.
+        What to maximize, one of :func:`sklearn.metrics.get_scorer_names` or a scorer.
+        None for the `score` of the estimator.
     cv : int, cross-validation generator or iterable, default=5
-        Folds, the same for all subsets. See :term:`cv`.
+        Folds, the same for all subsets.
     random_state : int, RandomState instance or None, default=None
         Seed of the search. The same seed gives the same subsets for every `n_jobs`, if
         the estimator has a seed as well.
@@ -75,7 +75,7 @@ class MOHNFeatureSelector(
 
     Attributes
     ----------
-    support_ : ndarray of shape (n_features_in_,), bool
+    support_ : ndarray of shape (n_features,), bool
         Whether a column is selected. Of subsets that score the same, it is that of
         fewest columns.
     n_features_to_select_ : int
@@ -96,7 +96,7 @@ class MOHNFeatureSelector(
         function, which was learnt.
     n_features_in_ : int
         Number of columns seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, if all are strings.
 
     See Also
@@ -378,7 +378,7 @@ class MOHNFeatureSelector(
         Returns
         -------
         MetadataRouter
-            See :ref:`scikit-learn's guide <metadata_routing>`.
+            As of scikit-learn's meta-estimators.
         """
         return self._scored_routing().add(
             splitter=check_cv(self.cv, classifier=is_classifier(self.estimator)),

@@ -51,7 +51,7 @@ def points_of(study):
 
 
 def energy_of(glass, trial):
-    spins = 2.0 * np.array(suggest(trial, 16)) - 1.0
+    spins = 2.0 * np.array(suggest(trial, glass.X.shape[1])) - 1.0
     return float(glass.weights @ [np.prod(spins[list(t)]) for t in glass.terms])
 
 
@@ -173,9 +173,9 @@ def test_a_study_with_trials_goes_on_where_it_is():
 
 
 def test_a_new_sampler_for_each_trial_knows_what_is_known():
-    glass = make_ising((4, 4), random_state=0)
+    glass = make_ising((4, 3), random_state=0)
     study = make_study()
-    for seed in range(60):
+    for seed in range(40):
         # As if each trial had a process of its own.
         study.sampler = MOHNSampler(seed=seed)
         study.optimize(lambda trial: energy_of(glass, trial), n_trials=1)
@@ -219,6 +219,16 @@ def test_failed_trials_are_not_repeated():
     assert len(set(points_of(study))) == 64
 
 
+def test_points_that_failed_elsewhere_are_not_tried():
+    study = make_study(MOHNSampler(seed=0, noise=0))
+    told(study, ON, score=0.0)
+    for k in range(48):
+        told(study, [bool(k >> i & 1) for i in range(6)], TrialState.FAIL)
+    for _ in range(15):
+        study.ask(SWITCHES)
+    assert len(set(points_of(study))) == 64
+
+
 def losses(study):
     """What the sampler takes trials for."""
     from skmohn.integrations._optuna import _losses
@@ -245,6 +255,21 @@ def test_pruned_and_infeasible_trials_count_as_bad(direction, sign):
     infinite = [1.0, 3.0] if direction == "minimize" else [3.0, 1.0]
     expected = [1.0, 3.0, 3.0, 3.5, 5.0, 1.5, np.nan, *infinite]
     np.testing.assert_array_equal(losses(study), expected)
+
+
+def test_trials_are_told_again_when_they_count_differently():
+    study = make_study()
+    told(study, ON, score=1.0)
+    told(study, SOME, TrialState.PRUNED)
+    study.ask(SWITCHES)
+    first = study.sampler._search
+    told(study, OFF, score=0.5)
+    study.ask(SWITCHES)
+    assert study.sampler._search is first
+    # The worst one is another by now, and pruned trials count as it.
+    told(study, OFF, score=9.0)
+    study.ask(SWITCHES)
+    assert study.sampler._search is not first
 
 
 def test_without_a_feasible_trial_the_violation_counts():
