@@ -299,6 +299,17 @@ def tpe(f, space, n_evaluations, seed, start=(), multivariate=True):
     _optuna(optuna.create_study(sampler=sampler), f, codes, names, start)
 
 
+def ours_by_optuna(f, space, n_evaluations, seed, start=()):
+    """Ours, as the sampler of a study of Optuna."""
+    optuna = import_module("optuna")
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    integrations = import_module("skmohn.integrations")
+    codes = Codes(space)
+    names = [f"x{i}" for i in range(len(codes.sizes))]
+    sampler = integrations.MOHNSampler(seed=seed)
+    _optuna(optuna.create_study(sampler=sampler), f, codes, names, start)
+
+
 def _optuna(study, f, codes, names, start):
     for point in start:
         code = map(int, codes.code(point))
@@ -321,4 +332,5 @@ PEERS = {
     "Discrete(1+1)": partial(nevergrad, optimizer="DiscreteOnePlusOne"),
     "TPE": partial(tpe, multivariate=False),
     "TPE joint": tpe,
+    "ours, Optuna": ours_by_optuna,
 }

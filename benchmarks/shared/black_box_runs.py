@@ -24,6 +24,7 @@ from skmohn.optimize import BlackBoxOptimizer
 CALLS_PER_EVALUATION = 20
 TOLERANCE = 1e-9
 OURS = "ours"
+OURS_BY_OPTUNA = "ours, Optuna"
 
 
 class Limits(NamedTuple):
@@ -40,6 +41,7 @@ LIMITS = {
     "Discrete(1+1)": Limits(3000, 3, 2),
     "TPE": Limits(300, 3, 1),
     "TPE joint": Limits(300, 3, 2),
+    OURS_BY_OPTUNA: Limits(2000, 3, 1),
 }
 NO_LIMITS = Limits(10**9, 10**9, 10**9)
 
