@@ -313,6 +313,17 @@ def test_enqueued_trials_are_run_and_known():
     assert len(set(points_of(study))) == 64
 
 
+def test_trials_that_are_given_in_part_are_of_no_stream():
+    study = make_study()
+    fill(study, 10)
+    study.enqueue_trial({"s0": True})
+    study.optimize(mismatch, n_trials=2)
+    given, other = study.trials[10:]
+    assert given.params["s0"]
+    assert "mohn:stream" not in given.system_attrs
+    assert "mohn:stream" in other.system_attrs
+
+
 def test_part_of_the_parameters_is_fixed():
     study = make_study()
     study.optimize(mismatch, n_trials=12)
