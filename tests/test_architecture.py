@@ -195,7 +195,7 @@ def private_reads(source):
 
     What tuples with names have, such as `_replace`, is not private.
     """
-    found, own = set(), {*dir(TUPLE), *OF_OPTUNA}
+    found, own = set(), set(dir(TUPLE))
     for node in ast.walk(parse(source)):
         if isinstance(node, ast.ClassDef):
             own.update(getattr(part, "name", None) for part in node.body)
@@ -214,7 +214,8 @@ def private_reads(source):
     ids=dotted_name,
 )
 def test_roofs_read_nothing_private(path):
-    assert private_reads(path.read_text(encoding="utf-8")) == []
+    allowed = OF_OPTUNA if path.name == "_optuna.py" else set()
+    assert set(private_reads(path.read_text(encoding="utf-8"))) <= allowed
 
 
 def test_a_private_read_is_seen():
