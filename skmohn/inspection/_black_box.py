@@ -23,7 +23,7 @@ _MOST_STRETCHES, _FEWEST_EACH = 25, 5
 # Characters of the name of a variable, and of a value.
 _LONGEST = 16
 # Values of a variable that are written beside its line.
-_MOST_WRITTEN = 8
+_MOST_WRITTEN = 20
 # Lines that meet at a value are drawn this far apart, in parts of the axis.
 _SPREAD = 0.05
 # The palest color is this far behind the last point, so that its line can be seen.
