@@ -5,6 +5,7 @@ learnt, trains networks of few bits and a controller, grows a layer, and ends wi
 problem on which others win.
 """
 
+import math
 import re
 import time
 from pathlib import Path
@@ -40,7 +41,7 @@ from skmohn.datasets import (
     make_sparse_walsh,
 )
 from skmohn.inspection import FiltersDisplay, SamplesDisplay
-from skmohn.optimize import maximize
+from skmohn.optimize import maximize, minimize_black_box
 
 SIDE, N_ENERGIES = 8, 400
 PICTURE = Path(__file__).resolve().with_name("demo.png")
@@ -107,6 +108,34 @@ def read_and_search():
     best = maximize(model, random_state=0)
     print(f"\nBest of the 800 measured: {traps.y.max():.0f}.")
     print(f"Best that a search of the model finds: {best.fun:.0f}, the true maximum.")
+
+
+def ask_little():
+    """Find the best settings of an expensive function, with few evaluations."""
+    heading("Ask an expensive function as little as possible")
+    space = {
+        "optimization": ["-O1", "-O2", "-O3", "-Os"],
+        "allocator": ["system", "jemalloc", "mimalloc"],
+        "unroll": [False, True],
+        "vectorize": [False, True],
+        "threads": [1, 2, 4, 8, 16],
+        "inline": (0, 9),
+    }
+
+    def seconds(setting):
+        speed = {"-O1": 0, "-O2": 3, "-O3": 4, "-Os": 2}[setting["optimization"]]
+        speed += 3 * setting["unroll"] * setting["vectorize"] - setting["unroll"]
+        speed += np.log2(setting["threads"]) * (setting["allocator"] != "system")
+        return 20 - speed + 0.1 * (setting["inline"] - 6) ** 2
+
+    n_settings = 10 * math.prod(map(len, list(space.values())[:-1]))
+    print(f"A program with {n_settings:,} settings. How fast can it be?\n")
+    result = minimize_black_box(seconds, space, 60, noise=0, random_state=0)
+    for n_runs in (10, 20, 40, 60):
+        best = result.history[n_runs - 1]["best"]
+        print(f"after {n_runs} runs: {best:.1f} seconds")
+    chosen = ", ".join(f"{name} {value}" for name, value in result.x.items())
+    print(f"\nBest setting: {chosen}.")
 
 
 def everything_matters():
@@ -408,6 +437,7 @@ def main():
     with threadpool_limits(limits=1):
         glass, found = spin_glass()
         read_and_search()
+        ask_little()
         intervals = everything_matters()
         accuracies = few_bits()
         path = balance()

@@ -3,9 +3,10 @@ Variants of a protein
 =====================
 
 Which amino acids at four sites make a protein brightest, if the laboratory can make and
-measure a few dozen variants a week? There are 160,000 variants of all twenty amino acids.
-This page generates such a protein: each site has favorites, and two pairs of sites get
-along or do not. It asks for batches, as a laboratory would, and has noise.
+measure 24 variants a week? With twenty amino acids there are 160,000 variants. This
+page generates such a protein: each site has favorites, and in two pairs of sites it
+matters which amino acids meet. It asks for batches, as a laboratory would, and has
+noise.
 """
 
 # %%
@@ -43,7 +44,7 @@ def measure(variant):
 optimizer = BlackBoxOptimizer(
     {site: list(LETTERS) for site in SITES}, maximize=True, random_state=0
 )
-for week in range(10):
+for _ in range(10):
     variants = optimizer.ask(24)
     optimizer.tell(variants, [measure(variant) for variant in variants])
 result = optimizer.result()
