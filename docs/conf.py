@@ -111,7 +111,13 @@ EXAMPLES = {
         "missing_values",
         "discovery",
     ],
-    "optimize": ["best_input", "configurations", "ask_and_tell", "feature_selection"],
+    "optimize": [
+        "best_input",
+        "configurations",
+        "protein",
+        "ask_and_tell",
+        "feature_selection",
+    ],
     "blm": [
         "low_bits",
         "quantiles",

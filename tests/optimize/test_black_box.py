@@ -19,6 +19,7 @@ from scipy.optimize import LinearConstraint
 
 from skmohn.optimize import (
     BlackBoxOptimizer,
+    _streams,
     maximize_black_box,
     minimize_black_box,
 )
@@ -461,6 +462,21 @@ def test_exact_models_heed_constraints_and_fixed_values():
     assert "is exact" in result.message
     assert not result.optimal
     assert all(r["point"].sum() == 7 and r["point"][2] == 1 for r in result.history)
+
+
+def test_an_optimum_of_a_search_that_proves_nothing_is_not_called_so(monkeypatch):
+    minimize = _streams.minimize
+
+    def unsure(*args, **kwargs):
+        found = minimize(*args, **kwargs)
+        found.optimal = False
+        return found
+
+    monkeypatch.setattr(_streams, "minimize", unsure)
+    f, _ = sparse(13, 6)
+    result = minimize_black_box(f, 13, 90, batch_size=60, random_state=0)
+    assert result.message.endswith("weights is exact")
+    assert not result.optimal
 
 
 def test_an_exact_model_that_is_refuted_is_given_up():
