@@ -174,7 +174,7 @@ class BlackBoxOptimizer:
         maximize=False,
         constraints=None,
         fixed=None,
-        noise="auto",
+        noise: float | str = "auto",
         random_state=None,
     ):
         validate_parameter_constraints(
@@ -579,7 +579,7 @@ def minimize_black_box(
     *,
     constraints=None,
     fixed=None,
-    noise="auto",
+    noise: float | str = "auto",
     batch_size=1,
     n_jobs=None,
     time_limit=None,
@@ -663,7 +663,7 @@ def maximize_black_box(
     *,
     constraints=None,
     fixed=None,
-    noise="auto",
+    noise: float | str = "auto",
     batch_size=1,
     n_jobs=None,
     time_limit=None,
