@@ -95,7 +95,12 @@ class Space:
     @property
     def is_constrained(self):
         """Whether some points are excluded."""
-        return bool(self._linear or self._predicates or self._keys)
+        return bool(self._linear or self._predicates or self.is_table)
+
+    @property
+    def is_table(self):
+        """Whether the user has listed all points there are."""
+        return self._keys is not None
 
     def decode(self, states):
         """Points as the user has them: an array, or a list of dicts."""

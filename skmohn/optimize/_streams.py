@@ -39,7 +39,7 @@ _LEARNING, _LEARNING_SHORT, _LEAST_LEARNING = 0.8, 0.2, 0.05
 # The same where the other streams have brought nothing for so many evaluations a
 # variable, and where there is noise, which a model averages over all samples.
 _LEARNING_STUCK, _IDLE = 0.9, 3
-_FEWEST_SAMPLES_PER_VARIABLE = 8
+_FEWEST_SAMPLES_PER_VARIABLE = 12
 _SAMPLES_PER_VARIABLE = 30
 # Who has not said how many evaluations there will be is taken to make so many times
 # those made so far.
@@ -505,7 +505,7 @@ class Portfolio:
     def shares(self):
         """Part of the evaluations that each stream is to have."""
         learning = _LEAST_LEARNING
-        if self.space.is_binary and self.space.listed is None:
+        if self.space.is_binary and not self.space.is_table:
             n_uniform = max(int(self.told.is_sample.sum()), 1)
             patience = _SAMPLES_PER_VARIABLE * len(self.space.free) / n_uniform
             unknown = 1.0 - self.skill() ** _DOUBT

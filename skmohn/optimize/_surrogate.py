@@ -141,12 +141,13 @@ class Surrogate:
         scores = score(states)
         if self.space.listed is not None:
             return states[np.argmax(scores)]
-        n_rows = len(posterior.alpha)
-        n_steps = int(_WORK / (n_rows**2 * self.space.n_moves * _STARTS))
+        n_rows, n_free = len(posterior.alpha), len(self.space.free)
+        work_of_step = n_rows * (n_rows + n_free) * self.space.n_moves
+        n_steps = int(_WORK / (work_of_step * _STARTS))
         found = []
         for start in np.argsort(-scores, kind="stable")[:_STARTS]:
             state, height = states[start], scores[start]
-            for _ in range(min(n_steps, len(self.space.free))):
+            for _ in range(min(n_steps, n_free)):
                 near = _not_taken(self.space.neighbours(state, rng), taken)
                 if not len(near):
                     break

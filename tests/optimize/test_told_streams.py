@@ -26,10 +26,11 @@ def test_sparse_models_are_learnt_from_points_that_no_search_has_chosen():
 
 def test_streams_of_another_optimizer_count_for_their_shares():
     rng = np.random.default_rng(0)
-    X, y = rng.integers(0, 2, (60, 14)), rng.normal(size=60)
+    points = rng.choice(2**14, 80, replace=False)
+    X, y = points[:, None] >> np.arange(14) & 1, rng.normal(size=80)
     assert next_stream(X, y, None) == "uniform"
-    assert next_stream(X, y, ["uniform"] * 60) != "uniform"
-    assert next_stream(X, y, [*["uniform"] * 50, *["surrogate"] * 10]) == "climb"
+    assert next_stream(X, y, ["uniform"] * 80) != "uniform"
+    assert next_stream(X, y, [*["uniform"] * 70, *["surrogate"] * 10]) == "climb"
 
 
 def test_what_is_asked_for_is_known_until_it_is_told():
