@@ -1,7 +1,6 @@
 """The public optimiser of black boxes: ask and tell, and the loop around both."""
 
 import functools
-import re
 import threading
 import time
 from itertools import compress
@@ -25,6 +24,7 @@ from skmohn._core._fitting import (
 )
 from skmohn._core._validation import read_vector
 from skmohn.mohn._regressor import MOHNRegressor
+from skmohn.optimize._maximize import mirror
 from skmohn.optimize._methods import CALLBACK, DONE, EVALUATIONS, TIME
 from skmohn.optimize._report import as_table, describe, to_html
 from skmohn.optimize._space import Space, keys_of
@@ -58,6 +58,7 @@ _MIRRORED = {
     "Maximize": "Minimize",
     "lowest": "highest",
     "highest": "lowest",
+    "abs(x.sum() - 3) + 2": "-abs(x.sum() - 3) - 2",
 }
 
 
@@ -293,9 +294,9 @@ class BlackBoxOptimizer:
             pending.get(key, (origin, None))[0]
             for key, origin in zip(keys_of(states), origins, strict=True)
         ]
-        self._portfolio.tell(states, self._sign * values, streams)
-        points = self._space.decode(states)
         feasible = self._space.is_feasible(states)
+        self._portfolio.tell(states, self._sign * values, feasible, streams)
+        points = self._space.decode(states)
         for point, value, stream, is_feasible in zip(
             points, values.tolist(), streams, feasible, strict=True
         ):
@@ -689,11 +690,4 @@ def maximize_black_box(
     )
 
 
-maximize_black_box.__doc__ = re.sub(
-    "|".join(_MIRRORED),
-    lambda found: _MIRRORED[found[0]],
-    (minimize_black_box.__doc__ or "").replace(
-        "return abs(x.sum() - 3) + 2 * x[0] * x[1]",
-        "return -abs(x.sum() - 3) - 2 * x[0] * x[1]",
-    ),
-)
+maximize_black_box.__doc__ = mirror(minimize_black_box.__doc__, _MIRRORED)

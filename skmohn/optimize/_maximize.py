@@ -270,11 +270,13 @@ def minimize(
     )
 
 
-minimize.__doc__ = re.sub(
-    "|".join(map(re.escape, _MIRRORED)),
-    lambda found: _MIRRORED[found[0]],
-    maximize.__doc__ or "",
-)
+def mirror(doc, words):
+    """Exchange words of a docstring, which may have been stripped."""
+    pattern = "|".join(map(re.escape, words))
+    return re.sub(pattern, lambda found: words[found[0]], doc or "")
+
+
+minimize.__doc__ = mirror(maximize.__doc__, _MIRRORED)
 
 
 def _find_best(

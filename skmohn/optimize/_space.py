@@ -4,7 +4,7 @@ Inside, a point is a row of whole numbers, its *states*: the place of each varia
 value among its values.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from numbers import Integral
 
 import numpy as np
@@ -189,7 +189,7 @@ class Space:
         for constraint in constraints:
             if isinstance(constraint, LinearConstraint):
                 linear.append(self._read_linear(constraint))
-            elif isinstance(constraint, Callable):
+            elif callable(constraint):
                 predicates.append(constraint)
             else:
                 raise TypeError(

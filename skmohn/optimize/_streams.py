@@ -23,7 +23,7 @@ from skmohn.optimize._evaluations import Evaluations
 from skmohn.optimize._maximize import minimize
 from skmohn.optimize._polynomial import combine, make_polynomial
 from skmohn.optimize._space import keys_of
-from skmohn.optimize._surrogate import Surrogate, explained
+from skmohn.optimize._surrogate import Surrogate, skill_of
 
 UNIFORM, SURROGATE, CLIMB = "uniform", "surrogate", "climb"
 # Evaluations that no stream asked for: of the best point of a sparse model, of a point
@@ -83,9 +83,6 @@ class Guess(NamedTuple):
 
     state : ndarray of shape (n_variables,)
 
-    value : float
-        What the model says of it.
-
     is_exact : bool
         Whether the model reproduces all evaluations.
 
@@ -95,7 +92,6 @@ class Guess(NamedTuple):
 
     graph: Hypergraph
     state: np.ndarray
-    value: float
     is_exact: bool
     is_proved: bool
 
@@ -106,11 +102,16 @@ class Learning:
     Parameters
     ----------
     space : Space
+
+    Attributes
+    ----------
+    linkage : Hypergraph
+        The model of the last trial, exact or not.
     """
 
     def __init__(self, space):
         self.space = space
-        self.linkage = None
+        self.linkage = Hypergraph((), np.empty(0), 0.0)
         self._next_trial = _FEWEST
 
     def find(self, told, deviation, seed):
@@ -134,7 +135,7 @@ class Learning:
             return None
         is_likely = n_samples < _SAMPLES_PER_VARIABLE * len(self.space.free)
         self._next_trial = n_samples * (_GROWTH if is_likely else _SLOW_GROWTH)
-        X = (2 * told.states[:, self.space.free] - 1).astype(np.int8)
+        X = self.space.rows(told.states).inputs
         some = told.is_sample
         if np.ptp(told.values[some]) == 0.0 or not np.any(told.is_feasible):
             return None
@@ -153,26 +154,24 @@ class Learning:
         space = self.space
 
         def predict(states):
-            return graph.predict(2.0 * states[:, space.free] - 1.0)
+            return graph.predict(space.rows(states).inputs)
 
         if space.listed is not None:
-            values = predict(space.listed)
-            k = int(np.argmin(values))
-            return Guess(graph, space.listed[k], float(values[k]), is_exact, is_exact)
+            state = space.listed[np.argmin(predict(space.listed))]
+            return Guess(graph, state, is_exact, is_exact)
         if space.is_constrained:
             rng = np.random.default_rng(seed)
             ends = [
                 _descend(predict, told.states[place], space, rng)
                 for place in told.order()[:10]
             ]
-            value, state = min(ends, key=lambda end: end[0])
-            return Guess(graph, state, value, is_exact, False)
+            _, state = min(ends, key=lambda end: end[0])
+            return Guess(graph, state, is_exact, False)
         found = minimize(graph, random_state=seed)
         state = told.states[told.order()[0]].copy()
         used = np.asarray(found.variables, dtype=int)
         state[space.free[used]] = (found.x > 0).astype(np.int64)
-        value = float(predict(state[None])[0])
-        return Guess(graph, state, value, is_exact, is_exact and found.optimal)
+        return Guess(graph, state, is_exact, is_exact and found.optimal)
 
 
 def _learn_exact(X, values, some):
@@ -188,13 +187,13 @@ def _learn_exact(X, values, some):
     unit = binary_unit(values)
     y = values[some] / unit
     control = PursuitControl(max_order=X.shape[1], work_budget=_WORK)
-    search = Pursuit(make_design(X[some], None), y, control)
+    search = Pursuit(make_design(X[some].astype(np.int8), None), y, control)
     reason = search.run()
     graph = Hypergraph.sort(search.model.terms, unit * search.model.coef, 0.0)
     terms = [term for term in graph.terms if term]
     if reason != "exact" or not Chance(X[some], y).is_excluded(terms):
         return None, graph
-    wrong = np.abs(graph.predict(X.astype(float)) - values)
+    wrong = np.abs(graph.predict(X) - values)
     return (graph if wrong.max() <= _ROUNDING * np.ptp(values) else None), graph
 
 
@@ -232,15 +231,33 @@ class Climb:
 
     def __init__(self, space):
         self.space = space
-        self.linkage = None
         self._state, self._value = None, np.inf
         self._home, self._home_value = None, np.inf
         self._queue = []
         self._ends = []
         self._n_kicks = 0
 
-    def propose(self, told, taken, surrogate, rng):
-        """The next neighbour that is not known, or where the climb goes on."""
+    def propose(self, told, taken, surrogate, linkage, rng):
+        """The next neighbour that is not known, or where the climb goes on.
+
+        Parameters
+        ----------
+        told : Evaluations
+
+        taken : set of bytes
+            Keys of points that are not to be proposed.
+
+        surrogate : Surrogate
+
+        linkage : Hypergraph
+            A model whose terms say which of the free variables act together.
+
+        rng : Generator
+
+        Returns
+        -------
+        state : ndarray of shape (n_variables,) or None
+        """
         if self._state is None:
             place = int(told.order()[0])
             self._stand(told.states[place], told.values[place], surrogate, rng)
@@ -248,7 +265,7 @@ class Climb:
             state = self._queue.pop()
             if state.tobytes() not in taken:
                 return state
-        return self._leave(taken, rng)
+        return self._leave(taken, linkage, rng)
 
     def learn(self, state, value, surrogate, rng):
         """Stand at a point that is better than the one before."""
@@ -263,7 +280,7 @@ class Climb:
             near = near[np.argsort(-surrogate.mean(near), kind="stable")]
         self._queue = list(near)
 
-    def _leave(self, taken, rng):
+    def _leave(self, taken, linkage, rng):
         """Where to go from a local optimum; None for anywhere."""
         if np.isfinite(self._value):
             self._ends = [*self._ends, self._state][-_MOST_ENDS:]
@@ -272,20 +289,20 @@ class Climb:
         self._value = np.inf  # the next point is stood at, whatever it is worth
         self._n_kicks += 1
         if self._n_kicks <= _MOST_KICKS:
-            for state in self._crossings(rng) if self._n_kicks % 2 else ():
+            for state in self._crossings(linkage, rng) if self._n_kicks % 2 else ():
                 if state.tobytes() not in taken:
                     return state
             for _ in range(_TRIED_KICKS):
-                state = self._kick(rng)
+                state = self._kick(linkage, rng)
                 if state.tobytes() not in taken:
                     return state
         self._n_kicks, self._home_value = 0, np.inf
         return None
 
-    def _crossings(self, rng):
+    def _crossings(self, linkage, rng):
         """Yield children of the best end and others, by partition crossover."""
-        free, linkage = self.space.free, self.linkage
-        if linkage is None or not linkage.terms:
+        free = self.space.free
+        if not linkage.terms:
             return
         # It maximises.
         model = make_polynomial(linkage.times(-1.0), len(free))
@@ -297,16 +314,15 @@ class Climb:
             if self.space.is_feasible(state[None])[0]:
                 yield state
 
-    def _kick(self, rng):
+    def _kick(self, linkage, rng):
         """Change a few variables of the best end, linked ones if that is known."""
-        if self.linkage is not None and self.linkage.terms:
-            terms = [term for term in self.linkage.terms if len(term) > 1]
-            if terms:
-                term = list(terms[rng.integers(len(terms))])
-                state = self._home.copy()
-                state[self.space.free[term]] ^= 1
-                if self.space.is_feasible(state[None])[0]:
-                    return state
+        terms = [term for term in linkage.terms if len(term) > 1]
+        if terms:
+            term = list(terms[rng.integers(len(terms))])
+            state = self._home.copy()
+            state[self.space.free[term]] ^= 1
+            if self.space.is_feasible(state[None])[0]:
+                return state
         state = self._home
         for _ in range(2 + rng.poisson(1.0)):
             near = self.space.neighbours(state, rng)
@@ -374,7 +390,6 @@ class Portfolio:
         self._first_skill = 0.0
         # Evaluations of the streams that search since one was the best so far.
         self._n_idle = 0
-        self._budget = None
 
     def copy(self):
         """One that goes on by itself; they share what is never changed in place."""
@@ -418,16 +433,15 @@ class Portfolio:
         states : ndarray of shape (n_points, n_variables)
         """
         states = []
-        self._budget = budget
         for _ in range(n):
-            state, stream = self._next()
+            state, stream = self._next(budget)
             if state is None:
                 break
             self._adopt(state, stream)
             states.append(state)
         return np.array(states, dtype=np.int64).reshape(-1, self.space.n_variables)
 
-    def _next(self):
+    def _next(self, budget):
         """The next point and its stream."""
         taken = self.told.places.keys() | self._failed | self.pending.keys()
         guess = self.guess
@@ -435,11 +449,14 @@ class Portfolio:
             return guess.state, CHECK
         if (state := self._to_repeat()) is not None:
             return state, REPEAT
-        stream = self._choose()
+        stream = self._choose(budget)
         if stream == SURROGATE:
             state = self._ask_surrogate(taken)
         elif stream == CLIMB:
-            state = self._climb.propose(self.told, taken, self._surrogate, self._rng)
+            linkage = self._learning.linkage
+            state = self._climb.propose(
+                self.told, taken, self._surrogate, linkage, self._rng
+            )
         if state is None:
             stream = UNIFORM
             state = _draw(self.space, self.told, taken, self._rng)
@@ -487,7 +504,7 @@ class Portfolio:
             return float(self._surrogate.mean(self.told.states[order]).min())
         return float(self.told.values[order[0]])
 
-    def _choose(self):
+    def _choose(self, budget):
         """The stream that lags furthest behind its share."""
         told = self.told
         first = int(np.clip(len(self.space.free), _FEWEST, _MOST_FIRST))
@@ -495,43 +512,42 @@ class Portfolio:
             return UNIFORM
         if self._surrogate.posterior is None and np.ptp(told.values) > 0.0:
             self._learn()
-            self._first_skill = self._surrogate.skill()
-        shares = self.shares()
-        if self._surrogate.posterior is None:
-            shares = {UNIFORM: 0.5, CLIMB: 0.5}
+            self._first_skill = self._surrogate.skill
+        shares = {UNIFORM: 0.5, CLIMB: 0.5}
+        if self._surrogate.posterior is not None:
+            shares = self._shares(budget)
         n_asked = sum(self._asked.values()) + 1.0
         return max(shares, key=lambda s: shares[s] * n_asked - self._asked[s])
 
-    def shares(self):
+    def _shares(self, budget):
         """Part of the evaluations that each stream is to have."""
         learning = _LEAST_LEARNING
         if self.space.is_binary and not self.space.is_table:
             n_uniform = max(int(self.told.is_sample.sum()), 1)
             patience = _SAMPLES_PER_VARIABLE * len(self.space.free) / n_uniform
-            unknown = 1.0 - self.skill() ** _DOUBT
-            learning = max(
-                self._most_learning() * unknown * min(patience, 1.0), learning
-            )
+            unknown = 1.0 - self._skill() ** _DOUBT
+            wanted = self._most_learning(budget) * unknown * min(patience, 1.0)
+            learning = max(wanted, learning)
         rates = {name: wins / tries for name, (wins, tries) in self._earned.items()}
         climb = rates[CLIMB] / (rates[CLIMB] + rates[SURROGATE])
         climb = float(np.clip(climb, _LEAST_SHARE, 1.0 - _LEAST_SHARE))
-        climb *= 1.0 - _TRUST * self._surrogate.skill() ** _SURE
+        climb *= 1.0 - _TRUST * self._surrogate.skill**_SURE
         return {
             UNIFORM: learning,
             SURROGATE: (1.0 - learning) * (1.0 - climb),
             CLIMB: (1.0 - learning) * climb,
         }
 
-    def _most_learning(self):
+    def _most_learning(self, budget):
         """Share of the stream that learns, where the surrogate foresees nothing."""
         n_free = len(self.space.free)
-        n_evaluations = self._budget or _FORESIGHT * len(self.told.observations)
+        n_evaluations = budget or _FORESIGHT * len(self.told.observations)
         if _LEARNING * n_evaluations < _FEWEST_SAMPLES_PER_VARIABLE * n_free:
             return _LEARNING_SHORT
         is_stuck = self._n_idle > _IDLE * n_free
         return _LEARNING_STUCK if is_stuck or self.deviation() else _LEARNING
 
-    def skill(self):
+    def _skill(self):
         """How much of the variance the surrogate foresees, from 0 to 1.
 
         Of uniform samples that it foresaw or, before there are enough of them, of each
@@ -540,12 +556,12 @@ class Portfolio:
         if len(self._judged) < _FEWEST:
             return self._first_skill
         predictions, values = np.transpose(self._judged[-_JUDGED:])
-        return explained(values - predictions, values)
+        return skill_of(values, predictions)
 
     # ----------------------------------------------------------------------- telling
 
     @one_blas_thread
-    def tell(self, states, values, streams):
+    def tell(self, states, values, feasible, streams):
         """Learn values of points, asked for or not; nan where there is none.
 
         Parameters
@@ -554,10 +570,12 @@ class Portfolio:
 
         values : ndarray of shape (n_points,)
 
+        feasible : ndarray of shape (n_points,), bool
+            Whether they keep the constraints.
+
         streams : sequence of str
             That asked for each point.
         """
-        feasible = self.space.is_feasible(states)
         evaluations = zip(states, values, feasible, streams, strict=True)
         for state, value, is_feasible, stream in evaluations:
             if state.tobytes() not in self.pending:
@@ -585,7 +603,6 @@ class Portfolio:
         if self.guess is None or not self.guess.is_exact:
             found = self._learning.find(self.told, self.deviation(), self.seed)
             self.guess = found or self.guess
-            self._climb.linkage = self._learning.linkage
 
     def _learn(self):
         told = self.told
@@ -595,7 +612,7 @@ class Portfolio:
         """See whether an exact model foresees one more value."""
         if not self.guess.is_exact:
             return
-        inputs = 2.0 * state[None, self.space.free] - 1.0
+        inputs = self.space.rows(state[None]).inputs
         wrong = abs(float(self.guess.graph.predict(inputs)[0]) - value)
         if wrong > _ROUNDING * np.ptp(self.told.values):
             self.guess, self.is_verified = None, False

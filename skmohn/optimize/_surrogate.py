@@ -2,6 +2,7 @@
 
 import numpy as np
 from scipy.stats import norm
+from sklearn.metrics import r2_score
 
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import join_equal_rows, learn_prior
@@ -32,11 +33,20 @@ class Surrogate:
     Parameters
     ----------
     space : Space
+
+    Attributes
+    ----------
+    posterior : ExactPosterior or None
+        Of the standardised values; None before the first evaluations.
+
+    skill : float
+        How much of the variance each evaluation's others foresee, from 0 to 1.
     """
 
     def __init__(self, space):
         self.space = space
         self.posterior = None
+        self.skill = 0.0
         self._n_learnt = self._n_told = 0
 
     def update(self, states, values, seed):
@@ -62,6 +72,9 @@ class Surrogate:
                 states[self._n_told :], values[self._n_told :]
             )
         self._n_told = n_told
+        target = self.posterior.sample.target
+        residual, _ = self.posterior.leave_one_out()
+        self.skill = skill_of(target, target - residual)
 
     def _learn(self, states, values, seed):
         kept = _kept(values, _MOST_ROWS)
@@ -72,8 +85,9 @@ class Surrogate:
             drawn = np.random.default_rng(seed).permutation(len(sample))
             part = sample.take(drawn[:_MOST_LEARNT])
         # Hyper-parameters that explain nothing are no good place to begin from.
-        is_dull = self.posterior is None or self.skill() < _LEAST_SKILL
-        start = None if is_dull else self.posterior.covariance.prior
+        start = None
+        if self.skill >= _LEAST_SKILL:
+            start = self.posterior.covariance.prior
         prior = learn_prior(part, self.space.alphabets, start, _MAX_ITER, seed).prior
         covariance = Covariance(prior, self.space.alphabets)
         self.posterior = ExactPosterior.condition(covariance, sample)
@@ -89,13 +103,6 @@ class Surrogate:
         """What points are expected to be worth."""
         mean = self.posterior.mean(self.space.rows(states))
         return self._centre + self._scale * mean
-
-    def skill(self):
-        """How much of the variance each evaluation's others foresee, from 0 to 1."""
-        if self.posterior is None:  # a constant so far
-            return 0.0
-        residual, _ = self.posterior.leave_one_out()
-        return explained(residual, self.posterior.sample.target)
 
     def propose(self, best, lowest, taken, pending, is_noisy, rng):
         """The point from which the largest improvement is expected.
@@ -174,12 +181,9 @@ class Surrogate:
         return np.unique(np.concatenate([drawn, mixed, *near]), axis=0)
 
 
-def explained(residuals, values):
-    """Part of the variance of values that residuals leave, taken from 1; 0 at least."""
-    spread = np.sum((values - values.mean()) ** 2)
-    if not spread:
-        return 0.0
-    return float(np.clip(1.0 - np.sum(residuals**2) / spread, 0.0, 1.0))
+def skill_of(values, predictions):
+    """How much of the variance of values was foreseen, from 0 to 1."""
+    return max(float(r2_score(values, predictions)), 0.0)
 
 
 def log_improvement(gain, deviation):

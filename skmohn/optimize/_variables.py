@@ -58,7 +58,7 @@ def read_variable(name, values):
             )
         low, high = map(int, values)
         if low > high:
-            raise ValueError(f"space has {values!r} for {name!r}, whose low is above")
+            raise ValueError(f"space has {values!r} for {name!r}: low is above high")
         values = range(low, min(high, low + _MOST_VALUES) + 1)
     elif isinstance(values, str) or not isinstance(values, Iterable):
         raise TypeError(

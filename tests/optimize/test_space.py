@@ -68,7 +68,7 @@ def test_values_of_a_variable(values, expected, is_ordered):
         ({"a": (1, 2, 3)}, ValueError, r"a tuple must be \(low, high\)"),
         ({"a": (1.0, 2.0)}, ValueError, r"a tuple must be \(low, high\)"),
         ({"a": (False, True)}, ValueError, r"a tuple must be \(low, high\)"),
-        ({"a": (3, 2)}, ValueError, "whose low is above"),
+        ({"a": (3, 2)}, ValueError, "low is above high"),
         ({"a": "xy"}, TypeError, "a list of values or a tuple"),
         ({"a": 3}, TypeError, "a list of values or a tuple"),
         ({"a": [1, True, 1.0]}, ValueError, "of 'a' that are equal, True and 1: keep"),
