@@ -1,4 +1,4 @@
-"""How a search for the best point of a black box went, and what it has found."""
+"""How a search for the best point of a black box went, and what it found."""
 
 from typing import Any, Self
 
@@ -18,20 +18,21 @@ _COLORS = {
     "repeat": "#8a6fb0",
     "told": "#444444",
 }
-# Stretches of a search over which shares are taken, at most, and evaluations of each.
+# Shares are taken over so many stretches at most, of so many evaluations at least.
 _MOST_STRETCHES, _FEWEST_EACH = 25, 5
 # Characters of the name of a variable, and of a value.
 _LONGEST = 16
 # Values of a variable that are written beside its line.
 _MOST_WRITTEN = 20
-# Lines that meet at a value are drawn this far apart, in parts of the axis.
-_SPREAD = 0.05
+# Lines that meet at a value are drawn this far from it at most: in parts of the axis,
+# and of the way to the next value, to which none of them seems to belong.
+_SPREAD, _LARGEST_PART = 0.05, 0.3
 # The palest color is this far behind the last point, so that its line can be seen.
 _PALER = 0.4
 
 
 class BlackBoxDisplay:
-    """Values of a black box by evaluation, and what asked for them.
+    """Values of a black box by evaluation, and the streams that asked for them.
 
     Dots are evaluations, in the colors of the streams that asked for them; the line is
     the best value so far. Below are the shares that the streams had of the evaluations.
@@ -44,7 +45,7 @@ class BlackBoxDisplay:
         The value of each evaluation, and the best one until then; NaN where there is
         none.
     stream : sequence of str
-        What asked for each.
+        The stream that asked for each.
 
     Attributes
     ----------
@@ -96,7 +97,7 @@ class BlackBoxDisplay:
         ----------
         result : OptimizeResult or BlackBoxOptimizer
             What :func:`~skmohn.optimize.minimize_black_box` returns, or an optimizer
-            that was told of evaluations.
+            that has been told values.
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure.
         **line_kw : dict
@@ -150,15 +151,14 @@ class BlackBoxDisplay:
         all_counts, below = np.histogram(number, edges)[0], np.zeros(n_stretches)
         self.dots_, self.bars_ = {}, {}
         present = set(stream.tolist())
-        for name in [*_COLORS, *sorted(present.difference(_COLORS))]:
-            if name not in present:
-                continue
+        known = [name for name in _COLORS if name in present]
+        for name in [*known, *sorted(present.difference(known))]:
             own = stream == name
             color = _COLORS.get(name)
             (dots,) = ax.plot(
                 number[own], value[own], ".", color=color, label=name, ms=5, zorder=1
             )
-            share = np.histogram(number[own], edges)[0] / np.maximum(all_counts, 1)
+            share = np.histogram(number[own], edges)[0] / all_counts
             self.bars_[name] = self.shares_ax_.bar(
                 edges[:-1],
                 share,
@@ -194,7 +194,7 @@ class ImportancesDisplay:
     first_order, total : array-like of shape (n_variables,)
         Their Sobol indices.
     n_variables : int, default=15
-        How many to draw, those of the largest total index.
+        How many to draw: those with the largest total indices.
 
     Attributes
     ----------
@@ -262,13 +262,13 @@ class ImportancesDisplay:
 
     @classmethod
     def from_result(cls, result, *, n_variables=15, ax=None) -> Self:
-        """Draw the importances of the variables of a black box, as its model has them.
+        """Draw the importances of a black box's variables, according to its model.
 
         Parameters
         ----------
         result : OptimizeResult or BlackBoxOptimizer
             What :func:`~skmohn.optimize.minimize_black_box` returns, or an optimizer
-            that was told of evaluations.
+            that has been told values.
         n_variables : int, default=15
             How many variables to draw.
         ax : matplotlib Axes, default=None
@@ -336,8 +336,8 @@ class BestPointsDisplay:
     value : array-like of shape (n_points,)
         Their values.
     variables : dict of str to list
-        The values that each variable may have, in their order from below. Its own order
-        is that of the lines.
+        The values of each variable, from the bottom to the top. Variables are drawn
+        from left to right.
 
     Attributes
     ----------
@@ -384,15 +384,18 @@ class BestPointsDisplay:
     ) -> Self:
         """Draw the best points of a search.
 
+        Points that have a better value than the result, but break constraints or have
+        it by the luck of noise, are left out.
+
         Parameters
         ----------
         result : OptimizeResult or BlackBoxOptimizer
             What :func:`~skmohn.optimize.minimize_black_box` returns, or an optimizer
-            that was told of evaluations.
+            that has been told values.
         n_points : int, default=20
             How many points.
         n_variables : int, default=12
-            How many variables, those that matter most by the model.
+            How many variables: those that matter most according to the model.
         ax : matplotlib Axes, default=None
             Axes to draw on. None for a new figure.
         **line_kw : dict
@@ -411,14 +414,13 @@ class BestPointsDisplay:
         result = _result_of(result)
         found = {}
         for record in result.history:
-            point = record["point"]
-            if not isinstance(point, dict):
-                point = {f"x{i}": value for i, value in enumerate(point.tolist())}
-            point = {str(name): value for name, value in point.items()}
+            point = _named(record["point"])
             if np.isfinite(record["value"]):
                 found.setdefault(repr(point), (point, []))[1].append(record["value"])
         points = [(point, float(np.mean(values))) for point, values in found.values()]
         points.sort(key=lambda pair: -pair[1] if result.maximize else pair[1])
+        best = _named(result.x)
+        points = points[[point for point, _ in points].index(best) :]
         names = list(points[0][0])
         if result.model is not None:
             importances = result.model.feature_importances_
@@ -427,8 +429,8 @@ class BestPointsDisplay:
             name: _in_order({point[name] for point, _ in points})
             for name in names[:n_variables]
         }
-        best, value = zip(*points[:n_points], strict=True)
-        return cls(list(best), list(value), variables).plot(ax=ax, **line_kw)
+        drawn, value = zip(*points[:n_points], strict=True)
+        return cls(list(drawn), list(value), variables).plot(ax=ax, **line_kw)
 
     def plot(self, ax=None, **line_kw) -> Self:
         """Draw a line for each point.
@@ -462,12 +464,12 @@ class BestPointsDisplay:
         shades = colormaps["Blues" if value[0] > value[-1] else "Blues_r"]
         pale = value[-1] + _PALER * (value[-1] - value[0])
         colors = ScalarMappable(Normalize(*sorted((value[0], pale))), shades)
-        apart = np.linspace(-_SPREAD, _SPREAD, len(value)) if len(value) > 1 else [0.0]
+        apart = np.linspace(-1.0, 1.0, len(value)) if len(value) > 1 else [0.0]
         self.lines_ = []
         for rank, point in enumerate(self.points):
             heights = [
-                _height(self.variables[name], point[name]) + apart[rank]
-                for name in names
+                _height(values, point[name]) + apart[rank] * _spread(values)
+                for name, values in self.variables.items()
             ]
             shade = {"color": colors.to_rgba(value[rank]), "lw": 1.2, "alpha": 0.8}
             if rank == 0:
@@ -506,8 +508,15 @@ def _result_of(result):
     return result
 
 
+def _named(point):
+    """A point as a dict, also where variables have no names."""
+    if not isinstance(point, dict):
+        point = {f"x{i}": value for i, value in enumerate(point.tolist())}
+    return {str(name): value for name, value in point.items()}
+
+
 def _in_order(values):
-    """Numbers by size; all else as text."""
+    """Values in order; as text where they cannot be compared."""
     try:
         return sorted(values)
     except TypeError:
@@ -517,6 +526,11 @@ def _in_order(values):
 def _height(values, value):
     """Where a value is on the line of its variable, from 0 to 1."""
     return values.index(value) / (len(values) - 1) if len(values) > 1 else 0.5
+
+
+def _spread(values):
+    """How far from its value a line may be drawn."""
+    return min(_SPREAD, _LARGEST_PART / max(1, len(values) - 1))
 
 
 def _written(values):

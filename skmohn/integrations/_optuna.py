@@ -21,15 +21,15 @@ _State = optuna.trial.TrialState
 _FINISHED = (_State.COMPLETE, _State.PRUNED, _State.FAIL)
 # Where a trial says which stream of the search has asked for it.
 _STREAM = "mohn:stream"
-# Parts in which many trials are told: those of earlier parts foretell the later ones,
-# which says how well they can be foretold.
+# Many trials are told in so many parts: how well earlier parts predict later ones says
+# how good predictions are.
 _PARTS = 4
 # Parameters of more values are left to the independent sampler.
 _MOST_VALUES = 100
 
 
 class MOHNSampler(optuna.samplers.BaseSampler):
-    """Sampler of Optuna for switches, categories and whole numbers that interact.
+    """Optuna sampler for switches, categories and whole numbers that interact.
 
     A :class:`~skmohn.optimize.BlackBoxOptimizer` chooses the trials of a study. It
     takes categorical parameters, integers of at most 100 values and, of conditional
@@ -64,14 +64,14 @@ class MOHNSampler(optuna.samplers.BaseSampler):
 
     Notes
     -----
-    What is known follows from the trials of the study, so it may have other trials
-    before, and several processes may work on it. A trial that runs is not repeated
-    meanwhile.
+    All that the sampler knows is in the trials of the study, so a study may begin with
+    trials of other samplers, and several processes may work on it. A trial that is
+    running is not repeated.
 
     A trial that is pruned counts as the worst complete one; one that violates
     constraints counts as worse, by how much it violates them; one that failed is not
-    repeated. Infinite values count as the best or worst finite ones. Where every value
-    of the parameters was tried, the independent sampler goes on.
+    repeated. Infinite values count as the best or worst finite ones. Once every
+    combination of values has been tried, the independent sampler takes over.
 
     Examples
     --------
@@ -138,7 +138,7 @@ class MOHNSampler(optuna.samplers.BaseSampler):
         Returns
         -------
         dict of str to BaseDistribution
-            What all complete trials have, as far as it has few values.
+            Those that all complete trials have, if they have few values.
         """
         self._raise_error_if_multi_objective(study)
         trials = study.get_trials(deepcopy=False)
@@ -261,8 +261,10 @@ class _Search:
     def __init__(self, identity, noise, seed):
         self.identity = identity
         _, self._distributions = identity
-        space = {name: _places(d) for name, d in self._distributions.items()}
-        self._optimizer = BlackBoxOptimizer(space, noise=noise, random_state=seed)
+        self._places = {name: _places(d) for name, d in self._distributions.items()}
+        self._optimizer = BlackBoxOptimizer(
+            self._places, noise=noise, random_state=seed
+        )
         self._told = {}
         self.process = os.getpid()
 
@@ -275,7 +277,8 @@ class _Search:
 
     def learn(self, trials, losses):
         """Tell of the trials that have ended since."""
-        new = [trial for trial in trials if trial.number in losses.keys() - self._told]
+        not_told = losses.keys() - self._told.keys()
+        new = [trial for trial in trials if trial.number in not_told]
         n_parts = _PARTS if len(new) > _PARTS else 1
         for first, end in pairwise(np.linspace(0, len(new), n_parts + 1, dtype=int)):
             part = new[first:end]
@@ -301,7 +304,7 @@ class _Search:
     def _encode(self, params):
         """Parameters as places among their values."""
         return {
-            name: _places(distribution)[_index(distribution, params[name])]
+            name: self._places[name][_index(distribution, params[name])]
             for name, distribution in self._distributions.items()
         }
 
@@ -324,7 +327,7 @@ def _count(distribution):
 
 
 def _places(distribution):
-    """Places of the values, as strings where neighbours are not alike."""
+    """Places of the values, as strings where neighbors are not alike."""
     places = list(range(_count(distribution)))
     if isinstance(distribution, optuna.distributions.CategoricalDistribution):
         choices = distribution.choices

@@ -44,10 +44,9 @@ class MOHNFeatureSelector(
 ):
     """Select the columns with which an estimator scores best in cross-validation.
 
-    Columns that are only useful together are found, and columns that replace each
-    other: whole subsets are scored, and a
-    :class:`~skmohn.optimize.BlackBoxOptimizer` chooses which. What it has learnt, the
-    score as a function of the subset, says how columns work together.
+    It scores whole subsets, so it finds columns that are useful only together, and
+    columns that replace each other. A :class:`~skmohn.optimize.BlackBoxOptimizer`
+    chooses the subsets, and its model of the score says how columns work together.
 
     Parameters
     ----------
@@ -76,24 +75,24 @@ class MOHNFeatureSelector(
     Attributes
     ----------
     support_ : ndarray of shape (n_features,), bool
-        Whether a column is selected. Of subsets that score the same, it is that of
-        fewest columns.
+        Whether a column is selected. Of subsets that score the same, the one with the
+        fewest columns is selected.
     n_features_to_select_ : int
         Number of selected columns.
     best_score_ : float
         Mean score of the selected columns over the folds. As the best of many, it is
         optimistic: score a pipeline with the selector in it on other rows.
     scores_ : History
-        A dict for each subset, as it was scored: ``"features"``, its columns and
+        A dict for each subset, in the order of scoring: ``"features"``, its columns and
         groups; ``"n_features"``; ``"mean_score"`` and ``"std_score"``, over the folds;
-        ``"best_score"``, the best mean so far; ``"stream"``, what asked for it.
+        ``"best_score"``, the best mean so far; ``"stream"``, which asked for it.
         ``scores_.to_frame()`` makes a data frame of them.
     model_ : MOHNRegressor or None
         Fitted to the scores: inputs are columns and groups, 1 if selected and 0 if not.
-        None where fewer than two subsets have a score.
+        None if fewer than two subsets have a score.
     optimal_ : bool
-        Whether no subset can be better: all were scored, or the scores are a sparse
-        function, which was learnt.
+        Whether no subset can be better: all were scored, or a sparse model of the score
+        is exact and its optimum is proved.
     n_features_in_ : int
         Number of columns seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -108,8 +107,7 @@ class MOHNFeatureSelector(
 
     Notes
     -----
-    Subsets without a column are not scored, nor are those of which the estimator's
-    score is not finite selected.
+    The empty subset is not scored. A subset whose score is not finite is not selected.
 
     Examples
     --------
@@ -239,7 +237,8 @@ class MOHNFeatureSelector(
         if len(set(grouped)) < len(grouped):
             (twice, _), *_ = Counter(grouped).most_common(1)
             raise ValueError(f"feature_groups has the column {names[twice]!r} twice")
-        alone = {n: np.array([i]) for n, i in index.items() if i not in set(grouped)}
+        single = set(index.values()).difference(grouped)
+        alone = {name: np.array([i]) for name, i in index.items() if i in single}
         for name in found:
             if not isinstance(name, str) or name in alone:
                 raise ValueError(

@@ -66,6 +66,23 @@ def test_lines_of_the_best_points(result):
     assert shown == ["1", "2", "3", "4", "5", "a", "b", "c"]
 
 
+def test_lines_are_nearest_to_their_own_values():
+    letters = list("ACDEFGHIKLMNPQRSTVWY")
+    points = [{"site": letter} for letter in letters]
+    display = BestPointsDisplay(points, range(20), {"site": letters}).plot()
+    heights = [line.get_ydata()[0] for line in display.lines_]
+    assert np.round(np.multiply(heights, 19)).tolist() == list(range(20))
+    assert len({height - k / 19 for k, height in enumerate(heights)}) == 20
+
+
+def test_points_that_break_constraints_are_not_the_best():
+    optimizer = BlackBoxOptimizer(3, constraints=lambda x: x.any(), random_state=0)
+    optimizer.tell([[0, 0, 0], [1, 0, 0], [1, 1, 0]], [0.0, 1.0, 2.0])
+    display = BestPointsDisplay.from_result(optimizer)
+    assert display.points[0] == {"x0": 1, "x1": 0, "x2": 0}
+    assert display.value == [1.0, 2.0]
+
+
 def test_arrays_have_numbered_variables():
     result = minimize_black_box(lambda x: x[1] - x[0], 3, 9, noise=0, random_state=0)
     display = BestPointsDisplay.from_result(result)
