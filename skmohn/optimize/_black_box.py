@@ -1,4 +1,4 @@
-"""The public optimiser of black boxes: ask and tell, and the loop around both."""
+"""The public optimizer of black boxes: ask and tell, and the loop around both."""
 
 import functools
 import threading
@@ -99,13 +99,13 @@ class BlackBoxOptimizer:
         - An int: so many variables of 0 and 1. Points are arrays.
         - A mapping of names to lists of values, or to ``(low, high)`` for all whole
           numbers between, both included. Points are dicts. Numbers in increasing order
-          count as levels, neighbours of which are alike; other values as categories.
+          count as levels, whose neighbors are alike; other values count as categories.
         - A table, as a data frame or an array of two dimensions: its rows are the only
           points. They are dicts or arrays.
     maximize : bool, default=False
         Whether high values are good.
     constraints : callable, LinearConstraint or list of these, default=None
-        What points have to keep. A callable gets a point and returns whether it does. A
+        What points must satisfy. A callable gets a point and returns whether it does. A
         :class:`scipy.optimize.LinearConstraint` is over the coded columns: one for each
         variable of numbers, which count as themselves, or of two values, the first of
         which counts as 0 and the second as 1; for other variables, one of 0 and 1 for
@@ -141,9 +141,9 @@ class BlackBoxOptimizer:
     Three streams share the evaluations. One samples uniformly and learns a sparse model
     by pursuit ([1]_): as soon as it is exact, its optimum is proposed, and if the value
     is as foreseen, the search is over. One asks where the dense product prior expects
-    the largest improvement. One climbs to local optima, nearby values first that the
-    prior expects to be good. The better the prior foresees uniform samples, the fewer
-    are drawn; the other two earn their shares by the improvements they find.
+    the largest improvement. One climbs to local optima and tries first the neighbors
+    that the prior expects to be good. The better the prior foresees uniform samples,
+    the fewer are drawn; the other two earn their shares by the improvements they find.
 
     References
     ----------
@@ -504,8 +504,8 @@ class BlackBoxOptimizer:
         x, fun = self._best()
         if x is None:
             raise ValueError(
-                f"none of {len(self.history_)} evaluations has a value and keeps the "
-                "constraints"
+                f"none of {len(self.history_)} evaluations has a value and satisfies "
+                "the constraints"
             )
         n_told = len(portfolio.told)
         optimal = False
@@ -601,7 +601,7 @@ def minimize_black_box(
     n_evaluations : int
         Calls of `f`, at most.
     constraints : callable, LinearConstraint or list of these, default=None
-        What points have to keep. See :class:`BlackBoxOptimizer`.
+        What points must satisfy. See :class:`BlackBoxOptimizer`.
     fixed : dict, default=None
         Variables to hold at a value, by name or index.
     noise : float or "auto", default="auto"

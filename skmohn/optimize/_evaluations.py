@@ -23,8 +23,8 @@ class Evaluations:
         How many values there are of each, and the sum of their squared deviations.
 
     is_feasible, is_sample : ndarrays of shape (n_points,), bool
-        Whether a point keeps the constraints; whether a sparse model may be learnt from
-        it: it was drawn uniformly, or brought by the user.
+        Whether a point satisfies the constraints; whether a sparse model may be learnt
+        from it: it was drawn uniformly, or brought by the user.
 
     places : dict of bytes to int
         Where points are, by their keys.

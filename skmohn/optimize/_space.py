@@ -31,7 +31,7 @@ _STEPS = 4
 # Changes of two variables that are tried beside those of one, where there are
 # constraints: one alone may be impossible.
 _PAIRS = 256
-# Linear programs, each with costs of its own, until one's end keeps all predicates.
+# Linear programs, each with costs of its own, until one ends where all predicates hold.
 _SOLVED = 100
 # Slack of linear constraints, relative to what is summed up.
 _SLACK = 1e-9
@@ -239,7 +239,7 @@ class Space:
         return states
 
     def is_feasible(self, states):
-        """Whether points keep the constraints and the fixed values, array of bool."""
+        """Whether points satisfy the constraints and have the fixed values."""
         feasible = np.ones(len(states), dtype=bool)
         for i, state in self.fixed.items():
             feasible &= states[:, i] == state
@@ -271,7 +271,7 @@ class Space:
         states = states[self.is_feasible(states)]
         if not len(states):
             raise ValueError(
-                "no point of space has the fixed values and keeps the constraints"
+                "no point of space has the fixed values and satisfies the constraints"
             )
         return states
 
@@ -344,10 +344,10 @@ class Space:
         return states
 
     def _solve(self, rng):
-        """A point that keeps the linear constraints, with costs drawn at random."""
+        """A point that satisfies the linear constraints, with costs drawn at random."""
         if not self._linear:
             raise ValueError(
-                f"none of {_DRAWN:,} points drawn keeps the constraints: tell the "
+                f"none of {_DRAWN:,} points drawn satisfies the constraints: tell the "
                 "optimizer of one that does, or write them as LinearConstraint"
             )
         first = np.concatenate([[0], np.cumsum(self.sizes)])
@@ -371,14 +371,14 @@ class Space:
                 ],
             )
             if found.x is None:
-                raise ValueError("no point of space keeps the linear constraints")
+                raise ValueError("no point of space satisfies the linear constraints")
             parts = np.split(found.x, first[1:-1])
             states = np.array([[int(np.argmax(part)) for part in parts]])
             if self.is_feasible(states)[0]:
                 return states
         raise ValueError(
-            "none of the points drawn keeps the constraints: tell the optimizer of one "
-            "that does"
+            "none of the points drawn satisfies the constraints: tell the optimizer of "
+            "one that does"
         )
 
     def neighbours(self, state, rng):

@@ -571,7 +571,7 @@ class Portfolio:
         values : ndarray of shape (n_points,)
 
         feasible : ndarray of shape (n_points,), bool
-            Whether they keep the constraints.
+            Whether they satisfy the constraints.
 
         streams : sequence of str
             That asked for each point.

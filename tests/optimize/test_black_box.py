@@ -375,7 +375,7 @@ def test_told_points_are_not_asked_for():
 def test_points_that_break_constraints_teach_but_are_not_the_best():
     optimizer = make(4, constraints=lambda x: x[0] == 1, noise=0)
     optimizer.tell([[0, 1, 0, 1]], [-5.0])
-    with pytest.raises(ValueError, match="has a value and keeps the constraints"):
+    with pytest.raises(ValueError, match="has a value and satisfies the constraints"):
         optimizer.result()
     optimizer.tell([[1, 1, 0, 1]], [3.0])
     result = optimizer.result()
