@@ -2,9 +2,9 @@
 Workers that do not wait for each other
 =======================================
 
-Evaluations take their time, and not all take the same. ``BlackBoxOptimizer`` does not
-need to be asked in rounds: ask for one point whenever a worker is free, and tell its
-value when it is there. Points that are being evaluated are not asked for again.
+Some evaluations take longer than others. ``BlackBoxOptimizer`` does not need to be asked
+in rounds: ask for one point whenever a worker is free, and tell its value when it is
+there. Points that are being evaluated are not asked for again.
 """
 
 # %%
@@ -12,7 +12,7 @@ value when it is there. Points that are being evaluated are not asked for again.
 # -----------------
 #
 # Four workers evaluate a spin glass of 16 spins; a point takes .1 to .5 seconds.
-# Any pool of :mod:`concurrent.futures` will do, also dask's and mpi4py's.
+# Any pool of :mod:`concurrent.futures` will do, and so will dask's and mpi4py's.
 
 import threading
 import time
@@ -70,9 +70,9 @@ axes.spines[["top", "right"]].set_visible(False)
 plt.show()
 
 # %%
-# The optimizer can be pickled at any time, also while points are out: ``asked_`` says
-# which. Values may come in any order and from anywhere; those of points that were never
-# asked for count as well.
+# The optimizer can be pickled at any time, even while points are being evaluated;
+# ``asked_`` says which. Values may come in any order and from anywhere, also those of
+# points that were never asked for.
 
 for record in optimizer.history_[:3]:
     print(record["stream"], record["value"])

@@ -3,9 +3,9 @@ Where to look
 =============
 
 A classifier of handwritten digits sees 64 pixels. If it may look at six small blocks of
-four pixels each, which should they be? Single blocks say little: what a block adds
-depends on the others. ``MOHNFeatureSelector`` scores whole subsets and learns from the
-scores which to try next.
+four pixels each, which should they be? What a block adds depends on the others, so
+``MOHNFeatureSelector`` scores whole subsets, and learns from the scores which to try
+next.
 """
 
 # %%
@@ -66,7 +66,7 @@ figure.suptitle("Digits, and what is left of them")
 plt.show()
 
 # %%
-# On digits that the search has not seen, in per cent:
+# On digits that the search has not seen, in percent:
 
 few, few_test = selector.transform(X), selector.transform(X_test)
 print(f"24 pixels: {100 * classifier.fit(few, y).score(few_test, y_test):.1f}")

@@ -3,10 +3,9 @@ Variants of a protein
 =====================
 
 Which amino acids at four sites make a protein brightest, if the laboratory can make and
-measure 24 variants a week? With twenty amino acids there are 160,000 variants. This
-page generates such a protein: each site has favorites, and in two pairs of sites it
-matters which amino acids meet. It asks for batches, as a laboratory would, and has
-noise.
+measure 24 variants a week? With twenty amino acids there are 160,000 variants. The
+protein here is made up: each site has favorites, and in two pairs of sites it matters
+which amino acids meet. Variants are asked for in batches, and measurements have noise.
 """
 
 # %%
@@ -66,8 +65,8 @@ plt.show()
 # Which sites matter, and what the best variants have in common
 # -------------------------------------------------------------
 #
-# The dark part of a bar is what a site explains alone, the pale part what it explains
-# together with others.
+# The dark part of a bar is what a site explains alone, according to the model; the pale
+# part is what it explains together with others.
 
 ImportancesDisplay.from_result(result)
 plt.show()
