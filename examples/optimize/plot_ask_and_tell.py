@@ -2,9 +2,9 @@
 Workers that do not wait for each other
 =======================================
 
-Some evaluations take longer than others. ``BlackBoxOptimizer`` does not need to be asked
-in rounds: ask for one point whenever a worker is free, and tell its value when it is
-there. Points that are being evaluated are not asked for again.
+Some evaluations take longer than others. You need not ask ``BlackBoxOptimizer`` in
+rounds: ask for one point whenever a worker is free, and tell its value when it is
+there. The optimizer does not ask again for points that are being evaluated.
 """
 
 # %%
