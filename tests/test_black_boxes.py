@@ -1,6 +1,8 @@
 """The black boxes of the benchmarks have the optima that they say, and the peers are
 what their papers describe."""
 
+from argparse import Namespace
+
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -11,9 +13,11 @@ from benchmarks.shared.black_box_peers import Codes, FinishedError, Population
 from benchmarks.shared.black_box_runs import (
     OURS,
     Counted,
+    against_peers,
     evaluate,
     first_at,
     quartiles,
+    runs,
 )
 
 SMALL = {
@@ -31,8 +35,12 @@ SMALL = {
 }
 
 
+def _all_points(n):
+    return np.indices((2,) * n).reshape(n, -1).T
+
+
 def _all_values(problem):
-    return [problem.f(x) for x in black_boxes.enumerate_bits(problem.space)]
+    return [problem.f(x) for x in _all_points(problem.space)]
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -52,9 +60,7 @@ def test_layers_that_reorder_keep_the_numbers_of_points(name):
 def test_ruggedness_swaps_neighbors_below_the_optimum():
     problem = black_boxes.w_model(5, 1, 0, True, "w", 0)
     plain = black_boxes.w_model(5, 1, 0, False, "w", 0)
-    pairs = {
-        (int(plain.f(x)), int(problem.f(x))) for x in black_boxes.enumerate_bits(5)
-    }
+    pairs = {(int(plain.f(x)), int(problem.f(x))) for x in _all_points(5)}
     assert pairs == {(0, 0), (1, 2), (2, 1), (3, 4), (4, 3), (5, 5)}
 
 
@@ -213,3 +219,35 @@ def test_evaluations_to_a_value_and_their_quartiles():
     assert first_at([3.0, 1.0, 2.0], 1.0) == 2
     assert first_at([3.0, 1.0], 0.0) is None
     assert quartiles([5, None, 1, 3, 4]) == [3, 4, 5]
+
+
+def test_ours_is_compared_with_the_best_peer():
+    medians = {
+        "random": (np.inf, 3000),
+        "P3": (40, 10_000),
+        "fast GA": (np.inf, 10_000),
+        "ours, Optuna": (10, 2000),
+        OURS: (20, 1000),
+    }
+    assert against_peers(medians) == ("20", "P3", "40", 0.5)
+    # Each that found nothing is above its own budget.
+    medians[OURS] = np.inf, 1000
+    assert against_peers(medians) == (">1000", "P3", "40", np.inf)
+    del medians["P3"]
+    assert against_peers(medians) == (">1000", "fast GA", ">10000", np.inf)
+    assert against_peers({OURS: (20, 1000), "ours, Optuna": (10, 2000)}) is None
+
+
+def test_runs_with_and_without_noise_are_kept_apart(tmp_path):
+    options = Namespace(budget=None, instances=1, seeds=1, seed=0, keep=tmp_path)
+
+    def best(**how):
+        found, _ = runs(
+            lambda i: _problem(_one_max, 6), "ones", "random", options, 9, **how
+        )
+        return found[0]["named"]
+
+    exact = best()
+    noisy = best(noise_of=lambda problem: 100.0)
+    assert exact != noisy
+    assert (best(), best(noise_of=lambda problem: 0.0)) == (exact, noisy)

@@ -44,60 +44,43 @@ def budget_of(name, method, options):
     return BUDGET
 
 
-def compare(name, make, methods, options):
-    """Print the rows of one problem; return the ratio to the best peer, and hits."""
+def compare(name, options):
+    """Print the rows of one problem; return medians, and whether ours hit in all."""
     table = common.Table(
         name, "method hits lower median upper seconds budget", width=14
     )
     medians, all_hit = {}, False
-    for method in methods:
+    for method in options.methods:
         budget = budget_of(name, method, options)
-        results, budget = bench.runs(make, name, method, options, budget)
+        results, budget = bench.runs(MADE[name], name, method, options, budget)
         hits = [result["hit"] for result in results]
-        quartiles = bench.quartiles(hits)
-        medians[method] = quartiles[1]
-        n_hits = sum(hit is not None for hit in hits)
+        medians[method] = bench.quartiles(hits)[1], budget
         details = []
         if method == bench.OURS:
-            all_hit = n_hits == len(hits)
+            all_hit = None not in hits
             streams = Counter(r["stream"] for r in results if r["hit"] is not None)
             details = [f"found by {dict(streams)}"]
         table.row(
             method,
-            f"{n_hits}/{len(hits)}",
-            *(bench.as_text(q, budget) for q in quartiles),
+            *bench.as_cells(hits, budget),
             float(np.median([result["seconds"] for result in results])),
             budget,
             details=details,
         )
     print()
-    medians.pop(bench.OURS_BY_OPTUNA, None)
-    ours = medians.pop(bench.OURS, None)
-    if ours is None or not medians:
-        return None
-    best = min(medians, key=medians.get)
-    # Neither reached: none is better.
-    ratio = ours / medians[best] if np.isfinite(ours) else np.inf
-    return best, medians[best], ours, ratio, all_hit
+    return medians, all_hit
 
 
 def main():
     """Print a table for each problem, and one of the ratios."""
-    options = common.parse_options(
-        __doc__,
-        instances=5,
-        quick_instances=1,
-        add_arguments=lambda parser: bench.add_arguments(parser, MADE),
+    options = bench.parse_options(
+        __doc__, problems=MADE, quick_problems=QUICK, quick_methods=QUICK_METHODS
     )
-    options.seeds = options.seeds or (2 if options.quick else 10)
-    names = options.problems or (QUICK if options.quick else list(MADE))
-    methods = options.methods or (
-        QUICK_METHODS if options.quick else list(bench.METHODS)
-    )
-    if bench.OURS in methods:
-        common.warm_up()
-    found = {name: compare(name, MADE[name], methods, options) for name in names}
-    found = {name: row for name, row in found.items() if row}
+    found = {}
+    for name in options.problems:
+        medians, all_hit = compare(name, options)
+        if row := bench.against_peers(medians):
+            found[name] = row, all_hit
     if not found:
         return
     table = common.Table(
@@ -105,18 +88,15 @@ def main():
         "problem ours best_peer peer's ratio aim",
         width=20,
     )
-    for name, (best, theirs, ours, ratio, all_hit) in found.items():
-        aim = HALF if name in STRUCTURED else SOME
-        table.row(
-            name,
-            bench.as_text(ours, OURS_BUDGET),
-            best,
-            bench.as_text(theirs, BUDGET),
-            ratio,
-            aim,
-            met=ratio <= aim and (all_hit or name not in STRUCTURED),
-        )
-    others = [row[3] < 1 for name, row in found.items() if name not in STRUCTURED]
+    others = []
+    for name, (row, all_hit) in found.items():
+        ratio = row[-1]
+        if name in STRUCTURED:
+            aim, met = HALF, ratio <= HALF and all_hit
+        else:
+            aim, met = SOME, ratio <= SOME
+            others.append(ratio < 1)
+        table.row(name, *row, aim, met=met)
     if others:
         print(f"Others: ours is lower on {sum(others)} of {len(others)}")
     table.close()

@@ -7,7 +7,8 @@ are the mean of that score of the subset that was chosen, and the mean accuracy 
 rows of an outer fold (five, repeated) that nobody has seen, with its standard error,
 the number of features chosen, of evaluations, and the median seconds. Aimed at is the
 best outer accuracy, or level with the best peer's within a standard error of the
-difference, fold by fold.
+difference, fold by fold. With --instances the outer folds are drawn so often; of all
+of them, --seeds many are used.
 
 SequentialFeatureSelector adds features one by one while the score grows; RFECV leaves
 out those with the smallest weights. Both take as many evaluations as they need.
@@ -17,6 +18,7 @@ import warnings
 from functools import partial
 
 import numpy as np
+from scipy.stats import sem
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.feature_selection import RFECV, SequentialFeatureSelector
@@ -64,7 +66,7 @@ def inner_score(X, y, subset):
     return float(cross_val_score(classifier(), X[:, subset], y, cv=INNER).mean())
 
 
-def by_black_box(method, X, y, seed):
+def by_black_box(method, X, y, seed, n_evaluations):
     """Return the best subset of those that a method evaluates, and how many."""
     problem = BlackBox(
         "features",
@@ -73,17 +75,17 @@ def by_black_box(method, X, y, seed):
         lambda x: -inner_score(X, y, x.astype(bool)),
         -np.inf,
     )
-    counted, _ = bench.evaluate(problem, method, seed, EVALUATIONS)
+    counted, _ = bench.evaluate(problem, method, seed, n_evaluations)
     k = int(np.argmin(counted.seen))
     return np.array(counted.codes[k], dtype=bool), len(counted.seen)
 
 
-def all_features(X, y, seed):
+def all_features(X, y, seed, n_evaluations):
     """Return the subset of everything."""
     return np.ones(X.shape[1], dtype=bool), 1
 
 
-def sequential(X, y, seed):
+def sequential(X, y, seed, n_evaluations):
     """Return the subset of scikit-learn's forward selection."""
     selector = SequentialFeatureSelector(
         classifier(), n_features_to_select="auto", tol=1e-6, cv=INNER
@@ -93,7 +95,7 @@ def sequential(X, y, seed):
     return support, sum(n - k for k in range(min(chosen + 1, n - 1)))
 
 
-def recursive(X, y, seed):
+def recursive(X, y, seed, n_evaluations):
     """Return the subset of scikit-learn's recursive elimination."""
     return RFECV(classifier(), cv=INNER).fit(X, y).get_support(), X.shape[1]
 
@@ -109,7 +111,7 @@ METHODS = {
 }
 
 
-def select(method, X, y, split, seed):
+def select(method, X, y, split, seed, n_evaluations):
     """Choose on the training rows; return what is printed of it."""
     train, test = split
     scaler = StandardScaler().fit(X[train])
@@ -117,7 +119,9 @@ def select(method, X, y, split, seed):
     with warnings.catch_warnings():
         # Digits has columns that are constant.
         warnings.simplefilter("ignore")
-        seconds, (subset, n) = common.timed(METHODS[method], X_train, y[train], seed)
+        seconds, (subset, n) = common.timed(
+            METHODS[method], X_train, y[train], seed, n_evaluations
+        )
         model = classifier().fit(X_train[:, subset], y[train])
         return {
             "inner": inner_score(X_train, y[train], subset),
@@ -128,8 +132,8 @@ def select(method, X, y, split, seed):
         }
 
 
-def compare(name, methods, options):
-    """Print the rows of one data set; return whether ours is not worse."""
+def compare(name, options):
+    """Print the rows of one data set; return what ours gains on the best peer."""
     data = DATA[name]()
     if data is None:
         return None
@@ -143,15 +147,15 @@ def compare(name, methods, options):
         "method inner outer error features evaluations seconds",
         width=14,
     )
-    outer = {}
-    for method in methods:
+    outer, budget = {}, options.budget or EVALUATIONS
+    for method in options.methods:
         rows = []
         for k, split in enumerate(splits):
-            compute = partial(select, method, X, y, split, k)
-            key = name, options.seed, method, k, EVALUATIONS
+            compute = partial(select, method, X, y, split, k, budget)
+            key = name, options.seed, method, k, budget
             rows.append(bench.kept(options.keep, key, compute))
         outer[method] = np.array([row["outer"] for row in rows])
-        error = outer[method].std(ddof=1) / np.sqrt(len(rows)) if len(rows) > 1 else 0
+        error = sem(outer[method]) if len(rows) > 1 else 0.0
         table.row(
             method,
             f"{np.mean([row['inner'] for row in rows]):.4f}",
@@ -163,40 +167,38 @@ def compare(name, methods, options):
             ),
         )
     print()
-    return _no_worse(outer)
+    return _gain(outer)
 
 
-def _no_worse(outer):
+def _gain(outer):
     ours = outer.pop(bench.OURS, None)
     if ours is None or not outer:
         return None
     best = max(outer, key=lambda method: outer[method].mean())
     gains = ours - outer[best]
-    error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else np.inf
+    error = sem(gains) if len(gains) > 1 else np.inf
     return best, gains.mean(), error
 
 
 def main():
     """Print a table for each data set, and one of the differences."""
-    options = common.parse_options(
+    options = bench.parse_options(
         __doc__,
+        problems=DATA,
+        quick_problems=("breast_cancer",),
+        methods=METHODS,
+        quick_methods=QUICK_METHODS,
         instances=2,
-        quick_instances=1,
-        add_arguments=lambda parser: bench.add_arguments(parser, DATA, METHODS),
+        seeds=10**9,
     )
-    options.seeds = options.seeds or (2 if options.quick else 10**9)
-    names = options.problems or (["breast_cancer"] if options.quick else list(DATA))
-    methods = options.methods or (QUICK_METHODS if options.quick else list(METHODS))
-    if bench.OURS in methods:
-        common.warm_up()
-    found = {name: compare(name, methods, options) for name in names}
-    found = {name: row for name, row in found.items() if row}
-    if not found:
+    rows = [(name, compare(name, options)) for name in options.problems]
+    rows = [(name, *gain) for name, gain in rows if gain]
+    if not rows:
         return
     table = common.Table(
         "Outer accuracy, ours minus the best peer's", "data best_peer gain error"
     )
-    for name, (best, gain, error) in found.items():
+    for name, best, gain, error in rows:
         table.row(name, best, f"{gain:+.4f}", f"{error:.4f}", met=gain >= -error)
     table.close()
 

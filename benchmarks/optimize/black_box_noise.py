@@ -10,6 +10,7 @@ lowest mean of the named points.
 """
 
 import numpy as np
+from scipy.stats import sem
 
 from benchmarks.shared import black_box_runs as bench
 from benchmarks.shared import common
@@ -34,26 +35,17 @@ def noise_of(problem):
 
 def main():
     """Print a row for each method."""
-    options = common.parse_options(
-        __doc__,
-        instances=5,
-        quick_instances=1,
-        add_arguments=lambda parser: bench.add_arguments(parser, [PROBLEM]),
-    )
-    options.seeds = options.seeds or (2 if options.quick else 10)
-    methods = options.methods or (
-        QUICK_METHODS if options.quick else list(bench.METHODS)
+    options = bench.parse_options(
+        __doc__, problems=(PROBLEM,), quick_methods=QUICK_METHODS
     )
     budget = options.budget or EVALUATIONS
-    if bench.OURS in methods:
-        common.warm_up()
     table = common.Table(
         f"{PROBLEM}, signal-to-noise ratio {SNR:g}, {budget} evaluations",
         "method runs named error optimum evaluated seconds",
         width=14,
     )
     means = {}
-    for method in methods:
+    for method in options.methods:
         results, _ = bench.runs(
             MADE[PROBLEM],
             PROBLEM,
@@ -73,7 +65,7 @@ def main():
             method,
             n,
             float(means[method]),
-            float(named.std(ddof=1) / np.sqrt(n)) if n > 1 else None,
+            float(sem(named)) if n > 1 else None,
             f"{(named < bench.TOLERANCE).sum()}/{n}",
             float(evaluated.mean()),
             float(np.median([r["seconds"] for r in results])),

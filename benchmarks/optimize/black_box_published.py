@@ -44,38 +44,28 @@ QUICK = ("5-trap 25",)
 
 def main():
     """Print a row for each problem, with what is published below it."""
-    options = common.parse_options(
-        __doc__,
-        instances=5,
-        quick_instances=1,
-        add_arguments=lambda parser: bench.add_arguments(
-            parser, PUBLISHED, [bench.OURS]
-        ),
+    options = bench.parse_options(
+        __doc__, problems=FIGURES, quick_problems=QUICK, methods=(bench.OURS,)
     )
-    options.seeds = options.seeds or (2 if options.quick else 10)
-    common.warm_up()
     table = common.Table(
         "Evaluations to the optimum",
         "problem hits lower median upper budget MOHN ratio",
         width=14,
     )
-    for name in options.problems or (QUICK if options.quick else FIGURES):
+    for name in options.problems:
         published = FIGURES[name]
         budget = options.budget or min(MOST, published["MOHN"])
         results, budget = bench.runs(PUBLISHED[name], name, bench.OURS, options, budget)
         hits = [result["hit"] for result in results]
-        quartiles = bench.quartiles(hits)
-        n_hits = sum(hit is not None for hit in hits)
-        ratio = quartiles[1] / published["MOHN"]
+        ratio = bench.quartiles(hits)[1] / published["MOHN"]
         others = [f"{k} {v:,}" for k, v in published.items() if k != "MOHN"]
         table.row(
             name,
-            f"{n_hits}/{len(hits)}",
-            *(bench.as_text(q, budget) for q in quartiles),
+            *bench.as_cells(hits, budget),
             budget,
             published["MOHN"],
             float(ratio) if np.isfinite(ratio) else "-",
-            met=n_hits == len(hits) and ratio <= AIM,
+            met=None not in hits and ratio <= AIM,
             details=["published: " + ", ".join(others)],
         )
     table.close()

@@ -3,8 +3,8 @@
 Configurable systems (x264 and SQLite: seconds; Apache: the largest load) and protein
 landscapes (Poelwijk 2019 and CR6261, two values at each site; GB1, 20 letters at four
 sites). All methods begin with the same 16 random measured points, and evaluations are
-those from there on. Seeds differ in these points and in all else. Aimed at is, for
-both, at most .7 of the best peer's median.
+those from there on. Seeds differ in these points and in all else; instances do not
+differ. Aimed at is, for both, at most .7 of the best peer's median.
 
 Only some configurations were measured. Ours is given these rows as its space. The peers
 get the value of the nearest row. Evaluations are distinct measured rows, for all. The
@@ -16,7 +16,6 @@ import numpy as np
 
 from benchmarks.shared import black_box_runs as bench
 from benchmarks.shared import common
-from benchmarks.shared.black_box_runs import Limits
 from benchmarks.shared.black_boxes import REAL
 
 N_START = 16
@@ -30,16 +29,18 @@ BUDGETS = {
 }
 OURS_BUDGET = 500
 LIMITS = {
-    "NGOpt": Limits(1000, 1, 5),
-    "Discrete(1+1)": Limits(1000, 1, 5),
-    "TPE": Limits(300, 1, 5),
-    "TPE joint": Limits(300, 1, 5),
-    bench.OURS_BY_OPTUNA: Limits(OURS_BUDGET, 1, 3),
-    bench.OURS: Limits(OURS_BUDGET, 1, 10**9),
+    "NGOpt": bench.Limits(1000, 1, 5),
+    "Discrete(1+1)": bench.Limits(1000, 1, 5),
+    "TPE": bench.Limits(300, 1, 5),
+    "TPE joint": bench.Limits(300, 1, 5),
+    bench.OURS_BY_OPTUNA: bench.Limits(OURS_BUDGET, 1, 3),
+    bench.OURS: bench.Limits(OURS_BUDGET, 1, 10**9),
 }
 QUICK = "Apache", "CR6261"
 QUICK_METHODS = "random", "hill climb", "fast GA", "P3", bench.OURS
 AIM = 0.7
+# What is reached, and its name in a run.
+REACHED = {"best": "hit", "best 1%": "good"}
 
 
 def since_start(evaluation):
@@ -47,15 +48,15 @@ def since_start(evaluation):
     return None if evaluation is None else max(0, evaluation - N_START)
 
 
-def compare(name, methods, options):
-    """Print the rows of one data set; return the medians of all methods."""
+def compare(name, options):
+    """Print the rows of one data set; return the medians of what is reached."""
     table = common.Table(
         name,
         "method hits median upper hits_1% median_1% upper_1% seconds budget",
         width=14,
     )
-    medians = {}
-    for method in methods:
+    medians = {what: {} for what in REACHED}
+    for method in options.methods:
         results, budget = bench.runs(
             REAL[name],
             name,
@@ -65,16 +66,12 @@ def compare(name, methods, options):
             n_start=N_START,
             limits=LIMITS,
         )
-        cells, medians[method] = [], []
-        for key in ("hit", "good"):
+        cells = []
+        for what, key in REACHED.items():
             found = [since_start(result[key]) for result in results]
-            _, middle, upper = bench.quartiles(found)
-            medians[method].append(middle)
-            cells += [
-                f"{sum(e is not None for e in found)}/{len(found)}",
-                bench.as_text(middle, budget),
-                bench.as_text(upper, budget),
-            ]
+            medians[what][method] = bench.quartiles(found)[1], budget
+            hits, _, middle, upper = bench.as_cells(found, budget)
+            cells += [hits, middle, upper]
         seconds = float(np.median([result["seconds"] for result in results]))
         table.row(method, *cells, seconds, budget)
     print()
@@ -83,45 +80,29 @@ def compare(name, methods, options):
 
 def main():
     """Print a table for each data set, and one of the ratios."""
-    options = common.parse_options(
+    options = bench.parse_options(
         __doc__,
+        problems=REAL,
+        quick_problems=QUICK,
+        quick_methods=QUICK_METHODS,
         instances=1,
-        quick_instances=1,
-        add_arguments=lambda parser: bench.add_arguments(parser, REAL),
+        seeds=20,
+        quick_seeds=3,
     )
-    options.seeds = options.seeds or (3 if options.quick else 20)
-    names = options.problems or (QUICK if options.quick else list(REAL))
-    methods = options.methods or (
-        QUICK_METHODS if options.quick else list(bench.METHODS)
-    )
-    if bench.OURS in methods:
-        common.warm_up()
-    found = {name: compare(name, methods, options) for name in names}
-    if bench.OURS not in methods or len(methods) == 1:
+    rows = []
+    for name in options.problems:
+        for what, medians in compare(name, options).items():
+            if found := bench.against_peers(medians):
+                rows.append((name, what, *found))
+    if not rows:
         return
     table = common.Table(
         "Median evaluations, ours to the best peer's",
         "data what ours best_peer peer's ratio",
         width=10,
     )
-    for name, medians in found.items():
-        for k, what in enumerate(("best", "best 1%")):
-            ours = medians[bench.OURS][k]
-            best, theirs = min(
-                ((m, e[k]) for m, e in medians.items() if "ours" not in m),
-                key=lambda pair: pair[1],
-            )
-            # Both may have been at it when they began.
-            ratio = ours / max(theirs, 1) if np.isfinite(ours) else np.inf
-            table.row(
-                name,
-                what,
-                bench.as_text(ours, OURS_BUDGET),
-                best,
-                bench.as_text(theirs, BUDGETS[name]),
-                ratio,
-                met=ratio <= AIM,
-            )
+    for row in rows:
+        table.row(*row, met=row[-1] <= AIM)
     table.close()
 
 

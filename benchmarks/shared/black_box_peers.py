@@ -13,6 +13,8 @@ import numpy as np
 from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import squareform
 
+from skmohn import integrations
+
 
 class FinishedError(Exception):
     """The target is reached, or the evaluations are used up."""
@@ -289,28 +291,24 @@ def nevergrad(f, space, n_evaluations, seed, start=(), optimizer="NGOpt"):
 def tpe(f, space, n_evaluations, seed, start=(), multivariate=True):
     """Optuna's tree-structured Parzen estimator."""
     optuna = import_module("optuna")
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    codes = Codes(space)
-    names = [f"x{i}" for i in range(len(codes.sizes))]
     with warnings.catch_warnings():
         # The multivariate form is experimental.
         warnings.simplefilter("ignore")
         sampler = optuna.samplers.TPESampler(seed=seed, multivariate=multivariate)
-    _optuna(optuna.create_study(sampler=sampler), f, codes, names, start)
+    _run_study(sampler, f, space, start)
 
 
 def ours_by_optuna(f, space, n_evaluations, seed, start=()):
     """Ours, as the sampler of a study of Optuna."""
+    _run_study(integrations.MOHNSampler(seed=seed), f, space, start)
+
+
+def _run_study(sampler, f, space, start):
     optuna = import_module("optuna")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    integrations = import_module("skmohn.integrations")
+    study = optuna.create_study(sampler=sampler)
     codes = Codes(space)
     names = [f"x{i}" for i in range(len(codes.sizes))]
-    sampler = integrations.MOHNSampler(seed=seed)
-    _optuna(optuna.create_study(sampler=sampler), f, codes, names, start)
-
-
-def _optuna(study, f, codes, names, start):
     for point in start:
         code = map(int, codes.code(point))
         study.enqueue_trial(dict(zip(names, code, strict=True)))

@@ -105,10 +105,10 @@ class Counted:
 
     @property
     def done(self):
-        reached = self.values[-1] <= self.problem.optimum + TOLERANCE
-        return (reached and self.noise is None) or (
-            len(self.values) >= self.n_evaluations
-        )
+        if len(self.values) >= self.n_evaluations:
+            return True
+        last = self.values[-1] if self.values else np.inf
+        return self.noise is None and last <= self.problem.optimum + TOLERANCE
 
 
 def first_at(values, target):
@@ -176,18 +176,14 @@ def _run_random(counted, problem, n_evaluations, seed, start):
     """Distinct points, of those that are measured."""
     rows = problem.rows
     n = n_evaluations if rows is None else min(n_evaluations, len(rows))
-    try:
+    with suppress(FinishedError):
         for point in [*start, *random_start(problem, n, seed)]:
             counted(point)
-    except FinishedError:
-        return {}
 
 
 def _run_peer(name, counted, problem, n_evaluations, seed, start):
-    try:
+    with suppress(FinishedError):
         peers.PEERS[name](counted, problem.space, n_evaluations, seed, start)
-    except FinishedError:
-        return {}
 
 
 def _run_ours(counted, problem, n_evaluations, seed, start):
@@ -207,7 +203,7 @@ def _run_ours(counted, problem, n_evaluations, seed, start):
 
     f, left = partial(_value, counted), n_evaluations - len(start)
     with suppress(FinishedError):
-        if not (start and counted.done):
+        if not counted.done:
             optimizer.run(f, left, callback=stop)
     return _what_ours_says(optimizer, counted)
 
@@ -243,13 +239,69 @@ METHODS = {
 }
 
 
-def add_arguments(parser, problems, methods=tuple(METHODS)):
-    """Add the options by which a part of a long table is computed."""
-    parser.add_argument("--problems", nargs="+", metavar="NAME", choices=list(problems))
-    parser.add_argument("--methods", nargs="+", metavar="NAME", choices=list(methods))
-    parser.add_argument("--seeds", type=int, help="runs on each instance")
-    parser.add_argument("--budget", type=int, help="evaluations of a run, at most")
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="for finished runs")
+def parse_options(
+    description,
+    *,
+    problems,
+    quick_problems=None,
+    methods=tuple(METHODS),
+    quick_methods=None,
+    instances=5,
+    seeds=10,
+    quick_seeds=2,
+):
+    """Read which part of a long table is wanted; compile the kernels if ours is.
+
+    Parameters
+    ----------
+    description : str
+        The docstring of the script.
+    problems, methods : iterable of str
+        What there is to choose from; there is no option where it is one.
+    quick_problems, quick_methods : iterable of str, default=None
+        What is run with --quick; None for all.
+    instances, seeds : int
+        Problems of each name, one with --quick, and runs of each method on each.
+    quick_seeds : int
+        The runs with --quick.
+
+    Returns
+    -------
+    options : Namespace
+        With ``problems``, ``methods``, ``instances``, ``seeds`` and ``keep``; with
+        ``budget``, None unless it is given.
+    """
+
+    def add_arguments(parser):
+        for name, all_of_them in (("--problems", problems), ("--methods", methods)):
+            if len(all_of_them) > 1:
+                parser.add_argument(
+                    name, nargs="+", metavar="NAME", choices=list(all_of_them)
+                )
+        parser.add_argument("--seeds", type=int, help="runs on each instance")
+        parser.add_argument("--budget", type=int, help="evaluations of a run, at most")
+        parser.add_argument(
+            "--keep", type=Path, metavar="FOLDER", help="for finished runs"
+        )
+        parser.set_defaults(problems=None, methods=None)
+
+    options = common.parse_options(
+        description,
+        instances=instances,
+        quick_instances=1,
+        add_arguments=add_arguments,
+    )
+    if options.quick:
+        options.problems = options.problems or quick_problems
+        options.methods = options.methods or quick_methods
+    options.seeds = options.seeds or (quick_seeds if options.quick else seeds)
+    options.problems = options.problems or list(problems)
+    chosen = options.methods or methods
+    # Ours is the last one, so that it is compared with all others.
+    options.methods = [method for method in methods if method in chosen]
+    if {OURS, OURS_BY_OPTUNA} & set(options.methods):
+        common.warm_up()
+    return options
 
 
 def kept(folder, key, compute):
@@ -298,6 +350,8 @@ def runs(
         for seed in range(min(options.seeds, most.seeds)):
             compute = partial(run, problem, method, seed, budget, n_start, noise_of)
             key = name, problem.instance, method, seed, budget
+            if noise_of is not None:
+                key = *key, "noise"
             results.append(kept(options.keep, key, compute))
     return results, budget
 
@@ -315,3 +369,35 @@ def quartiles(evaluations):
 def as_text(evaluations, budget):
     """Write a number of evaluations; one that is not known is above the budget."""
     return f">{budget}" if np.isinf(evaluations) else f"{evaluations:.0f}"
+
+
+def as_cells(evaluations, budget):
+    """Write how many of some runs were successful, and the quartiles of all."""
+    n_hits = sum(e is not None for e in evaluations)
+    hits = f"{n_hits}/{len(evaluations)}"
+    return [hits, *(as_text(q, budget) for q in quartiles(evaluations))]
+
+
+def against_peers(medians):
+    """Compare ours with the peer whose median is the lowest.
+
+    Parameters
+    ----------
+    medians : dict of tuple
+        For each method, median evaluations and budget.
+
+    Returns
+    -------
+    found : tuple or None
+        Our median, the name of the best peer and its median, all in words, and the
+        ratio of the two; None where one of them was not run.
+    """
+    theirs = {m: e for m, e in medians.items() if m not in (OURS, OURS_BY_OPTUNA)}
+    if OURS not in medians or not theirs:
+        return None
+    ours = medians[OURS]
+    # Where none has found it, the one that was given most.
+    best = min(theirs, key=lambda method: (theirs[method][0], -theirs[method][1]))
+    # Both may have been there when they began; where ours is not, it is no better.
+    ratio = ours[0] / max(theirs[best][0], 1) if np.isfinite(ours[0]) else np.inf
+    return as_text(*ours), best, as_text(*theirs[best]), ratio

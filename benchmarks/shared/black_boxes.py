@@ -8,7 +8,6 @@ SKMOHN_DATA names, else from shared/data next to the repository.
 
 from collections.abc import Callable
 from functools import cache, partial
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -342,9 +341,3 @@ MADE = {name: partial(make, name) for name, make in _MADE.items()}
 PUBLISHED = {name: partial(make, name) for name, make in _PUBLISHED.items()}
 REAL = {name: partial(make, name) for name, make in _REAL.items()}
 STRUCTURED = tuple(MADE)[:8]
-
-
-def enumerate_bits(n):
-    """Yield all points of n bits."""
-    for bits in product((0, 1), repeat=n):
-        yield np.array(bits)
