@@ -384,8 +384,8 @@ class BestPointsDisplay:
     ) -> Self:
         """Draw the best points of a search.
 
-        Points that have a better value than the result, but break constraints or have
-        it by the luck of noise, are left out.
+        Points with a better value than that of the result are left out: they violate
+        constraints, or owe it to noise.
 
         Parameters
         ----------

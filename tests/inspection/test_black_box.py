@@ -75,7 +75,7 @@ def test_lines_are_nearest_to_their_own_values():
     assert len({height - k / 19 for k, height in enumerate(heights)}) == 20
 
 
-def test_points_that_break_constraints_are_not_the_best():
+def test_points_that_violate_constraints_are_not_the_best():
     optimizer = BlackBoxOptimizer(3, constraints=lambda x: x.any(), random_state=0)
     optimizer.tell([[0, 0, 0], [1, 0, 0], [1, 1, 0]], [0.0, 1.0, 2.0])
     display = BestPointsDisplay.from_result(optimizer)
