@@ -219,6 +219,8 @@ def test_evaluations_to_a_value_and_their_quartiles():
     assert first_at([3.0, 1.0, 2.0], 1.0) == 2
     assert first_at([3.0, 1.0], 0.0) is None
     assert quartiles([5, None, 1, 3, 4]) == [3, 4, 5]
+    assert quartiles([None, 2, 8, 1])[1] == 5
+    assert quartiles([None, 2, None, 1])[1] == np.inf
 
 
 def test_ours_is_compared_with_the_best_peer():

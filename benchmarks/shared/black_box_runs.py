@@ -359,11 +359,13 @@ def runs(
 def quartiles(evaluations):
     """Return lower quartile, median and upper quartile; inf: not reached.
 
-    Values of the list, so that what was not reached is not averaged with what was.
+    The quartiles are values of the list. The median of an even number of runs is the
+    mean of the two in the middle, or inf if one of these was not reached.
     """
     ordered = sorted(np.inf if e is None else e for e in evaluations)
     last = len(ordered) - 1
-    return [ordered[round(share * last)] for share in (0.25, 0.5, 0.75)]
+    lower, upper = (ordered[round(share * last)] for share in (0.25, 0.75))
+    return [lower, float(np.median(ordered)), upper]
 
 
 def as_text(evaluations, budget):
