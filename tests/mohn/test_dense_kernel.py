@@ -267,6 +267,28 @@ def test_numbers_are_multiplied_some_inputs_at_a_time(n_together, monkeypatch):
     assert_allclose(found[1], expected[1], rtol=1e-10)
 
 
+@pytest.mark.parametrize("weights", [None, "repeats", "precisions"])
+def test_several_targets_add_up(weights):
+    rng = np.random.default_rng(3)
+    rows, alphabets = make_rows("levels")
+    rows = rows.join(rows)
+    targets = rng.normal(size=(60, 3))
+    sample_weight = {
+        "repeats": rng.integers(1, 4, 60).astype(float),
+        "precisions": rng.uniform(0.5, 1.5, 60),
+    }.get(weights)
+    prior = make_prior(alphabets)
+    joint = Evidence(join_equal_rows(rows, targets, sample_weight), alphabets)
+    singles = [
+        Evidence(join_equal_rows(rows, y, sample_weight), alphabets) for y in targets.T
+    ]
+    value, slope = joint.value_and_slope(prior)
+    values, slopes = zip(*(e.value_and_slope(prior) for e in singles), strict=True)
+    assert_allclose(value, np.sum(values))
+    assert_allclose(slope, np.sum(slopes, axis=0), atol=1e-9)
+    assert_allclose(joint.value(prior), value)
+
+
 def test_values_outside_the_range_are_multilinear():
     rows, _ = make_rows("signs", n_rows=1)
     inputs = np.repeat(rows.inputs, 3, axis=0)

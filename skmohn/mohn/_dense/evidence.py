@@ -21,9 +21,6 @@ _BOUNDS = {
     "rate": (1e-8, 8.0),
     "scale": (1e-6, 1e4),
     "linear": (1e-8, 1e4),
-    # Without an upper bound: where all have two, the first step of L-BFGS-B is as long
-    # as the gradient, else it has length 1.
-    "noise": (LEAST_NOISE, np.inf),
 }
 # Bounds within which every hyper-parameter can be computed with, as logarithms.
 LOG_BOUNDS = (math.log(LEAST_NOISE) - 5.0, math.log(1e4))
@@ -36,7 +33,7 @@ _LOG_RATE_SPREAD = 1.0
 # With many categories a wider one lets the evidence explain each row by categories of
 # its own.
 _LOG_CATEGORY_SPREAD = 0.3
-_LOG_ENDS_CENTRE, _LOG_ENDS_SPREAD = np.transpose([LOG_SCALE, (0.0, np.inf), LOG_NOISE])
+LOG_ENDS = tuple(np.transpose([LOG_SCALE, (0.0, np.inf), LOG_NOISE]))
 _START_NOISE = 0.1
 
 # A climb begins on a part of the rows when they are more than twice as many, and ends
@@ -66,8 +63,8 @@ class Sample:
     rows : Rows
         Distinct ones.
 
-    target : ndarray of shape (n_rows,)
-        Weighted means of the standardised target.
+    target : ndarray of shape (n_rows,) or (n_rows, n_targets)
+        Weighted means of the standardised target; several share one covariance.
 
     weight : ndarray of shape (n_rows,)
         Sums of the sample weights: the noise of a row is ``noise * excess / weight``.
@@ -76,7 +73,7 @@ class Sample:
         How many observations were joined.
 
     within : ndarray of shape (n_rows,)
-        Weighted squares of the target around its mean in the row.
+        Weighted squares of the target around its mean in the row; of several, summed.
 
     excess : ndarray of shape (n_rows,)
         Noise variance relative to other rows.
@@ -95,6 +92,11 @@ class Sample:
 
     def __len__(self):
         return len(self.target)
+
+    @property
+    def n_targets(self):
+        """How many targets there are."""
+        return self.target.shape[1] if self.target.ndim > 1 else 1
 
     def noise(self, prior):
         """Noise variance of each target."""
@@ -121,14 +123,18 @@ class Sample:
         """Join rows that are equal, as :func:`join_equal_rows` does."""
         place, first = _distinct(self.rows)
         total = np.bincount(place, self.weight)
-        mean = np.bincount(place, self.weight * self.target) / total
-        apart = self.weight * (self.target - mean[place]) ** 2
+        columns = self.target.reshape(len(self), -1).T
+        means = [np.bincount(place, self.weight * y) / total for y in columns]
+        apart = [
+            self.weight * (y - mean[place]) ** 2
+            for y, mean in zip(columns, means, strict=True)
+        ]
         return Sample(
             self.rows.take(first),
-            mean,
+            np.transpose(means).reshape(-1, *self.target.shape[1:]),
             total,
             np.bincount(place, self.count),
-            np.bincount(place, self.within + apart),
+            np.bincount(place, self.within + np.sum(apart, axis=0)),
             self.excess[first],
             self.log_weight,
         )
@@ -136,9 +142,9 @@ class Sample:
     def log_density_of_rest(self, prior):
         """Log density of the targets given their means in each row."""
         noise = prior.noise * self.excess
-        spread = np.sum(self.within / noise)
-        spread += np.sum((self.count - 1.0) * np.log(2.0 * np.pi * noise))
-        return -0.5 * (spread + np.sum(np.log(self.weight)) - self.log_weight)
+        single = np.sum((self.count - 1.0) * np.log(2.0 * np.pi * noise))
+        single += np.sum(np.log(self.weight)) - self.log_weight
+        return -0.5 * (np.sum(self.within / noise) + self.n_targets * single)
 
 
 def join_equal_rows(rows, y, sample_weight=None):
@@ -148,7 +154,7 @@ def join_equal_rows(rows, y, sample_weight=None):
     ----------
     rows : Rows
 
-    y : ndarray of shape (n_rows,)
+    y : ndarray of shape (n_rows,) or (n_rows, n_targets)
 
     sample_weight : ndarray of shape (n_rows,), default=None
         Positive. Whole numbers are repeats of a row; others are precisions, relative
@@ -267,17 +273,22 @@ class Evidence:
             return None
         target = self.sample.target.astype(self.dtype)
         alpha, _ = self._potrs(factor, target, lower=1)
-        return factor, alpha.ravel()
+        return factor, alpha.reshape(target.shape)
 
     def _outer(self, factor, alpha):
-        """``alpha alpha' - K^-1``, for sums over pairs; takes the factor's memory."""
+        """``alpha alpha' - K^-1``, for sums over pairs; takes the factor's memory.
+
+        Of several targets, the sum.
+        """
         # Twice the lower half in place of both.
         inverse, _ = self._potri(factor, lower=1, overwrite_c=1)
-        own = np.diagonal(inverse).copy()
+        n_targets = self.sample.n_targets
+        own = n_targets * np.diagonal(inverse)
         outer = inverse.T
-        outer *= -2.0
+        outer *= -2.0 * n_targets
         outer.ravel()[:: len(own) + 1] = -own
-        outer += np.multiply.outer(alpha, alpha)
+        alpha = alpha.reshape(len(own), -1)
+        outer += alpha @ alpha.T
         return outer
 
     def _join_slope(self, prior, slope, outer):
@@ -285,13 +296,14 @@ class Evidence:
         sample = self.sample
         noise = 0.5 * np.diagonal(outer) @ sample.noise(prior)
         noise += 0.5 * np.sum(sample.within / (prior.noise * sample.excess))
-        noise -= 0.5 * np.sum(sample.count - 1.0)
+        noise -= 0.5 * sample.n_targets * np.sum(sample.count - 1.0)
         return np.append(0.5 * slope, noise)
 
     def _density(self, prior, factor, alpha):
         diagonal = np.diagonal(factor).astype(np.float64)
-        value = -0.5 * float(self.sample.target @ alpha) - np.log(diagonal).sum()
-        value -= 0.5 * len(alpha) * math.log(2.0 * math.pi)
+        value = -np.log(diagonal).sum() - 0.5 * len(alpha) * math.log(2.0 * math.pi)
+        value *= self.sample.n_targets
+        value -= 0.5 * float(np.vdot(self.sample.target, alpha))
         return float(value + self.sample.log_density_of_rest(prior))
 
 
@@ -319,12 +331,21 @@ class Climb(NamedTuple):
     n_evaluations: int
 
 
-def climb(evidence, start, max_iter=MAX_ITER, tol=1e-6, report=None):
+def climb(
+    evidence,
+    start,
+    max_iter=MAX_ITER,
+    tol=1e-6,
+    report=None,
+    *,
+    least_noise=LEAST_NOISE,
+    ends=LOG_ENDS,
+):
     """Maximise the evidence times the density of the hyper-parameters.
 
     Parameters
     ----------
-    evidence : Evidence
+    evidence : Evidence or LaplaceEvidence
 
     start : Prior
 
@@ -337,20 +358,28 @@ def climb(evidence, start, max_iter=MAX_ITER, tol=1e-6, report=None):
         Called after each iteration with the logarithm reached and the hyper-parameters;
         returns whether to stop.
 
+    least_noise : float, default=1e-6
+
+    ends : tuple, default=LOG_ENDS
+        See :func:`log_density`.
+
     Returns
     -------
     climb : Climb
     """
     n_inputs, n_rates = len(start.rates), len(start.to_logs()) - 3
     bounds = [tuple(np.log(_BOUNDS["rate"]))] * n_rates
-    bounds += [tuple(np.log(_BOUNDS[name])) for name in ("scale", "linear", "noise")]
+    bounds += [tuple(np.log(_BOUNDS[name])) for name in ("scale", "linear")]
+    # Without an upper bound: where all have two, the first step of L-BFGS-B is as long
+    # as the gradient, else it has length 1.
+    bounds += [(math.log(least_noise), math.inf)]
     alphabets = evidence.pairs.alphabets
 
     def loss(logs):
         value, slope = evidence.value_and_slope(Prior.from_logs(logs, n_inputs))
         if not np.isfinite(value):
             return _NOT_POSITIVE, np.zeros_like(logs)
-        density, pull = log_density(logs, n_inputs, alphabets)
+        density, pull = log_density(logs, n_inputs, alphabets, ends)
         return -density - value, -pull - slope
 
     def callback(intermediate_result):
@@ -370,7 +399,7 @@ def climb(evidence, start, max_iter=MAX_ITER, tol=1e-6, report=None):
     return Climb(Prior.from_logs(found.x, n_inputs), found.nfev)
 
 
-def log_density(logs, n_inputs, alphabets=()):
+def log_density(logs, n_inputs, alphabets=(), ends=LOG_ENDS):
     """Log density of the hyper-parameters, but for a constant, and its gradient.
 
     Parameters
@@ -382,6 +411,9 @@ def log_density(logs, n_inputs, alphabets=()):
 
     alphabets : tuple of Alphabet, default=()
 
+    ends : tuple of two ndarrays of shape (3,), default=LOG_ENDS
+        Means and standard deviations of the logarithms of `scale`, `linear`, `noise`.
+
     Returns
     -------
     density : float
@@ -391,9 +423,10 @@ def log_density(logs, n_inputs, alphabets=()):
     centre = -math.log(max(n_inputs + len(alphabets), 1))
     gap, slope = logs.copy(), np.empty_like(logs)
     gap[:-3] -= centre
-    gap[-3:] -= _LOG_ENDS_CENTRE
+    ends_centre, ends_spread = ends
+    gap[-3:] -= ends_centre
     slope[:n_inputs] = gap[:n_inputs] / _LOG_RATE_SPREAD**2
-    slope[-3:] = gap[-3:] / _LOG_ENDS_SPREAD**2
+    slope[-3:] = gap[-3:] / ends_spread**2
     first = n_inputs
     for alphabet in alphabets:
         size = alphabet.size
@@ -427,7 +460,13 @@ def density_curvature(n_inputs, alphabets=()):
 
 
 def learn_prior(
-    sample, alphabets=(), start=None, max_iter=MAX_ITER, seed=0, report=None
+    sample,
+    alphabets=(),
+    start=None,
+    max_iter=MAX_ITER,
+    seed=0,
+    report=None,
+    least_noise=LEAST_NOISE,
 ):
     """Hyper-parameters of maximum evidence.
 
@@ -446,7 +485,7 @@ def learn_prior(
     seed : int, default=0
         Draws the rows of the stages when there are many.
 
-    report : callable, default=None
+    report, least_noise
         See :func:`climb`.
 
     Returns
@@ -456,11 +495,20 @@ def learn_prior(
     prior = start or start_prior(sample.rows.inputs.shape[1], alphabets)
     n_rows = len(sample)
     if n_rows <= 2 * _FIRST_STAGE:
-        return climb(Evidence(sample, alphabets), prior, max_iter, report=report)
+        return climb(
+            Evidence(sample, alphabets),
+            prior,
+            max_iter,
+            report=report,
+            least_noise=least_noise,
+        )
     drawn = np.random.default_rng(seed).permutation(n_rows)
     # Reports of a part would not compare with those of more rows.
     first = climb(
-        Evidence(sample.take(drawn[:_FIRST_STAGE]), alphabets), prior, max_iter
+        Evidence(sample.take(drawn[:_FIRST_STAGE]), alphabets),
+        prior,
+        max_iter,
+        least_noise=least_noise,
     )
     part = sample
     if n_rows > _ALL_ROWS:
@@ -468,5 +516,7 @@ def learn_prior(
         max_iter = min(max_iter, _SECOND_MAX_ITER)
     small = first.prior.noise < _SINGLE_PRECISION_NOISE
     evidence = Evidence(part, alphabets, np.float64 if small else np.float32)
-    second = climb(evidence, first.prior, max_iter, report=report)
+    second = climb(
+        evidence, first.prior, max_iter, report=report, least_noise=least_noise
+    )
     return Climb(second.prior, first.n_evaluations + second.n_evaluations)
