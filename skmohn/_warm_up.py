@@ -23,6 +23,8 @@ def warm_up():
     from skmohn.datasets import InvertedPendulum
     from skmohn.energynet import EnergyNetTransformer
     from skmohn.mohn import MOHNRegressor
+    from skmohn.mohn._dense.evidence import Evidence, join_equal_rows, start_prior
+    from skmohn.mohn._table.rows import Alphabet, Rows
     from skmohn.optimize import maximize
 
     signs = 1.0 - 2.0 * ((np.arange(64)[:, None] >> np.arange(6)) & 1)
@@ -42,6 +44,11 @@ def warm_up():
             MOHNRegressor("full", rule, max_order=2, max_iter=2).fit(signs, y)
             # Until sets that it has dropped are to be proposed again.
             MOHNRegressor("msda", rule, max_iter=4, random_state=0).fit(signs, noisy)
+        # All weights of numbers and categories, in both precisions.
+        sample = join_equal_rows(Rows(graded, np.arange(16)[:, None] % 3), y[:16])
+        for dtype in (np.float64, np.float32):
+            evidence = Evidence(sample, (Alphabet(3),), dtype)
+            evidence.value_and_slope(start_prior(4, (Alphabet(3),)))
         for loss in LOSSES:
             address_of_loss(loss)
         for activation in ACTIVATIONS:

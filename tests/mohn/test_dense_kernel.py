@@ -8,7 +8,6 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal, norm
 
-from skmohn.mohn._dense import kernel
 from skmohn.mohn._dense.covariance import Covariance, parity
 from skmohn.mohn._dense.evidence import (
     Evidence,
@@ -255,18 +254,6 @@ def test_categoricals_that_are_alike_may_be_anywhere():
     assert_allclose(cross, moved.with_weight(elsewhere, (1,), ((2, 2),)), rtol=1e-12)
 
 
-@pytest.mark.parametrize("n_together", [1, 2, 3])
-def test_numbers_are_multiplied_some_inputs_at_a_time(n_together, monkeypatch):
-    rng = np.random.default_rng(0)
-    rows = Rows(rng.uniform(-1, 1, (6, N_INPUTS)), np.empty((6, 0), dtype=int))
-    sample, prior = join_equal_rows(rows, rng.standard_normal(6)), make_prior()
-    expected = Evidence(sample).value_and_slope(prior)
-    monkeypatch.setattr(kernel, "_ENTRIES_TOGETHER", n_together * 36)
-    found = Evidence(sample).value_and_slope(prior)
-    assert found[0] == pytest.approx(expected[0], rel=1e-12)
-    assert_allclose(found[1], expected[1], rtol=1e-10)
-
-
 @pytest.mark.parametrize("weights", [None, "repeats", "precisions"])
 def test_several_targets_add_up(weights):
     rng = np.random.default_rng(3)
@@ -319,14 +306,12 @@ def test_gradient_equals_finite_differences(kind, weighted):
         assert slope[j] == pytest.approx((up - down) / (2 * step), abs=1e-6)
 
 
-@pytest.mark.parametrize("n_together", [1, 3, 99])
 @pytest.mark.parametrize("kind", ["numbers", *KINDS])
-def test_gradients_at_once_are_those_one_by_one(kind, n_together, monkeypatch):
+def test_gradients_at_once_are_those_one_by_one(kind):
     sample, alphabets = make_sample("signs" if kind == "numbers" else kind)
     if kind == "numbers":
         numbers = np.random.default_rng(0).uniform(-1, 1, sample.rows.inputs.shape)
         sample = replace(sample, rows=Rows(numbers, sample.rows.categories))
-    monkeypatch.setattr(kernel, "_ENTRIES_TOGETHER", n_together * len(sample) ** 2)
     evidence, logs = Evidence(sample, alphabets), make_prior(alphabets).to_logs()
     # Rates that all have in common, that some have, and that one has alone.
     moves = [np.eye(len(logs))[j] for j in (0, 1, 1, 3, -2, -1)]

@@ -35,6 +35,7 @@ MODULES = {
     "mohn/test_logistic.py",
     "mohn/_strategies": "mohn/test_auto.py",
     "mohn/_dense/evidence": "mohn/test_dense_kernel.py mohn/test_dense_posterior.py",
+    "mohn/_dense/pair_kernels": "mohn/test_pair_kernels.py",
     "mohn/_dense/noise": "mohn/test_dense_noise.py",
     "mohn/_dense/levels": "mohn/test_levels.py",
     "mohn/_sparse/logistic_selection": "mohn/test_logistic.py mohn/test_classifier.py",

@@ -223,14 +223,10 @@ class Evidence:
         if found is None:
             return -np.inf, None
         value = self._density(prior, *found)
-        outer = self._outer(*found)
-        slope = self.pairs.slope(prior, product, outer)
-        return value, self._join_slope(prior, slope, outer)
+        return value, self._slope(prior, product, *found)
 
     def slopes(self, priors):
         """Gradients at several hyper-parameters, and what each fit leaves.
-
-        Quick where they have most rates in common.
 
         Parameters
         ----------
@@ -246,20 +242,14 @@ class Evidence:
 
         Both are 0 where the covariance is not positive.
         """
-        products = self.pairs.products(priors)
         slopes = np.zeros((len(priors), len(priors[0].to_logs())))
         left = np.zeros((len(priors), len(self.sample)))
-        at, outers = [], []
-        for k, (prior, product) in enumerate(zip(priors, products, strict=True)):
+        for k, prior in enumerate(priors):
+            product = self.pairs.product(prior)
             found = self._factor(prior, product)
             if found is not None:
                 left[k] = self.sample.noise(prior) * found[1]
-                at.append(k)
-                outers.append(self._outer(*found))
-        some = [priors[k] for k in at]
-        found = self.pairs.slopes(some, [products[k] for k in at], outers)
-        for k, slope, outer in zip(at, found, outers, strict=True):
-            slopes[k] = self._join_slope(priors[k], slope, outer)
+                slopes[k] = self._slope(prior, product, *found)
         return slopes, left
 
     def _factor(self, prior, product):
@@ -291,9 +281,10 @@ class Evidence:
         outer += alpha @ alpha.T
         return outer
 
-    def _join_slope(self, prior, slope, outer):
-        """Gradient of the evidence from that of the covariance."""
-        sample = self.sample
+    def _slope(self, prior, product, factor, alpha):
+        """Gradient of the evidence; takes the factor's memory."""
+        sample, outer = self.sample, self._outer(factor, alpha)
+        slope = self.pairs.slope(prior, product, outer)
         noise = 0.5 * np.diagonal(outer) @ sample.noise(prior)
         noise += 0.5 * np.sum(sample.within / (prior.noise * sample.excess))
         noise -= 0.5 * sample.n_targets * np.sum(sample.count - 1.0)

@@ -26,11 +26,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skmohn.mohn._dense.pair_kernels import (
+    fold,
+    look_up,
+    mirror,
+    multiply_lines,
+    sum_by_categories,
+    sum_lines,
+)
 from skmohn.mohn._model import CONSTANT_VARIANCE
 from skmohn.mohn._table.rows import sizes_of
-
-# Entries of factors that are computed at a time: they stay in the processor's cache.
-_ENTRIES_TOGETHER = 2**14
 
 
 class Prior(NamedTuple):
@@ -99,6 +104,7 @@ class Pairs:
             real |= has_fractions(right.inputs)
         self.signs, self.reals = np.flatnonzero(~real), np.flatnonzero(real)
         self.alphabets, self.categoricals = alphabets, find_alike(alphabets)
+        self.is_half = right is left
         self.left = _Side(left, self.signs, self.reals, self.categoricals, dtype)
         self.right = self.left
         if right is not left:
@@ -114,24 +120,20 @@ class Pairs:
         product : ndarray of shape (n_left, n_right)
             1 for equal rows without unknown inputs.
         """
-        return self.products([prior])[0]
-
-    def products(self, priors):
-        """:meth:`product` of several hyper-parameters, as a list.
-
-        Quick where they have most rates in common.
-        """
-        products = [self._product_of_others(prior) for prior in priors]
-        for _, which, factors in self._real_factors(priors):
-            # Of one input a product would be a copy.
-            factor = factors.prod(axis=0) if len(factors) > 1 else factors[0]
-            for k in which:
-                products[k] *= factor
-        return products
-
-    def _product_of_others(self, prior):
-        """The product of all factors but those of inputs with any values."""
         left, right = self.left, self.right
+        product = self._product_of_signs(prior)
+        if len(self.reals):
+            factors = self._lines(prior)
+            multiply_lines(left.reals, right.reals, *factors, self.is_half, product)
+        for i, part in enumerate(self._tables(prior)):
+            self._look_up(i, part.factors, True, product)
+        return self._complete(product)
+
+    def _product_of_signs(self, prior):
+        """The product of the factors of inputs that are -1, 0 or +1."""
+        left, right = self.left, self.right
+        if not len(self.signs):
+            return np.ones((len(left.signs), len(right.signs)), left.signs.dtype)
         rates = prior.rates[self.signs].astype(left.signs.dtype)
         damping = _log_cosh(rates)
         exponent = (left.signs * rates) @ right.signs.T
@@ -140,27 +142,24 @@ class Pairs:
             exponent -= np.sum(rates - damping)
         else:
             exponent -= np.sum(rates)
-        if self.alphabets:
-            for i, part in enumerate(self._tables(prior)):
-                exponent += left.spread(i, np.log(part.factors)) @ right.hot[i].T
         return np.exp(exponent, out=exponent)
 
-    def linear(self, prior):
-        """The covariance of the parts that depend on one input alone, without `linear`.
+    def _lines(self, prior):
+        """``level`` and ``slope`` of the factors of inputs with any values."""
+        tau = prior.tau[self.reals]
+        factors = 1.0 / (1.0 + tau), tau / (1.0 + tau)
+        return [part.astype(self.left.reals.dtype) for part in factors]
 
-        Returns
-        -------
-        linear : ndarray of shape (n_left, n_right)
-        """
-        left, right = self.left, self.right
-        tau = prior.tau.astype(left.signs.dtype)
-        linear = (left.signs * tau[self.signs]) @ right.signs.T
-        if len(self.reals):
-            linear += (left.reals.T * tau[self.reals]) @ right.reals
-        if self.alphabets:
-            for i, part in enumerate(self._tables(prior)):
-                linear += left.spread(i, part.centred) @ right.hot[i].T
-        return linear
+    def _look_up(self, i, tables, is_factor, out):
+        """Multiply by entries of the tables of alike categoricals, or add them."""
+        left, right = self.left.categories[i], self.right.categories[i]
+        look_up(left, right, tables.astype(out.dtype), is_factor, self.is_half, out)
+
+    def _complete(self, matrix):
+        """Mirror the half of a matrix, where kernels have computed no more."""
+        if self.is_half:
+            mirror(matrix)
+        return matrix
 
     def covariance(self, prior):
         """Covariance of the function values."""
@@ -168,15 +167,23 @@ class Pairs:
 
     def join(self, prior, product):
         """Covariance of the function values from their :meth:`product`."""
+        left, right = self.left, self.right
         covariance = prior.scale * product
-        covariance += prior.linear * self.linear(prior)
         covariance += CONSTANT_VARIANCE
-        return covariance
+        # What depends on one input alone.
+        weights = (prior.linear * prior.tau).astype(product.dtype)
+        if len(self.signs):
+            covariance += (left.signs * weights[self.signs]) @ right.signs.T
+        if len(self.reals):
+            covariance += (left.reals.T * weights[self.reals]) @ right.reals
+        for i, part in enumerate(self._tables(prior)):
+            self._look_up(i, prior.linear * part.centred, False, covariance)
+        return self._complete(covariance)
 
     def slope(self, prior, product, outer):
         """Gradient of ``sum(outer * covariance)`` with respect to the logarithms.
 
-        Matrix products only; rows must be paired with themselves.
+        Rows must be paired with themselves.
 
         Parameters
         ----------
@@ -186,41 +193,18 @@ class Pairs:
             From :meth:`product`.
 
         outer : ndarray of shape (n_rows, n_rows)
-            Symmetric.
+            Its sum with its transpose matters.
 
         Returns
         -------
         slope : ndarray of shape (n_inputs + n_all_categories + 2,)
             For ``rates``, ``category_rates``, ``scale`` and ``linear``.
         """
-        weighted = _weigh(prior, product, outer)
-        columns = self.left.reals
-        sums = np.empty(len(columns))
-        for some, _, factors in self._real_factors([prior]):
-            part = columns[some]
-            ratio = np.divide(weighted, factors, out=factors)
-            sums[some] = np.sum(part * (ratio @ part[:, :, None])[:, :, 0], axis=1)
-        return self._slope(prior, weighted, outer, sums)
-
-    def slopes(self, priors, products, outers):
-        """:meth:`slope` of several hyper-parameters, as a list.
-
-        Quick where they have most rates in common: pairs of values are divided by their
-        factors once, and summed by one matrix product.
-        """
-        weighted = np.array([*map(_weigh, priors, products, outers)])
-        flat, columns = weighted.reshape(len(weighted), -1), self.left.reals
-        sums = np.empty((len(priors), len(columns)))
-        for some, which, factors in self._real_factors(priors):
-            part = columns[some]
-            pairs = part[:, :, None] * part[:, None, :]
-            pairs /= factors
-            sums[which, some] = (flat @ pairs.reshape(len(part), -1).T)[which]
-        return [*map(self._slope, priors, weighted, outers, sums)]
-
-    def _slope(self, prior, weighted, outer, sums):
-        """The gradient; of inputs with any values from sums of pairs over factors."""
         side, tau = self.left, prior.tau
+        outer = np.ascontiguousarray(outer, product.dtype)
+        # Relative changes of the product are weighed by `weighted`.
+        folded, weighted = np.zeros((2, *product.shape), product.dtype)
+        fold(outer, product, product.dtype.type(prior.scale), folded, weighted)
         total = float(weighted.sum())
         by_product = np.empty(len(tau))
         by_linear = np.empty(len(tau))
@@ -232,22 +216,21 @@ class Pairs:
             by_product[self.signs] -= (1.0 - tau[self.signs]) * total
         else:
             by_product[self.signs] -= total
-        by_linear[self.signs] = _diagonal(side.signs, outer)
+        by_linear[self.signs] = _diagonal(side.signs, folded)
         if len(self.reals):
+            sums = np.zeros(len(self.reals))
+            sum_lines(side.reals, *self._lines(prior), weighted, sums)
             # d log factor / d a, with d tau / d a = 1 - tau^2.
             by_product[self.reals] = (1.0 - tau[self.reals]) * (sums - total)
-            by_linear[self.reals] = _diagonal(side.reals.T, outer)
+            by_linear[self.reals] = _diagonal(side.reals.T, folded)
         explained = float(tau @ by_linear)
-        by_category = np.empty(0)
-        if self.alphabets:
-            by_category = np.empty(len(prior.category_rates))
-            for i, part in enumerate(self._tables(prior)):
-                on_factors = side.sum_by_categories(i, weighted) / part.factors
-                on_centred = side.sum_by_categories(i, outer)
-                explained += float(np.sum(on_centred * part.centred))
-                by_category[part.places] = part.slope(
-                    on_factors, prior.linear * on_centred
-                )
+        by_category = np.empty(len(prior.category_rates))
+        for i, part in enumerate(self._tables(prior)):
+            on_centred, on_factors = side.sum_by_categories(i, folded, weighted)
+            explained += float(np.sum(on_centred * part.centred))
+            by_category[part.places] = part.slope(
+                on_factors / part.factors, prior.linear * on_centred
+            )
         by_rate = by_product + prior.linear * (1.0 - tau**2) * by_linear
         return np.concatenate(
             [
@@ -256,27 +239,6 @@ class Pairs:
                 [total, prior.linear * explained],
             ]
         )
-
-    def _real_factors(self, priors):
-        """Yield some inputs with any values, their ``(1 + tau x x') / (1 + tau)``.
-
-        Between them the numbers of the priors that have these factors in common. As
-        many inputs at a time as numpy is quick with: with few rows, all.
-        """
-        left, right = self.left.reals, self.right.reals
-        tau = np.array([prior.tau[self.reals] for prior in priors])
-        shares = (tau / (1.0 + tau)).astype(left.dtype)
-        n_pairs = left.shape[1] * right.shape[1]
-        n_together = max(_ENTRIES_TOGETHER // max(n_pairs, 1), 1)
-        for start in range(0, len(left), n_together):
-            some, alike = slice(start, start + n_together), {}
-            for k, part in enumerate(shares[:, some]):
-                alike.setdefault(part.tobytes(), []).append(k)
-            for which in alike.values():
-                share = shares[which[0], some, None]
-                factors = (share * left[some])[:, :, None] * right[some, None, :]
-                factors += 1.0 - share[:, :, None]
-                yield some, which, factors
 
     def _tables(self, prior):
         """Tables of alike categoricals; once for all that is asked of a prior."""
@@ -295,27 +257,22 @@ class _Side:
         self.reals = np.ascontiguousarray(rows.inputs[:, reals].T, dtype=dtype)
         self.any_unknown = not self.signs.all()
         self.known = np.abs(self.signs)
+        # Lines for the same reason, of what numba need not look for below zero.
         self.categories = [
-            rows.categories[:, alike.categoricals] for alike in categoricals
+            np.ascontiguousarray(rows.categories[:, alike.categoricals].T, np.uint32)
+            for alike in categoricals
         ]
-        self.hot = [
-            _one_hot(categories, alike.places.shape[1] + 1, dtype)
-            for categories, alike in zip(self.categories, categoricals, strict=True)
-        ]
+        self._sizes = [alike.places.shape for alike in categoricals]
 
-    def spread(self, i, tables):
-        """Rows of the tables of alike categoricals, by the categories of each row."""
-        tables = tables.astype(self.hot[i].dtype)
-        chosen = tables[np.arange(len(tables)), self.categories[i]]
-        return chosen.reshape(self.hot[i].shape)
-
-    def sum_by_categories(self, i, matrix):
-        """Sums over pairs of rows by their categories, a table for each categorical."""
-        n_rows, n_categoricals = self.categories[i].shape
-        shape = n_rows, n_categoricals, self.hot[i].shape[1] // n_categoricals
-        hot = self.hot[i].reshape(shape).transpose(1, 2, 0)
-        summed = (matrix @ self.hot[i]).reshape(shape).transpose(1, 0, 2)
-        return hot @ summed
+    def sum_by_categories(self, i, folded, weighted):
+        """Sums of two matrices by the categories of pairs of rows, tables for each."""
+        n_categoricals, n_categories = self._sizes[i]
+        places = n_categoricals, n_categories + 1
+        row = np.empty((*places, 2), folded.dtype)
+        sums = np.zeros((*places, places[1], 2))
+        categories = np.ascontiguousarray(self.categories[i].T)
+        sum_by_categories(categories, folded, weighted, row, sums)
+        return np.moveaxis(sums, -1, 0)
 
 
 class Alike(NamedTuple):
@@ -441,22 +398,9 @@ def _averaging(n_categories):
     return functionals
 
 
-def _one_hot(categories, n_categories, dtype):
-    """Columns for each category of each categorical, and for an unknown one."""
-    hot = categories[:, :, None] == np.arange(n_categories)
-    return hot.reshape(len(categories), -1).astype(dtype)
-
-
 def has_fractions(inputs):
     """Whether columns have values besides -1, 0 and +1."""
     return np.any((inputs != 0.0) & (np.abs(inputs) != 1.0), axis=0)
-
-
-def _weigh(prior, product, outer):
-    """What the gradient weighs relative changes of the product by."""
-    weighted = outer * product
-    weighted *= prior.scale
-    return weighted
 
 
 def _diagonal(columns, matrix):
