@@ -60,7 +60,7 @@ def seconds(X, j):
     values = np.asarray(_safe_indexing(X, j, axis=1))
     if values.dtype.kind == "O":
         return np.array([second(value) for value in values])
-    return (values - np.zeros((), values.dtype)) / np.timedelta64(1, "s")
+    return _of_array(values)
 
 
 def time_kind(X, j):
@@ -100,8 +100,8 @@ def from_seconds(values, kind):
     is_fine = np.max(np.abs(known), initial=0.0) * 1e9 < _EXACT
     unit, per_second = ("ns", 1e9) if is_fine else ("us", 1e6)
     ticks = np.rint(known * per_second)
-    ticks -= ticks / per_second > known
     times = ticks.astype(np.int64).astype(f"{kind}[{unit}]")
+    times[_of_array(times) > known] -= np.timedelta64(1, unit)
     times[~is_known] = np.array("NaT", times.dtype)
     return times
 
@@ -153,13 +153,29 @@ def second(value):
     """Seconds since 1970 of one time, or of a duration; NaN if it is unknown."""
     if _is_unknown(value):
         return np.nan
-    if isinstance(value, np.datetime64):
-        return (value - np.datetime64(0, "s")) / np.timedelta64(1, "s")
-    if isinstance(value, np.timedelta64):
-        return value / np.timedelta64(1, "s")
+    # Times of pandas are datetimes and timedeltas too, but have nanoseconds.
+    value = getattr(value, "asm8", value)
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return _of_array(value)
     if isinstance(value, timedelta):
-        return value.total_seconds()
+        return _count(value, timedelta(seconds=1))
     if not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day)
     zone = None if value.tzinfo is None else UTC
-    return (value - datetime(1970, 1, 1, tzinfo=zone)).total_seconds()
+    return _count(value - datetime(1970, 1, 1, tzinfo=zone), timedelta(seconds=1))
+
+
+def _of_array(times):
+    """Seconds since 1970 of numpy's times, or of durations."""
+    # What is not known has no whole seconds.
+    with np.errstate(invalid="ignore"):
+        return _count(times - np.zeros((), times.dtype), np.timedelta64(1, "s"))
+
+
+def _count(duration, one_second):
+    """Seconds of a duration: a number that does not depend on the unit of its ticks.
+
+    Whole seconds and the rest are rounded apart: nanoseconds since 1970 are more than
+    floats can count.
+    """
+    return duration // one_second + duration % one_second / one_second

@@ -1,6 +1,7 @@
 """Times beside numbers, in tables of any library and in arrays of objects."""
 
 import datetime
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -83,6 +84,42 @@ def test_times_of_seconds(kind, first):
     assert np.all(from_seconds(np.nextafter(numbers[:4], -np.inf), kind) < ticks)
     for table in (pd.DataFrame({"t": ticks}), pl.DataFrame({"t": ticks[:3]})):
         assert time_kind(table, 0) == kind
+
+
+@pytest.mark.parametrize("kind", ["datetime64", "timedelta64"])
+@pytest.mark.parametrize("year", [-200, 0, 54, 200])
+def test_a_time_is_one_number_in_any_unit_and_type(kind, year):
+    whole = np.random.default_rng(0).integers(86_400 * 365, size=500)
+    parts = np.random.default_rng(1).integers(1_000_000, size=500)
+    seconds_of_year = year * 31_556_952 + whole
+    ticks = seconds_of_year * 1_000_000 + parts
+    times = ticks.astype(f"{kind}[us]")
+    numbers = seconds(times[:, None], 0)
+    # Fractions are exact.
+    for tick, number in zip(ticks.tolist(), numbers.tolist(), strict=True):
+        exact = Fraction(tick, 1_000_000)
+        assert abs(Fraction(number) - exact) <= Fraction(np.spacing(abs(number)))
+    fine = times.astype(f"{kind}[ns]")
+    objects = [times.astype(object), np.array([*fine], object)]
+    to_pandas = pd.to_datetime if kind == "datetime64" else pd.to_timedelta
+    objects.append(np.array([*to_pandas(fine)], object))
+    for column in (fine, *objects):
+        assert_array_equal(seconds(column[:, None], 0), numbers)
+    if kind == "datetime64":
+        zoned = pd.DataFrame({"t": pd.DatetimeIndex(fine).tz_localize("UTC")})
+        assert_array_equal(seconds(zoned, 0), numbers)
+    assert_array_equal(from_seconds(numbers, kind), times)
+
+
+def test_nanoseconds_are_read_from_columns_and_objects():
+    times = np.array([12_345_678_901, 86_400_000_000_001], "M8[ns]")
+    zoned = pd.DataFrame(
+        {"t": pd.DatetimeIndex(times, tz="UTC").tz_convert("Asia/Tokyo")}
+    )
+    assert_array_equal(seconds(zoned, 0), seconds(times[:, None], 0))
+    assert_array_equal(seconds(zoned, 0), [12.345678901, 86400.000000001])
+    earliest = np.array([[pd.Timestamp.min]])
+    assert_array_equal(seconds(earliest, 0), [-9223372036.854775807])
 
 
 @pytest.mark.parametrize("values", [[1, 2], [None, None], [pd.Timestamp(0), 1], ["a"]])
