@@ -168,7 +168,9 @@ def vertex_cover(n, n_edges, name, instance):
     def f(x):
         return float(x.sum() + 2 * ((x[i] == 0) & (x[j] == 0)).sum())
 
-    ends = (np.ones(2 * n_edges), (np.arange(n_edges).repeat(2), edges.ravel()))
+    # The solver of scipy 1.13 takes no longer indices.
+    rows, columns = np.arange(n_edges, dtype=np.int32), edges.astype(np.int32)
+    ends = np.ones(2 * n_edges), (rows.repeat(2), columns.ravel())
     covered = LinearConstraint(csr_array(ends, shape=(n_edges, n)), lb=1)
     return _masked(name, instance, n, f, _integer_program(np.ones(n), covered))
 

@@ -200,7 +200,7 @@ def test_ols_with_more_columns_than_samples_interpolates():
     rng = np.random.default_rng(1)
     inputs = signs(rng, 20)
     sets = [s for o in range(1, 6) for s in itertools.combinations(range(5), o)]
-    y = np.unique(inputs, axis=0, return_inverse=True)[1].ravel().astype(float)
+    y = np.unique(inputs, axis=0, return_inverse=True)[1].astype(float)
     design = PackedDesign(inputs)
     found = ols(moments(design, design.columns(sets), y))
     assert found.rank == len(np.unique(inputs, axis=0)) - 1

@@ -186,7 +186,7 @@ def _distinct(rows):
     if not table.shape[1]:
         return np.zeros(len(rows), dtype=int), np.zeros(1, dtype=int)
     _, first, place = np.unique(table, axis=0, return_index=True, return_inverse=True)
-    return place.ravel(), first
+    return place, first
 
 
 class Evidence:

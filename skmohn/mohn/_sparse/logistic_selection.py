@@ -163,7 +163,7 @@ def deal_folds(samples, selection, cv):
         None at all where the extended BIC is to judge.
     """
     inputs, labels, sample_weight = samples.data
-    groups = np.unique(inputs, axis=0, return_inverse=True)[1].ravel()
+    groups = np.unique(inputs, axis=0, return_inverse=True)[1]
     n_rows = groups.max() + 1
     if selection == "ebic" or (selection == "auto" and n_rows < FEWEST_ROWS):
         return []

@@ -245,4 +245,4 @@ def _classes(candidates, present, base):
         for term in candidates
     ]
     _, classes = np.unique(np.array(kinds), axis=0, return_inverse=True)
-    return classes.ravel()
+    return classes

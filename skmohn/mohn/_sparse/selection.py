@@ -152,7 +152,7 @@ def choose_model(design, samples, control, *, selection="auto", cv=5, n_jobs=Non
     choice : Choice
     """
     data = samples.data
-    groups = np.unique(samples.inputs, axis=0, return_inverse=True)[1].ravel()
+    groups = np.unique(samples.inputs, axis=0, return_inverse=True)[1]
     n_rows = groups.max() + 1
     if samples.held is not None:
         how, parts = "validation", [_Path(*data, control, samples.held.data)]
