@@ -392,6 +392,49 @@ def test_axes_that_change_the_function_most_are_found_by_slopes(monkeypatch):
     assert (len(some.pairs), occam) == (6, same)
 
 
+def test_slopes_of_fitted_values_equal_finite_differences():
+    rng = np.random.default_rng(0)
+    inputs = np.hstack([rng.choice([-1.0, 1.0], (30, 2)), rng.uniform(-1, 1, (30, 2))])
+    alphabets = (Alphabet(3), Alphabet(4, True))
+    rows = Rows(inputs, np.stack([rng.integers(0, k, 30) for k in (4, 5)], 1))
+    y = inputs[:, 0] * inputs[:, 2] + (rows.categories[:, 0] == 1)
+    sample = join_equal_rows(rows, y + 0.1 * rng.standard_normal(30))
+    logs = rng.uniform(-2.0, -0.5, 14)
+
+    def fitted(logs):
+        prior = Prior.from_logs(logs, 4)
+        covariance = Covariance(prior, alphabets, ((0, 2),), (0.4,))
+        return ExactPosterior.condition(covariance, sample)
+
+    found, step = _doubt._fitted_slopes(fitted(logs)), 1e-5
+    for j, shift in enumerate(step * np.eye(14)[:-1]):
+        change = fitted(logs + shift).fitted() - fitted(logs - shift).fitted()
+        assert_allclose(found[:, j], change / (2.0 * step), atol=1e-8)
+
+
+def test_directions_that_change_little_are_not_looked_along(monkeypatch):
+    rng = np.random.default_rng(1)
+    inputs = rng.choice([-1.0, 1.0], (60, 90))
+    y = inputs[:, :3].sum(axis=1) + inputs[:, 3] * inputs[:, 4]
+    y += rng.standard_normal(60)
+    posterior = fit_dense(plain(inputs), y, noise="constant").posterior
+    monkeypatch.setattr(_doubt, "_MOST_DIRECTIONS", 999)
+    every, expected = _doubt.doubt_prior(posterior, 60)
+    monkeypatch.setattr(_doubt, "_MOST_DIRECTIONS", 30)
+    some, occam = _doubt.doubt_prior(posterior, 60)
+    # As an integral over those looked along it would be ten less.
+    assert occam == pytest.approx(expected, abs=1.2)
+    cube = plain(rng.choice([-1.0, 1.0], (50, 90)))
+    own = posterior.variance(cube)
+    ratio = (own + some.variance(cube)) / (own + every.variance(cube))
+    assert ratio.min() > 0.94
+    assert ratio.max() < 1.07
+    felt, others = _doubt._felt(posterior, np.eye(93))
+    assert (len(felt), len(others)) == (30, 63)
+    # Inputs that matter, and scale, linear part and noise.
+    assert felt[:, [0, 1, 2, -3, -2, -1]].any(axis=0).all()
+
+
 def test_many_rows_leave_no_doubt():
     inputs, y, _ = make_data(9, 400, 0.3)
     assert fit_dense(plain(inputs), y).doubt is None

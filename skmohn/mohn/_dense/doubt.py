@@ -19,7 +19,7 @@ from skmohn.mohn._dense.evidence import (
     log_density,
 )
 from skmohn.mohn._dense.exact import ExactPosterior
-from skmohn.mohn._dense.kernel import Prior
+from skmohn.mohn._dense.kernel import Pairs, Prior
 from skmohn.mohn._model import occam_factor
 from skmohn.mohn._table.rows import row_blocks
 
@@ -30,8 +30,9 @@ _MOST_AXES = 20
 # that change the function most by the slopes of its fitted values.
 _TRIED = 2
 _STEP = 1e-4
-# Gradients that are computed together: their products of pairs stay in the cache.
-_AT_ONCE = 16
+# Directions along which the evidence is looked at, a gradient for each: where there are
+# more, those that change the fitted values most.
+_MOST_DIRECTIONS = 60
 # Curvature of the weakest density that a hyper-parameter has but for the flat one.
 _LEAST_CURVATURE = 1.0
 
@@ -111,12 +112,19 @@ def doubt_prior(posterior, n_rows):
     covariance, sample = posterior.covariance, posterior.sample
     best = covariance.prior.to_logs()
     n_inputs, alphabets = len(covariance.prior.rates), covariance.alphabets
-    basis = _directions(n_inputs, alphabets)
-    curvature, slopes = _curvature(posterior, best, basis)
-    by_data = curvature * n_rows / len(sample)
-    by_density = basis @ density_curvature(n_inputs, alphabets) @ basis.T
+    basis, others = _felt(posterior, _directions(n_inputs, alphabets))
+    evidence = Evidence(sample, alphabets)
+    gradient, curvature, slopes = _curvature(evidence, best, basis)
+    of_density, share = density_curvature(n_inputs, alphabets), n_rows / len(sample)
+    by_data, by_density = curvature * share, basis @ of_density @ basis.T
     density = log_density(best, n_inputs, alphabets)[0]
     occam = occam_factor(density, by_density, by_data)
+    if len(others):
+        # Of inputs that hardly matter the log evidence is a line in their rates: in the
+        # logarithms its curvature is minus its slope.
+        own = np.sum((others @ of_density) * others, axis=1)
+        ratio = -share * (others @ gradient) / own
+        occam -= 0.5 * float(np.sum(np.log1p(np.maximum(ratio, 0.0))))
     if n_rows > MOST_ROWS:
         return None, occam
     spread, axes = np.linalg.eigh(by_data + by_density)
@@ -150,30 +158,78 @@ def _directions(n_inputs, alphabets):
     return np.eye(first + 3)[:, groups]
 
 
-def _curvature(posterior, best, basis):
-    """How evidence and fitted values change along directions of the logarithms.
+def _felt(posterior, basis):
+    """Split directions: those that change the fitted values most, and the others.
+
+    Parameters
+    ----------
+    posterior : ExactPosterior
+
+    basis : ndarray of shape (n_directions, n_logs)
 
     Returns
     -------
+    felt : ndarray of shape (up to `_MOST_DIRECTIONS`, n_logs)
+        That of the noise among them.
+
+    others : ndarray of shape (n_others, n_logs)
+    """
+    if len(basis) <= _MOST_DIRECTIONS:
+        return basis, basis[:0]
+    change = np.sum((_fitted_slopes(posterior) @ basis[:-1, :-1].T) ** 2, axis=0)
+    order = np.append(np.argsort(change), len(basis) - 1)
+    others, felt = np.split(order, [len(basis) - _MOST_DIRECTIONS])
+    return basis[np.sort(felt)], basis[np.sort(others)]
+
+
+def _fitted_slopes(posterior):
+    """Slopes of the fitted values in all logarithms but that of the noise.
+
+    They are ``N K^-1 dK K^-1 y``, with N the noise and dK the slope of the covariance:
+    for each row a sum over all pairs of rows.
+
+    Returns
+    -------
+    slopes : ndarray of shape (n_rows, n_logs - 1)
+    """
+    covariance, sample = posterior.covariance, posterior.sample
+    prior = covariance.prior
+    pairs = Pairs(sample.rows, sample.rows, covariance.alphabets)
+    product = pairs.product(prior)
+    weights = posterior.solve(np.diag(sample.noise(prior)))
+    outers = (np.outer(of_row, posterior.alpha) for of_row in weights.T)
+    return np.array([pairs.slope(prior, product, outer) for outer in outers])
+
+
+def _curvature(evidence, best, basis):
+    """How evidence and fitted values change along directions of the logarithms.
+
+    Parameters
+    ----------
+    evidence : Evidence
+
+    best : ndarray of shape (n_logs,)
+
+    basis : ndarray of shape (n_directions, n_logs)
+
+    Returns
+    -------
+    gradient : ndarray of shape (n_logs,)
+
     curvature : ndarray of shape (n_directions, n_directions)
         Negative Hessian of the log evidence.
 
     slopes : ndarray of shape (n_rows, n_directions)
         Of the fitted values, without strong terms.
     """
-    sample, n_inputs = posterior.sample, len(posterior.covariance.prior.rates)
-    evidence = Evidence(sample, posterior.covariance.alphabets)
+    n_inputs = evidence.sample.rows.inputs.shape[1]
 
     def look(logs):
-        """Gradients of the evidence, then what the fits leave of the targets."""
-        return np.hstack(evidence.slopes([Prior.from_logs(x, n_inputs) for x in logs]))
+        """Gradients of the evidence, and what the fits leave of the targets."""
+        return evidence.slopes([Prior.from_logs(x, n_inputs) for x in logs])
 
     # To one side: a gradient for each direction is most of the cost of a small fit.
-    looks = [
-        look(best + _STEP * basis[start : start + _AT_ONCE])
-        for start in range(0, len(basis), _AT_ONCE)
-    ]
-    change = np.vstack(looks) - look(best[None])
-    gradient, left = np.split(change, [len(best)], axis=1)
-    hessian = gradient @ basis.T
-    return -(hessian + hessian.T) / (2.0 * _STEP), -left.T / _STEP
+    moved, here = look(best + _STEP * basis), look(best[None])
+    change, left = (there - part for there, part in zip(moved, here, strict=True))
+    hessian = change @ basis.T
+    return here[0][0], -(hessian + hessian.T) / (2.0 * _STEP), -left.T / _STEP
