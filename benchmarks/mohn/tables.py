@@ -14,22 +14,20 @@ from shared/data next to the repository. --draw FILE draws the figures afterward
 """
 
 import warnings
+from functools import partial
 from importlib import import_module
 
 import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
-from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
-from sklearn.impute import SimpleImputer
 from sklearn.linear_model import RidgeCV
 from sklearn.metrics import r2_score
 from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsRegressor
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from benchmarks.shared import common, measured
+from benchmarks.shared.tables import catboost, prepared, read_table
 from skmohn import MOHNRegressor
 
 MOST_TEST = 1000
@@ -38,42 +36,9 @@ LOWEST_DRAWN = -0.1
 TIGHT = {"frameon": False, "columnspacing": 1.0, "handletextpad": 0.1}
 
 
-def prepared(learner):
-    """Return a learner of numbers that gets scaled, imputed and one-hot columns."""
-    numbers = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
-    categories = OneHotEncoder(
-        handle_unknown="ignore", min_frequency=2, sparse_output=False
-    )
-    columns = make_column_transformer(
-        (numbers, make_column_selector(dtype_exclude="category")),
-        (categories, make_column_selector(dtype_include="category")),
-    )
-    return make_pipeline(columns, learner)
-
-
-def catboost(seed):
-    """Return CatBoost; gaps in categorical columns are a category of their own."""
-
-    class WithColumns(import_module("catboost").CatBoostRegressor):
-        def fit(self, X, y):
-            self.texts_ = list(X.select_dtypes("category").columns)
-            return super().fit(self._texts(X), y, cat_features=self.texts_)
-
-        def predict(self, X):
-            return super().predict(self._texts(X))
-
-        def _texts(self, X):
-            texts = X[self.texts_].astype(object)
-            return X.assign(**texts.where(texts.notna(), "missing").astype(str))
-
-    return WithColumns(
-        thread_count=1, verbose=False, random_seed=seed, allow_writing_files=False
-    )
-
-
 LEARNERS = {
     "MOHN": lambda seed: MOHNRegressor(random_state=seed, handle_unknown="missing"),
-    "CatBoost": catboost,
+    "CatBoost": partial(catboost, "CatBoostRegressor"),
     "boosting": lambda seed: HistGradientBoostingRegressor(
         categorical_features="from_dtype", random_state=seed
     ),
@@ -81,14 +46,6 @@ LEARNERS = {
     "ridge": lambda seed: prepared(RidgeCV(np.logspace(-3, 4, 15))),
     "neighbors": lambda seed: prepared(KNeighborsRegressor()),
 }
-
-
-def read_table(path):
-    """Return columns, those of text as categories, and the target."""
-    table = pd.read_csv(path)
-    X = table.iloc[:, :-1]
-    texts = X.select_dtypes(exclude="number").columns
-    return X.astype(dict.fromkeys(texts, "category")), table.iloc[:, -1].to_numpy(float)
 
 
 def measure(X, y, n_rows, seed, names):
@@ -165,7 +122,7 @@ def main():
     common.warm_up()
     names = list(LEARNERS)
     try:
-        catboost(0)
+        LEARNERS["CatBoost"](0)
     except ImportError:
         print("CatBoost: left out, it is not installed\n")
         names.remove("CatBoost")
@@ -179,6 +136,7 @@ def main():
         if options.only and path.stem not in options.only:
             continue
         X, y = read_table(path)
+        y = y.to_numpy(float)
         if options.quick and X.shape[1] > 15:
             continue
         seeds = range(options.seed, options.seed + options.instances)

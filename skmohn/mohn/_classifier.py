@@ -1,14 +1,12 @@
-"""MOHNClassifier: logistic regression on the interactions that matter."""
+"""MOHNClassifier: classes by all weights, by few, or by a pool of both."""
 
 from numbers import Real
 from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import (
@@ -17,19 +15,17 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from skmohn._core._fitting import History, all_or_nothing, blas_threads_for
+from skmohn._core._control import control_of
+from skmohn._core._fitting import History, all_or_nothing
 from skmohn._core._html import ComputedProperty
 from skmohn._core._validation import to_numpy
-from skmohn.mohn._products import product_columns
+from skmohn.mohn._controls import DenseControl
+from skmohn.mohn._model import NoPosteriorError
+from skmohn.mohn._pool import CLASS_STRATEGIES, MOST_LEVELS
 from skmohn.mohn._show import to_frame
-from skmohn.mohn._sparse.logistic import SEARCH_C
-from skmohn.mohn._sparse.sobol import shares_of_products
 from skmohn.mohn._table.coding import InputCoding
+from skmohn.mohn._table.columns import read_table
 from skmohn.mohn._transformer import ProductFinder, read_classes
-
-# Of the logistic regression: many small steps are cheap on few columns.
-_TOLERANCE = 1e-6
-_MOST_STEPS = 1000
 
 
 class MOHNClassifier(
@@ -38,27 +34,32 @@ class MOHNClassifier(
     ClassifierMixin,
     BaseEstimator,
 ):
-    """Logistic regression on the interactions that tell classes apart.
+    """Classes by all interactions, by the few that matter, or by a pool of both.
 
-    It finds products of columns as :class:`MOHNTransformer` does and fits
-
-    .. math:: \\log p_k(x) = w_{k0} + \\sum_j w_{kj} \\prod_{i \\in Q_j} x_i + c(x)
-
-    to inputs coded as -1 and +1, with weights that you can read.
+    The default needs no tuning. It pools up to five models and weighs them by what they
+    say of samples left out: least squares and logistic likelihoods on all interactions
+    at once, with numeric columns as lines and as levels, and logistic regression on the
+    products of columns that tell classes apart.
 
     Parameters
     ----------
-    strategy : {"auto", "logistic", "pursuit", "dense", "msda", "full", "given"}, \
+    strategy : {"auto", "dense", "logistic", "pursuit", "msda", "full", "given"}, \
             default="auto"
-        How to find the products.
+        What to learn.
 
-        - ``"auto"``, ``"logistic"``: forward search for all classes together. Each step
-          adds the products that best match the residuals of logistic regression ([2]_),
-          until the log loss of left-out samples stops falling.
-        - ``"pursuit"``, ``"dense"``, ``"msda"``: the union of the terms that
-          :class:`MOHNRegressor` finds for the indicator of each class.
+        - ``"auto"``: the pool of "dense" and "logistic". If you set `max_order`,
+          `max_columns` or `include_inputs`, which concern products, it is "logistic".
+        - ``"dense"``: all interactions under the product prior of
+          :class:`MOHNRegressor`, in up to four ways that are pooled ([2]_, [3]_).
+        - ``"logistic"``: forward search for all classes together. Each step adds the
+          products that best match the residuals of logistic regression ([4]_), until
+          the log loss of left-out samples stops falling.
+        - ``"pursuit"``, ``"msda"``: the union of the terms that :class:`MOHNRegressor`
+          finds for the indicator of each class.
         - ``"full"``: all products up to `max_order`.
         - ``"given"``: the products listed in `terms`.
+
+        From "logistic" on, the model is logistic regression on the products.
     max_order : int, default=None
         Largest number of columns in a product. None sets no limit: orders 1 and 2 and
         extensions of products found are always searched, higher orders if nothing
@@ -94,34 +95,44 @@ class MOHNClassifier(
         nanosecond each. `search_coverage_` reports what was skipped.
     memory_budget : float, default=1e9
         Bytes for the columns of "logistic", "full" and "given" on all folds, the
-        candidates of "pursuit" or the weights of "dense".
+        candidates of "pursuit" or the covariances of "dense", which takes inducing rows
+        where there are more (above 5000 rows by default).
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
         Columns that hold categories, as for :class:`MOHNRegressor`. Two categories are
         one input, coded as -1 and +1; of more, each is an input.
     handle_unknown : {"error", "missing"}, default="error"
         Whether to reject a category not seen in `fit` or treat it as missing.
+    dense_control : DenseControl, default=None
+        Options of "auto" and "dense": ``numeric`` ("auto" pools lines and levels) and
+        ``one_hot``; None for the defaults.
     msda_control : MSDAControl, default=None
         Options of "msda"; None for the defaults.
     random_state : int, RandomState instance or None, default=None
-        Seed for folds and msda.
+        Seed for folds, for the rows that hyperparameters are learned from, and for
+        msda.
     n_jobs : int, default=None
-        Number of folds to search in parallel. It does not change the result.
+        Number of folds to search, and of dense models to learn, in parallel. It does
+        not change the result.
 
     Attributes
     ----------
     terms_ : list of tuples of int
         Column indices of each product, sorted by order, then index. A category of a
-        column with more than two is a pair ``(index, category)``.
+        column with more than two is a pair ``(index, category)``. If dense models have
+        most of the pool, those of their weights that are significant.
     weights_ : ndarray of shape (1, n_terms) or (n_classes, n_terms)
-        Weights of the products: one row per class or, with two classes, one row for the
-        second class.
+        Weights of the products in the log-odds: one row per class or, with two classes,
+        one row for the second class. A dense model has many more.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Constants.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
-    C_ : float
-        Inverse strength of the penalty used.
+    C_ : float or None
+        Inverse strength of the penalty used; None if `terms_` are those of a dense
+        model, which has none.
+    model_ : SparseClasses or PooledClasses
+        The fitted model.
     stopping_reason_ : str
         Why the search ended, in a sentence.
     coding_ : InputCoding
@@ -132,7 +143,8 @@ class MOHNClassifier(
         (scored) and were ``kept``.
     history_ : History
         One dict per model tried: ``n_terms`` and, for "logistic", ``training_log_loss``
-        and ``validation_log_loss`` (None without folds).
+        and ``validation_log_loss`` (None without folds); of the pool, ``member`` and
+        ``validation_log_loss``.
     n_iter_ : int
         Number of models tried.
     n_features_in_ : int
@@ -148,14 +160,19 @@ class MOHNClassifier(
 
     Notes
     -----
-    Columns are coded as by :class:`MOHNTransformer`. NaN means missing: the log-odds
-    are then the mean over the values it could have.
+    Columns are coded as by :class:`MOHNRegressor`. NaN means missing: the probabilities
+    of a pool are averaged over the values it could have, the log-odds of a sparse model
+    are their mean.
 
     References
     ----------
     .. [1] Swingler, K. (2020). Learning and searching pseudo-Boolean surrogate
        functions from small samples. Evolutionary Computation 28(2).
-    .. [2] Lozano, A., Swirszcz, G. and Abe, N. (2011). Group orthogonal matching
+    .. [2] Rasmussen, C. E. and Williams, C. K. I. (2006). Gaussian Processes for
+       Machine Learning, Algorithms 3.1 and 5.1. MIT Press.
+    .. [3] Sundararajan, S. and Keerthi, S. S. (2001). Predictive approaches for
+       choosing hyperparameters in Gaussian processes. Neural Computation 13.
+    .. [4] Lozano, A., Swirszcz, G. and Abe, N. (2011). Group orthogonal matching
        pursuit for logistic regression. AISTATS.
 
     Examples
@@ -164,18 +181,20 @@ class MOHNClassifier(
     >>> from skmohn import MOHNClassifier
     >>> X = np.random.default_rng(0).integers(2, size=(300, 20))
     >>> y = np.where((X[:, 3] + X[:, 5] + X[:, 11]) % 2, "odd", "even")
-    >>> model = MOHNClassifier(include_inputs=False).fit(X, y)
-    >>> model.terms_
+    >>> model = MOHNClassifier(random_state=0).fit(X, y)
+    >>> model.predict_proba(X[:2]).round(2)
+    array([[0., 1.],
+           [1., 0.]])
+    >>> MOHNClassifier(include_inputs=False).fit(X, y).terms_
     [(3, 5, 11)]
-    >>> model.score(X, y)
-    1.0
     """
 
     terms_: list[tuple]
     weights_: np.ndarray
     intercept_: np.ndarray
     classes_: np.ndarray
-    C_: float
+    C_: float | None
+    model_: object
     stopping_reason_: str
     coding_: InputCoding
     search_coverage_: list[dict]
@@ -188,7 +207,11 @@ class MOHNClassifier(
         **ProductFinder._parameter_constraints,
         "C": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "class_weight": [StrOptions({"balanced"}), dict, None],
+        "strategy": [StrOptions(set(CLASS_STRATEGIES))],
+        "dense_control": [DenseControl, None],
     }
+
+    _controls = {"dense_control": DenseControl, **ProductFinder._controls}
 
     def __init__(
         self,
@@ -207,6 +230,7 @@ class MOHNClassifier(
         memory_budget=1e9,
         categorical_features: ArrayLike | None = "from_dtype",
         handle_unknown="error",
+        dense_control=None,
         msda_control=None,
         random_state=None,
         n_jobs=None,
@@ -225,6 +249,7 @@ class MOHNClassifier(
         self.memory_budget = memory_budget
         self.categorical_features = categorical_features
         self.handle_unknown = handle_unknown
+        self.dense_control = dense_control
         self.msda_control = msda_control
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -233,7 +258,7 @@ class MOHNClassifier(
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X, y, sample_weight=None, **params) -> Self:
-        """Find the products and fit their weights.
+        """Learn the classes.
 
         Parameters
         ----------
@@ -269,13 +294,10 @@ class MOHNClassifier(
             self._weigh(X, y, sample_weight),
             params,
             read_classes,
+            CLASS_STRATEGIES[self.strategy].solve,
             self._fitted_attributes,
         )
-        with blas_threads_for(len(samples.y)):
-            C = SEARCH_C if self.C == "auto" else float(self.C)
-            if self.C == "auto" and found.choice is not None:
-                C = found.choice.best_penalty()
-            vars(self).update(self._fitted_attributes(samples, found.terms, C))
+        vars(self).update(self._fitted_attributes(samples, found.model))
         return self
 
     def decision_function(self, X):
@@ -291,8 +313,9 @@ class MOHNClassifier(
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             With more than two classes, log probabilities up to a constant per row.
         """
-        scores = self._products(X) @ self.weights_.T + self.intercept_
-        return scores[:, 0] if len(self.classes_) == 2 else scores
+        rows = self._to_rows(X)
+        scores = self.model_.log_odds(rows)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict_proba(self, X):
         """Predict class probabilities.
@@ -307,7 +330,7 @@ class MOHNClassifier(
         ndarray of shape (n_samples, n_classes)
             In the order of `classes_`.
         """
-        return softmax(self._log_odds(X), axis=1)
+        return np.exp(self.predict_log_proba(X))
 
     def predict_log_proba(self, X):
         """Predict log probabilities of the classes.
@@ -322,7 +345,8 @@ class MOHNClassifier(
         ndarray of shape (n_samples, n_classes)
             In the order of `classes_`.
         """
-        return log_softmax(self._log_odds(X), axis=1)
+        rows = self._to_rows(X)
+        return self.model_.log_proba(rows)
 
     def predict(self, X):
         """Predict classes.
@@ -337,7 +361,8 @@ class MOHNClassifier(
         ndarray of shape (n_samples,)
             Class labels.
         """
-        best = self._log_odds(X).argmax(axis=1)
+        rows = self._to_rows(X)
+        best = self.model_.log_odds(rows).argmax(axis=1)
         return self.classes_[best]
 
     @ComputedProperty
@@ -347,24 +372,51 @@ class MOHNClassifier(
         Returns
         -------
         ndarray of shape (n_features,)
-            As :meth:`MOHNRegressor.sobol_indices` computes it for `decision_function`.
-            With more than two classes, a share of the variance summed over classes.
-            Used by tools such as :class:`~sklearn.feature_selection.RFE`.
+            As :meth:`MOHNRegressor.sobol_indices` computes it, for the log-odds of the
+            model that `terms_` are of. With more than two classes, a share of the
+            variance summed over classes. Used by tools such as
+            :class:`~sklearn.feature_selection.RFE`.
         """
         check_is_fitted(self)
-        coding = self.coding_
-        columns = [
-            *coding.usable.tolist(),
-            *(categorical[0] for categorical in coding.categoricals),
-        ]
-        importances = np.zeros(self.n_features_in_)
-        importances[columns] = shares_of_products(
-            self._terms, self.weights_, self.vocabulary_
-        )
-        return importances
+        return self.model_.importances(self.vocabulary_)
+
+    @property
+    def relevance_(self):
+        """Relevance of each column to the dense models, from 0 (none) to 1.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+            As of :class:`MOHNRegressor`, for the one by least squares that counts most.
+
+        Raises
+        ------
+        AttributeError
+            Unless `strategy` was "auto" or "dense" and they have a part in the model.
+        """
+        check_is_fitted(self)
+        found = self.model_.relevance()
+        if found is None:
+            raise NoPosteriorError(
+                "relevance_ needs dense models, but this is a sparse one: fit with "
+                'strategy="dense"'
+            )
+        return self.coding_.by_column(*found)
+
+    @property
+    def pool_(self):
+        """Share of each model in the probabilities, the largest first.
+
+        Returns
+        -------
+        dict of str to float
+            A sparse model alone has a share of 1.
+        """
+        check_is_fitted(self)
+        return self.model_.shares_by_name()
 
     def structure_table(self):
-        """List the products with their weights, the largest first.
+        """List the products of `terms_` with their weights, the largest first.
 
         Returns
         -------
@@ -392,13 +444,6 @@ class MOHNClassifier(
             }
         )
 
-    def _log_odds(self, X):
-        """A column for each class, also of two."""
-        scores = self.decision_function(X)
-        if scores.ndim == 2:
-            return scores
-        return np.column_stack([np.zeros_like(scores), scores])
-
     def _weigh(self, X, y, sample_weight):
         """Weights of rows times those of their classes."""
         if self.class_weight is None or y is None:
@@ -418,28 +463,33 @@ class MOHNClassifier(
         )
         return weights * by_class[numbers]
 
-    def _fitted_attributes(self, samples, terms, C=SEARCH_C):
-        coef, intercept = _learn(samples, terms, C)
+    def _fitted_attributes(self, samples, model):
+        model = model() if callable(model) else model
+        terms, weights, constants, C = model.readable
         return {
-            **self._structure(samples, terms),
-            "classes_": samples.classes,
-            "weights_": coef,
-            "intercept_": intercept,
+            "terms_": [samples.vocabulary.label(term) for term in terms],
+            "weights_": weights,
+            "intercept_": constants,
             "C_": C,
+            "classes_": samples.classes,
+            "coding_": samples.coding,
+            "model_": model,
+            "_terms": terms,
         }
 
+    def _coding_options(self):
+        if not CLASS_STRATEGIES[self.strategy].finds_all:
+            return {}
+        control = control_of(self, "dense_control")
+        control._validate_params()
+        for name in ("noise", "clip"):
+            if getattr(control, name) != getattr(DenseControl(), name):
+                raise ValueError(
+                    f"dense_control has {name}={getattr(control, name)!r}, which "
+                    "concerns numeric targets: leave it at its default"
+                )
+        return {"most_levels": MOST_LEVELS, "one_hot": control.one_hot}
 
-def _learn(samples, terms, C):
-    """Weights and constants of logistic regression; constants alone without terms."""
-    inputs, labels, sample_weight = samples.data
-    n_classes = len(samples.classes)
-    n_rows = 1 if n_classes == 2 else n_classes
-    if not terms:
-        shares = np.bincount(labels, sample_weight, n_classes)
-        log_shares = np.log(shares / shares.sum())
-        if n_rows == 1:
-            log_shares = log_shares[1:] - log_shares[:1]
-        return np.zeros((n_rows, 0)), log_shares
-    model = LogisticRegression(C=C, tol=_TOLERANCE, max_iter=_MOST_STEPS)
-    model.fit(product_columns(inputs, terms), labels, sample_weight=sample_weight)
-    return model.coef_, model.intercept_
+    def _to_rows(self, X):
+        check_is_fitted(self)
+        return self.coding_.encode(read_table(self, X), self._names())

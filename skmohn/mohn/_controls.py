@@ -296,6 +296,7 @@ class Wishes:
     include_inputs: bool = True
     terms: Sequence | None = None
     alpha: float | str = "auto"
+    C: float | str = "auto"
     max_iter: int = 200
     selection: str = "auto"
     cv: object = 5

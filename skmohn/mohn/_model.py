@@ -230,6 +230,34 @@ class Gaps:
 
         See :meth:`variance`.
         """
+        for some, completed, ends in self.completions(rows):
+            values = np.split(mean(completed), ends)
+            own = mean(rows.take(some))
+            for i, part, centre in zip(some, values, own, strict=True):
+                yield i, part - centre
+
+    def completions(self, rows, most=_MOST_WAYS):
+        """Yield incomplete rows, some at a time, with their entries filled in.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        most : int, default=64
+            A row is filled in in all ways where there are no more, else so many times
+            by chance.
+
+        Yields
+        ------
+        some : ndarray, int
+            Numbers of incomplete rows.
+
+        completed : Rows
+            The completions of the first, then those of the next.
+
+        ends : ndarray, int
+            Where those of each but the last one end.
+        """
         unknown = np.hstack([rows.mask(), rows.categories == sizes_of(self.alphabets)])
         n_inputs = rows.inputs.shape[1]
         # Levels are completed with the number that they are levels of.
@@ -242,28 +270,25 @@ class Gaps:
         incomplete = np.flatnonzero(unknown.any(axis=1))
         for start in range(0, len(incomplete), _ROWS_AT_ONCE):
             some = incomplete[start : start + _ROWS_AT_ONCE]
-            parts = [self._complete(rows, i, unknown[i]) for i in some]
-            ends = np.cumsum([len(part) for part in parts])
+            parts = [self._complete(rows, i, unknown[i], most) for i in some]
             inputs, categories = (
                 np.concatenate([getattr(part, name) for part in parts])
                 for name in ("inputs", "categories")
             )
-            completed = np.split(mean(Rows(inputs, categories)), ends[:-1])
-            own = mean(rows.take(some))
-            for i, values, centre in zip(some, completed, own, strict=True):
-                yield i, values - centre
+            ends = np.cumsum([len(part) for part in parts])[:-1]
+            yield some, Rows(inputs, categories), ends
 
-    def _complete(self, rows, i, unknown):
+    def _complete(self, rows, i, unknown, most):
         """Row i with its unknown entries filled in, in all ways or some."""
         n_inputs = rows.inputs.shape[1]
         places = np.flatnonzero(unknown)
         sizes = [self._n_values(place, n_inputs) for place in places.tolist()]
-        if math.prod(sizes) <= _MOST_WAYS:
+        if math.prod(sizes) <= most:
             ways = np.array(list(product(*map(range, sizes))))
         else:
             rng = np.random.default_rng(0)
             # Each value of an input as often as its others.
-            ways = [rng.permutation(_MOST_WAYS) % size for size in sizes]
+            ways = [rng.permutation(most) % size for size in sizes]
             ways = np.transpose(ways)
         inputs = np.tile(rows.inputs[i].astype(float), (len(ways), 1))
         categories = np.tile(rows.categories[i], (len(ways), 1))

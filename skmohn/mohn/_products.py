@@ -22,10 +22,10 @@ from skmohn.mohn._sparse.logistic_selection import (
 from skmohn.mohn._sparse.selection import FEWEST_ROWS
 from skmohn.mohn._strategies import STRATEGIES
 from skmohn.mohn._table.coding import NUMERIC, InputCoding
-from skmohn.mohn._table.columns import Categories
+from skmohn.mohn._table.columns import Categories, find_one_hot
 from skmohn.mohn._table.rows import Rows
-from skmohn.mohn._table.vocabulary import Vocabulary, require_sets
-from skmohn.mohn._walsh.design import make_design
+from skmohn.mohn._table.vocabulary import Vocabulary, name_columns, require_sets
+from skmohn.mohn._walsh.design import product_columns
 from skmohn.mohn._walsh.terms import in_order, with_kept
 
 _REASONS = {
@@ -57,9 +57,24 @@ class Found(NamedTuple):
     coverage: list
     choice: object = None
 
+    @property
+    def result(self):
+        """What a search reports last."""
+        return self.terms
 
-def pose_samples(
-    X, y, weight, *, wishes, seed, categories, columns=None, split_params=None
+
+def code_samples(
+    X,
+    y,
+    weight,
+    *,
+    wishes,
+    seed,
+    categories,
+    columns=None,
+    split_params=None,
+    most_levels=1,
+    one_hot=None,
 ):
     """Weigh and code the samples of a fit.
 
@@ -86,13 +101,19 @@ def pose_samples(
     split_params : dict, default=None
         What the splitter `cv` asks for beside, such as groups.
 
+    most_levels : int, default=1
+        Levels of numeric columns, see `InputCoding.learn`.
+
+    one_hot : "auto", sequence of sequences, or None, default=None
+        Groups of columns that are one categorical, see `find_one_hot`.
+
     Returns
     -------
     samples : Samples
-        Its inputs are coded columns, then one of -1 and +1 for each category of each
-        categorical.
     """
     target, classes = y
+    names = name_columns(columns, X.shape[1])
+    groups = find_one_hot(X, one_hot, categories.encoders, names)
     weight, rows, unit = positive_weights(weight, X)
     is_classes = classes is not None
     folds = wanted_folds(wishes.cv, X, target, rows, is_classes, split_params)
@@ -101,9 +122,9 @@ def pose_samples(
     if is_classes:
         classes, target = _occurring(classes, target)
     n_categories = {j: len(part) for j, part in categories.known().items()}
-    coding = InputCoding.learn(X, n_categories)
+    coding = InputCoding.learn(X, n_categories, groups, most_levels)
     return Samples(
-        Rows(code_inputs(coding, X), np.empty((len(X), 0), dtype=int)),
+        coding.encode(X),
         target,
         weight,
         classes,
@@ -125,17 +146,34 @@ def _occurring(classes, target):
     return classes[present], target
 
 
-def code_inputs(coding, X, names=None):
-    """Coded columns, and a column of -1 and +1 for each category of each categorical.
+def expand(samples):
+    """The samples with an input for each category, and without levels.
 
     Parameters
     ----------
+    samples : Samples
+        From :func:`code_samples`.
+
+    Returns
+    -------
+    samples : Samples
+        Members of its vocabulary have the numbers that they had.
+    """
+    inputs = expand_rows(samples.rows, samples.coding)
+    return samples._replace(
+        rows=Rows(inputs, np.empty((len(inputs), 0), dtype=int)),
+        vocabulary=samples.vocabulary.without_levels(),
+    )
+
+
+def expand_rows(rows, coding):
+    """Inputs, and one of -1 and +1 for each category of each categorical.
+
+    Parameters
+    ----------
+    rows : Rows
+
     coding : InputCoding
-
-    X : ndarray of shape (n_samples, n_features)
-
-    names : sequence of str, default=None
-        Column names for a warning of new values.
 
     Returns
     -------
@@ -143,23 +181,14 @@ def code_inputs(coding, X, names=None):
         An unknown category is the mean over all that it could be. int8 when all are -1
         or +1.
     """
-    rows = coding.encode(X, names)
     blocks = [rows.inputs]
-    for categorical, (size, _) in enumerate(coding.alphabets):
+    for categorical, (size, _) in enumerate(coding.without_levels().alphabets):
         known = np.vstack([2.0 * np.eye(size) - 1.0, np.full(size, 2.0 / size - 1.0)])
         blocks.append(known[rows.categories[:, categorical]])
     inputs = np.hstack(blocks)
     if np.all(np.abs(inputs) == 1) and np.all(coding.kind != NUMERIC):
         inputs = inputs.astype(np.int8)
     return inputs
-
-
-def product_columns(inputs, terms):
-    """Products of inputs, shape (n_samples, n_terms)."""
-    if not terms or not len(inputs):
-        return np.empty((len(inputs), len(terms)))
-    design = make_design(inputs)
-    return design.unpack(design.columns(terms), np.float64).T
 
 
 def discover(samples, wishes, report):

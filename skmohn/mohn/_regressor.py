@@ -533,14 +533,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             that contains it. For several categories or levels, the factor of a
             two-valued input whose values are as similar as two of them are on average.
         """
-        of_inputs, of_categoricals = self._posterior("relevance_").relevance()
-        relevance = np.zeros(self.n_features_in_)
-        coding = self.coding_
-        relevance[coding.usable] = of_inputs
-        for columns, tau in zip(coding.categoricals, of_categoricals, strict=True):
-            # A numeric column is an input as well.
-            relevance[list(columns)] = np.maximum(relevance[list(columns)], tau)
-        return relevance
+        return self.coding_.by_column(*self._posterior("relevance_").relevance())
 
     @property
     def log_marginal_likelihood_(self):

@@ -22,14 +22,15 @@ from skmohn.mohn._base import BaseMOHN
 from skmohn.mohn._controls import MSDAControl, Wishes
 from skmohn.mohn._products import (
     FINDERS,
-    code_inputs,
+    code_samples,
     discover,
-    pose_samples,
-    product_columns,
+    expand,
+    expand_rows,
 )
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.columns import read_table
 from skmohn.mohn._table.vocabulary import Vocabulary
+from skmohn.mohn._walsh.design import product_columns
 
 
 class ProductFinder(BaseMOHN):
@@ -55,7 +56,7 @@ class ProductFinder(BaseMOHN):
         "n_jobs": [Integral, None],
     }
 
-    def _find(self, X, y, sample_weight, params, read_target, attributes):
+    def _find(self, X, y, sample_weight, params, read_target, search, attributes):
         """Read the samples of a fit and search; set what a search leaves.
 
         Parameters
@@ -65,14 +66,19 @@ class ProductFinder(BaseMOHN):
         read_target : callable
             Of y; returns the target and the classes.
 
+        search : callable
+            Of the samples, `Wishes` and a function to report to; returns what has a
+            ``reason`` and a ``coverage``.
+
         attributes : callable
-            Of the samples and the terms; returns the fitted attributes.
+            Of the samples and what is reported; returns the fitted attributes.
 
         Returns
         -------
         samples : Samples
 
-        found : Found
+        found : object
+            What `search` has returned.
         """
         if y is None:
             raise ValueError(
@@ -84,7 +90,7 @@ class ProductFinder(BaseMOHN):
         check_consistent_length(X, y)
         target = read_target(y)
         wishes = Wishes.of(self)
-        samples = pose_samples(
+        samples = code_samples(
             X,
             target,
             sample_weight,
@@ -93,6 +99,7 @@ class ProductFinder(BaseMOHN):
             categories=self._categories,
             columns=self._names(),
             split_params=self._split_params(params),
+            **self._coding_options(),
         )
         self._check_order()
         loop = FitLoop(
@@ -101,31 +108,20 @@ class ProductFinder(BaseMOHN):
             y,
             None if sample_weight is None else {"sample_weight": sample_weight},
             None,
-            lambda terms: attributes(samples, terms),
+            lambda found: attributes(samples, found),
         )
         with blas_threads_for(len(samples.y)):
-            found = discover(samples, wishes, loop.step)
-        loop.finish(found.terms)
+            found = search(samples, wishes, loop.step)
+        loop.finish(found.result)
         self.stopping_reason_ = found.reason
         self.search_coverage_ = found.coverage
         self.history_ = loop.history
         self.n_iter_ = max(len(loop.history), 1)
         return samples, found
 
-    def _structure(self, samples, terms):
-        """The attributes that say which products there are."""
-        return {
-            "terms_": [samples.vocabulary.label(term) for term in terms],
-            "coding_": samples.coding,
-            "_terms": terms,
-        }
-
-    def _products(self, X):
-        """Columns of the products of a table."""
-        check_is_fitted(self)
-        X = read_table(self, X)
-        inputs = code_inputs(self.coding_, X, self._names())
-        return product_columns(inputs, self._terms)
+    def _coding_options(self):
+        """How columns are coded beside the default."""
+        return {}
 
     def _term_names(self, names=None):
         """Names of the products; `names` are those of the columns."""
@@ -371,7 +367,13 @@ class MOHNTransformer(
             If the search ended early or there are too few samples.
         """
         samples, found = self._find(
-            X, y, sample_weight, params, self._read_target, self._fitted_attributes
+            X,
+            y,
+            sample_weight,
+            params,
+            self._read_target,
+            lambda samples, *others: discover(expand(samples), *others),
+            self._fitted_attributes,
         )
         vars(self).update(self._fitted_attributes(samples, found.terms))
         return self
@@ -389,7 +391,9 @@ class MOHNTransformer(
         ndarray of shape (n_samples, n_terms)
             Products of the coded columns, in the order of `terms_`.
         """
-        return self._products(X)
+        check_is_fitted(self)
+        rows = self.coding_.encode(read_table(self, X), self._names())
+        return product_columns(expand_rows(rows, self.coding_), self._terms)
 
     def get_feature_names_out(self, input_features=None):
         """Name the products.
@@ -417,4 +421,9 @@ class MOHNTransformer(
         return _check_y(y, y_numeric=True, estimator=self).astype(float), None
 
     def _fitted_attributes(self, samples, terms):
-        return {**self._structure(samples, terms), "classes_": samples.classes}
+        return {
+            "terms_": [samples.vocabulary.label(term) for term in terms],
+            "coding_": samples.coding,
+            "classes_": samples.classes,
+            "_terms": terms,
+        }

@@ -37,6 +37,9 @@ USED = {
     "MOHNTransformer.msda_control": (
         skmohn.MOHNTransformer("msda", 2, max_iter=3), "penalty_factor", 0.1
     ),
+    "MOHNClassifier.dense_control": (
+        skmohn.MOHNClassifier("dense"), "numeric", "thermometer"
+    ),
     "MOHNClassifier.msda_control": (
         skmohn.MOHNClassifier("msda", 2, max_iter=3), "penalty_factor", 0.1
     ),

@@ -411,7 +411,7 @@ def test_so_does_the_regression_behind_a_search(monkeypatch):
             seen.append(set(threads()))
             return super().fit(*args, **kwargs)
 
-    monkeypatch.setattr("skmohn.mohn._classifier.LogisticRegression", Watched)
+    monkeypatch.setattr("skmohn.mohn._sparse.classes.LogisticRegression", Watched)
     with threadpool_limits(2, user_api="blas"):
         MOHNClassifier().fit(X, Y > 0)
     assert seen

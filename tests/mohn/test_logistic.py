@@ -11,7 +11,7 @@ from scipy.stats import sem
 from sklearn.linear_model import LogisticRegression
 
 from skmohn.mohn._controls import Wishes
-from skmohn.mohn._products import pose_samples
+from skmohn.mohn._products import code_samples, expand
 from skmohn.mohn._sparse import logistic as _logistic
 from skmohn.mohn._sparse import logistic_selection as _logistic_selection
 from skmohn.mohn._sparse.logistic import SEARCH_C, LogisticControl, LogisticPath
@@ -158,7 +158,7 @@ def posed(inputs, labels, **params):
     estimator = MOHNTransformer(random_state=0, **params)
     estimator.fit(inputs, labels.astype(str))
     classes = np.unique(labels)
-    return pose_samples(
+    samples = code_samples(
         inputs.astype(float),
         (labels, classes),
         None,
@@ -166,6 +166,7 @@ def posed(inputs, labels, **params):
         seed=0,
         categories=estimator._categories,
     )
+    return expand(samples)
 
 
 def test_folds_keep_equal_rows_together_and_shares_of_classes():

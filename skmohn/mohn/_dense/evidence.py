@@ -180,6 +180,11 @@ def join_equal_rows(rows, y, sample_weight=None):
     return single.join_equal()
 
 
+def place_of_rows(rows):
+    """Where :func:`join_equal_rows` puts each row, ndarray of shape (n_rows,), int."""
+    return _distinct(rows)[0]
+
+
 def _distinct(rows):
     """Number the distinct rows in their sorted order; return numbers, first places."""
     table = np.hstack([rows.inputs, rows.categories])

@@ -23,7 +23,7 @@ class ExactPosterior:
 
     sample : Sample
 
-    alpha : ndarray of shape (n_rows,)
+    alpha : ndarray of shape (n_rows,) or (n_rows, n_targets)
         Inverse covariance of the targets times the targets.
     """
 
@@ -73,9 +73,10 @@ class ExactPosterior:
 
     def log_evidence(self):
         """Log density of all targets."""
-        value = -0.5 * float(self.sample.target @ self.alpha)
-        value -= np.sum(np.log(np.diagonal(self.factor)))
+        value = -np.sum(np.log(np.diagonal(self.factor)))
         value -= 0.5 * len(self.alpha) * math.log(2.0 * math.pi)
+        value *= self.sample.n_targets
+        value -= 0.5 * float(np.vdot(self.sample.target, self.alpha))
         return float(value + self.sample.log_density_of_rest(self.covariance.prior))
 
     def mean_variance(self, variables=None):
@@ -155,11 +156,13 @@ class ExactPosterior:
 
         Returns
         -------
-        residual, variance : ndarrays of shape (n_rows,)
+        residual : ndarray like `alpha`
+
+        variance : ndarray of shape (n_rows,)
         """
         inverse, _ = lapack.dtrtri(self.factor, lower=1)
         precision = np.einsum("ij,ij->j", inverse, inverse)
-        return self.alpha / precision, 1.0 / precision
+        return (self.alpha.T / precision).T, 1.0 / precision
 
     def solve(self, columns):
         """Inverse covariance of the targets times columns."""

@@ -136,6 +136,10 @@ class DenseModel(Model):
         """Variance of the noise of the standardised target."""
         return self.prior.noise
 
+    def support(self):
+        """Rows and numbers whose covariances with a weight sum to its mean."""
+        return self.posterior.support()
+
     def log_evidence(self):
         """Log density of the targets, in their own units."""
         own = self.posterior.log_evidence()
@@ -471,7 +475,7 @@ def choose_route(sample, alphabets, memory_budget):
         Inducing rows of ``"nystroem"``.
     """
     n_rows, n_inputs = len(sample), sample.rows.inputs.shape[1]
-    is_exact = n_rows <= _MOST_EXACT and _exact_bytes(n_rows) <= memory_budget
+    is_exact = _is_exact(n_rows, memory_budget)
     can_walsh = (
         not alphabets
         and n_rows > _MANY_ROWS
@@ -481,8 +485,20 @@ def choose_route(sample, alphabets, memory_budget):
     )
     if can_walsh and (not is_exact or 2**n_inputs <= _SMALL_CUBE * n_rows):
         return "walsh", 0
-    if is_exact:
-        return "cholesky", 0
+    n_inducing = choose_inducing(n_rows, memory_budget)
+    return ("nystroem" if n_inducing else "cholesky"), n_inducing
+
+
+def choose_inducing(n_rows, memory_budget):
+    """Number of inducing rows; 0 where a Cholesky factor of all rows can be had.
+
+    Raises
+    ------
+    MemoryError
+        When not even few inducing rows fit in `memory_budget`.
+    """
+    if _is_exact(n_rows, memory_budget):
+        return 0
     n_inducing = min(_INDUCING, n_rows)
     while n_inducing > _FEWEST_INDUCING and _exact_bytes(n_inducing) > memory_budget:
         n_inducing //= 2
@@ -492,7 +508,11 @@ def choose_route(sample, alphabets, memory_budget):
             f"a dense model of {n_rows} rows needs {in_words(needed)} of memory, but "
             f"memory_budget is {in_words(memory_budget)}: raise it or use fewer rows"
         )
-    return "nystroem", n_inducing
+    return n_inducing
+
+
+def _is_exact(n_rows, memory_budget):
+    return n_rows <= _MOST_EXACT and _exact_bytes(n_rows) <= memory_budget
 
 
 def _exact_bytes(n_rows):

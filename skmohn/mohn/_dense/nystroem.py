@@ -20,6 +20,8 @@ from skmohn.mohn._table.rows import Rows, row_blocks
 
 # Relative to the mean variance of the inducing values, for their Cholesky factor.
 _JITTER = 1e-10
+# Of a row's own error; less tells rounding errors.
+_LEAST_KEPT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class NystroemPosterior:
     precision : ndarray of shape (m, m)
         What the data say of the whitened inducing values, plus the identity.
 
-    projection : ndarray of shape (m,)
+    projection : ndarray of shape (m,) or (m, n_targets)
         Whitened covariances with the targets, over the noise, times the targets.
 
     target_square, log_rest, lost : float
@@ -74,7 +76,7 @@ class NystroemPosterior:
             inducing,
             factor,
             np.eye(n_inducing),
-            np.zeros(n_inducing),
+            np.zeros((n_inducing, *sample.target.shape[1:])),
             0.0,
             0.0,
             0.0,
@@ -93,18 +95,18 @@ class NystroemPosterior:
             lost += np.sum(
                 (own[part] - np.einsum("md,md->d", known, known)) / noise[part]
             )
-            projection += known @ (more.target[part] / noise[part])
+            projection += known @ (more.target[part].T / noise[part]).T
             known /= np.sqrt(noise[part])
             precision += known @ known.T
         log_rest = more.log_density_of_rest(self.covariance.prior)
-        log_rest -= 0.5 * np.sum(np.log(2.0 * math.pi * noise))
+        log_rest -= 0.5 * more.n_targets * np.sum(np.log(2.0 * math.pi * noise))
         return type(self)(
             self.covariance,
             self.inducing,
             self.factor,
             precision,
             projection,
-            self.target_square + float(np.sum(more.target**2 / noise)),
+            self.target_square + float(np.sum(more.target.T**2 / noise)),
             self.log_rest + float(log_rest),
             float(lost),
             cholesky(precision, lower=True, check_finite=False),
@@ -115,9 +117,36 @@ class NystroemPosterior:
         solved = solve_triangular(
             self.root, self.projection, lower=True, check_finite=False
         )
-        value = self.log_rest - 0.5 * (self.target_square - solved @ solved)
-        value -= np.sum(np.log(np.diagonal(self.root)))
-        return float(value - 0.5 * self.lost)
+        value = self.log_rest - 0.5 * (self.target_square - np.vdot(solved, solved))
+        single = np.sum(np.log(np.diagonal(self.root))) + 0.5 * self.lost
+        n_targets = self.projection.shape[1] if self.projection.ndim > 1 else 1
+        return float(value - n_targets * single)
+
+    def leave_one_out(self, sample):
+        """Means and variances of targets that it was conditioned on, given all others.
+
+        The inducing rows stay.
+
+        Parameters
+        ----------
+        sample : Sample
+
+        Returns
+        -------
+        residual : ndarray like the targets
+
+        variance : ndarray of shape (n_rows,)
+        """
+        centre, residual = self._centre(), np.empty_like(sample.target)
+        kept = np.empty(len(sample))
+        noise = sample.noise(self.covariance.prior)
+        for part in row_blocks(len(sample)):
+            known = self._whiten(sample.rows.take(part))
+            left = solve_triangular(self.root, known, lower=True, check_finite=False)
+            kept[part] = 1.0 - np.einsum("mt,mt->t", left, left) / noise[part]
+            residual[part] = sample.target[part] - known.T @ centre
+        kept = np.maximum(kept, _LEAST_KEPT)
+        return (residual.T / kept).T, noise / kept
 
     def support(self):
         """Rows and numbers whose covariances with a weight sum to its mean."""
@@ -162,8 +191,13 @@ class NystroemPosterior:
 
     def weights_of(self, terms):
         """Posterior means and variances of weights, ndarrays of shape (n_terms,)."""
-        found = [self.weight(*self.covariance.split(term)) for term in terms]
-        return tuple(np.array(found).reshape(-1, 2).T)
+        split, of_weight = self.covariance.split, self.covariance.of_weight
+        cross = [self.covariance.with_weight(self.inducing, *split(t)) for t in terms]
+        cross = np.reshape(cross, (len(terms), len(self.inducing))).T
+        known = solve_triangular(self.factor, cross, lower=True, check_finite=False)
+        variances = np.array([of_weight(*split(term)) for term in terms])
+        variances = np.maximum(variances + self._gain(known), 0.0)
+        return known.T @ self._centre(), variances
 
     def _whiten(self, rows):
         cross = self.covariance.between(self.inducing, rows)

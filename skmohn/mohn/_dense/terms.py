@@ -146,7 +146,8 @@ def find_significant_terms(model, max_order=None):
 
     Parameters
     ----------
-    model : DenseModel
+    model : DenseModel or the like
+        What has ``support``, ``covariance`` and ``weights_of``.
 
     max_order : int, default=None
         See :func:`highest_order`.
@@ -159,7 +160,7 @@ def find_significant_terms(model, max_order=None):
 
     means, stds : ndarrays of shape (n_terms,)
     """
-    rows, alpha = model.posterior.support()
+    rows, alpha = model.support()
     base, columns, groups = model.covariance.screening(rows)
     n_members, n_groups = len(groups), len(np.unique(groups))
     terms, bars = [], []

@@ -179,31 +179,22 @@ class LogisticPath:
         chances = self.held_chances[min(position, len(self.held_chances) - 1)]
         return _log_loss(log_softmax(temperature * chances, axis=1), self.validation[0])
 
-    def refit_losses(self, position, penalties):
-        """Mean log loss on the validation samples of one model by penalty.
+    def refit_losses(self, position, C):
+        """Log loss of each validation sample by one model with a penalty of its own.
 
         Parameters
         ----------
         position : int
-        penalties : sequence of float
-            Values of C.
+
+        C : float
 
         Returns
         -------
-        losses : ndarray of shape (n_penalties,)
+        losses : ndarray of shape (n_validation,)
         """
         terms = self.model(position)
-        held = _unpack(self.held_design, terms)
-        labels, weights = self.validation
-        return np.array(
-            [
-                np.average(
-                    _log_loss(_log(self._fit(len(terms), C)(held)), labels),
-                    weights=weights,
-                )
-                for C in penalties
-            ]
-        )
+        chances = self._fit(len(terms), C)(_unpack(self.held_design, terms))
+        return _log_loss(_log(chances), self.validation[0])
 
     # ------------------------------------------------------------------ learning
 

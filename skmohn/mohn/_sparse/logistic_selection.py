@@ -66,9 +66,12 @@ class LogisticChoice(NamedTuple):
         """The C of the least log loss on left-out samples; the search's without."""
         if not self.folds:
             return SEARCH_C
-        losses = [path.refit_losses(self.position, PENALTIES) for path in self.folds]
-        sizes = [path.validation[1].sum() for path in self.folds]
-        return PENALTIES[int(np.argmin(np.average(losses, axis=0, weights=sizes)))]
+        weights = np.concatenate([path.validation[1] for path in self.folds])
+        losses = [
+            np.concatenate([path.refit_losses(self.position, C) for path in self.folds])
+            for C in PENALTIES
+        ]
+        return PENALTIES[int(np.argmin(np.average(losses, axis=1, weights=weights)))]
 
 
 def choose_products(

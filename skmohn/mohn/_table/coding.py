@@ -1,6 +1,6 @@
 """How columns of a table become inputs in [-1, 1], or categories of a categorical."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -121,6 +121,17 @@ class InputCoding:
             units,
         )
 
+    def without_levels(self):
+        """The same coding, but for the levels of numeric columns."""
+        n_others = len(self.alphabets) - len(self.thresholds)
+        return replace(
+            self,
+            categoricals=self.categoricals[:n_others],
+            alphabets=self.alphabets[:n_others],
+            thresholds={},
+            units={},
+        )
+
     @property
     def usable(self):
         """Indices of the columns that vary and are an input of their own."""
@@ -234,6 +245,27 @@ class InputCoding:
                 f"column {_called(column, names)} has {values[row, place]:g}, too far "
                 f"from its range in fit, {low:g} to {high:g}: check its unit"
             )
+
+    def by_column(self, of_inputs, of_categoricals):
+        """The largest number of each column among those of what it is coded as.
+
+        Parameters
+        ----------
+        of_inputs : ndarray of shape (n_inputs,)
+
+        of_categoricals : sequence of float
+            The first ones; without levels where they are fewer.
+
+        Returns
+        -------
+        numbers : ndarray of shape (n_features,)
+            0 for columns that do not vary.
+        """
+        numbers = np.zeros(len(self.kind))
+        numbers[self.usable] = of_inputs
+        for columns, number in zip(self.categoricals, of_categoricals, strict=False):
+            numbers[list(columns)] = np.maximum(numbers[list(columns)], number)
+        return numbers
 
     def level_ends(self, column):
         """The lowest and the highest value of each level of a column, increasing.

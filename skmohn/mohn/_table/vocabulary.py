@@ -59,6 +59,7 @@ class Vocabulary:
     def __init__(self, coding, categories, columns):
         known = categories.known()
         self.categories = categories
+        self._given = columns
         self.index = index_names(columns)
         names = name_columns(columns, len(coding.kind))
         inputs = coding.usable.tolist()
@@ -94,6 +95,10 @@ class Vocabulary:
 
     def __repr__(self):
         return f"<Vocabulary of {self.describe() or 'nothing'}>"
+
+    def without_levels(self):
+        """The same names, but for the levels of numeric columns."""
+        return Vocabulary(self._coding.without_levels(), self.categories, self._given)
 
     def describe(self):
         """Count the inputs and categoricals, in words."""

@@ -334,3 +334,11 @@ class DenseDesign(_Design):
             self.weight_sum,
             np.empty(self.n_features),
         )
+
+
+def product_columns(inputs, terms):
+    """Products of inputs, shape (n_samples, n_terms)."""
+    if not terms or not len(inputs):
+        return np.empty((len(inputs), len(terms)))
+    design = make_design(inputs)
+    return design.unpack(design.columns(terms), np.float64).T

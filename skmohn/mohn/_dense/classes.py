@@ -1,0 +1,497 @@
+"""Classes by all weights: several models, each judged without the rows it foresees.
+
+Members learn the classes by least squares or by logistic likelihoods, with numeric
+columns as lines or as levels beside them. What a member says of each observation
+without having seen it, which is exact for least squares, is turned into probabilities
+by a link that is learnt from it, and says how much the member counts.
+
+Source: Sundararajan and Keerthi, Predictive approaches for choosing hyperparameters in
+Gaussian processes, Neural Computation 13, 2001, for predictions left out; Wolpert,
+Stacked generalization, Neural Networks 5, 1992, for the pool.
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import log_softmax, logsumexp
+
+from skmohn._core._fitting import one_blas_thread
+from skmohn.mohn._dense.covariance import Covariance
+from skmohn.mohn._dense.evidence import (
+    Sample,
+    climb,
+    join_equal_rows,
+    learn_prior,
+    place_of_rows,
+)
+from skmohn.mohn._dense.exact import ExactPosterior
+from skmohn.mohn._dense.laplace import LaplaceEvidence, leave_one_out
+from skmohn.mohn._dense.model import choose_inducing
+from skmohn.mohn._dense.nystroem import NystroemPosterior
+from skmohn.mohn._dense.terms import find_significant_terms
+from skmohn.mohn._dense.variance import PairVariance
+from skmohn.mohn._table.rows import Rows, row_blocks
+from skmohn.mohn._walsh.terms import in_order
+
+LEAST_SQUARES, LOGISTIC = "least squares", "logistic"
+LINES, LEVELS = "lines", "levels"
+# Of labels there is some noise: without it, equal rows leave none at all.
+_LEAST_NOISE = 0.05
+# Of a class whose weights are next to nothing.
+_LEAST_SHARE = 1e-12
+# Rows and steps by which the logistic likelihood learns its hyper-parameters.
+_LEARNT = 400
+_MOST_STEPS, _MOST_STEPS_OF_MANY = 25, 15
+# A latent function varies more than an indicator.
+_WIDER = 10.0
+_LATENT_ENDS = np.array([np.log(_WIDER), 0.0, 0.0]), np.array([1.5, np.inf, 1.0])
+# Operations that the logistic likelihood of all rows may take, and those for each
+# output and cube of the number of rows.
+_MOST_WORK = 5e11
+_OPERATIONS = 6.0
+# Normal densities of the link: mean and variance of the logarithm of the slope, and
+# variance of each class's constant.
+_LOG_SLOPE, _LOG_SLOPE_VARIANCE = 1.0, 100.0
+_CONSTANT_VARIANCE = 2.0
+_MOST_ROUNDS = 1000
+_CONVERGED = 1e-6
+
+
+class Labels(NamedTuple):
+    """Classes observed at rows, equal rows joined.
+
+    Attributes
+    ----------
+    sample : Sample
+        Indicators of the classes, in coordinates in which they are uncorrelated and
+        have variance 1.
+
+    axes : ndarray of shape (n_classes - 1, n_classes)
+        From these coordinates to the indicators less their means.
+
+    codes : ndarray of shape (n_classes, n_classes - 1)
+        The coordinates of each class.
+
+    counts : ndarray of shape (n_rows, n_classes)
+        Weights of the observations of each class in each row.
+
+    shares : ndarray of shape (n_classes,)
+
+    row, label : ndarrays of shape (n_observations,), int
+        Of each observation as it was given.
+
+    weight, unit : ndarrays of shape (n_observations,)
+        Its weight, and that of what is left out with it: one of its repeats.
+    """
+
+    sample: Sample
+    axes: np.ndarray
+    codes: np.ndarray
+    counts: np.ndarray
+    shares: np.ndarray
+    row: np.ndarray
+    label: np.ndarray
+    weight: np.ndarray
+    unit: np.ndarray
+
+    @classmethod
+    def join(cls, rows, label, n_classes, sample_weight=None):
+        """Join equal rows.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        label : ndarray of shape (n_observations,), int
+
+        n_classes : int
+            Each has an observation.
+
+        sample_weight : ndarray of shape (n_observations,), default=None
+            As of `join_equal_rows`.
+
+        Returns
+        -------
+        labels : Labels
+        """
+        weight = np.ones(len(label)) if sample_weight is None else sample_weight
+        shares = np.bincount(label, weight, n_classes) / weight.sum()
+        shares = np.maximum(shares, _LEAST_SHARE)
+        # The constant direction has no variance; others may have next to none.
+        values, vectors = np.linalg.eigh(np.diag(shares) - np.outer(shares, shares))
+        values, vectors = np.maximum(values[1:], _LEAST_SHARE), vectors[:, 1:]
+        codes = (np.eye(n_classes) - shares) @ vectors / np.sqrt(values)
+        sample = join_equal_rows(rows, codes[label], sample_weight)
+        row = place_of_rows(rows)
+        counts = np.zeros((len(sample), n_classes))
+        np.add.at(counts, (row, label), weight)
+        is_repeats = np.all(weight == np.rint(weight))
+        return cls(
+            sample,
+            np.sqrt(values)[:, None] * vectors.T,
+            codes,
+            counts,
+            shares,
+            row,
+            label,
+            weight,
+            np.ones(len(label)) if is_repeats else weight,
+        )
+
+    def leave_out(self, noise, residual, variance):
+        """Means of the coordinates at each observation, without it; exact.
+
+        Without its row first, then with what else was observed there.
+
+        Parameters
+        ----------
+        noise : float
+            Variance of the noise of a weight of 1.
+
+        residual, variance : ndarrays
+            What the targets of the sample are off by without their rows, and how far
+            they may be, see `ExactPosterior.leave_one_out`.
+
+        Returns
+        -------
+        means : ndarray of shape (n_observations, n_classes - 1)
+        """
+        sample = self.sample
+        cavity = np.maximum(variance - noise / sample.weight, 0.0)[self.row, None]
+        left = (sample.weight[self.row] - self.unit)[:, None]
+        others = sample.weight[:, None] * sample.target
+        others = others[self.row] - self.unit[:, None] * self.codes[self.label]
+        alone = (sample.target - residual)[self.row]
+        return (noise * alone + cavity * others) / (noise + cavity * left)
+
+
+class Link(NamedTuple):
+    """Probabilities from what a member says.
+
+    Attributes
+    ----------
+    slope : float
+
+    constants : ndarray of shape (n_classes,)
+    """
+
+    slope: float
+    constants: np.ndarray
+
+    @classmethod
+    def learn(cls, means, labels):
+        """The most likely link, given what was said of observations left out.
+
+        Parameters
+        ----------
+        means : ndarray of shape (n_observations, n_classes)
+
+        labels : Labels
+
+        Returns
+        -------
+        link : Link
+        """
+        n_rows, n_classes = means.shape
+        seen = np.arange(n_rows), labels.label
+        log_shares = np.log(labels.shares)
+
+        def loss(parameters):
+            log_slope, moved = parameters[0], parameters[1:]
+            scores = np.exp(log_slope) * means
+            chances = log_softmax(scores + log_shares + moved, axis=1)
+            away = (log_slope - _LOG_SLOPE) / _LOG_SLOPE_VARIANCE
+            value = 0.5 * (log_slope - _LOG_SLOPE) * away
+            value += 0.5 * moved @ moved / _CONSTANT_VARIANCE
+            value -= labels.weight @ chances[seen]
+            pull = labels.weight[:, None] * np.exp(chances)
+            pull[seen] -= labels.weight
+            slope = np.append(away + np.sum(pull * scores), moved / _CONSTANT_VARIANCE)
+            slope[1:] += pull.sum(axis=0)
+            return value, slope
+
+        start = np.append(_LOG_SLOPE, np.zeros(n_classes))
+        found = minimize(loss, start, jac=True, method="L-BFGS-B").x
+        return cls(float(np.exp(found[0])), log_shares + found[1:])
+
+    def log_proba(self, means):
+        """Log probabilities of the classes, ndarray of shape (n_rows, n_classes)."""
+        return log_softmax(self.slope * means + self.constants, axis=1)
+
+
+class Member(NamedTuple):
+    """One model of the pool.
+
+    Attributes
+    ----------
+    likelihood : {"least squares", "logistic"}
+
+    numeric : {"lines", "levels"}
+
+    covariance : Covariance
+
+    rows : Rows
+        Of the training data, distinct.
+
+    weights : ndarray of shape (n_rows, n_classes)
+        The score of each class is the sum of these times the covariances with the rows.
+
+    link : Link
+    """
+
+    likelihood: str
+    numeric: str
+    covariance: Covariance
+    rows: Rows
+    weights: np.ndarray
+    link: Link
+
+    @property
+    def name(self):
+        """What it is called in messages and tables."""
+        return f"{self.likelihood}, {self.numeric}"
+
+    def log_proba(self, rows):
+        """Log probabilities of the classes.
+
+        Parameters
+        ----------
+        rows : Rows
+            Levels may follow the categoricals that it knows.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_rows, n_classes)
+        """
+        rows = _known_to(self.covariance.alphabets, rows)
+        scores = np.empty((len(rows), self.weights.shape[1]))
+        for part in row_blocks(len(rows)):
+            cross = self.covariance.between(rows.take(part), self.rows)
+            scores[part] = cross @ self.weights
+        return self.link.log_proba(scores)
+
+    def shares(self, variables):
+        """Split the variance of the scores over uniform inputs, summed over classes.
+
+        Parameters
+        ----------
+        variables : list of Variable
+
+        Returns
+        -------
+        variance : float
+
+        total : ndarray of shape (n_variables,)
+            All that each variable takes part in.
+        """
+        variance, total = 0.0, np.zeros(len(variables))
+        # Of two classes the scores are opposite.
+        for weights in self.weights.T[1 if self.weights.shape[1] == 2 else 0 :]:
+            parts = PairVariance(self.covariance, self.rows, weights, variables)
+            variance += parts.variance()
+            total += parts.total()
+        return variance, total
+
+
+def _known_to(alphabets, rows):
+    """Rows within the range of the training data, without levels if there are none."""
+    categories = rows.categories[:, : len(alphabets)]
+    return Rows(np.clip(rows.inputs, -1.0, 1.0), categories)
+
+
+class Lesson(NamedTuple):
+    """What there is to learn for the members of one way to take numeric columns.
+
+    Attributes
+    ----------
+    labels : Labels
+
+    alphabets : tuple of Alphabet
+
+    numeric : {"lines", "levels"}
+
+    memory_budget : float
+        Bytes for covariances of all rows; where there are more, inducing rows do.
+
+    seed : int
+    """
+
+    labels: Labels
+    alphabets: tuple
+    numeric: str
+    memory_budget: float
+    seed: int
+
+    @classmethod
+    def read(cls, rows, label, n_classes, sample_weight, alphabets, numeric, **others):
+        """Join equal rows; levels are left out where `alphabets` has none."""
+        rows = _known_to(alphabets, rows)
+        labels = Labels.join(rows, label, n_classes, sample_weight)
+        return cls(labels, alphabets, numeric, **others)
+
+    @one_blas_thread
+    def learn(self):
+        """Learn the members, the same in all processes.
+
+        Returns
+        -------
+        found : list of (Member, ndarray of shape (n_observations,))
+            With the log probability of what was observed, left out.
+        """
+        found, start = [], None
+        for likelihood, learn in (
+            (LEAST_SQUARES, self._by_least_squares),
+            (LOGISTIC, self._by_likelihood),
+        ):
+            learnt = learn(start)
+            if learnt is None:
+                break
+            start, rows, weights, means = learnt
+            link = Link.learn(means, self.labels)
+            covariance = Covariance(start, self.alphabets)
+            member = Member(likelihood, self.numeric, covariance, rows, weights, link)
+            label = self.labels.label
+            found.append((member, link.log_proba(means)[np.arange(len(label)), label]))
+        return found
+
+    def listed(self, member, max_order=None):
+        """The significant weights of a member by least squares.
+
+        Parameters
+        ----------
+        member : Member
+
+        max_order : int, default=None
+
+        Returns
+        -------
+        terms : list of tuples of int
+            Those that are significant for any class.
+
+        weights : ndarray of shape (1, n_terms) or (n_classes, n_terms)
+            What they add to the log-odds by the member's link; of two classes, to those
+            of the second.
+
+        constants : ndarray of shape (1,) or (n_classes,)
+        """
+        posterior, _ = self._condition(member.covariance.prior)
+        slope, axes = member.link.slope, self.labels.axes
+        found = set()
+        for axis in axes.T[1 if axes.shape[1] == 2 else 0 :]:
+            terms, *_ = find_significant_terms(_Scores(posterior, axis), max_order)
+            found.update(terms)
+        terms = in_order(found)
+        means, _ = posterior.weights_of([(), *terms])
+        weights = slope * (means @ axes).T
+        weights[:, 0] += member.link.constants
+        if len(weights) == 2:
+            weights = weights[1:] - weights[:1]
+        return terms, weights[:, 1:], weights[:, 0]
+
+    def _condition(self, prior):
+        """The posterior by least squares, and what left-out targets are off by."""
+        sample, covariance = self.labels.sample, Covariance(prior, self.alphabets)
+        n_inducing = choose_inducing(len(sample), self.memory_budget)
+        if not n_inducing:
+            posterior = ExactPosterior.condition(covariance, sample)
+            return posterior, posterior.leave_one_out
+        posterior = NystroemPosterior.condition(
+            covariance, sample, n_inducing, self.seed
+        )
+        return posterior, partial(posterior.leave_one_out, sample)
+
+    def _by_least_squares(self, start):
+        labels = self.labels
+        prior = learn_prior(
+            labels.sample,
+            self.alphabets,
+            start,
+            seed=self.seed,
+            least_noise=_LEAST_NOISE,
+        ).prior
+        posterior, leave_one_out = self._condition(prior)
+        means = labels.leave_out(prior.noise, *leave_one_out())
+        rows, alpha = posterior.support()
+        return prior, rows, alpha @ labels.axes, means @ labels.axes
+
+    def _by_likelihood(self, start):
+        """None where it would take too long, or has no mode."""
+        labels, rows = self.labels, self.labels.sample.rows
+        n_classes = len(labels.shares)
+        n_outputs = 1 if n_classes == 2 else n_classes
+        if _OPERATIONS * n_outputs * len(rows) ** 3 > _MOST_WORK:
+            return None
+        prior = start._replace(scale=_WIDER * start.scale, linear=_WIDER * start.linear)
+        drawn = np.random.default_rng(self.seed).permutation(len(rows))
+        drawn = np.sort(drawn[:_LEARNT])
+        counts = labels.counts[drawn]
+        present = counts.sum(axis=0) > 0
+        if present.sum() > 1:
+            evidence = LaplaceEvidence(
+                rows.take(drawn), counts[:, present], self.alphabets
+            )
+            steps = _MOST_STEPS if n_outputs == 1 else _MOST_STEPS_OF_MANY
+            prior = climb(evidence, prior, steps, ends=_LATENT_ENDS).prior
+        whole = LaplaceEvidence(rows, labels.counts, self.alphabets)
+        covariance = whole.pairs.covariance(prior)
+        weights, means = [], []
+        for k in range(n_outputs):
+            mode = whole.mode(k, covariance)
+            if mode is None:
+                return None
+            is_success = labels.label == (1 if n_outputs == 1 else k)
+            weights.append(mode.alpha)
+            means.append(leave_one_out(mode, labels.row, is_success, labels.unit))
+        signs = np.array([[-0.5, 0.5]]) if n_outputs == 1 else np.eye(n_classes)
+        weights, means = np.transpose(weights) @ signs, np.transpose(means) @ signs
+        return prior, rows, weights, means
+
+
+class _Scores(NamedTuple):
+    """The scores of one class, as `find_significant_terms` asks for them."""
+
+    posterior: object
+    axis: np.ndarray
+
+    @property
+    def covariance(self):
+        return self.posterior.covariance
+
+    def weights_of(self, terms, given):
+        """Means and standard deviations of weights; hyper-parameters are given."""
+        means, variances = self.posterior.weights_of(terms)
+        return means @ self.axis, np.sqrt(variances) * np.linalg.norm(self.axis)
+
+    def support(self):
+        """Rows and numbers whose covariances with a weight sum to its mean."""
+        rows, alpha = self.posterior.support()
+        return rows, alpha @ self.axis
+
+
+def weigh(left_out, sample_weight=None):
+    """How much each member counts, by expectation maximization.
+
+    Parameters
+    ----------
+    left_out : ndarray of shape (n_observations, n_members)
+        Log probabilities of what was observed.
+
+    sample_weight : ndarray of shape (n_observations,), default=None
+
+    Returns
+    -------
+    shares : ndarray of shape (n_members,)
+        Positive; their sum is 1.
+    """
+    n_members = left_out.shape[1]
+    weight = np.ones(len(left_out)) if sample_weight is None else sample_weight
+    shares = np.full(n_members, 1.0 / n_members)
+    for _ in range(_MOST_ROUNDS):
+        joint = left_out + np.log(shares)
+        parts = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+        before, shares = shares, (weight @ parts + 1.0) / (weight.sum() + n_members)
+        if np.abs(shares - before).max() < _CONVERGED:
+            break
+    return shares

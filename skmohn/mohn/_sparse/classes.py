@@ -1,0 +1,87 @@
+"""Classes by few weights: logistic regression on products of inputs."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import log_softmax
+from sklearn.linear_model import LogisticRegression
+
+from skmohn.mohn._sparse.logistic import SEARCH_C
+from skmohn.mohn._walsh.design import product_columns
+
+# Many small steps are cheap on few columns.
+_TOLERANCE = 1e-6
+_MOST_STEPS = 1000
+
+
+class LogisticModel(NamedTuple):
+    """Log-odds that are sums of products of inputs.
+
+    Attributes
+    ----------
+    terms : list of tuples of int
+
+    weights : ndarray of shape (1, n_terms) or (n_classes, n_terms)
+        Of two classes, for the second one.
+
+    constants : ndarray of shape (1,) or (n_classes,)
+
+    C : float
+        Inverse strength of the penalty.
+    """
+
+    terms: list
+    weights: np.ndarray
+    constants: np.ndarray
+    C: float
+    name = "sparse"
+
+    @classmethod
+    def learn(cls, samples, terms, C=SEARCH_C):
+        """Learn the weights of products; constants alone without any.
+
+        Parameters
+        ----------
+        samples : Samples
+            With an input for each category.
+
+        terms : list of tuples of int
+
+        C : float, default=0.1
+
+        Returns
+        -------
+        model : LogisticModel
+        """
+        inputs, labels, sample_weight = samples.data
+        n_classes = len(samples.classes)
+        n_rows = 1 if n_classes == 2 else n_classes
+        if not terms:
+            shares = np.bincount(labels, sample_weight, n_classes)
+            log_shares = np.log(shares / shares.sum())
+            if n_rows == 1:
+                log_shares = log_shares[1:] - log_shares[:1]
+            return cls(terms, np.zeros((n_rows, 0)), log_shares, C)
+        model = LogisticRegression(C=C, tol=_TOLERANCE, max_iter=_MOST_STEPS)
+        model.fit(product_columns(inputs, terms), labels, sample_weight=sample_weight)
+        return cls(terms, model.coef_, model.intercept_, C)
+
+    def log_odds(self, inputs):
+        """Log probabilities of the classes up to a constant for each row.
+
+        Parameters
+        ----------
+        inputs : ndarray of shape (n_rows, n_inputs)
+
+        Returns
+        -------
+        log_odds : ndarray of shape (n_rows, n_classes)
+        """
+        scores = product_columns(inputs, self.terms) @ self.weights.T + self.constants
+        if scores.shape[1] > 1:
+            return scores
+        return np.hstack([np.zeros_like(scores), scores])
+
+    def log_proba(self, inputs):
+        """Log probabilities of the classes."""
+        return log_softmax(self.log_odds(inputs), axis=1)
