@@ -24,7 +24,7 @@ from skmohn.mohn._model import NoPosteriorError
 from skmohn.mohn._pool import CLASS_STRATEGIES, MOST_LEVELS
 from skmohn.mohn._show import to_frame
 from skmohn.mohn._table.coding import InputCoding
-from skmohn.mohn._table.columns import read_table
+from skmohn.mohn._table.columns import one_row, read_table
 from skmohn.mohn._transformer import ProductFinder, read_classes
 
 
@@ -443,6 +443,75 @@ class MOHNClassifier(
                 },
             }
         )
+
+    def explain(self, x, label=None):
+        """Split the score of one row for a class into contributions, the largest first.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,) or (1, n_features)
+            The row, such as a list or a DataFrame's row; NaN means missing.
+        label : object, default=None
+            The class, one of `classes_`. None for the one predicted.
+
+        Returns
+        -------
+        DataFrame, or dict of lists without pandas
+            ``term``, ``value`` (product of the coded inputs), ``weight`` and
+            ``contribution``, their product. Contributions add up to the log-odds of the
+            class against the other one or, of more than two, to its column of
+            `decision_function`. ``"(constant)"`` comes first; a dense model adds
+            ``"(all other weights)"``, and a pool ``"(other models)"``, which is what
+            they change, at the end.
+
+        Raises
+        ------
+        ValueError
+            If `x` is not exactly one row that `predict` accepts, or `label` is none of
+            `classes_`.
+        """
+        check_is_fitted(self)
+        rows = self._to_rows(one_row(x))
+        whole = self.model_.log_odds(rows)[0]
+        k = int(np.argmax(whole)) if label is None else self._place_of(label)
+        values, own = self.model_.parts(rows, self.vocabulary_)
+        weights, constant = self.weights_[-1], self.intercept_[-1]
+        if len(self.classes_) > 2:
+            weights, constant, whole, own = (
+                self.weights_[k],
+                *(part[k] for part in (self.intercept_, whole, own)),
+            )
+        else:
+            sign = 2 * k - 1
+            weights, constant = sign * weights, sign * constant
+            whole, own = (sign * (part[1] - part[0]) for part in (whole, own))
+        contributions = weights * values + 0.0  # no zero has a sign
+        order = np.argsort(-np.abs(contributions), kind="stable")
+        names = self._term_names()
+        table = [("(constant)", 1.0, constant, constant)]
+        table += [(names[j], values[j], weights[j], contributions[j]) for j in order]
+        rest = own - constant - contributions.sum()
+        if self.C_ is None:
+            table.append(("(all other weights)", np.nan, np.nan, rest))
+        if len(self.pool_) > 1:
+            table.append(("(other models)", np.nan, np.nan, whole - own))
+        titles = "term", "value", "weight", "contribution"
+        columns = zip(*table, strict=True)
+        return to_frame(
+            {
+                title: [part if title == "term" else float(part) for part in column]
+                for title, column in zip(titles, columns, strict=True)
+            }
+        )
+
+    def _place_of(self, label):
+        """Where a class is among all."""
+        places = np.flatnonzero(self.classes_ == label)
+        if not len(places):
+            raise ValueError(
+                f"label={label!r} is not among the classes {self.classes_.tolist()}"
+            )
+        return int(places[0])
 
     def _weigh(self, X, y, sample_weight):
         """Weights of rows times those of their classes."""

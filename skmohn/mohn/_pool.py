@@ -27,6 +27,8 @@ from skmohn.mohn._sparse.logistic import SEARCH_C
 from skmohn.mohn._sparse.logistic_selection import deal_folds
 from skmohn.mohn._sparse.sobol import shares_of_products
 from skmohn.mohn._table.coding import InputCoding
+from skmohn.mohn._table.rows import member_values
+from skmohn.mohn._walsh.design import product_columns
 from skmohn.mohn._walsh.terms import with_kept
 
 SPARSE = "sparse"
@@ -97,6 +99,26 @@ class SparseClasses:
         shares = shares_of_products(terms, weights, vocabulary)
         return _by_column(vocabulary, shares)
 
+    def parts(self, rows, vocabulary):
+        """What one row multiplies each weight by, and its log-odds by the terms' model.
+
+        Parameters
+        ----------
+        rows : Rows
+            One row.
+
+        vocabulary : Vocabulary
+
+        Returns
+        -------
+        values : ndarray of shape (n_terms,)
+
+        log_odds : ndarray of shape (n_classes,)
+        """
+        inputs = expand_rows(rows, self.coding).astype(float)
+        values = product_columns(inputs, self.readable.terms)[0]
+        return values, self.readable.log_odds(inputs)[0]
+
     def relevance(self):
         """None: it has no prior."""
         return None
@@ -147,11 +169,25 @@ class PooledClasses:
             ]
         return log_proba
 
+    @property
+    def few(self):
+        """The sparse member, where `readable` is its model; else None."""
+        first = self.members[0]
+        is_few = first.name == SPARSE and first.readable is self.readable
+        return first if is_few else None
+
+    def parts(self, rows, vocabulary):
+        """What one row is made of, see `SparseClasses.parts`."""
+        if self.few is not None:
+            return self.few.parts(rows, vocabulary)
+        members = member_values(rows, vocabulary.alphabets)
+        values = [np.prod(members[list(term)]) for term in self.readable.terms]
+        return np.array(values), self.dense.log_odds(rows)[0]
+
     def importances(self, vocabulary):
         """Total Sobol indices, see `SparseClasses.importances`; of the scores."""
-        few = [m for m in self.members if m.name == SPARSE]
-        if few and few[0].readable is self.readable:
-            return few[0].importances(vocabulary)
+        if self.few is not None:
+            return self.few.importances(vocabulary)
         if self.dense.numeric == LINES:
             vocabulary = vocabulary.without_levels()
         variables, _ = vocabulary.columns()

@@ -462,3 +462,30 @@ def test_rare_classes_are_learnt():
     model = MOHNClassifier(random_state=0).fit(X, y)
     assert model.predict_proba(X).shape == (120, 4)
     assert np.isfinite(model.predict_log_proba(X)).all()
+
+
+@pytest.mark.parametrize("strategy", ["auto", "dense", "logistic"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_contributions_add_up_to_the_score(strategy, n_classes):
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (300, 6))
+    odds = 1.5 * X[:, 2] - 2.0 * X[:, 0] * X[:, 5]
+    y = (odds + rng.logistic(size=300) > 0).astype(int)
+    y = np.array(["a", "b", "c"])[y + (X[:, 4] > 0) * (n_classes - 2)]
+    model = MOHNClassifier(strategy, random_state=0).fit(X, y)
+    scores = model.decision_function(X[:1])[0]
+    for k, label in enumerate(model.classes_):
+        table = model.explain(X[0], label)
+        expected = scores[k] if n_classes > 2 else (2 * k - 1) * scores
+        assert_allclose(table["contribution"].sum(), expected, atol=1e-9)
+        parts = dict(zip(table["term"], table["contribution"], strict=True))
+        sign = 1 if n_classes > 2 else 2 * k - 1
+        row = k if n_classes > 2 else 0
+        weights = dict(zip(model.terms_, model.weights_[row], strict=True))
+        found = sign * weights[0, 5] * X[0, 0] * X[0, 5]
+        assert_allclose(parts["x0 x x5"], found)
+    assert ("(other models)" in parts) == (strategy != "logistic")
+    best = model.explain(X[0])["contribution"].sum()
+    assert_allclose(best, scores.max() if n_classes > 2 else abs(scores))
+    with pytest.raises(ValueError, match="label='d' is not among the classes"):
+        model.explain(X[0], "d")

@@ -216,9 +216,9 @@ class Link(NamedTuple):
         found = minimize(loss, start, jac=True, method="L-BFGS-B").x
         return cls(float(np.exp(found[0])), log_shares + found[1:])
 
-    def log_proba(self, means):
-        """Log probabilities of the classes, ndarray of shape (n_rows, n_classes)."""
-        return log_softmax(self.slope * means + self.constants, axis=1)
+    def log_odds(self, means):
+        """Log probabilities up to a constant, ndarray of shape (n_rows, n_classes)."""
+        return self.slope * means + self.constants
 
 
 class Member(NamedTuple):
@@ -254,7 +254,11 @@ class Member(NamedTuple):
         return f"{self.likelihood}, {self.numeric}"
 
     def log_proba(self, rows):
-        """Log probabilities of the classes.
+        """Log probabilities of the classes, see :meth:`log_odds`."""
+        return log_softmax(self.log_odds(rows), axis=1)
+
+    def log_odds(self, rows):
+        """Log probabilities of the classes up to a constant for each row.
 
         Parameters
         ----------
@@ -263,14 +267,14 @@ class Member(NamedTuple):
 
         Returns
         -------
-        log_proba : ndarray of shape (n_rows, n_classes)
+        log_odds : ndarray of shape (n_rows, n_classes)
         """
         rows = _known_to(self.covariance.alphabets, rows)
         scores = np.empty((len(rows), self.weights.shape[1]))
         for part in row_blocks(len(rows)):
             cross = self.covariance.between(rows.take(part), self.rows)
             scores[part] = cross @ self.weights
-        return self.link.log_proba(scores)
+        return self.link.log_odds(scores)
 
     def shares(self, variables):
         """Split the variance of the scores over uniform inputs, summed over classes.
@@ -353,7 +357,8 @@ class Lesson(NamedTuple):
             covariance = Covariance(start, self.alphabets)
             member = Member(likelihood, self.numeric, covariance, rows, weights, link)
             label = self.labels.label
-            found.append((member, link.log_proba(means)[np.arange(len(label)), label]))
+            chances = log_softmax(link.log_odds(means), axis=1)
+            found.append((member, chances[np.arange(len(label)), label]))
         return found
 
     def listed(self, member, max_order=None):
