@@ -258,10 +258,20 @@ class Space:
             feasible[at] = [_is_kept(predicate, point) for point in points]
         return feasible
 
+    @property
+    def n_points(self):
+        """How many points there are, at most, as a float."""
+        if self.listed is not None:
+            return float(len(self.listed))
+        return self._n_combinations()
+
+    def _n_combinations(self):
+        return float(np.prod(self.sizes[self.free], dtype=float))
+
     def _list(self, table):
         """All feasible points, where there are few or the user has listed them."""
         if table is None:
-            if np.prod(self.sizes[self.free], dtype=float) > LISTED:
+            if self._n_combinations() > LISTED:
                 return None
             sizes = np.ones_like(self.sizes)
             sizes[self.free] = self.sizes[self.free]

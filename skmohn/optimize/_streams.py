@@ -19,11 +19,11 @@ from skmohn.mohn._sparse.chance import Chance
 from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
 from skmohn.mohn._walsh.design import make_design
 from skmohn.mohn._walsh.hypergraph import Hypergraph
+from skmohn.optimize._climb import Climb
 from skmohn.optimize._evaluations import Evaluations
 from skmohn.optimize._maximize import minimize
-from skmohn.optimize._polynomial import combine, make_polynomial
 from skmohn.optimize._space import keys_of
-from skmohn.optimize._surrogate import Surrogate, skill_of
+from skmohn.optimize._surrogate import Surrogate, not_taken, skill_of
 
 UNIFORM, SURROGATE, CLIMB = "uniform", "surrogate", "climb"
 # Evaluations that no stream asked for: of the best point of a sparse model, of a point
@@ -41,6 +41,12 @@ _LEARNING, _LEARNING_SHORT, _LEAST_LEARNING = 0.8, 0.2, 0.05
 _LEARNING_STUCK, _IDLE = 0.9, 3
 _FEWEST_SAMPLES_PER_VARIABLE = 12
 _SAMPLES_PER_VARIABLE = 30
+# A space is small where one point of so many will be seen anyway: exact models come
+# too late there, and climbs from many places find what a surrogate is wrong about.
+_SEEN = 20
+# Share of the climbs in a small space, once the streams that search have brought
+# nothing for one evaluation a variable.
+_CLIMB_SMALL = 0.9
 # Who has not said how many evaluations there will be is taken to make so many times
 # those made so far.
 _FORESIGHT = 3
@@ -64,13 +70,8 @@ _TRUST, _SURE = 0.8, 16
 _ROUNDING = 1e-8
 # With noise, this part of the evaluations repeats what may be the best point.
 _REPEATED = 0.15
-# Kicks from a local optimum without success before a climb starts anywhere.
-_MOST_KICKS = 8
-_TRIED_KICKS = 20
 # Points drawn in search of a new one, before a list is looked through.
 _TRIED_DRAWS = 50
-# Local optima that are remembered for crossings.
-_MOST_ENDS = 20
 
 
 class Guess(NamedTuple):
@@ -217,120 +218,6 @@ def _descend(predict, state, space, rng):
         state, value = near[k], float(values[k])
 
 
-class Climb:
-    """Climbs from end to end; its points are neighbours of the one it stands at.
-
-    From a local optimum it goes on, in turn, at a crossing with an earlier one that is
-    better than both as far as the linkage is known, and at a kick of linked variables;
-    in the end, anywhere.
-
-    Parameters
-    ----------
-    space : Space
-    """
-
-    def __init__(self, space):
-        self.space = space
-        self._state, self._value = None, np.inf
-        self._home, self._home_value = None, np.inf
-        self._queue = []
-        self._ends = []
-        self._n_kicks = 0
-
-    def propose(self, told, taken, surrogate, linkage, rng):
-        """The next neighbour that is not known, or where the climb goes on.
-
-        Parameters
-        ----------
-        told : Evaluations
-
-        taken : set of bytes
-            Keys of points that are not to be proposed.
-
-        surrogate : Surrogate
-
-        linkage : Hypergraph
-            A model whose terms say which of the free variables act together.
-
-        rng : Generator
-
-        Returns
-        -------
-        state : ndarray of shape (n_variables,) or None
-        """
-        if self._state is None:
-            place = int(told.order()[0])
-            self._stand(told.states[place], told.values[place], surrogate, rng)
-        while self._queue:
-            state = self._queue.pop()
-            if state.tobytes() not in taken:
-                return state
-        return self._leave(taken, linkage, rng)
-
-    def learn(self, state, value, surrogate, rng):
-        """Stand at a point that is better than the one before."""
-        if value < self._value:
-            self._stand(state, value, surrogate, rng)
-
-    def _stand(self, state, value, surrogate, rng):
-        self._state, self._value = state, value
-        near = self.space.neighbours(state, rng)
-        if surrogate.posterior is not None and len(near):
-            # The last one comes first.
-            near = near[np.argsort(-surrogate.mean(near), kind="stable")]
-        self._queue = list(near)
-
-    def _leave(self, taken, linkage, rng):
-        """Where to go from a local optimum; None for anywhere."""
-        if np.isfinite(self._value):
-            self._ends = [*self._ends, self._state][-_MOST_ENDS:]
-        if self._value < self._home_value:
-            self._home, self._home_value, self._n_kicks = self._state, self._value, 0
-        self._value = np.inf  # the next point is stood at, whatever it is worth
-        self._n_kicks += 1
-        if self._n_kicks <= _MOST_KICKS:
-            for state in self._crossings(linkage, rng) if self._n_kicks % 2 else ():
-                if state.tobytes() not in taken:
-                    return state
-            for _ in range(_TRIED_KICKS):
-                state = self._kick(linkage, rng)
-                if state.tobytes() not in taken:
-                    return state
-        self._n_kicks, self._home_value = 0, np.inf
-        return None
-
-    def _crossings(self, linkage, rng):
-        """Yield children of the best end and others, by partition crossover."""
-        free = self.space.free
-        if not linkage.terms:
-            return
-        # It maximises.
-        model = make_polynomial(linkage.times(-1.0), len(free))
-        home = 2 * self._home[free] - 1
-        for k in rng.permutation(len(self._ends)):
-            child, _ = combine(model, home, 2 * self._ends[k][free] - 1)
-            state = self._home.copy()
-            state[free] = (child > 0).astype(np.int64)
-            if self.space.is_feasible(state[None])[0]:
-                yield state
-
-    def _kick(self, linkage, rng):
-        """Change a few variables of the best end, linked ones if that is known."""
-        terms = [term for term in linkage.terms if len(term) > 1]
-        if terms:
-            term = list(terms[rng.integers(len(terms))])
-            state = self._home.copy()
-            state[self.space.free[term]] ^= 1
-            if self.space.is_feasible(state[None])[0]:
-                return state
-        state = self._home
-        for _ in range(2 + rng.poisson(1.0)):
-            near = self.space.neighbours(state, rng)
-            if len(near):
-                state = near[0]
-        return state
-
-
 def _draw(space, told, taken, rng):
     """A feasible point that is not known; None where none was found."""
     known = told.states[told.is_feasible]
@@ -340,7 +227,7 @@ def _draw(space, told, taken, rng):
             return state
     if space.listed is None:
         return None
-    left = space.listed[[key not in taken for key in keys_of(space.listed)]]
+    left = not_taken(space.listed, taken)
     return left[rng.integers(len(left))] if len(left) else None
 
 
@@ -455,7 +342,12 @@ class Portfolio:
         elif stream == CLIMB:
             linkage = self._learning.linkage
             state = self._climb.propose(
-                self.told, taken, self._surrogate, linkage, self._rng
+                self.told,
+                taken,
+                self._surrogate,
+                linkage,
+                self._is_small(budget),
+                self._rng,
             )
         if state is None:
             stream = UNIFORM
@@ -532,6 +424,8 @@ class Portfolio:
         climb = rates[CLIMB] / (rates[CLIMB] + rates[SURROGATE])
         climb = float(np.clip(climb, _LEAST_SHARE, 1.0 - _LEAST_SHARE))
         climb *= 1.0 - _TRUST * self._surrogate.skill**_SURE
+        if self._is_small(budget) and self._n_idle > len(self.space.free):
+            climb = _CLIMB_SMALL
         return {
             UNIFORM: learning,
             SURROGATE: (1.0 - learning) * (1.0 - climb),
@@ -541,11 +435,19 @@ class Portfolio:
     def _most_learning(self, budget):
         """Share of the stream that learns, where the surrogate foresees nothing."""
         n_free = len(self.space.free)
-        n_evaluations = budget or _FORESIGHT * len(self.told.observations)
-        if _LEARNING * n_evaluations < _FEWEST_SAMPLES_PER_VARIABLE * n_free:
+        n_learning = _LEARNING * self._n_evaluations(budget)
+        if n_learning < _FEWEST_SAMPLES_PER_VARIABLE * n_free or self._is_small(budget):
             return _LEARNING_SHORT
         is_stuck = self._n_idle > _IDLE * n_free
         return _LEARNING_STUCK if is_stuck or self.deviation() else _LEARNING
+
+    def _is_small(self, budget):
+        """Whether a good part of all points will be seen."""
+        return self.space.n_points <= _SEEN * self._n_evaluations(budget)
+
+    def _n_evaluations(self, budget):
+        """How many there will be, those of before included."""
+        return budget or _FORESIGHT * len(self.told.observations)
 
     def _skill(self):
         """How much of the variance the surrogate foresees, from 0 to 1.

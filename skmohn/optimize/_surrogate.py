@@ -142,7 +142,7 @@ class Surrogate:
             deviation = np.sqrt(posterior.variance(rows) + own)
             return log_improvement(target - posterior.mean(rows), deviation)
 
-        states = _not_taken(self._candidates(best, rng), taken)
+        states = not_taken(self._candidates(best, rng), taken)
         if not len(states):
             return None
         scores = score(states)
@@ -155,7 +155,7 @@ class Surrogate:
         for start in np.argsort(-scores, kind="stable")[:_STARTS]:
             state, height = states[start], scores[start]
             for _ in range(min(n_steps, n_free)):
-                near = _not_taken(self.space.neighbours(state, rng), taken)
+                near = not_taken(self.space.neighbours(state, rng), taken)
                 if not len(near):
                     break
                 heights = score(near)
@@ -211,5 +211,6 @@ def _kept(values, most):
     return np.sort(np.concatenate([best, others[-(most - len(best)) :]]))
 
 
-def _not_taken(states, taken):
+def not_taken(states, taken):
+    """Points whose keys are not in a set."""
     return states[[key not in taken for key in keys_of(states)]]
