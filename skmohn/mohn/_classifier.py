@@ -21,7 +21,7 @@ from skmohn._core._html import ComputedProperty
 from skmohn._core._validation import to_numpy
 from skmohn.mohn._controls import DenseControl
 from skmohn.mohn._model import NoPosteriorError
-from skmohn.mohn._pool import CLASS_STRATEGIES, MOST_LEVELS
+from skmohn.mohn._pool import CLASS_STRATEGIES
 from skmohn.mohn._show import to_frame
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.columns import one_row, read_table
@@ -557,7 +557,7 @@ class MOHNClassifier(
                     f"dense_control has {name}={getattr(control, name)!r}, which "
                     "concerns numeric targets: leave it at its default"
                 )
-        return {"most_levels": MOST_LEVELS, "one_hot": control.one_hot}
+        return {"has_levels": True, "one_hot": control.one_hot}
 
     def _to_rows(self, X):
         check_is_fitted(self)

@@ -32,8 +32,6 @@ from skmohn.mohn._walsh.design import product_columns
 from skmohn.mohn._walsh.terms import with_kept
 
 SPARSE = "sparse"
-# Of a numeric column, as for numbers.
-MOST_LEVELS = 16
 # Completions of a row whose probabilities are averaged.
 _MOST_COMPLETIONS = 16
 # Parameters that few weights have, and how they are when nobody asks for these.

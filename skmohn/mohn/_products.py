@@ -28,6 +28,11 @@ from skmohn.mohn._table.vocabulary import Vocabulary, name_columns, require_sets
 from skmohn.mohn._walsh.design import product_columns
 from skmohn.mohn._walsh.terms import in_order, with_kept
 
+# Of numeric columns for dense models of classes: steps that are narrower show where few
+# classes meet, and cost little.
+_FEWEST_LEVELS, _MOST_LEVELS = 16, 64
+_ROWS_PER_LEVEL = 20
+
 _REASONS = {
     "cv": "k-fold validation of the log loss chose how many products to keep",
     "ebic": "the extended BIC chose how many products to keep",
@@ -73,7 +78,7 @@ def code_samples(
     categories,
     columns=None,
     split_params=None,
-    most_levels=1,
+    has_levels=False,
     one_hot=None,
 ):
     """Weigh and code the samples of a fit.
@@ -101,8 +106,8 @@ def code_samples(
     split_params : dict, default=None
         What the splitter `cv` asks for beside, such as groups.
 
-    most_levels : int, default=1
-        Levels of numeric columns, see `InputCoding.learn`.
+    has_levels : bool, default=False
+        Whether numeric columns have levels, the more the more rows there are.
 
     one_hot : "auto", sequence of sequences, or None, default=None
         Groups of columns that are one categorical, see `find_one_hot`.
@@ -122,6 +127,7 @@ def code_samples(
     if is_classes:
         classes, target = _occurring(classes, target)
     n_categories = {j: len(part) for j, part in categories.known().items()}
+    most_levels = _most_levels(X) if has_levels else 1
     coding = InputCoding.learn(X, n_categories, groups, most_levels)
     return Samples(
         coding.encode(X),
@@ -134,6 +140,13 @@ def code_samples(
         vocabulary=Vocabulary(coding, categories, columns),
         weight_unit=unit,
     )
+
+
+def _most_levels(X):
+    """Levels of a numeric column; repeated rows are one, as weights are."""
+    # Gaps are alike.
+    n_rows = len(np.unique(np.nan_to_num(X, nan=np.inf), axis=0))
+    return int(np.clip(n_rows // _ROWS_PER_LEVEL, _FEWEST_LEVELS, _MOST_LEVELS))
 
 
 def _occurring(classes, target):

@@ -489,3 +489,12 @@ def test_contributions_add_up_to_the_score(strategy, n_classes):
     assert_allclose(best, scores.max() if n_classes > 2 else abs(scores))
     with pytest.raises(ValueError, match="label='d' is not among the classes"):
         model.explain(X[0], "d")
+
+
+@pytest.mark.parametrize(("n_rows", "expected"), [(60, 16), (600, 30), (2000, 64)])
+def test_more_rows_have_more_levels(n_rows, expected):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, 1))
+    model = MOHNClassifier("dense", dense_control=DenseControl(numeric="multilinear"))
+    model.fit(np.repeat(X, 2, axis=0), np.repeat(X[:, 0] > 0, 2))
+    assert model.coding_.alphabets == (Alphabet(expected, True),)
