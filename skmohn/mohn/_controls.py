@@ -324,6 +324,8 @@ class Wishes:
         given = estimator.get_params(deep=False)
         controls = {name: control_of(estimator, name) for name in estimator._controls}
         given |= controls
+        if given["cv"] is None:
+            given["cv"] = 5  # scikit-learn's default
         if given.get("learning_rule", "auto") == "auto":
             # Swingler's search is by the lasso (2020); all others solve least squares.
             given["learning_rule"] = "lasso" if given["strategy"] == "msda" else "ols"

@@ -297,7 +297,7 @@ def solve_pool(samples, wishes, report, *, has_few=False):
             loss = -float(np.average(chances, weights=lesson.labels.weight))
             record = {"member": member.name, "validation_log_loss": loss}
             if report(record, model):
-                return _conclude(model(), coverage)
+                return _conclude(model(), coverage, "a callback stopped the search: ")
     return _conclude(model(), coverage)
 
 
@@ -327,10 +327,9 @@ def _left_out_by_few(samples, wishes, found, few):
 def _lessons(samples, wishes):
     """What is to be learnt of all weights: for each way to take numeric columns."""
     lessons = []
-    for numeric in _WAYS[wishes.dense_control.numeric]:
+    ways = _WAYS[wishes.dense_control.numeric] if samples.coding.thresholds else (LINES,)
+    for numeric in ways:
         coding = samples.coding
-        if numeric == LEVELS and not coding.thresholds:
-            continue
         coding = coding if numeric == LEVELS else coding.without_levels()
         lessons.append(
             Lesson.read(
@@ -368,10 +367,11 @@ def _pool(samples, wishes, members, left_out, lessons):
     return PooledClasses(tuple(members), shares, gaps, readable, dense)
 
 
-def _conclude(model, coverage):
+def _conclude(model, coverage, why=""):
     shares = model.shares_by_name()
     said = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
-    reason = f"a pool of {len(model.members)} models: {said}"
+    noun = "model" if len(shares) == 1 else "models"
+    reason = f"{why}a pool of {len(shares)} {noun}: {said}"
     return ClassSolution(model, reason, with_kept(coverage, model.readable.terms))
 
 

@@ -336,7 +336,7 @@ def _by_score(samples, wishes, start, most, report):
         samples,
         control,
         selection=wishes.selection,
-        cv=5 if wishes.cv is None else wishes.cv,
+        cv=wishes.cv,
         max_rounds=wishes.max_iter,
         memory_budget=wishes.memory_budget,
         n_jobs=wishes.n_jobs,

@@ -46,7 +46,12 @@ ESTIMATORS = {
         "dense", dense_control=DenseControl(numeric="thermometer"), **_SMALL_MOHN
     ),
     "held out": MOHNRegressor(early_stopping=True, **_SMALL_MOHN),
-    "MOHNClassifier": MOHNClassifier(max_order=2, **_SMALL_MOHN),
+    "MOHNClassifier": MOHNClassifier(**_SMALL_MOHN),
+    "MOHNClassifier, logistic": MOHNClassifier("logistic", 2, **_SMALL_MOHN),
+    "MOHNClassifier, levels": MOHNClassifier(
+        "dense", handle_unknown="missing",
+        dense_control=DenseControl(numeric="thermometer"), **_SMALL_MOHN,
+    ),
     "MOHNClassifier, C": MOHNClassifier(
         "full", 1, C=1.0, class_weight="balanced", **_SMALL_MOHN
     ),

@@ -206,3 +206,11 @@ def test_columns_that_are_asked_for_keep_to_the_budget():
     with pytest.raises(MemoryError, match="memory_budget"):
         model.fit(X, labels)
     assert len(model.set_params(selection="ebic").fit(X, labels).terms_) == 78
+
+
+@pytest.mark.parametrize("strategy", ["auto", "logistic", "pursuit", "full"])
+def test_folds_that_are_none_are_five(strategy):
+    asked = {"max_order": 1} if strategy == "full" else {}
+    model = MOHNClassifier(strategy, cv=None, random_state=0, **asked)
+    expected = clone(model).set_params(cv=5).fit(X[:90], Y[:90]).predict_proba(X)
+    assert_array_equal(model.fit(X[:90], Y[:90]).predict_proba(X), expected)

@@ -404,6 +404,9 @@ def test_numeric_columns_are_taken_as_wanted():
         control = DenseControl(numeric=numeric)
         model = MOHNClassifier("dense", dense_control=control).fit(X, y)
         assert all(name.endswith(expected) for name in model.pool_)
+    # Without a numeric column there are no levels to take.
+    model = MOHNClassifier("dense", dense_control=control).fit(X > 0, y)
+    assert all(name.endswith("lines") for name in model.pool_)
 
 
 @pytest.mark.parametrize("wrong", [{"noise": "constant"}, {"clip": False}])
@@ -437,6 +440,29 @@ def test_history_has_a_record_for_each_member(circle):
     members = [record["member"] for record in circle.history_]
     assert sorted(members) == sorted(circle.pool_)
     assert all(0 < r["validation_log_loss"] < 1 for r in circle.history_)
+
+
+@pytest.mark.parametrize("n_records", [1, 3])
+def test_a_callback_stops_between_members(n_records, circle):
+    class Stop:
+        n_left = n_records
+
+        def setup(self, estimator, context):
+            pass
+
+        teardown = on_fit_task_begin = setup
+
+        def on_fit_task_end(self, estimator, context):
+            self.n_left -= context.max_subtasks == 0
+            return self.n_left <= 0
+
+    X, y = curved(60)
+    model = MOHNClassifier("dense", random_state=0).set_callbacks(Stop()).fit(X, y)
+    assert len(model.pool_) == len(model.history_) == n_records
+    said = "a callback stopped the search: a pool of "
+    assert model.stopping_reason_.startswith(said)
+    assert circle.stopping_reason_.startswith("a pool of 4 models: ")
+    assert "a pool of 1 models" not in model.stopping_reason_
 
 
 def test_rows_that_no_fold_leaves_out_do_not_judge():

@@ -178,7 +178,7 @@ def _run_pursuit(samples, wishes, report):
             # Orders whose screening found nothing in all the samples are left alone.
             replace(control, max_screened=search.frontier.fruitful),
             selection=wishes.selection,
-            cv=5 if wishes.cv is None else wishes.cv,
+            cv=wishes.cv,
             n_jobs=wishes.n_jobs,
         )
         reason, coverage = chosen.how, with_kept(coverage, chosen.terms)
