@@ -6,13 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.optimize import minimize
 from scipy.stats import multivariate_normal, norm
 
+from skmohn.mohn._dense import evidence as _evidence
 from skmohn.mohn._dense.covariance import Covariance, parity
 from skmohn.mohn._dense.evidence import (
     Evidence,
     climb,
     density_curvature,
+    first_steps,
     join_equal_rows,
     learn_prior,
     log_density,
@@ -424,6 +427,70 @@ def test_climb_ends_at_a_maximum_and_says_how_it_goes():
         evidence, start_prior(N_INPUTS, alphabets), report=lambda height, prior: True
     )
     assert stopped.n_evaluations < found.n_evaluations
+
+
+@pytest.mark.parametrize("least_noise", [1e-6, 0.05])
+@pytest.mark.parametrize("rates", [(1e-8, 8.0), (0.1, 0.3)])
+def test_climbs_end_as_high_as_in_the_logarithms_themselves(
+    rates, least_noise, monkeypatch
+):
+    """Where noise or rates are at their bounds, too: half of these are laws."""
+    monkeypatch.setitem(_evidence._BOUNDS, "rate", rates)
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        inputs = rng.choice([-1.0, 1.0], (60, 4))
+        y = inputs[:, 0] + inputs[:, 1] * inputs[:, 2]
+        y = y + (seed % 2) * rng.standard_normal(60)
+        sample = join_equal_rows(Rows(inputs, np.empty((60, 0), int)), y / y.std())
+        evidence, start = Evidence(sample), start_prior(4)
+
+        def loss(logs, evidence=evidence):
+            value, slope = evidence.value_and_slope(Prior.from_logs(logs, 4))
+            density, pull = log_density(logs, 4)
+            return -value - density, -slope - pull
+
+        bounds = [rates] * 4 + [(1e-6, 1e4), (1e-8, 1e4), (least_noise, 1e4)]
+        bounds = [*map(tuple, np.log(bounds))]
+        plain = minimize(loss, start.to_logs(), jac=True, bounds=bounds, tol=1e-12)
+        found = climb(evidence, start, 200, 1e-7, least_noise=least_noise)
+        assert -loss(found.prior.to_logs())[0] > -plain.fun - 0.01
+        inside = np.clip(found.prior.to_logs(), *np.transpose(bounds))
+        assert_allclose(inside, found.prior.to_logs(), atol=1e-12)
+        assert seed % 2 or found.prior.noise == pytest.approx(least_noise)
+
+
+def test_first_steps_are_standard_deviations():
+    steps = first_steps(2, LEVELS)
+    curvature = density_curvature(2, LEVELS) + np.eye(len(steps))
+    assert_allclose(steps.T @ curvature @ steps, np.eye(len(steps)), atol=1e-12)
+
+
+def test_climbs_in_learnt_steps_are_short():
+    sample, alphabets = make_sample("levels")
+    evidence, start = Evidence(sample, alphabets), start_prior(N_INPUTS, alphabets)
+    first = climb(evidence, start, tol=1e-7)
+    learnt = first.learnt_steps()
+    values, vectors = np.linalg.eigh(first.inverse.todense())
+    # Along some directions the evidence hardly curves.
+    assert values[-1] > 4.0
+    vectors = first.steps @ vectors
+    expected = vectors * np.clip(values, 1e-3, 4.0) @ vectors.T
+    assert_allclose(learnt @ learnt.T, expected, atol=1e-8)
+    # The last coordinate alone moves the noise.
+    assert_allclose(learnt[-1, :-1], 0.0, atol=1e-12)
+    assert learnt[-1, -1] > 0.0
+    again = climb(evidence, start, steps=learnt)
+    n_evaluations = climb(evidence, start).n_evaluations
+    assert again.n_evaluations < 0.8 * n_evaluations
+    assert evidence.value(again.prior) == pytest.approx(
+        evidence.value(first.prior), abs=0.05
+    )
+
+
+def test_a_climb_that_has_not_moved_has_learnt_nothing():
+    sample, _ = make_sample("signs")
+    first = climb(Evidence(sample), start_prior(N_INPUTS), max_iter=0)
+    assert_allclose(first.learnt_steps(), first.steps, atol=1e-15)
 
 
 def test_stages_find_what_all_rows_find(monkeypatch):

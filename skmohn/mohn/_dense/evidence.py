@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack
-from scipy.optimize import minimize
+from scipy.linalg import lapack, solve_triangular
+from scipy.optimize import LbfgsInvHessProduct, minimize
 
 from skmohn.mohn._dense.kernel import Pairs, Prior
 from skmohn.mohn._model import LEAST_NOISE, LOG_NOISE, LOG_SCALE
@@ -43,6 +43,9 @@ _ALL_ROWS = 1000
 _SECOND_STAGE = 1600
 MAX_ITER = 60
 _SECOND_MAX_ITER = 10
+# From how many steps a climb learns the curvature, and what is believed of its inverse.
+_CORRECTIONS = 30
+_CURVATURES = 1e-3, 4.0
 # Below, single precision cannot tell the noise from rounding: the largest eigenvalues
 # are about the number of rows.
 _SINGLE_PRECISION_NOISE = 2e-3
@@ -321,21 +324,56 @@ def start_prior(n_inputs, alphabets=()):
 
 
 class Climb(NamedTuple):
-    """Where a climb ended: hyper-parameters, and the evaluations it took."""
+    """Where a climb ended, and what it has learnt on the way.
+
+    Attributes
+    ----------
+    prior : Prior
+
+    n_evaluations : int
+
+    steps : ndarray of shape (n_logs, n_logs)
+        The coordinates of the climb.
+
+    inverse : LbfgsInvHessProduct
+        Inverse of the negative Hessian in these coordinates, as far as it was met.
+    """
 
     prior: Prior
     n_evaluations: int
+    steps: np.ndarray
+    inverse: LbfgsInvHessProduct
+
+    def learnt_steps(self):
+        """Coordinates for a further climb, see :func:`climb`.
+
+        Returns
+        -------
+        steps : ndarray of shape (n_logs, n_logs)
+        """
+        # All other directions are as they were.
+        met, _ = np.linalg.qr(np.vstack([self.inverse.sk, self.inverse.yk]).T)
+        values, vectors = np.linalg.eigh(met.T @ (self.inverse @ met))
+        root = (vectors * np.sqrt(np.clip(values, *_CURVATURES))) @ vectors.T
+        steps = self.steps + self.steps @ met @ (root - np.eye(len(root))) @ met.T
+        # Mirrored such that the last one alone moves the noise.
+        axis = steps[-1].copy()
+        axis[-1] += np.linalg.norm(axis)
+        steps -= np.outer(steps @ axis, axis * (2.0 / (axis @ axis)))
+        steps[:, -1] *= -1.0
+        return steps
 
 
 def climb(
     evidence,
     start,
     max_iter=MAX_ITER,
-    tol=1e-6,
+    tol=1e-4,
     report=None,
     *,
     least_noise=LEAST_NOISE,
     ends=LOG_ENDS,
+    steps=None,
 ):
     """Maximise the evidence times the density of the hyper-parameters.
 
@@ -347,8 +385,8 @@ def climb(
 
     max_iter : int, default=60
 
-    tol : float, default=1e-6
-        The climb ends when a step gains less than this share.
+    tol : float, default=1e-4
+        The climb ends when two steps gain less than so many nats for each row.
 
     report : callable, default=None
         Called after each iteration with the logarithm reached and the hyper-parameters;
@@ -359,40 +397,81 @@ def climb(
     ends : tuple, default=LOG_ENDS
         See :func:`log_density`.
 
+    steps : ndarray of shape (n_logs, n_logs), default=None
+        Its columns are the coordinates: changes of the logarithms by about a standard
+        deviation each. The last one alone moves the noise. None for
+        :func:`first_steps`.
+
     Returns
     -------
     climb : Climb
     """
     n_inputs, n_rates = len(start.rates), len(start.to_logs()) - 3
-    bounds = [tuple(np.log(_BOUNDS["rate"]))] * n_rates
-    bounds += [tuple(np.log(_BOUNDS[name])) for name in ("scale", "linear")]
-    # Without an upper bound: where all have two, the first step of L-BFGS-B is as long
-    # as the gradient, else it has length 1.
-    bounds += [(math.log(least_noise), math.inf)]
+    bounds = [_BOUNDS["rate"]] * n_rates + [_BOUNDS["scale"], _BOUNDS["linear"]]
+    lowest, highest = np.log([*bounds, (least_noise, np.inf)]).T
     alphabets = evidence.pairs.alphabets
+    origin = np.clip(start.to_logs(), lowest, highest)
+    if steps is None:
+        steps = first_steps(n_inputs, alphabets)
+    # The noise is often at its bound, other hyper-parameters hardly ever.
+    fall = (lowest[-1] - origin[-1]) / steps[-1, -1]
 
-    def loss(logs):
+    def place(x):
+        logs = origin + steps @ x
+        inside = np.clip(logs, lowest, highest)
+        return inside, logs - inside
+
+    def loss(x):
+        logs, beyond = place(x)
         value, slope = evidence.value_and_slope(Prior.from_logs(logs, n_inputs))
         if not np.isfinite(value):
-            return _NOT_POSITIVE, np.zeros_like(logs)
+            return _NOT_POSITIVE, np.zeros_like(x)
         density, pull = log_density(logs, n_inputs, alphabets, ends)
-        return -density - value, -pull - slope
+        # Beyond the bounds all is as at them, but for what leads back.
+        slope = np.where(beyond, beyond, -pull - slope)
+        return 0.5 * float(beyond @ beyond) - density - value, slope @ steps
+
+    heights, least = [], tol * len(evidence.pairs.left)
 
     def callback(intermediate_result):
-        prior = Prior.from_logs(intermediate_result.x, n_inputs)
-        if report is not None and report(-intermediate_result.fun, prior):
+        heights.append(-float(intermediate_result.fun))
+        prior = Prior.from_logs(place(intermediate_result.x)[0], n_inputs)
+        if report is not None and report(heights[-1], prior):
+            raise StopIteration
+        # One step alone may be short because it has met the bound of the noise.
+        if len(heights) > 2 and heights[-1] - heights[-3] < least:
             raise StopIteration
 
     found = minimize(
         loss,
-        np.clip(start.to_logs(), *np.transpose(bounds)),
+        np.zeros(len(origin)),
         jac=True,
         method="L-BFGS-B",
-        bounds=bounds,
+        bounds=[(-np.inf, np.inf)] * (n_rates + 2) + [(fall, np.inf)],
         callback=callback,
-        options={"maxiter": max_iter, "ftol": tol},
+        options={"maxiter": max_iter, "ftol": 0.0, "maxcor": _CORRECTIONS},
     )
-    return Climb(Prior.from_logs(found.x, n_inputs), found.nfev)
+    prior = Prior.from_logs(place(found.x)[0], n_inputs)
+    return Climb(prior, found.nfev, steps, found.hess_inv)
+
+
+def first_steps(n_inputs, alphabets=()):
+    """Standard deviations if the data said as much as a density of spread 1 would.
+
+    Parameters
+    ----------
+    n_inputs : int
+
+    alphabets : tuple of Alphabet, default=()
+
+    Returns
+    -------
+    steps : ndarray of shape (n_logs, n_logs)
+        See :func:`climb`.
+    """
+    curvature = density_curvature(n_inputs, alphabets)
+    root = np.linalg.cholesky(curvature + np.eye(len(curvature)))
+    return solve_triangular(root, np.eye(len(root)), lower=True).T
 
 
 def log_density(logs, n_inputs, alphabets=(), ends=LOG_ENDS):
@@ -445,13 +524,18 @@ def density_curvature(n_inputs, alphabets=()):
     curvature : ndarray of shape (n_logs, n_logs)
     """
     size = n_inputs + sum(sizes_of(alphabets)) + 3
-    start = np.zeros(size)
-    here = log_density(start, n_inputs, alphabets)[1]
-    curvature = np.array(
-        [here - log_density(unit, n_inputs, alphabets)[1] for unit in np.eye(size)]
-    )
+    curvature = np.eye(size) / _LOG_RATE_SPREAD**2
+    curvature[-3:, -3:] = np.diag(1.0 / LOG_ENDS[1] ** 2)
     width = np.subtract(*np.log(_BOUNDS["linear"]))
     curvature[-2, -2] = 2.0 * math.pi / width**2
+    first = n_inputs
+    for n_categories in sizes_of(alphabets):
+        categorical = slice(first, first + n_categories)
+        mean = np.full((n_categories, n_categories), 1.0 / n_categories)
+        apart = (np.eye(n_categories) - mean) / _LOG_CATEGORY_SPREAD**2
+        together = mean / (n_categories * _LOG_RATE_SPREAD**2)
+        curvature[categorical, categorical] = apart + together
+        first += n_categories
     return curvature
 
 
@@ -513,6 +597,13 @@ def learn_prior(
     small = first.prior.noise < _SINGLE_PRECISION_NOISE
     evidence = Evidence(part, alphabets, np.float64 if small else np.float32)
     second = climb(
-        evidence, first.prior, max_iter, report=report, least_noise=least_noise
+        evidence,
+        first.prior,
+        max_iter,
+        report=report,
+        least_noise=least_noise,
+        # More rows say more.
+        steps=first.learnt_steps() * math.sqrt(_FIRST_STAGE / len(part)),
     )
-    return Climb(second.prior, first.n_evaluations + second.n_evaluations)
+    n_evaluations = first.n_evaluations + second.n_evaluations
+    return second._replace(n_evaluations=n_evaluations)

@@ -264,6 +264,9 @@ class _Side:
         ]
         self._sizes = [alike.places.shape for alike in categoricals]
 
+    def __len__(self):
+        return len(self.signs)
+
     def sum_by_categories(self, i, folded, weighted):
         """Sums of two matrices by the categories of pairs of rows, tables for each."""
         n_categoricals, n_categories = self._sizes[i]

@@ -402,10 +402,9 @@ def fit_dense(
     route, n_inducing = choose_route(sample, alphabets, memory_budget)
     n_evaluations, is_fitted = 0, covariance is None
     if is_fitted:
-        prior, n_evaluations = learn_prior(
-            sample, alphabets, start, max_iter, seed, report
-        )
-        covariance = Covariance(prior, alphabets)
+        found = learn_prior(sample, alphabets, start, max_iter, seed, report)
+        n_evaluations = found.n_evaluations
+        covariance = Covariance(found.prior, alphabets)
     noise_map, share, posterior = None, 0.0, None
     shuffled = np.random.default_rng(seed).permutation(len(sample))
     drawn = np.arange(len(sample))
