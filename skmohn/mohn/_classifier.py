@@ -22,7 +22,7 @@ from skmohn._core._validation import to_numpy
 from skmohn.mohn._controls import DenseControl
 from skmohn.mohn._model import NoPosteriorError
 from skmohn.mohn._pool import CLASS_STRATEGIES
-from skmohn.mohn._show import to_frame
+from skmohn.mohn._show import add_summary, to_frame
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.columns import one_row, read_table
 from skmohn.mohn._transformer import ProductFinder, read_classes
@@ -503,6 +503,9 @@ class MOHNClassifier(
                 for title, column in zip(titles, columns, strict=True)
             }
         )
+
+    def _get_fitted_attr_html(self, doc_link=""):
+        return add_summary(self, super()._get_fitted_attr_html(doc_link))
 
     def _place_of(self, label):
         """Where a class is among all."""

@@ -58,6 +58,7 @@ class SparseClasses:
     readable: LogisticModel
     coding: InputCoding
     name = SPARSE
+    is_listed = True
 
     @classmethod
     def learn(cls, samples, terms, C=SEARCH_C):
@@ -173,6 +174,11 @@ class PooledClasses:
         first = self.members[0]
         is_few = first.name == SPARSE and first.readable is self.readable
         return first if is_few else None
+
+    @property
+    def is_listed(self):
+        """Whether all weights of the model that is shown are in its terms."""
+        return self.few is not None
 
     def parts(self, rows, vocabulary):
         """What one row is made of, see `SparseClasses.parts`."""
@@ -327,8 +333,8 @@ def _left_out_by_few(samples, wishes, found, few):
 def _lessons(samples, wishes):
     """What is to be learnt of all weights: for each way to take numeric columns."""
     lessons = []
-    ways = _WAYS[wishes.dense_control.numeric] if samples.coding.thresholds else (LINES,)
-    for numeric in ways:
+    ways = _WAYS[wishes.dense_control.numeric]
+    for numeric in ways if samples.coding.thresholds else (LINES,):
         coding = samples.coding
         coding = coding if numeric == LEVELS else coding.without_levels()
         lessons.append(

@@ -10,6 +10,18 @@ from sklearn.utils.validation import check_is_fitted
 from skmohn.mohn._table.coding import CATEGORIES, CONSTANT, NUMERIC, ONE_HOT, TWO_VALUED
 
 _MOST_TERMS = 10
+_MOST_CLASSES = 6
+_HEADS = {
+    "standard_error": "standard error",
+    "variance_share": "share of variance",
+    "weight_share": "share of squared weights",
+}
+_FORMATS = {
+    "order": "d",
+    "standard_error": ".2g",
+    "variance_share": ".1%",
+    "weight_share": ".1%",
+}
 _KINDS = {
     TWO_VALUED: "with two values",
     NUMERIC: "numeric",
@@ -26,7 +38,7 @@ def add_summary(model, attributes):
 
     Parameters
     ----------
-    model : MOHNRegressor
+    model : MOHNRegressor or MOHNClassifier
 
     attributes : object
         What scikit-learn asks for the HTML of their table.
@@ -46,29 +58,34 @@ def add_summary(model, attributes):
 
 def _summarise(model):
     table = model.structure_table()
-    rows = zip(
-        *(list(table[name])[:_MOST_TERMS] for name in table),
-        strict=True,
-    )
-    lines = [
-        f"<tr><td style='text-align:left'>{escape(term)}</td><td>{order}</td>"
-        f"<td>{coef:.4g}</td><td>{error:.2g}</td><td>{share:.1%}</td></tr>"
-        for term, order, coef, error, share in rows
+    # Of many classes the weights would not fit.
+    n_wide = sum(name.startswith("weight of ") for name in table)
+    shown = [
+        name
+        for name in table
+        if n_wide <= _MOST_CLASSES or not name.startswith("weight of ")
     ]
-    heads = "".join(
-        f"<th>{head}</th>"
-        for head in ("term", "order", "weight", "standard error", "share of variance")
-    )
+    rows = zip(*(list(table[name])[:_MOST_TERMS] for name in shown), strict=True)
+    lines = ["".join(map(_cell, shown, row)) for row in rows]
+    heads = "".join(f"<th>{escape(_HEADS.get(name, name))}</th>" for name in shown)
     n_terms = len(model.terms_)
     title = "all terms" if n_terms <= _MOST_TERMS else f"strongest of {n_terms:,} terms"
     facts = [_columns(model), _weights(model), model.stopping_reason_]
     listed = "".join(f"<li>{escape(fact)}</li>" for fact in facts)
-    shown = f"<table><tr>{heads}</tr>{''.join(lines)}</table>" if lines else ""
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    terms = f"<table><tr>{heads}</tr>{body}</table>" if lines else ""
     return (
         "<details class='skmohn-summary' open style='margin-top:.5em'>"
         f"<summary>What was learned: {title}</summary>"
-        f"<ul>{listed}</ul>{shown}</details>"
+        f"<ul>{listed}</ul>{terms}</details>"
     )
+
+
+def _cell(name, value):
+    """A cell of the table of terms."""
+    if name == "term":
+        return f"<td style='text-align:left'>{escape(value)}</td>"
+    return f"<td>{value:{_FORMATS.get(name, '.4g')}}</td>"
 
 
 def _columns(model):
@@ -88,7 +105,9 @@ def _weights(model):
     listed = f"weights: {', '.join(parts) or 'none'}"
     if not model.model_.is_listed:
         listed = f"significant {listed}"
-    return f"{listed}; constant {model.intercept_:.4g}"
+    constants = np.atleast_1d(model.intercept_)[:_MOST_CLASSES]
+    noun = "constant" if len(constants) == 1 else "constants"
+    return f"{listed}; {noun} {', '.join(f'{value:.4g}' for value in constants)}"
 
 
 def tabulate(terms, coef, standard_errors, names, total, squares):

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_html_repr
 
-from skmohn import MOHNRegressor
+from skmohn import MOHNClassifier, MOHNRegressor
 
 
 class Reader(HTMLParser):
@@ -152,3 +152,25 @@ def test_it_needs_no_pandas(monkeypatch):
     monkeypatch.setattr("skmohn.mohn._show.to_frame", lambda table: table)
     assert isinstance(model.structure_table(), dict)
     assert read(model._repr_html_()).texts == expected
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 9])
+@pytest.mark.parametrize("strategy", ["dense", "logistic"])
+def test_classes_are_shown(strategy, n_classes):
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (270, 4))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    y[: n_classes - 2] = np.arange(2, n_classes)
+    model = MOHNClassifier(strategy, random_state=0).fit(X, y)
+    texts = read(model._repr_html_()).texts
+    weights = [f"weight of {k}" for k in range(n_classes)]
+    weights = {2: ["weight"], 3: weights, 9: []}[n_classes]
+    heads = ["term", "order", "share of squared weights", *weights]
+    start = texts.index("term")
+    assert texts[start : start + len(heads) + 2] == [*heads, "x0 x x1", "2"]
+    assert model.stopping_reason_ in texts
+    noun = "constant" if n_classes == 2 else "constants"
+    first = "significant weights" if strategy == "dense" else "weights"
+    (said,) = [text for text in texts if "of order 2" in text]
+    assert said.startswith(f"{first}: ")
+    assert f"; {noun} {model.intercept_[0]:.4g}" in said
