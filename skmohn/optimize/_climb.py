@@ -18,6 +18,8 @@ _DRAWN_STARTS = 10
 # The best points, of which the first one whose neighbours are not all known is looked
 # for.
 _WIDENED = 50
+# Evaluations a variable before a surrogate says which neighbours are left out.
+_KNOWN = 5
 # Local optima that are remembered for crossings.
 _MOST_ENDS = 20
 
@@ -44,6 +46,7 @@ class Climb:
         # Evaluations of climbs from ends and, in small spaces, from the best points.
         self._n_deep = self._n_wide = 0
         self._is_wide = False
+        self._is_hasty = False
 
     def propose(self, told, taken, surrogate, linkage, is_small, rng):
         """The next neighbour that is not known, or where the climb goes on.
@@ -62,7 +65,8 @@ class Climb:
 
         is_small : bool
             Whether a good part of all points will be seen: climbs start more often
-            then, and half of the evaluations are of all neighbours of the best points.
+            then, look at the better half of the neighbours, and half of the
+            evaluations are of all neighbours of the best points.
 
         rng : Generator
 
@@ -70,6 +74,7 @@ class Climb:
         -------
         state : ndarray of shape (n_variables,) or None
         """
+        self._is_hasty = is_small and len(told) > _KNOWN * len(self.space.free)
         if self._state is None:
             place = int(told.order()[0])
             self._stand(told.states[place], told.values[place], surrogate, rng)
@@ -123,6 +128,10 @@ class Climb:
         if surrogate.posterior is not None and len(near):
             # The last one comes first.
             near = near[np.argsort(-surrogate.mean(near), kind="stable")]
+            if self._is_hasty and not self._is_wide:
+                # Where much will be seen, another start is worth more than neighbours
+                # that are expected to be among the worse ones.
+                near = near[len(near) // 2 :]
         self._queue = list(near)
 
     def _leave(self, taken, linkage, rng):

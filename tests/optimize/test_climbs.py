@@ -63,3 +63,17 @@ def test_uniform_samples_come_first_where_few_points_will_be_seen(n, first):
     optimizer.tell(X, rng.normal(size=80))
     optimizer.ask()
     assert (optimizer.asked_[0]["stream"] == "uniform") == first
+
+
+@pytest.mark.parametrize(("n_known", "n_left_out"), [(5 * N, 0), (5 * N + 1, N // 2)])
+def test_climbs_in_small_spaces_leave_the_worse_neighbours_out(n_known, n_left_out):
+    points, slopes = cube(N), np.arange(1.0, N + 1.0)
+    known = np.setdiff1d(np.arange(2**N), [1 << i for i in range(N)])[:n_known]
+    told, space, rng = Evaluations(N), Space(N), np.random.default_rng(0)
+    for k in known:
+        told.add(points[k], points[k] @ slopes, is_feasible=True, is_sample=True)
+    climb, surrogate = Climb(space), Surrogate(space)
+    surrogate.update(told.states, told.values, 0)
+    linkage, taken = Hypergraph((), np.empty(0), 0.0), set(told.places)
+    climb.propose(told, taken, surrogate, linkage, True, rng)
+    assert len(climb._queue) == N - 1 - n_left_out
