@@ -84,6 +84,21 @@ def test_two_classes_are_those_of_a_gaussian_process(tight):
     assert len(first) < 60
 
 
+def test_variance_of_rows_that_are_certain_or_not():
+    rows = signs(12, 5)
+    covariance = Pairs(rows, rows).covariance(prior_of(rows)._replace(scale=9.0))
+    successes = np.where(np.arange(12) < 6, [1.0, 1e9] * 6, 0.0)
+    totals = np.full(12, 1.0) + successes
+    mode = find_mode(covariance, successes, totals, 18.0)
+    curvature = totals * mode.share * (1.0 - mode.share)
+    assert curvature.min() < 1e-7
+    assert curvature.max() > 1e-3
+    root = np.sqrt(curvature)
+    scaled = root[:, None] * covariance * root + np.eye(12)
+    gain = (covariance * root) @ np.linalg.solve(scaled, root[:, None] * covariance)
+    assert_allclose(mode.variance, np.diagonal(covariance - gain), rtol=1e-6)
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_slope_equals_finite_differences(n_classes, tight):
     rows, rng = mixed(30), np.random.default_rng(1)
@@ -98,6 +113,17 @@ def test_slope_equals_finite_differences(n_classes, tight):
         )
         assert slope[j] == pytest.approx((up - down) / 2e-4, rel=1e-5, abs=1e-4)
     assert slope[-1] == 0.0
+
+
+def test_each_of_several_classes_says_its_part():
+    rows, rng = signs(30, 4), np.random.default_rng(1)
+    evidence = LaplaceEvidence(rows, np.eye(4)[rng.integers(4, size=30)])
+    prior = prior_of(rows)
+    value, _ = evidence.value_and_slope(prior)
+    covariance = evidence.pairs.covariance(prior)
+    # Three classes say what the fourth is.
+    whole = sum(evidence.mode(k, covariance).evidence for k in range(4))
+    assert value == pytest.approx(0.75 * whole)
 
 
 def test_mode_is_the_most_likely_function(tight):
@@ -166,6 +192,16 @@ def test_left_out_means_are_those_of_a_fit_to_the_others(weights):
         assert_allclose(found[i], expected, atol=1e-10)
 
 
+def test_labels_have_noise_and_latent_functions_vary_widely():
+    rows = signs(60, 5)
+    label = (rows.inputs[:, 0] > 0).astype(int)
+    lesson = Lesson.read(rows, label, 2, None, (), "lines", memory_budget=1e9, seed=0)
+    (squares, _), (logistic, _) = lesson.learn()
+    assert squares.covariance.prior.noise == pytest.approx(0.05)
+    ratio = logistic.covariance.prior.scale / squares.covariance.prior.scale
+    assert ratio > 10
+
+
 def test_coordinates_are_those_of_the_indicators():
     rng = np.random.default_rng(0)
     label = rng.choice(4, 50, p=[0.1, 0.2, 0.3, 0.4])
@@ -220,17 +256,19 @@ def test_many_rows_go_through_some(monkeypatch):
 # --------------------------------------------------------------------- links and pools
 
 
-def test_link_is_the_most_likely_one():
+@pytest.mark.parametrize("n_rows", [12, 200])
+def test_link_is_the_most_likely_one(n_rows):
     rng = np.random.default_rng(0)
-    label = rng.integers(3, size=200)
-    means = np.eye(3)[label] + rng.standard_normal((200, 3))
-    labels = Labels.join(signs(200, 8), label, 3, rng.uniform(0.5, 2.0, 200))
+    label = rng.integers(3, size=n_rows)
+    means = np.eye(3)[label] + rng.standard_normal((n_rows, 3)) + [0.0, 0.0, 1.0]
+    weight = rng.uniform(0.5, 2.0, n_rows)
+    labels = Labels.join(signs(n_rows, 8), label, 3, weight)
     link = Link.learn(means, labels)
 
     def loss(parameters):
         moved = parameters[1:]
         scores = np.exp(parameters[0]) * means + np.log(labels.shares) + moved
-        chances = log_softmax(scores, axis=1)[np.arange(200), label]
+        chances = log_softmax(scores, axis=1)[np.arange(n_rows), label]
         prior = (parameters[0] - 1.0) ** 2 / 200 + moved @ moved / 4
         return prior - labels.weight @ chances
 
@@ -404,6 +442,8 @@ def test_numeric_columns_are_taken_as_wanted():
         control = DenseControl(numeric=numeric)
         model = MOHNClassifier("dense", dense_control=control).fit(X, y)
         assert all(name.endswith(expected) for name in model.pool_)
+        kept = {part.rows.categories.shape[1] for part in model.model_.members}
+        assert kept == {3 if expected == "levels" else 0}
     # Without a numeric column there are no levels to take.
     model = MOHNClassifier("dense", dense_control=control).fit(X > 0, y)
     assert all(name.endswith("lines") for name in model.pool_)
@@ -470,7 +510,9 @@ def test_rows_that_no_fold_leaves_out_do_not_judge():
     folds = [(np.arange(40, 100), np.arange(40))]
     model = MOHNClassifier(cv=folds, random_state=0).fit(X, y)
     assert_allclose(sum(model.pool_.values()), 1.0)
-    assert "sparse" in model.pool_
+    # It has a part, but not most: the terms are not its.
+    assert 0.05 < model.pool_["sparse"] < 0.5
+    assert model.C_ is None
 
 
 def test_a_table_without_a_column_that_varies_has_the_shares_of_the_classes():

@@ -23,6 +23,7 @@ _MOST_HALVINGS = 20
 _LEAST_SHARE = 1e-12
 # Below, an observation tells rounding errors.
 _LEAST_CURVATURE = 1e-12
+_FLAT = 1e-6
 
 
 class Mode(NamedTuple):
@@ -125,12 +126,22 @@ def find_mode(covariance, successes, totals, offset, alpha=None):
     inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
     inverse = np.tril(inverse) + np.tril(inverse, -1).T
     precision = root[:, None] * inverse * root
-    variance = np.diagonal(covariance) - np.einsum(
-        "ij,ij->i", covariance @ precision, covariance
-    )
+    variance = _posterior_variance(covariance, precision, root, inverse)
     # At the mode; the steps' own sums have rounding errors.
     alpha = successes - totals * share
     return Mode(latent, alpha, share, precision, np.maximum(variance, 0.0), evidence)
+
+
+def _posterior_variance(covariance, precision, root, inverse):
+    """Of the latent function; `inverse` is that of 1 and the scaled covariance."""
+    curvature = root**2
+    variance = (1.0 - np.diagonal(inverse)) / np.maximum(curvature, _LEAST_CURVATURE)
+    # Where there is hardly any curvature, that is a difference of equal numbers.
+    flat = np.flatnonzero(curvature < _FLAT)
+    cross = covariance[flat]
+    gain = np.einsum("ij,ij->i", cross @ precision, cross)
+    variance[flat] = np.diagonal(covariance)[flat] - gain
+    return variance
 
 
 class LaplaceEvidence:

@@ -34,6 +34,8 @@ _SCORED = 4
 _FEWEST_SCORED = 20
 # Two products that agree more than this say the same to the next fit.
 _ALIKE = 0.9
+# Beyond it the model has the column, up to its sign.
+_SAME = 1 - 1e-9
 # A best candidate of this many times what chance gives makes higher orders wait.
 _BEYOND_DOUBT = 1.5
 
@@ -274,22 +276,23 @@ class LogisticPath:
             found, present, self.design.n_features, n_rivals=len(scores)
         )
         gains = np.linalg.norm(scores, axis=0)
-        lengths = np.maximum(np.linalg.norm(columns, axis=0), 1e-12)
-        gains[self._is_there(columns / lengths)] = 0.0
-        chosen = []
+        lengths, known = (
+            np.maximum(np.linalg.norm(part, axis=0), 1e-12)
+            for part in (columns, self.columns)
+        )
+        chosen, least = [], 0.0
         for j in np.argsort(-gains, kind="stable"):
-            if len(chosen) == batch or not gains[j] > NEAR_BEST * gains.max():
+            if len(chosen) == batch or not gains[j] > least:
                 break
+            cosines = np.abs(columns[:, j] @ self.columns) / (lengths[j] * known)
+            if np.any(cosines > _SAME):
+                continue
+            # The best that is not there.
+            least = least or NEAR_BEST * gains[j]
             alike = np.abs(columns[:, chosen].T @ columns[:, j])
             if not np.any(alike > _ALIKE * lengths[chosen] * lengths[j]):
                 chosen.append(j)
         return [found[j] for j in chosen], float(np.max(scores / thresholds))
-
-    def _is_there(self, columns):
-        """Which columns of unit length the model has, up to sign."""
-        lengths = np.maximum(np.linalg.norm(self.columns, axis=0), 1e-12)
-        cosines = np.abs(columns.T @ self.columns) / lengths
-        return np.any(cosines > 1 - 1e-9, axis=1)
 
 
 def _unpack(design, terms):
