@@ -510,3 +510,14 @@ def test_scale_of_the_target_is_irrelevant(scale):
     model = MOHNRegressor("pursuit").fit(problem.X, scale * problem.y)
     assert model.terms_ == problem.terms
     assert_allclose(model.weights_, scale * problem.weights, rtol=1e-6)
+
+
+def test_no_more_sets_are_likely_than_a_model_may_have(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (40, 12))
+    search = Pursuit(PackedDesign(X), rng.standard_normal(40), PursuitControl(3))
+    everything = [*itertools.combinations(range(12), 2)]
+    assert len(everything) > search.most
+    monkeypatch.setattr(_pursuit, "infer_structure", lambda *_, **__: everything)
+    assert search._pass_messages()
+    assert search.likely == set(everything[: search.most - 1])

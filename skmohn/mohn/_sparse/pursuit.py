@@ -287,6 +287,9 @@ class Pursuit:
             memory_budget=self.control.memory_budget,
             heredity=self.passes > 0,
         )
+        # No model has more. Where columns repeat each other there are thousands, and
+        # all that extends two of them would be weighed next.
+        likely = likely[: self.most - 1]
         self.passes += 1
         if not likely or self.likely == set(likely):
             self.passes = _MOST_PASSES
@@ -295,7 +298,7 @@ class Pursuit:
         self.banned.clear()
         before, level = self.model.terms, self.model.rms
         self.model.clear()
-        self._accept(likely[: self.most - 1])
+        self._accept(likely)
         if self.model.rms > _GAIN * level:
             # Nothing was gained: what is left is noise, or the columns are too alike.
             self.passes = _MOST_PASSES
