@@ -216,6 +216,19 @@ def test_coordinates_are_those_of_the_indicators():
     assert_allclose(labels.counts.sum(), weight.sum())
 
 
+def test_scores_are_sums_of_independent_coordinates():
+    rows = signs(30, 4)
+    labels = Labels.join(rows, np.arange(30) % 3, 3)
+    posterior = ExactPosterior.condition(Covariance(prior_of(rows)), labels.sample)
+    axis = np.array([3.0, 4.0])
+    means, deviations = classes._Scores(posterior, axis).weights_of(
+        [(0,), (1, 2)], True
+    )
+    each, variances = posterior.weights_of([(0,), (1, 2)])
+    assert_allclose(means, 3.0 * each[:, 0] + 4.0 * each[:, 1])
+    assert_allclose(deviations, 5.0 * np.sqrt(variances))
+
+
 def test_inducing_rows_that_are_all_rows_are_exact():
     rng = np.random.default_rng(0)
     rows, label = mixed(40), rng.integers(3, size=40)
@@ -405,6 +418,11 @@ def test_terms_are_those_that_stand_out():
     three = MOHNClassifier("dense", random_state=0).fit(X, y + (X[:, 7] > 0))
     assert three.weights_.shape == (3, len(three.terms_))
     assert {(7,), (0, 5)} <= set(three.terms_)
+    # Where all inputs are unknown, constants are all there is.
+    nothing = Rows(np.zeros((1, 8)), np.empty((1, 0), dtype=int))
+    scores = model.model_.dense.log_odds(nothing)[0]
+    assert_allclose(model.intercept_, scores[1] - scores[0])
+    assert_allclose(three.intercept_, three.model_.dense.log_odds(nothing)[0])
 
 
 def test_few_weights_are_a_member_by_default():
@@ -513,6 +531,13 @@ def test_rows_that_no_fold_leaves_out_do_not_judge():
     # It has a part, but not most: the terms are not its.
     assert 0.05 < model.pool_["sparse"] < 0.5
     assert model.C_ is None
+
+
+def test_few_weights_that_nothing_judges_are_left_out():
+    X, y = curved(60)
+    model = MOHNClassifier(selection="ebic", random_state=0).fit(X, y)
+    assert len(model.pool_) == 4
+    assert "sparse" not in model.pool_
 
 
 def test_a_table_without_a_column_that_varies_has_the_shares_of_the_classes():
