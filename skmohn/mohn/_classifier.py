@@ -509,12 +509,11 @@ class MOHNClassifier(
 
     def _place_of(self, label):
         """Where a class is among all."""
-        places = np.flatnonzero(self.classes_ == label)
-        if not len(places):
-            raise ValueError(
-                f"label={label!r} is not among the classes {self.classes_.tolist()}"
-            )
-        return int(places[0])
+        classes = self.classes_.tolist()
+        # Lists and arrays are no labels.
+        if np.ndim(label) or label not in classes:
+            raise ValueError(f"label={label!r} is not among the classes {classes}")
+        return classes.index(label)
 
     def _weigh(self, X, y, sample_weight):
         """Weights of rows times those of their classes."""

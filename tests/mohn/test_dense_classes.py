@@ -23,6 +23,7 @@ from skmohn.mohn._dense.exact import ExactPosterior
 from skmohn.mohn._dense.kernel import Pairs, Prior
 from skmohn.mohn._dense.laplace import LaplaceEvidence, find_mode, leave_one_out
 from skmohn.mohn._dense.nystroem import NystroemPosterior
+from skmohn.mohn._products import _most_levels
 from skmohn.mohn._table.rows import Alphabet, Rows
 
 LEVELS = Alphabet(3), Alphabet(4, True)
@@ -162,6 +163,23 @@ def test_latent_function_without_an_observation_is_nearly_that_of_the_others():
         )
         expected = covariance[i, others] @ part.alpha
         assert found[i] == pytest.approx(expected, abs=0.03 * np.ptp(mode.latent))
+
+
+def test_no_mode_is_no_evidence():
+    rows = signs(6, 3)
+    evidence = LaplaceEvidence(rows, np.eye(2)[[0, 1, 0, 1, 0, 1]])
+    covariance = -10.0 * np.eye(6)
+    assert find_mode(covariance, np.ones(6), np.ones(6), 0.0) is None
+    evidence.pairs.join = lambda prior, product: covariance
+    assert evidence.value_and_slope(prior_of(rows)) == (-np.inf, None)
+
+
+@pytest.mark.parametrize("weight", [1e-30, 1e30])
+def test_a_class_of_next_to_no_weight_has_an_offset(weight):
+    counts = np.eye(2)[[0, 1, 0, 1, 0, 1]] * [1.0, weight]
+    evidence = LaplaceEvidence(signs(6, 3), counts)
+    sign = np.sign(np.log(weight))
+    assert_allclose(evidence.offsets, sign * np.log(1e12), rtol=1e-4)
 
 
 # ------------------------------------------------------------------------ least squares
@@ -580,14 +598,13 @@ def test_contributions_add_up_to_the_score(strategy, n_classes):
     assert ("(other models)" in parts) == (strategy != "logistic")
     best = model.explain(X[0])["contribution"].sum()
     assert_allclose(best, scores.max() if n_classes > 2 else abs(scores))
-    with pytest.raises(ValueError, match="label='d' is not among the classes"):
-        model.explain(X[0], "d")
+    for wrong in ("d", ["a", "b"]):
+        with pytest.raises(ValueError, match="is not among the classes"):
+            model.explain(X[0], wrong)
 
 
 @pytest.mark.parametrize(("n_rows", "expected"), [(60, 16), (600, 30), (2000, 64)])
 def test_more_rows_have_more_levels(n_rows, expected):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(n_rows, 1))
-    model = MOHNClassifier("dense", dense_control=DenseControl(numeric="multilinear"))
-    model.fit(np.repeat(X, 2, axis=0), np.repeat(X[:, 0] > 0, 2))
-    assert model.coding_.alphabets == (Alphabet(expected, True),)
+    X = np.random.default_rng(0).normal(size=(n_rows, 2))
+    X[:20, 1] = np.nan
+    assert _most_levels(np.repeat(X, 2, axis=0)) == expected
