@@ -103,6 +103,7 @@ intersphinx_timeout = 5
 EXAMPLES = {
     "mohn": [
         "first_steps",
+        "small_table",
         "read_a_model",
         "noise",
         "experiment",

@@ -1,5 +1,6 @@
 """The check of the built pages; `docs/conftest.py` runs the code on the pages."""
 
+import ast
 import runpy
 from pathlib import Path
 
@@ -46,3 +47,16 @@ def test_a_sound_page_is_not_faulted(complaints, tmp_path, body):
     (tmp_path / "page.html").write_text(body, encoding="utf-8")
     (tmp_path / "other.html").write_text("<p id='above'></p>", encoding="utf-8")
     assert complaints(tmp_path) == []
+
+
+def test_the_gallery_has_an_order_of_all_examples():
+    tree = ast.parse((DOCS / "conf.py").read_text(encoding="utf-8"))
+    (order,) = (
+        ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "EXAMPLES"
+    )
+    found = {}
+    for path in (DOCS.parent / "examples").glob("*/plot_*.py"):
+        found.setdefault(path.parent.name, set()).add(path.stem.removeprefix("plot_"))
+    assert found == {name: set(names) for name, names in order.items()}
