@@ -351,6 +351,8 @@ class Climb(NamedTuple):
         -------
         steps : ndarray of shape (n_logs, n_logs)
         """
+        if not self.inverse.n_corrs:
+            return self.steps
         # All other directions are as they were.
         met, _ = np.linalg.qr(np.vstack([self.inverse.sk, self.inverse.yk]).T)
         values, vectors = np.linalg.eigh(met.T @ (self.inverse @ met))
