@@ -199,7 +199,7 @@ class PooledClasses:
         return _by_column(vocabulary, total / (variance or 1.0))
 
     def relevance(self):
-        """``tau`` of inputs and of categoricals, and whether these have levels."""
+        """``tau`` of inputs and of categoricals, by the prior of `dense`."""
         covariance = self.dense.covariance
         return covariance.prior.tau, covariance.categorical_tau()
 
@@ -336,7 +336,8 @@ def _lessons(samples, wishes):
     ways = _WAYS[wishes.dense_control.numeric]
     for numeric in ways if samples.coding.thresholds else (LINES,):
         coding = samples.coding
-        coding = coding if numeric == LEVELS else coding.without_levels()
+        if numeric == LINES:
+            coding = coding.without_levels()
         lessons.append(
             Lesson.read(
                 samples.rows.as_float(),
