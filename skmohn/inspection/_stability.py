@@ -100,7 +100,8 @@ def selection_stability(
     """
     seeds = check_random_state(random_state).randint(2**31, size=int(n_resamples))
     reader = clone(model)
-    table, _ = read_table(reader, X, y, reset=True)
+    # A column of targets is one target.
+    table, y = read_table(reader, X, y, reset=True)
     ends = InputCoding.learn(table)
     refits = Parallel(n_jobs=n_jobs)(
         delayed(_refit)(model, X, y, replace, ends, seed) for seed in seeds.tolist()

@@ -24,6 +24,7 @@ from skmohn._core._fitting import (
 from skmohn._core._html import ComputedProperty
 from skmohn._core._units import binary_unit
 from skmohn._core._validation import read_sets, validate_held_out
+from skmohn.mohn import _several as several
 from skmohn.mohn._base import BaseMOHN
 from skmohn.mohn._controls import DeltaControl, DenseControl, MSDAControl, Wishes
 from skmohn.mohn._dense.model import DenseModel
@@ -155,6 +156,15 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         Number of columns seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features,)
         Their names, if all are strings.
+    estimators_ : list of MOHNRegressor
+        Only if y had two dimensions: a fitted model of each target. `terms_` are then
+        those of any target, `weights_` and `standard_errors_` have shape (n_targets,
+        n_terms), `intercept_` and `noise_` shape (n_targets,), records have a
+        ``target``, and `model_` is that of each estimator.
+    target_names_ : list of str or int
+        Names of the columns of such a y, or their numbers.
+    shared_targets_ : list of int
+        Targets that were learnt with one set of hyper-parameters; empty if none.
 
     See Also
     --------
@@ -202,6 +212,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     n_iter_: int
     n_features_in_: int
     feature_names_in_: np.ndarray
+    estimators_: list
+    target_names_: list
+    shared_targets_: list[int]
 
     _parameter_constraints = {
         "strategy": [StrOptions(set(STRATEGIES))],
@@ -287,15 +300,15 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training samples; NaN means missing. Sparse input is converted to dense.
-        y : array-like of shape (n_samples,)
-            Target values.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Target values. Several targets have a model each; see the user guide.
         sample_weight : array-like of shape (n_samples,), default=None
             Integers count repeated samples: a weight of 2 equals the sample twice.
             Other weights are relative precisions, scaled to a mean of 1. Samples of
             weight 0 are dropped.
         X_val : array-like of shape (n_val, n_features), default=None
             Validation samples; see `early_stopping`.
-        y_val : array-like of shape (n_val,), default=None
+        y_val : array-like of shape (n_val,) or (n_val, n_targets), default=None
             Targets of the validation samples.
         **params : dict
             Passed to the splitter `cv`, such as ``groups``; needs metadata routing.
@@ -318,9 +331,16 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             If the search ended early or there are too few samples; the best model so
             far is kept.
         """
+        if several.is_several(y):
+            return several.fit(self, X, y, sample_weight, X_val, y_val, params)
+        if hasattr(self, "estimators_"):
+            several.forget(self)
+        return self._fit((X, y, sample_weight, X_val, y_val), params)
+
+    def _fit(self, data, params, together=None):
+        """Fit a single target, which may learn with others."""
         strategy, wishes = STRATEGIES[self.strategy], Wishes.of(self)
-        data = X, y, sample_weight, X_val, y_val
-        samples, given = self._read(strategy, wishes, *data, params)
+        samples, given = self._read(strategy, wishes, *data, params, together)
         attributes = partial(self._fitted_attributes, samples.coding)
         loop = FitLoop(self, *given, strategy.most_steps(wishes), attributes)
         with blas_threads_for(len(samples.y)):
@@ -342,8 +362,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             New samples.
-        y : array-like of shape (n_samples,)
-            Target values.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Target values, as many as in the first call.
         sample_weight : array-like of shape (n_samples,), default=None
             Factors of the learning rate, at most up to the step that meets a sample's
             target if the rate is "auto". For a dense model, precisions in the unit of
@@ -356,6 +376,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         """
         if not hasattr(self, "terms_"):
             return self.fit(X, y, sample_weight)
+        if hasattr(self, "estimators_"):
+            return several.partial_fit(self, X, y, sample_weight)
         X, y = read_table(self, X, y)
         control = control_of(self, "delta_control")
         control._validate_params()
@@ -439,6 +461,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         self, X, return_std: Literal[True]
     ) -> tuple[np.ndarray, np.ndarray]: ...
 
+    @several.of_several(several.predict)
     def predict(self, X, return_std=False):
         """Predict the target.
 
@@ -451,17 +474,17 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
         Returns
         -------
-        y : ndarray of shape (n_samples,)
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
             Predicted values.
-        std : ndarray of shape (n_samples,)
+        std : ndarray of shape (n_samples,) or (n_samples, n_targets)
             Standard deviation of a new observation of each sample, only with
             `return_std`.
         """
-        check_is_fitted(self)
         rows = self._to_rows(read_table(self, X))
         mean = self.model_.mean(rows, control_of(self, "dense_control").clip)
         return (mean, self._posterior("return_std").std(rows)) if return_std else mean
 
+    @several.of_several(several.sample_y)
     def sample_y(self, X, n_samples=1, random_state=0):
         """Draw observations from the posterior, jointly for all samples.
 
@@ -476,7 +499,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
         Returns
         -------
-        ndarray of shape (n_rows, n_samples)
+        ndarray of shape (n_rows, n_samples) or (n_rows, n_targets, n_samples)
             One draw per column, including noise.
 
         Raises
@@ -490,7 +513,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         rng = np.random.default_rng(seed)
         return model.draw(self._to_rows(read_table(self, X)), n_samples, rng)
 
-    def weight(self, term):
+    @several.of_several(several.weight)
+    def weight(self, term, target=None):
         """Return the posterior of one weight, in `terms_` or not.
 
         Needs "auto" or "dense". Weights that a sparse model left out are exactly 0.
@@ -501,6 +525,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             Columns of the term, as indices or names, such as
             ``[("base", "G"), "dose"]``; empty for the constant. A column with several
             categories needs one.
+        target : int or str, default=None
+            Which of several targets; None if y had one dimension.
 
         Returns
         -------
@@ -517,18 +543,20 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         AttributeError
             Unless `strategy` was "auto" or "dense".
         """
+        several.refuse_target(target)
         model = self._posterior("weight")
         sign, term = self.vocabulary_.find(term)
         mean, std = model.weight(term)
         return sign * mean, std
 
     @property
+    @several.of_several(several.relevance)
     def relevance_(self):
         """Relevance of each column to a dense model, from 0 (none) to 1.
 
         Returns
         -------
-        ndarray of shape (n_features,)
+        ndarray of shape (n_features,) or (n_targets, n_features)
             The factor (tau) by which a column shrinks the prior variance of each weight
             that contains it. For several categories or levels, the factor of a
             two-valued input whose values are as similar as two of them are on average.
@@ -536,13 +564,14 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         return self.coding_.by_column(*self._posterior("relevance_").relevance())
 
     @property
+    @several.of_several(several.log_marginal_likelihood)
     def log_marginal_likelihood_(self):
         """Log evidence of "auto" or "dense" at the fitted hyperparameters, in nats.
 
         Returns
         -------
         float
-            Infinite for an exact model.
+            Infinite for an exact model. That of several targets is the sum.
         """
         return self._posterior("log_marginal_likelihood_").log_evidence()
 
@@ -559,6 +588,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         coding = self.coding_
         return [s for s in coding.categoricals if coding.kind[s[0]] == ONE_HOT]
 
+    @several.of_several(several.structure_table)
     def structure_table(self):
         """List the terms with their weights, the strongest first.
 
@@ -567,9 +597,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         DataFrame, or dict of lists without pandas
             ``term`` (such as ``"dose x sex=male"``), ``order``, ``weight``,
             ``standard_error`` and ``variance_share``, the term's share of the model's
-            variance over uniform inputs. See the user guide, "Reading a model".
+            variance over uniform inputs. See the user guide, "Reading a model". With
+            several targets, ``target`` comes first.
         """
-        check_is_fitted(self)
         vocabulary = self.vocabulary_
         names = dict(zip(vocabulary.labels, vocabulary.names, strict=True))
         scale = binary_unit(self.weights_)
@@ -583,13 +613,16 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             self.terms_, self.weights_, self.standard_errors_, names, total, squares
         )
 
-    def explain(self, x):
+    @several.of_several(several.explain)
+    def explain(self, x, target=None):
         """Split the prediction of one row into contributions, the largest first.
 
         Parameters
         ----------
         x : array-like of shape (n_features,) or (1, n_features)
             The row, such as a list or a DataFrame's row; NaN means missing.
+        target : int or str, default=None
+            Which of several targets; None if y had one dimension.
 
         Returns
         -------
@@ -605,7 +638,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         ValueError
             If `x` is not exactly one row that `predict` accepts.
         """
-        check_is_fitted(self)
+        several.refuse_target(target)
         rows = self._to_rows(read_table(self, one_row(x)))
         vocabulary = self.vocabulary_
         terms = vocabulary.places(self.terms_)
@@ -630,15 +663,16 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         return to_frame({"term": list(terms)} | dict(zip(titles, columns, strict=True)))
 
     @property
+    @several.of_several(several.linkage)
     def linkage_(self):
         """Which columns interact, and into which separate parts the model falls.
 
         Returns
         -------
         Linkage
-            Built from the nonzero terms; for a dense model from the significant ones.
+            Built from the nonzero terms, of any target; for a dense model from the
+            significant ones.
         """
-        check_is_fitted(self)
         terms = [
             tuple({column_of(label): None for label in term})
             for term, coef in zip(self.terms_, self.weights_, strict=True)
@@ -649,16 +683,19 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         return Linkage.of_terms(terms, self.n_features_in_, self._names())
 
     @ComputedProperty
+    @several.of_several(several.feature_importances)
     def feature_importances_(self):
         """Total Sobol index of each column; see :meth:`sobol_indices`.
 
         Returns
         -------
         ndarray of shape (n_features,)
-            Used by tools such as :class:`~sklearn.feature_selection.RFE`.
+            Used by tools such as :class:`~sklearn.feature_selection.RFE`. The mean over
+            several targets.
         """
         return np.array(self.sobol_indices()["total"])
 
+    @several.of_several(several.sobol_indices)
     def sobol_indices(self):
         """Compute exact Sobol indices of the model for each column.
 
@@ -670,7 +707,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         DataFrame, or dict of lists without pandas
             ``feature``; ``first_order``, the share of the variance that the column
             explains alone; ``total``, its share including interactions. Columns of a
-            one-hot group share one index. All are 0 for a constant model.
+            one-hot group share one index. All are 0 for a constant model. With several
+            targets, ``target`` comes first.
 
         References
         ----------
@@ -678,7 +716,6 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
            mathematical models and their Monte Carlo estimates. Mathematics and
            Computers in Simulation 55.
         """
-        check_is_fitted(self)
         vocabulary = self.vocabulary_
         variance, first, total = self.model_.shares(vocabulary)
         columns = vocabulary.columns()[1]
@@ -693,10 +730,18 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             }
         )
 
+    def __sklearn_tags__(self):
+        """Say what the estimator can take."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
     def _get_fitted_attr_html(self, doc_link=""):
         return add_summary(self, super()._get_fitted_attr_html(doc_link))
 
-    def _read(self, strategy, wishes, X, y, sample_weight, X_val, y_val, params):
+    def _read(
+        self, strategy, wishes, X, y, sample_weight, X_val, y_val, params, together
+    ):
         """Check what `fit` is given; also say what of it callbacks are to see."""
         split_params = self._split_params(params)
         table, y = read_table(self, X, y, reset=True)
@@ -716,6 +761,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             columns=self._names(),
             earlier=earlier,
             split_params=split_params,
+            together=together,
         )
         self._check_order()
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
@@ -789,3 +835,8 @@ def require_regressor(model, parameter):
             "Pipeline or a search, pass the fitted step, such as pipeline[-1]"
         )
     check_is_fitted(model)
+    if hasattr(model, "estimators_"):
+        raise ValueError(
+            f"{parameter} has {len(model.estimators_)} targets, and this takes one: "
+            f"pass {parameter}.estimators_[k]"
+        )

@@ -11,6 +11,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from skmohn._core._validation import to_numpy, weight_unit
 from skmohn.mohn._dense.levels import levels_pay
+from skmohn.mohn._dense.together import OneOf
 from skmohn.mohn._model import Model
 from skmohn.mohn._table.coding import NUMERIC, InputCoding
 from skmohn.mohn._table.columns import find_one_hot
@@ -86,6 +87,9 @@ class Samples(NamedTuple):
 
     unit : float, default=1.0
         What the targets were divided by.
+
+    together : OneOf, default=None
+        What is learnt of this target with others.
     """
 
     rows: Rows
@@ -101,6 +105,7 @@ class Samples(NamedTuple):
     vocabulary: Vocabulary | None = None
     weight_unit: float = 1.0
     unit: float = 1.0
+    together: OneOf | None = None
 
     @property
     def inputs(self):
@@ -164,6 +169,7 @@ def read_samples(
     columns=None,
     earlier=None,
     split_params=None,
+    together=None,
 ):
     """Weigh, split and code the samples of a fit.
 
@@ -172,7 +178,7 @@ def read_samples(
     X : ndarray of shape (n_samples, n_features)
         Numbers of categories in categorical columns; NaN where unknown.
 
-    y : ndarray of shape (n_samples,)
+    y : ndarray of shape (n_samples,) or (n_samples, n_targets)
 
     weight : array-like of shape (n_samples,) or None
 
@@ -196,6 +202,9 @@ def read_samples(
 
     split_params : dict, default=None
         What the splitter `cv` asks for beside, such as groups.
+
+    together : OneOf, default=None
+        What is learnt of this target with others.
 
     Returns
     -------
@@ -223,7 +232,9 @@ def read_samples(
             held_weight, weight = weight[apart], weight[train]
     known = n_categories, one_hot
     numeric = wishes.dense_control.numeric if strategy.finds_all else "multilinear"
-    coding = _learn_coding(X, y, weight, known, numeric, seed)
+    coding = None if together is None else together.coding
+    if coding is None:
+        coding = _learn_coding(X, y, weight, known, numeric, seed)
     if coding.categoricals and not strategy.finds_all:
         (column,), (size, _) = coding.categoricals[0], coding.alphabets[0]
         raise ValueError(
@@ -252,6 +263,7 @@ def read_samples(
         coding=coding,
         vocabulary=Vocabulary(coding, categories, columns),
         weight_unit=unit,
+        together=together,
     )
 
 

@@ -57,6 +57,8 @@ def add_summary(model, attributes):
 
 
 def _summarise(model):
+    if hasattr(model, "estimators_"):
+        return _summarise_targets(model)
     table = model.structure_table()
     # Of many classes the weights would not fit.
     n_wide = sum(name.startswith("weight of ") for name in table)
@@ -71,14 +73,37 @@ def _summarise(model):
     n_terms = len(model.terms_)
     title = "all terms" if n_terms <= _MOST_TERMS else f"strongest of {n_terms:,} terms"
     facts = [_columns(model), _weights(model), model.stopping_reason_]
+    return _details(title, facts, heads, lines)
+
+
+def _details(title, facts, heads, lines):
+    """What was learned as a list of facts and a table."""
     listed = "".join(f"<li>{escape(fact)}</li>" for fact in facts)
     body = "".join(f"<tr>{line}</tr>" for line in lines)
-    terms = f"<table><tr>{heads}</tr>{body}</table>" if lines else ""
+    table = f"<table><tr>{heads}</tr>{body}</table>" if lines else ""
     return (
         "<details class='skmohn-summary' open style='margin-top:.5em'>"
         f"<summary>What was learned: {title}</summary>"
-        f"<ul>{listed}</ul>{terms}</details>"
+        f"<ul>{listed}</ul>{table}</details>"
     )
+
+
+def _summarise_targets(model):
+    """Say of each target how many weights it has, its constant and its noise."""
+    parts = list(zip(model.target_names_, model.estimators_, strict=True))
+    lines = [
+        f"<td>{escape(str(name))}</td><td>{len(part.terms_):,}</td>"
+        f"<td>{part.intercept_:.4g}</td><td>{part.noise_:.2g}</td>"
+        f"<td style='text-align:left'>{escape(part.stopping_reason_)}</td>"
+        for name, part in parts[:_MOST_TERMS]
+    ]
+    shared = f"targets with the same hyper-parameters: {len(model.shared_targets_):,}"
+    title = f"{len(parts):,} targets"
+    if len(parts) > _MOST_TERMS:
+        title += f", the first {_MOST_TERMS} of them"
+    heads = "target", "weights", "constant", "noise", "how"
+    head = "".join(f"<th>{name}</th>" for name in heads)
+    return _details(title, [_columns(model), shared], head, lines)
 
 
 def _cell(name, value):
@@ -161,3 +186,25 @@ def to_frame(table):
     except ImportError:
         return table
     return pd.DataFrame(table)
+
+
+def join_tables(tables, targets):
+    """Tables of several targets, one below the other, with a column that says whose.
+
+    Parameters
+    ----------
+    tables : list of DataFrame or of dict of lists
+
+    targets : list of str or int
+
+    Returns
+    -------
+    table : DataFrame or dict of lists
+    """
+    joined = {"target": []}
+    for target, table in zip(targets, tables, strict=True):
+        columns = {name: list(table[name]) for name in table}
+        for name, column in columns.items():
+            joined.setdefault(name, []).extend(column)
+        joined["target"] += [target] * len(column)
+    return to_frame(joined)

@@ -8,12 +8,12 @@ from functools import cached_property
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._control import control_of
 from skmohn._core._times import from_seconds, seconds
 from skmohn._core._validation import input_dtype, is_whole
 from skmohn.mohn import MOHNRegressor
+from skmohn.mohn._regressor import require_regressor
 from skmohn.mohn._table.coding import CATEGORIES, CONSTANT, NUMERIC, ONE_HOT
 from skmohn.mohn._table.columns import Categories, to_number
 from skmohn.mohn._walsh.hypergraph import Hypergraph
@@ -347,7 +347,7 @@ def read_model(model):
 
 
 def _read_regressor(model):
-    check_is_fitted(model)
+    require_regressor(model, "model")
     coding, categories = model.coding_, model.vocabulary_.categories
     is_listed = model.model_.is_listed
     if is_listed:

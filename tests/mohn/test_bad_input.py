@@ -89,8 +89,13 @@ def test_lengths_that_differ(estimator):
     refused(estimator, X, Y[:-1], match="inconsistent numbers of samples")
 
 
-def test_several_targets(estimator):
-    refused(estimator, X, np.column_stack([Y, Y]), match="should be a 1d array")
+def test_targets_of_three_dimensions(estimator):
+    refused(estimator, X, np.zeros((100, 2, 2)), match="dim <= 2 is required")
+
+
+def test_several_targets_with_a_gap(estimator):
+    y = replaced(np.column_stack([Y, Y]), (3, 1), np.nan)
+    refused(estimator, X, y, match="y contains NaN, in column 1")
 
 
 def test_one_dimension(estimator):

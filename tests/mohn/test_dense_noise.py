@@ -126,7 +126,7 @@ def test_the_amplitude_has_the_highest_evidence(amplitude):
     alike = np.multiply.outer(side, side)
     density, best, _, covariance = regress(logarithms, alike)
     assert best == amplitude
-    value, alpha, _ = _smooth(alike, logarithms)
+    (value,), (alpha,), _ = _smooth(alike, logarithms[:, None])
     assert value - 100 * np.log(2 * np.pi) == pytest.approx(density)
     assert_allclose(alpha, best * np.linalg.solve(covariance, logarithms), atol=1e-9)
 

@@ -9,8 +9,10 @@ processes, UAI 2014, section 4.
 """
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import eigvalsh
 
 from skmohn.mohn._dense.evidence import (
     LOG_BOUNDS,
@@ -96,7 +98,7 @@ def doubt_prior(posterior, n_rows):
     Parameters
     ----------
     posterior : ExactPosterior
-        Of up to `MOST_ROWS` rows.
+        Of up to `MOST_ROWS` rows, and of one target or several.
 
     n_rows : int
         From how many the hyper-parameters were learnt.
@@ -110,24 +112,13 @@ def doubt_prior(posterior, n_rows):
         Log evidence over all hyper-parameters less that at the best ones.
     """
     covariance, sample = posterior.covariance, posterior.sample
-    best = covariance.prior.to_logs()
-    n_inputs, alphabets = len(covariance.prior.rates), covariance.alphabets
-    basis, others = _felt(posterior, _directions(n_inputs, alphabets))
-    evidence = Evidence(sample, alphabets)
-    gradient, curvature, slopes = _curvature(evidence, best, basis)
-    of_density, share = density_curvature(n_inputs, alphabets), n_rows / len(sample)
-    by_data, by_density = curvature * share, basis @ of_density @ basis.T
-    density = log_density(best, n_inputs, alphabets)[0]
-    occam = occam_factor(density, by_density, by_data)
-    if len(others):
-        # Of inputs that hardly matter the log evidence is a line in their rates: in the
-        # logarithms its curvature is minus its slope.
-        own = np.sum((others @ of_density) * others, axis=1)
-        ratio = -share * (others @ gradient) / own
-        occam -= 0.5 * float(np.sum(np.log1p(np.maximum(ratio, 0.0))))
+    best, n_inputs = covariance.prior.to_logs(), len(covariance.prior.rates)
+    felt = Felt.around(posterior)
+    share, basis, slopes = n_rows / len(sample), felt.basis, felt.slopes
+    occam = felt.occam(share)
     if n_rows > MOST_ROWS:
         return None, occam
-    spread, axes = np.linalg.eigh(by_data + by_density)
+    spread, axes = np.linalg.eigh(felt.by_data * share + felt.by_density)
     spread = 1.0 / np.sqrt(np.maximum(spread, _LEAST_CURVATURE))
 
     def moved(shift):
@@ -142,6 +133,89 @@ def doubt_prior(posterior, n_rows):
     change = [np.mean((up.fitted() - down.fitted()) ** 2) for up, down in pairs]
     kept = np.argsort(change)[::-1][:_MOST_AXES]
     return PriorDoubt(tuple(pairs[j] for j in kept)), occam
+
+
+class Felt(NamedTuple):
+    """What a change of the hyper-parameters changes, around the best ones.
+
+    Attributes
+    ----------
+    basis : ndarray of shape (n_directions, n_logs)
+
+    by_data, by_density : ndarrays of shape (n_directions, n_directions)
+        Negative Hessians of the log evidence and of the density.
+
+    density : float
+        Log density of the hyper-parameters.
+
+    slopes : ndarray of shape (n_rows * n_targets, n_directions)
+        Of the fitted values.
+
+    ratios : ndarray of shape (n_others,)
+        Of other directions, curvature by the data over that of the density.
+    """
+
+    basis: np.ndarray
+    by_data: np.ndarray
+    by_density: np.ndarray
+    density: float
+    slopes: np.ndarray
+    ratios: np.ndarray
+
+    @classmethod
+    def around(cls, posterior):
+        """Look around the hyper-parameters of a posterior of one target or several."""
+        covariance = posterior.covariance
+        best = covariance.prior.to_logs()
+        n_inputs, alphabets = len(covariance.prior.rates), covariance.alphabets
+        basis, others = _felt(posterior, _directions(n_inputs, alphabets))
+        evidence = Evidence(posterior.sample, alphabets)
+        gradient, by_data, slopes = _curvature(evidence, best, basis)
+        of_density = density_curvature(n_inputs, alphabets)
+        # Of inputs that hardly matter the log evidence is a line in their rates: in the
+        # logarithms its curvature is minus its slope.
+        own = np.sum((others @ of_density) * others, axis=1)
+        return cls(
+            basis,
+            by_data,
+            basis @ of_density @ basis.T,
+            log_density(best, n_inputs, alphabets)[0],
+            slopes,
+            -(others @ gradient) / own,
+        )
+
+    def gain_by_chance(self, share=1.0):
+        """Nats that the best hyper-parameters gain although others are true.
+
+        Parameters
+        ----------
+        share : float, default=1.0
+            See :meth:`occam`.
+
+        Returns
+        -------
+        gain : float
+            Half of how many hyper-parameters the data determine.
+        """
+        ratios = np.append(eigvalsh(self.by_data, self.by_density), self.ratios)
+        ratios = share * np.maximum(ratios, 0.0)
+        return 0.5 * float(np.sum(ratios / (1.0 + ratios)))
+
+    def occam(self, share=1.0):
+        """Log evidence over all hyper-parameters less that at the best ones.
+
+        Parameters
+        ----------
+        share : float, default=1.0
+            How many times as much as here the data say.
+
+        Returns
+        -------
+        occam : float
+        """
+        occam = occam_factor(self.density, self.by_density, self.by_data * share)
+        ratios = np.maximum(share * self.ratios, 0.0)
+        return occam - 0.5 * float(np.sum(np.log1p(ratios)))
 
 
 def _directions(n_inputs, alphabets):
@@ -197,7 +271,11 @@ def _fitted_slopes(posterior):
     pairs = Pairs(sample.rows, sample.rows, covariance.alphabets)
     product = pairs.product(prior)
     weights = posterior.solve(np.diag(sample.noise(prior)))
-    outers = (np.outer(of_row, posterior.alpha) for of_row in weights.T)
+    alpha = posterior.alpha
+    if alpha.ndim > 1:
+        # The expected square of a sum with signs by chance is the sum of the squares.
+        alpha = alpha @ np.random.default_rng(0).choice([-1.0, 1.0], alpha.shape[1])
+    outers = (np.outer(of_row, alpha) for of_row in weights.T)
     return np.array([pairs.slope(prior, product, outer) for outer in outers])
 
 
@@ -219,7 +297,7 @@ def _curvature(evidence, best, basis):
     curvature : ndarray of shape (n_directions, n_directions)
         Negative Hessian of the log evidence.
 
-    slopes : ndarray of shape (n_rows, n_directions)
+    slopes : ndarray of shape (n_rows * n_targets, n_directions)
         Of the fitted values, without strong terms.
     """
     n_inputs = evidence.sample.rows.inputs.shape[1]

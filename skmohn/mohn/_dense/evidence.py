@@ -245,18 +245,18 @@ class Evidence:
         slopes : ndarray of shape (n_priors, n_logs)
             As of :meth:`value_and_slope`.
 
-        left : ndarray of shape (n_priors, n_rows)
+        left : ndarray of shape (n_priors, n_rows * n_targets)
             Targets less fitted values.
 
         Both are 0 where the covariance is not positive.
         """
         slopes = np.zeros((len(priors), len(priors[0].to_logs())))
-        left = np.zeros((len(priors), len(self.sample)))
+        left = np.zeros((len(priors), self.sample.target.size))
         for k, prior in enumerate(priors):
             product = self.pairs.product(prior)
             found = self._factor(prior, product)
             if found is not None:
-                left[k] = self.sample.noise(prior) * found[1]
+                left[k] = (self.sample.noise(prior) * found[1].T).T.ravel()
                 slopes[k] = self._slope(prior, product, *found)
         return slopes, left
 

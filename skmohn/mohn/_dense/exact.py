@@ -69,7 +69,8 @@ class ExactPosterior:
         factor[:n_old, :n_old] = self.factor
         factor[n_old:, :n_old] = link.T
         factor[n_old:, n_old:] = corner
-        return self._solve(self.covariance, self.sample.join(more), factor)
+        joined = self.sample.join(more)
+        return ExactPosterior._solve(self.covariance, joined, factor)
 
     def log_evidence(self):
         """Log density of all targets."""
@@ -94,7 +95,7 @@ class ExactPosterior:
     def fitted(self):
         """Posterior mean of the function at the rows of the sample. O(n_rows)."""
         noise = self.sample.noise(self.covariance.prior)
-        return self.sample.target - noise * self.alpha
+        return self.sample.target - (noise * self.alpha.T).T
 
     def variance(self, rows):
         """Posterior variance of the function at rows."""

@@ -9,6 +9,7 @@ process regression, ICML 2007.
 """
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, lapack
@@ -16,7 +17,7 @@ from scipy.linalg import cho_solve, cholesky, lapack
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import start_prior
 from skmohn.mohn._dense.exact import ExactPosterior
-from skmohn.mohn._dense.kernel import Pairs
+from skmohn.mohn._dense.kernel import Pairs, Prior
 from skmohn.mohn._model import fit_scale
 from skmohn.mohn._table.rows import Rows, row_blocks
 
@@ -66,12 +67,38 @@ class NoiseMap:
         return self.scale * _bounded(log_noise)
 
 
-def map_noise(posterior):
+class Smoothed(NamedTuple):
+    """What leave-one-out residuals say of the noise at each row.
+
+    Attributes
+    ----------
+    residual, variance : ndarrays of shape (n_rows,)
+        Of each row, left out.
+
+    prior : Prior, default=None
+        How alike rows are; None, as the others, when one level for all has the highest
+        evidence.
+
+    alpha, log_noise : ndarrays of shape (n_rows,), default=None
+        See `NoiseMap`; the logarithm at each row, as the others tell it.
+    """
+
+    residual: np.ndarray
+    variance: np.ndarray
+    prior: Prior | None = None
+    alpha: np.ndarray | None = None
+    log_noise: np.ndarray | None = None
+
+
+def map_noise(posterior, smoothed=None):
     """Learn how noise depends on the row, hyper-parameters held fixed.
 
     Parameters
     ----------
     posterior : ExactPosterior
+
+    smoothed : Smoothed, default=None
+        From :func:`smooth_noise`; None to compute it here.
 
     Returns
     -------
@@ -86,20 +113,13 @@ def map_noise(posterior):
         Relative noise of each row to that power, as the others tell it.
     """
     covariance, sample = posterior.covariance, posterior.sample
-    residual, variance = posterior.leave_one_out()
-    squares = np.maximum(residual**2 / variance, _SMALLEST_SQUARE)
-    logarithms = np.log(squares) - _LOG_SQUARE_MEAN
-    best, alpha = _density_of_one_level(logarithms) + _LEAST_GAIN, None
-    pairs = Pairs(sample.rows, sample.rows, covariance.alphabets)
-    n_inputs = len(covariance.prior.rates)
-    for prior in (covariance.prior, start_prior(n_inputs, covariance.alphabets)):
-        trial = _smooth(pairs.product(prior), logarithms)
-        if trial[0] > best:
-            best, alpha, log_noise = trial
-            alike = replace(covariance, prior=prior)
-    if alpha is None:
+    if smoothed is None:
+        (smoothed,) = smooth_noise([posterior])
+    residual, variance = smoothed.residual, smoothed.variance
+    if smoothed.alpha is None:
         return None, 0.0, None
-    excess = _bounded(log_noise)
+    alpha, excess = smoothed.alpha, _bounded(smoothed.log_noise)
+    alike = replace(covariance, prior=smoothed.prior)
     tried = {0.0: (residual, variance)}
     for share in _SHARES[1:]:
         weighed = replace(sample, excess=excess**share)
@@ -114,8 +134,38 @@ def map_noise(posterior):
     return NoiseMap(alike, sample.rows, alpha, scale), share, excess**share
 
 
+def smooth_noise(posteriors):
+    """Regress logarithms of squared leave-one-out residuals on the rows.
+
+    Parameters
+    ----------
+    posteriors : list of ExactPosterior
+        Of targets with the same rows and hyper-parameters; they share the factors.
+
+    Returns
+    -------
+    smoothed : list of Smoothed
+        Of each target.
+    """
+    covariance, sample = posteriors[0].covariance, posteriors[0].sample
+    found = [Smoothed(*posterior.leave_one_out()) for posterior in posteriors]
+    squares = np.transpose([left.residual**2 / left.variance for left in found])
+    logarithms = np.log(np.maximum(squares, _SMALLEST_SQUARE)) - _LOG_SQUARE_MEAN
+    best = _density_of_one_level(logarithms) + _LEAST_GAIN
+    pairs = Pairs(sample.rows, sample.rows, covariance.alphabets)
+    n_inputs = len(covariance.prior.rates)
+    for prior in (covariance.prior, start_prior(n_inputs, covariance.alphabets)):
+        values, alphas, left_out = _smooth(pairs.product(prior), logarithms)
+        for k in np.flatnonzero(values > best):
+            best[k] = values[k]
+            found[k] = found[k]._replace(
+                prior=prior, alpha=alphas[k], log_noise=left_out[k]
+            )
+    return found
+
+
 def _density_of_one_level(logarithms):
-    """Log density of logarithms that vary around one level of variance 1."""
+    """Log densities of logarithms that vary around one level of variance 1."""
     flat = np.ones((len(logarithms), len(logarithms)))
     flat.ravel()[:: len(logarithms) + 1] += _LOG_SQUARE_VARIANCE
     return _log_density(flat, logarithms)[0]
@@ -126,30 +176,37 @@ def _smooth(alike, logarithms):
 
     Returns
     -------
-    value : float
-        Log density of the logarithms.
+    values : ndarray of shape (n_targets,)
+        Log densities of the logarithms.
 
-    alpha, left_out : ndarrays of shape (n_rows,)
+    alphas, left_out : lists of ndarrays of shape (n_rows,)
         Weights of `alike` in the logarithm, relative to its mean over the rows, and
         what it is at each row given the others.
     """
-    best = -np.inf
+    found = []
     for amplitude in _AMPLITUDES:
         covariance = amplitude * alike + 1.0
         covariance.ravel()[:: len(logarithms) + 1] += _LOG_SQUARE_VARIANCE
-        found = _log_density(covariance, logarithms)
-        if found[0] > best:
-            best, chosen, factor, alpha = found[0], amplitude, *found[1:]
-    inverse, _ = lapack.dtrtri(factor, lower=1)
-    left_out = logarithms - alpha / np.einsum("ij,ij->j", inverse, inverse)
-    return best, chosen * alpha, left_out - alpha.sum()
+        found.append(_log_density(covariance, logarithms))
+    values = np.array([part[0] for part in found])
+    chosen = np.argmax(values, axis=0)
+    precisions = {}
+    for a in np.unique(chosen):
+        inverse, _ = lapack.dtrtri(found[a][1], lower=1)
+        precisions[a] = np.einsum("ij,ij->j", inverse, inverse)
+    alphas, left_out = [], []
+    for k, a in enumerate(chosen):
+        alpha = found[a][2][:, k]
+        alphas.append(_AMPLITUDES[a] * alpha)
+        left_out.append(logarithms[:, k] - alpha / precisions[a] - alpha.sum())
+    return values.max(axis=0), alphas, left_out
 
 
-def _log_density(covariance, target):
+def _log_density(covariance, targets):
     factor = cholesky(covariance, lower=True, check_finite=False)
-    alpha = cho_solve((factor, True), target, check_finite=False)
-    value = -0.5 * target @ alpha - np.sum(np.log(np.diagonal(factor)))
-    return float(value), factor, alpha
+    alphas = cho_solve((factor, True), targets, check_finite=False)
+    values = -0.5 * np.einsum("dk,dk->k", targets, alphas)
+    return values - np.sum(np.log(np.diagonal(factor))), factor, alphas
 
 
 def _bounded(log_noise):

@@ -62,12 +62,16 @@ def solve_dense(samples, wishes, report):
             record, _NOTHING, partial(_settle, fit, vocabulary.alphabets, prior)
         )
 
-    model = fit(
-        noise=wishes.dense_control.noise,
-        start=_earlier_prior(samples),
-        max_iter=min(wishes.max_iter, MAX_ITER),
-        report=tell,
-    )
+    start, model = _earlier_prior(samples), None
+    if samples.together is not None:
+        model = samples.together.model(start, tell)
+    if model is None:
+        model = fit(
+            noise=wishes.dense_control.noise,
+            start=start,
+            max_iter=min(wishes.max_iter, MAX_ITER),
+            report=tell,
+        )
     graph, errors = model.listed(wishes.max_order)
     terms = list(graph.terms)
     held = float(np.sum((graph.coef / model.scale) ** 2 * vocabulary.share(terms)))

@@ -188,11 +188,15 @@ class _Factor:
 
     def second(self, part):
         """Means of the products of the factors of some rows and all."""
-        pairs = self.categories[part][:, None], self.categories
-        flat, tilted, curved = (table[pairs] for table in self.pairs)
+        flat, tilted, curved = (table[self.categories[part]] for table in self.pairs)
         left, right = self.tau * self.x[part, None], self.tau * self.x
-        second = flat + (left + right) * tilted + left * right * curved
-        return second / (1.0 + self.tau) ** 2
+        # By the category of the other row, which is looked up last.
+        second = np.take(flat + left * tilted, self.categories, axis=1)
+        if self.tau:
+            slopes = np.take(tilted + left * curved, self.categories, axis=1)
+            second += np.multiply(slopes, right, out=slopes)
+        second /= (1.0 + self.tau) ** 2
+        return second
 
 
 class CubeVariance:

@@ -94,7 +94,13 @@ def row_blocks(n_rows):
 
 
 def standardise(y, sample_weight=None):
-    """Targets of mean 0 and variance 1, and the mean and deviation that they had."""
+    """Targets of mean 0 and variance 1, and the mean and deviation that they had.
+
+    Several targets, columns of `y`, have as many means and deviations.
+    """
+    if y.ndim > 1:
+        parts = [standardise(column, sample_weight) for column in y.T]
+        return tuple(np.transpose(part) for part in zip(*parts, strict=True))
     unit = binary_unit(y)
     y = y / unit
     centre = float(np.average(y, weights=sample_weight))

@@ -1,0 +1,164 @@
+"""One Cholesky factor for several targets of the same rows and hyper-parameters.
+
+Each target has a posterior of its own, which answers like any other. What depends on
+the rows alone (covariances with rows asked about, variances, factors of further rows)
+is computed once for all of them within :func:`remember`.
+"""
+
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import blake2b
+
+import numpy as np
+
+from skmohn.mohn._dense.exact import ExactPosterior
+from skmohn.mohn._table.rows import row_blocks
+
+# What has been computed for other targets, in this thread; None outside of `remember`.
+_KNOWN = ContextVar("_KNOWN", default=None)
+
+
+@contextmanager
+def remember():
+    """Compute what several targets share once, while they are asked the same."""
+    token = _KNOWN.set({})
+    try:
+        yield
+    finally:
+        _KNOWN.reset(token)
+
+
+def _recall(key, compute):
+    known = _KNOWN.get()
+    if known is None:
+        return compute()
+    if key not in known:
+        known[key] = compute()
+    return known[key]
+
+
+def _digest(*arrays):
+    """What tells arrays from others."""
+    state = blake2b()
+    for array in arrays:
+        state.update(f"{array.dtype.str}{array.shape}".encode())
+        state.update(np.ascontiguousarray(array).tobytes())
+    return state.digest()
+
+
+class SharedFactor:
+    """The covariance of rows that several targets share, and what solves by it.
+
+    Parameters
+    ----------
+    covariance : Covariance
+
+    sample : Sample
+        Whose rows and noise are those of all targets.
+
+    lower : ndarray of shape (n_rows, n_rows), default=None
+        Its Cholesky factor; None to compute it when it is needed.
+
+    Attributes
+    ----------
+    alphas : list of ndarrays of shape (n_rows,)
+        Inverse covariance times each target.
+    """
+
+    def __init__(self, covariance, sample, lower=None):
+        self.covariance = covariance
+        # The targets are not part of it.
+        self.sample = replace(sample, target=np.zeros(len(sample)))
+        self.alphas = []
+        if lower is not None:
+            self.lower = lower
+
+    @cached_property
+    def lower(self):
+        """The Cholesky factor."""
+        return ExactPosterior.condition(self.covariance, self.sample).factor
+
+    def __getstate__(self):
+        """Leave the factor, which is made again; see `ExactPosterior`."""
+        return {name: part for name, part in vars(self).items() if name != "lower"}
+
+    def condition(self, sample):
+        """The posterior of one more target.
+
+        Parameters
+        ----------
+        sample : Sample
+            With the rows and the noise of this one, and one target.
+
+        Returns
+        -------
+        posterior : TargetPosterior
+        """
+        own = ExactPosterior._solve(self.covariance, sample, self.lower)
+        self.alphas.append(own.alpha)
+        place = len(self.alphas) - 1
+        return TargetPosterior(self.covariance, sample, own.alpha, self, place)
+
+    def means(self, rows):
+        """Posterior means of all targets, ndarray of shape (n_rows, n_targets)."""
+        alphas = np.stack(self.alphas, axis=1)
+        means = np.empty((len(rows), alphas.shape[1]))
+        for part in row_blocks(len(rows)):
+            cross = self.covariance.between(rows.take(part), self.sample.rows)
+            means[part] = cross @ alphas
+        return means
+
+
+@dataclass(frozen=True)
+class TargetPosterior(ExactPosterior):
+    """One target's posterior, whose factor is that of others too.
+
+    Attributes
+    ----------
+    shared : SharedFactor
+
+    place : int
+        Which of its targets this is.
+    """
+
+    shared: SharedFactor
+    place: int
+
+    @cached_property
+    def factor(self):
+        """The shared Cholesky factor."""
+        return self.shared.lower
+
+    def mean(self, rows):
+        """Posterior mean of the function at rows."""
+        if _KNOWN.get() is None:
+            return super().mean(rows)
+        shared = self.shared
+        known = _digest(rows.inputs, rows.categories), len(shared.alphas)
+        means = _recall(("means", shared, *known), lambda: shared.means(rows))
+        return means[:, self.place].copy()
+
+    def variance(self, rows):
+        """Posterior variance of the function at rows."""
+        key = "variance", self.shared, _digest(rows.inputs, rows.categories)
+        return _recall(key, lambda: ExactPosterior.variance(self, rows)).copy()
+
+    def leave_one_out(self):
+        """Means and variances of targets given all others."""
+        alone = ExactPosterior.leave_one_out
+        variance = _recall(("left out", self.shared), lambda: alone(self)[1])
+        return self.alpha * variance, variance.copy()
+
+    def update(self, more):
+        """Condition on a further sample, with those targets that have the same one."""
+        noise = more.noise(self.covariance.prior)
+        rows = more.rows
+        key = "update", self.shared, _digest(rows.inputs, rows.categories, noise)
+
+        def extend():
+            posterior = ExactPosterior.update(self, more)
+            return SharedFactor(self.covariance, posterior.sample, posterior.factor)
+
+        return _recall(key, extend).condition(self.sample.join(more))

@@ -1,0 +1,306 @@
+"""Several targets of the same rows: which share hyper-parameters, and their models.
+
+One set of hyper-parameters is learnt for all targets from a part of the rows, and then
+one for each target alone. A target shares where its own set gains fewer nats than it
+costs (MacKay, Bayesian interpolation, Neural Computation 4, 1992, section 4). Targets
+that share are given one Cholesky factor. A target with strong terms, or rows weighed by
+its own noise, takes a factor of its own beside the shared hyper-parameters.
+"""
+
+from dataclasses import replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from skmohn.mohn._dense.covariance import Covariance
+from skmohn.mohn._dense.doubt import MOST_ROWS, Felt, PriorDoubt, doubt_prior
+from skmohn.mohn._dense.evidence import (
+    MAX_ITER,
+    Evidence,
+    climb,
+    join_equal_rows,
+    learn_prior,
+    log_density,
+    start_prior,
+)
+from skmohn.mohn._dense.exact import ExactPosterior
+from skmohn.mohn._dense.model import DenseModel, choose_route, fit_dense
+from skmohn.mohn._dense.noise import map_noise, smooth_noise
+from skmohn.mohn._dense.shared import SharedFactor, remember
+from skmohn.mohn._dense.terms import find_strong_terms
+from skmohn.mohn._table.coding import NUMERIC
+from skmohn.mohn._table.rows import standardise
+
+# Rows that are asked which targets share, and steps of a target's own climb: it begins
+# where the common one ended.
+_ROWS_ASKED = 200
+_OWN_STEPS = 8
+# Rows up to which targets share a factor beside the hyper-parameters.
+_MOST_SHARED = 1600
+
+
+class Together:
+    """Several targets, and the models of those that share hyper-parameters.
+
+    Parameters
+    ----------
+    samples : Samples
+        With targets of shape (n_samples, n_targets).
+
+    wishes : Wishes
+    """
+
+    def __init__(self, samples, wishes):
+        self.samples, self.wishes, self.group = samples, wishes, None
+        self.rows = samples.rows.as_float()
+        self.alphabets = samples.vocabulary.alphabets
+        self.standard, self.centres, self.scales = standardise(
+            samples.y, samples.weight
+        )
+
+    @cached_property
+    def members(self):
+        """The targets that share, a list of int in an order that they decide alone."""
+        return self._sharing[0]
+
+    @cached_property
+    def _sharing(self):
+        """These targets, and hyper-parameters for them that a part of the rows say."""
+        # One after the other by their values, so that no sum depends on their order.
+        order = np.lexsort(self.standard[::-1])
+        order = order[np.ptp(self.standard[:, order], axis=0) > 0.0]
+        if len(order) < 2 or not self._has_inputs():
+            return [], None
+        sample = self.join(order)
+        drawn = np.random.default_rng(self.samples.seed).permutation(len(sample))
+        drawn = drawn[:_ROWS_ASKED]
+        singles = [self.join(k).take(drawn) for k in order]
+        shares, prior = share_prior(
+            sample.take(drawn), singles, self.alphabets, len(sample) / len(drawn)
+        )
+        return order[shares].tolist(), prior
+
+    def model(self, k, start=None, report=None):
+        """The model of one target by the hyper-parameters of all that share.
+
+        Parameters
+        ----------
+        k : int
+
+        start, report
+            See `fit_dense`; the first target that is asked for reports.
+
+        Returns
+        -------
+        model : DenseModel or None
+            None where the target has to have hyper-parameters of its own.
+        """
+        if k not in self.members:
+            return None
+        if self.group is None:
+            self.group = _Group(self, start or self._sharing[1], report)
+        return self.group.model(k)
+
+    @property
+    def may_have_levels(self):
+        """Whether the evidence decides how numeric columns enter."""
+        is_open = self.wishes.dense_control.numeric == "auto"
+        return is_open and np.any(self.samples.coding.kind == NUMERIC)
+
+    def _has_inputs(self):
+        return self.rows.inputs.shape[1] + len(self.alphabets) > 0
+
+    def join(self, targets):
+        """The standardised sample of one target or several."""
+        standard = self.standard[:, targets]
+        return join_equal_rows(self.rows, standard, self.samples.weight)
+
+
+class OneOf(NamedTuple):
+    """What is learnt of one target with others.
+
+    Attributes
+    ----------
+    together : Together
+
+    k : int
+        Which target it is.
+    """
+
+    together: Together
+    k: int
+
+    @property
+    def coding(self):
+        """The coding of all that share; None where the target may have its own."""
+        together = self.together
+        # Targets decide of levels alone; it takes time to find out which ones share.
+        if together.may_have_levels and self.k not in together.members:
+            return None
+        return together.samples.coding
+
+    @property
+    def is_shared(self):
+        """Whether a model of several targets was made, this one's among them."""
+        return self.together.group is not None and self.k in self.together.members
+
+    def model(self, start, report):
+        """See `Together.model`."""
+        return self.together.model(self.k, start, report)
+
+
+def share_prior(sample, singles, alphabets, share=1.0):
+    """Which targets are best explained by hyper-parameters that they share.
+
+    Parameters
+    ----------
+    sample : Sample
+        Of all targets, a part of the rows.
+
+    singles : list of Sample
+        The same of each target.
+
+    alphabets : tuple of Alphabet
+
+    share : float, default=1.0
+        How many times as many rows there are.
+
+    Returns
+    -------
+    shares : ndarray of shape (n_targets,), bool
+        None of them, or two at least.
+
+    prior : Prior
+        The best one of those that share.
+    """
+    start = start_prior(sample.rows.inputs.shape[1], alphabets)
+    first = climb(Evidence(sample, alphabets), start)
+    prior, steps, n_inputs = first.prior, first.learnt_steps(), len(start.rates)
+    felt = Felt.around(ExactPosterior.condition(Covariance(prior, alphabets), sample))
+    # Of what all targets say, a part is what one of them does.
+    one = 1.0 / len(singles)
+    by_chance = felt.gain_by_chance(one)
+    evidences = [Evidence(single, alphabets) for single in singles]
+    heights, alone = np.empty((2, len(singles)))
+    for k, evidence in enumerate(evidences):
+        own = climb(evidence, prior, _OWN_STEPS, steps=steps).prior
+        heights[k] = evidence.value(own)
+        alone[k] = log_density(own.to_logs(), n_inputs, alphabets)[0] - felt.density
+    alone += felt.occam(one * share)
+    sharing = np.arange(len(singles))
+    while len(sharing) > 1:
+        common = np.array([evidences[k].value(prior) for k in sharing])
+        # What is gained by chance does not grow with the rows.
+        gains = (heights[sharing] - common - by_chance) * share + by_chance
+        together = felt.occam(one * share * len(sharing)) / len(sharing)
+        losses = gains + alone[sharing] - together
+        if losses.max() <= 0.0:
+            break
+        # Others lose less once those are gone that do not belong to them.
+        sharing = sharing[losses <= 0.5 * losses.max()]
+        rest = replace(
+            sample,
+            target=sample.target[:, sharing],
+            within=sum((singles[k].within for k in sharing), np.zeros(len(sample))),
+        )
+        prior = climb(Evidence(rest, alphabets), prior, steps=steps).prior
+    return np.isin(np.arange(len(singles)), sharing) & (len(sharing) > 1), prior
+
+
+class _Group:
+    """Targets that share hyper-parameters: what is computed once for all of them."""
+
+    def __init__(self, together, start, report):
+        self.together, wishes = together, together.wishes
+        self.targets = together.members
+        self.sample = together.join(self.targets)
+        alphabets, seed = together.alphabets, together.samples.seed
+        self.route, _ = choose_route(self.sample, alphabets, wishes.memory_budget)
+        max_iter = min(wishes.max_iter, MAX_ITER)
+        found = learn_prior(self.sample, alphabets, start, max_iter, seed, report)
+        self.n_evaluations = found.n_evaluations
+        self.covariance = Covariance(found.prior, alphabets)
+        shuffled = np.random.default_rng(seed).permutation(len(self.sample))
+        few = self.sample.take(shuffled[:MOST_ROWS])
+        if len(self.sample) <= MOST_ROWS:
+            few = self.sample
+        posterior = ExactPosterior.condition(self.covariance, few)
+        self.doubt, occam = doubt_prior(posterior, len(self.sample))
+        self.occam = occam / len(self.targets)
+
+    def model(self, k):
+        """The model of one target."""
+        together, wishes = self.together, self.together.wishes
+        samples, place = together.samples, self.targets.index(k)
+        options = {
+            "noise": wishes.dense_control.noise,
+            "max_order": wishes.max_order,
+            "seed": samples.seed,
+        }
+        if self.route != "cholesky" or len(self.sample) > _MOST_SHARED:
+            model = fit_dense(
+                together.rows,
+                samples.y[:, k],
+                samples.weight,
+                alphabets=together.alphabets,
+                memory_budget=wishes.memory_budget,
+                covariance=self.covariance,
+                **options,
+            )
+            return replace(model, occam=self.occam, n_evaluations=self.n_evaluations)
+        found, sample = self.posteriors[place], self.posteriors[place].sample
+        noise_map, share = None, 0.0
+        if options["noise"] == "auto":
+            noise_map, share, excess = map_noise(found, self.smoothed[place])
+            if share:
+                weighed = replace(sample, excess=excess)
+                found = ExactPosterior.condition(found.covariance, weighed)
+        y = samples.y[:, k]
+        return DenseModel(
+            found,
+            float(together.centres[k]),
+            float(together.scales[k]),
+            float(np.min(y)),
+            float(np.max(y)),
+            float(sample.count.sum()),
+            self.route,
+            noise_map,
+            share,
+            self.n_evaluations,
+            self._doubt_of(place),
+            self.occam,
+        )
+
+    @cached_property
+    def posteriors(self):
+        """Of each target; those without strong terms of their own share a factor."""
+        factor = SharedFactor(self.covariance, self.sample)
+        max_order = self.together.wishes.max_order
+        singles = [factor.condition(self.together.join(k)) for k in self.targets]
+        return [find_strong_terms(posterior, max_order) for posterior in singles]
+
+    @cached_property
+    def smoothed(self):
+        """What leave-one-out residuals say of each target's noise."""
+        with remember():
+            return smooth_noise(self.posteriors)
+
+    @cached_property
+    def _doubts(self):
+        """Factors to both sides of the hyper-parameters."""
+        return [
+            [SharedFactor(p.covariance, p.sample, p.factor) for p in pair]
+            for pair in self.doubt.pairs
+        ]
+
+    def _doubt_of(self, place):
+        if self.doubt is None:
+            return None
+        sample = self.together.join(self.targets[place])
+        return PriorDoubt(
+            tuple(
+                tuple(factor.condition(sample) for factor in pair)
+                for pair in self._doubts
+            )
+        )

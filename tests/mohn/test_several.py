@@ -1,0 +1,529 @@
+"""Several targets: what they share, what each has, and scikit-learn's conventions."""
+
+import copy
+import pickle
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import r2_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    cross_val_predict,
+    cross_val_score,
+)
+from sklearn.multioutput import MultiOutputRegressor, RegressorChain
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils import get_tags
+
+from skmohn import DenseControl, MOHNRegressor
+from skmohn.inspection import ImportancesDisplay, WeightsDisplay, selection_stability
+from skmohn.integrations import to_networkx
+from skmohn.mohn._dense.covariance import Covariance
+from skmohn.mohn._dense.doubt import doubt_prior
+from skmohn.mohn._dense.evidence import Evidence, join_equal_rows
+from skmohn.mohn._dense.exact import ExactPosterior
+from skmohn.mohn._dense.kernel import Prior
+from skmohn.mohn._dense.model import fit_dense
+from skmohn.mohn._dense.noise import map_noise, smooth_noise
+from skmohn.mohn._dense.shared import SharedFactor, TargetPosterior, remember
+from skmohn.mohn._table.rows import Rows
+from skmohn.optimize import maximize
+
+CONSTANT_NOISE = DenseControl(noise="constant")
+
+
+def make_targets(n_targets=3, n_rows=120, seed=0, noise=0.4):
+    """Draw bits, and functions of the same six of them, in which they matter alike."""
+    rng = np.random.default_rng(seed)
+    X = rng.choice([-1.0, 1.0], (n_rows, 8))
+    signs = rng.choice([-1.0, 1.0], (n_targets, 4))
+    parts = [X[:, 0] * X[:, 1], X[:, 2] * X[:, 3], X[:, 4], X[:, 5] * X[:, 0] * X[:, 2]]
+    y = np.transpose(parts) @ signs.T + noise * rng.standard_normal((n_rows, n_targets))
+    return X, y
+
+
+X, Y = make_targets()
+
+
+@pytest.fixture(scope="module")
+def shared():
+    """Return a dense model of three targets that share hyper-parameters."""
+    return MOHNRegressor("dense", dense_control=CONSTANT_NOISE).fit(X, Y)
+
+
+# ------------------------------------------------------------------------- conventions
+
+
+@pytest.mark.parametrize("strategy", ["auto", "dense", "msda", "full"])
+def test_every_strategy_equals_a_fit_for_each_target_or_shares(strategy):
+    model = MOHNRegressor(strategy, max_order=2, max_iter=20, random_state=0)
+    prediction = model.fit(X, Y).predict(X)
+    assert prediction.shape == Y.shape
+    assert_allclose(model.score(X, Y), r2_score(Y, prediction))
+    for k, part in enumerate(model.estimators_):
+        assert_allclose(part.predict(X), prediction[:, k], rtol=1e-9, atol=1e-12)
+        if k not in model.shared_targets_:
+            alone = clone(model)
+            assert_array_equal(alone.fit(X, Y[:, k]).predict(X), part.predict(X))
+    assert bool(model.shared_targets_) == (strategy == "dense")
+
+
+def test_given_terms_are_those_of_every_target():
+    model = MOHNRegressor("given", terms=[(0, 1), (4,)]).fit(X, Y)
+    assert model.terms_ == [(4,), (0, 1)]
+    products = np.column_stack([X[:, 4], X[:, 0] * X[:, 1]])
+    ols = LinearRegression().fit(products, Y)
+    assert_allclose(model.weights_, ols.coef_)
+    assert_allclose(model.intercept_, ols.intercept_)
+    assert_allclose(model.predict(X), ols.predict(products))
+
+
+def test_a_column_of_targets_stays_one():
+    ols = LinearRegression().fit(X, Y[:, :1])
+    model = MOHNRegressor("pursuit", max_order=2, random_state=0).fit(X, Y[:, :1])
+    flat = MOHNRegressor("pursuit", max_order=2, random_state=0).fit(X, Y[:, 0])
+    assert model.predict(X).shape == ols.predict(X).shape == (len(X), 1)
+    assert_array_equal(model.predict(X)[:, 0], flat.predict(X))
+    assert model.weights_.shape == (1, len(flat.terms_))
+    assert not hasattr(flat, "estimators_")
+
+
+def test_lists_and_frames_are_taken():
+    model = MOHNRegressor("pursuit", max_order=2, random_state=0).fit(X, Y)
+    listed = clone(model).fit(X.tolist(), Y.tolist())
+    assert_array_equal(listed.weights_, model.weights_)
+    assert model.target_names_ == [0, 1, 2]
+    framed = clone(model).fit(
+        pd.DataFrame(X).add_prefix("x"), pd.DataFrame(Y, columns=list("abc"))
+    )
+    assert framed.target_names_ == ["a", "b", "c"]
+    assert framed.feature_names_in_.tolist() == [f"x{i}" for i in range(8)]
+    assert_array_equal(framed.weights_, model.weights_)
+    assert set(framed.structure_table()["target"]) == {"a", "b", "c"}
+    assert framed.stopping_reason_.startswith("target a: ")
+    assert_array_equal(
+        framed.explain(pd.DataFrame(X[:1]).add_prefix("x"), "b")["contribution"],
+        framed.estimators_[1].explain(pd.DataFrame(X[:1]).add_prefix("x"))[
+            "contribution"
+        ],
+    )
+
+
+def test_tools_of_scikit_learn():
+    model = MOHNRegressor("pursuit", max_order=2, random_state=0)
+    assert get_tags(model).target_tags.multi_output
+    assert cross_val_score(model, X, Y, cv=2).min() > 0.5
+    model = MOHNRegressor("full", max_order=2)
+    assert cross_val_predict(model, X, Y, cv=2).shape == Y.shape
+    search = GridSearchCV(model, {"max_order": [1, 2]}, cv=2).fit(X, Y)
+    assert search.best_params_ == {"max_order": 2}
+    chain = RegressorChain(model, order=[2, 0, 1]).fit(X, Y)
+    assert chain.predict(X).shape == Y.shape
+    pipeline = make_pipeline(FunctionTransformer(), model).fit(X, Y)
+    each = MultiOutputRegressor(model).fit(X, Y)
+    assert_array_equal(pipeline.predict(X), each.predict(X))
+
+
+def test_a_fit_is_undone_and_replaced_as_a_whole():
+    model = MOHNRegressor("pursuit", max_order=2, random_state=0).fit(X, Y)
+    before = vars(model).copy()
+    with pytest.raises(ValueError, match="y contains NaN, in column 1"):
+        model.fit(X, np.where(np.arange(3) == 1, np.nan, Y))
+    assert vars(model) == before
+    model.fit(X, Y[:, 0])
+    assert model.predict(X).shape == (len(X),)
+    assert not hasattr(model, "estimators_")
+    assert not hasattr(model, "shared_targets_")
+    model.fit(X, Y)
+    assert model.predict(X).shape == Y.shape
+    assert not hasattr(model, "model_")
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (np.empty((120, 0)), "y has no column"),
+        (np.full((120, 2), np.inf), "y contains infinity, in column 0"),
+        (Y[:50], "inconsistent numbers of samples"),
+    ],
+)
+def test_targets_that_cannot_be_learnt_are_refused(y, message):
+    with pytest.raises(ValueError, match=message):
+        MOHNRegressor().fit(X, y)
+
+
+def test_a_target_with_gaps_is_named():
+    y = pd.DataFrame(Y, columns=["a", "b", "c"])
+    y.loc[3, "c"] = np.nan
+    with pytest.raises(ValueError, match="in column 'c'"):
+        MOHNRegressor().fit(X, y)
+
+
+def test_validation_samples_have_as_many_targets():
+    model = MOHNRegressor("pursuit")
+    with pytest.raises(ValueError, match="y_val has 2 columns, but y has 3"):
+        model.fit(X, Y, X_val=X[:20], y_val=Y[:20, :2])
+    with pytest.raises(ValueError, match="y_val must have two dimensions"):
+        model.fit(X, Y, X_val=X[:20], y_val=Y[:20, 0])
+    held = model.fit(X[20:], Y[20:], X_val=X[:20], y_val=Y[:20])
+    alone = clone(model).fit(X[20:], Y[20:, 1], X_val=X[:20], y_val=Y[:20, 1])
+    assert_array_equal(held.predict(X)[:, 1], alone.predict(X))
+
+
+def test_folds_of_an_iterator_serve_all_targets():
+    folds = list(KFold(3).split(X))
+    model = MOHNRegressor("pursuit", cv=iter(folds), random_state=0).fit(X, Y)
+    again = MOHNRegressor("pursuit", cv=folds, random_state=0).fit(X, Y)
+    assert_array_equal(model.weights_, again.weights_)
+
+
+def test_warnings_name_their_targets():
+    rng = np.random.default_rng(0)
+    y = rng.standard_normal((12, 2))
+    with pytest.warns(ConvergenceWarning, match="^targets 0, 1: ") as caught:
+        MOHNRegressor("full", max_order=2).fit(X[:12], y)
+    assert len(caught) == 1
+
+
+def test_what_takes_one_target_says_so(shared):
+    for use in (
+        maximize,
+        to_networkx,
+        WeightsDisplay.from_estimator,
+        ImportancesDisplay.from_estimator,
+    ):
+        with pytest.raises(ValueError, match=r"3 targets.*pass .*estimators_\[k\]"):
+            use(shared)
+        use(shared.estimators_[1])
+        plt.close("all")
+    with pytest.raises(ValueError, match="y should be a 1d array"):
+        selection_stability(MOHNRegressor("pursuit"), X, Y)
+
+
+# -------------------------------------------------------------------------- attributes
+
+
+def test_attributes_are_those_of_the_targets(shared):
+    parts = shared.estimators_
+    assert set(shared.terms_) == {term for part in parts for term in part.terms_}
+    assert shared.terms_ == sorted(shared.terms_, key=lambda term: (len(term), term))
+    for k, part in enumerate(parts):
+        for j, term in enumerate(shared.terms_):
+            mean, std = part.weight(term)
+            assert_allclose(shared.weights_[k, j], mean)
+            assert_allclose(shared.standard_errors_[k, j], std)
+            assert_allclose(shared.weight(term, target=k), (mean, std))
+        assert shared.intercept_[k] == part.intercept_
+        assert shared.noise_[k] == part.noise_
+        assert_array_equal(shared.relevance_[k], part.relevance_)
+    importances = [part.feature_importances_ for part in parts]
+    assert_allclose(shared.feature_importances_, np.mean(importances, axis=0))
+    evidences = [part.log_marginal_likelihood_ for part in parts]
+    assert_allclose(shared.log_marginal_likelihood_, sum(evidences))
+    assert {record["target"] for record in shared.history_} == {0, 1, 2}
+    assert {record["target"] for record in shared.search_coverage_} == {0, 1, 2}
+
+
+def test_weights_that_a_sparse_target_left_out_are_zero():
+    model = MOHNRegressor("pursuit", max_order=2, random_state=0).fit(
+        X, np.column_stack([X[:, 0] * X[:, 1], 2.0 * X[:, 3] - 1.0])
+    )
+    assert model.terms_ == [(3,), (0, 1)]
+    assert_allclose(model.weights_, [[0, 1], [2, 0]], atol=1e-12)
+    assert_allclose(model.intercept_, [0, -1], atol=1e-12)
+    assert model.linkage_.components == ((0, 1), (3,))
+    assert model.linkage_.unused == (2, 4, 5, 6, 7)
+
+
+def test_tables_have_a_column_for_the_target(shared):
+    for table, own in (
+        (shared.structure_table(), lambda part: part.structure_table()),
+        (shared.sobol_indices(), lambda part: part.sobol_indices()),
+    ):
+        assert table.columns[0] == "target"
+        for k, part in enumerate(shared.estimators_):
+            rows = table[table["target"] == k].drop(columns="target")
+            pd.testing.assert_frame_equal(rows.reset_index(drop=True), own(part))
+
+
+@pytest.mark.parametrize("target", [None, 3, -1, "a", True])
+def test_a_target_must_be_one(shared, target):
+    with pytest.raises(ValueError, match="none of the 3 targets"):
+        shared.explain(X[0], target=target)
+
+
+def test_a_single_target_has_no_other():
+    model = MOHNRegressor("dense").fit(X, Y[:, 0])
+    for ask in (lambda: model.explain(X[0], 0), lambda: model.weight((0,), target=0)):
+        with pytest.raises(ValueError, match="leave target out"):
+            ask()
+
+
+def test_html_has_a_line_for_each_target(shared):
+    html = shared._repr_html_()
+    assert "3 targets" in html
+    assert "same hyper-parameters: 3" in html
+    assert html.count("all weights of 8 inputs") >= 3
+
+
+# ------------------------------------------------------------------------------ shared
+
+
+def test_one_prior_and_one_factor_serve_all(shared):
+    assert shared.shared_targets_ == [0, 1, 2]
+    models = [part.model_ for part in shared.estimators_]
+    assert all(isinstance(m.posterior, TargetPosterior) for m in models)
+    assert len({id(m.posterior.shared) for m in models}) == 1
+    assert len({m.prior.noise for m in models}) == 1
+
+
+def test_shared_equals_separate_at_the_same_hyperparameters(shared):
+    prior = shared.estimators_[0].model_.prior
+    rows = Rows(X, np.empty((len(X), 0), dtype=int))
+    mean, std = shared.predict(X, return_std=True)
+    for k, part in enumerate(shared.estimators_):
+        alone = fit_dense(rows, Y[:, k], covariance=Covariance(prior), noise="constant")
+        assert_allclose(mean[:, k], alone.mean(rows), atol=1e-8)
+        variance = part.model_.posterior.variance(rows)
+        assert_allclose(variance, alone.posterior.variance(rows), atol=1e-8)
+        assert_allclose(part.model_.log_evidence(), alone.log_evidence())
+        left = part.model_.posterior.leave_one_out()
+        assert_allclose(left, alone.posterior.leave_one_out(), atol=1e-8)
+        assert std[:, k].min() >= part.model_.scale * np.sqrt(prior.noise)
+        assert_allclose(std[:, k], part.predict(X, return_std=True)[1])
+
+
+def test_joint_evidence_is_that_of_independent_gaussians():
+    rng = np.random.default_rng(0)
+    prior = Prior(rng.uniform(0.05, 0.5, 8), np.empty(0), 0.8, 0.3, 0.2)
+    rows = Rows(X, np.empty((len(X), 0), dtype=int))
+    tau = np.tanh(prior.rates)
+    products = np.prod((1 + tau * X[:, None] * X) / (1 + tau), axis=2)
+    covariance = 0.8 * products + 1.0 + 0.3 * (X * tau) @ X.T + 0.2 * np.eye(len(X))
+    sign, log_det = np.linalg.slogdet(covariance)
+    assert sign == 1
+    expected = -0.5 * np.sum(Y * np.linalg.solve(covariance, Y))
+    expected -= 1.5 * (log_det + len(X) * np.log(2 * np.pi))
+    evidence = Evidence(join_equal_rows(rows, Y))
+    assert_allclose(evidence.value(prior), expected)
+
+
+def test_the_order_of_the_targets_does_not_matter(shared):
+    order = [2, 0, 1]
+    permuted = clone(shared).fit(X, Y[:, order])
+    # But for the last bits: sums over columns of other arrays round otherwise.
+    assert_allclose(permuted.predict(X), shared.predict(X)[:, order], atol=1e-9)
+    assert_allclose(permuted.weights_, shared.weights_[order], atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_targets_of_another_kind_keep_hyperparameters_of_their_own(seed):
+    rows, alike = make_targets(4, 200, seed=seed)
+    rng = np.random.default_rng(seed)
+    other = 3.0 * rows[:, 6] * rows[:, 7] + 0.01 * rng.standard_normal(200)
+    model = MOHNRegressor("dense").fit(rows, np.column_stack([alike, other]))
+    assert model.shared_targets_ == [0, 1, 2, 3]
+    alone = MOHNRegressor("dense").fit(rows, other)
+    assert_array_equal(model.predict(rows)[:, 4], alone.predict(rows))
+
+
+def test_a_constant_target_and_scales_far_apart():
+    scales = np.array([1e-9, 1.0, 1e12])
+    y = np.column_stack([scales * Y + 5.0 * scales, np.full(len(X), 7.0)])
+    model = MOHNRegressor("dense", dense_control=CONSTANT_NOISE).fit(X, y)
+    assert model.shared_targets_ == [0, 1, 2]
+    assert_allclose(model.predict(X)[:, 3], 7.0)
+    plain = MOHNRegressor("dense", dense_control=CONSTANT_NOISE).fit(X, Y)
+    expected = scales * plain.predict(X) + 5.0 * scales
+    assert_allclose(model.predict(X)[:, :3] / scales, expected / scales, atol=1e-4)
+
+
+def test_a_multiple_of_a_target_is_predicted_as_that_multiple():
+    model = MOHNRegressor("dense").fit(X, np.column_stack([Y[:, 0], -2.0 * Y[:, 0]]))
+    assert model.shared_targets_ == [0, 1]
+    mean, std = model.predict(X, return_std=True)
+    assert_allclose(mean[:, 1], -2.0 * mean[:, 0])
+    assert_allclose(std[:, 1], 2.0 * std[:, 0])
+
+
+def test_more_targets_than_rows():
+    rows, y = make_targets(25, 20, seed=3)
+    model = MOHNRegressor("dense").fit(rows, y)
+    assert model.predict(rows).shape == (20, 25)
+    assert model.weights_.shape == (25, len(model.terms_))
+    assert len(model.shared_targets_) > 20
+
+
+def test_draws_vary_as_predicted(shared):
+    mean, std = shared.predict(X[:5], return_std=True)
+    draws = shared.sample_y(X[:5], n_samples=4000)
+    assert draws.shape == (5, 3, 4000)
+    assert_allclose(draws.mean(axis=2), mean, atol=0.05)
+    assert_allclose(draws.std(axis=2), std, rtol=0.06)
+    # Given the data, targets are independent.
+    apart = draws - draws.mean(axis=2, keepdims=True)
+    assert abs(np.mean(apart[0, 0] * apart[0, 1])) < 0.05 * std[0, 0] * std[0, 1]
+    assert_array_equal(shared.sample_y(X[:5], 2), shared.sample_y(X[:5], 2))
+
+
+def test_weights_count_samples():
+    counts = np.random.default_rng(0).integers(0, 3, len(X))
+    weighted = MOHNRegressor("dense").fit(X, Y, sample_weight=counts)
+    repeated = MOHNRegressor("dense").fit(
+        np.repeat(X, counts, axis=0), np.repeat(Y, counts, axis=0)
+    )
+    assert weighted.shared_targets_ == [0, 1, 2]
+    assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-4)
+
+
+def test_pickles_keep_one_factor(shared):
+    for other in (pickle.loads(pickle.dumps(shared)), copy.deepcopy(shared)):
+        factors = {id(part.model_.posterior.shared) for part in other.estimators_}
+        assert len(factors) == 1
+        for mine, own in zip(
+            other.predict(X[:7], return_std=True),
+            shared.predict(X[:7], return_std=True),
+            strict=True,
+        ):
+            assert_allclose(mine, own, rtol=1e-10)
+
+
+def test_further_samples_extend_one_factor():
+    rows, y = make_targets(3, 160, seed=1)
+    model = MOHNRegressor("dense", dense_control=CONSTANT_NOISE)
+    model.partial_fit(rows[:120], y[:120])
+    before = model.predict(rows)
+    alone = copy.deepcopy(model.estimators_[1])
+    first = copy.deepcopy(model).partial_fit(rows[120:], y[120:])
+    assert_array_equal(model.predict(rows), before)
+    parts = first.estimators_
+    assert len({id(part.model_.posterior.shared) for part in parts}) == 1
+    alone.partial_fit(rows[120:], y[120:, 1])
+    for mine, own in zip(
+        first.predict(rows, return_std=True),
+        alone.predict(rows, return_std=True),
+        strict=True,
+    ):
+        assert_allclose(mine[:, 1], own, atol=1e-10)
+    with pytest.raises(ValueError, match="y has 2 columns, but fit was given 3"):
+        model.partial_fit(rows[:9], y[:9, :2])
+    with pytest.raises(ValueError, match="y must have two dimensions"):
+        model.partial_fit(rows[:9], y[:9, 0])
+
+
+def test_what_is_remembered_is_of_the_same_rows(shared):
+    posterior = shared.estimators_[0].model_.posterior
+    rows = Rows(X, np.empty((len(X), 0), dtype=int))
+    some = rows.take(slice(9))
+    with remember():
+        assert_allclose(posterior.mean(rows)[:9], posterior.mean(some))
+        assert_allclose(posterior.variance(rows)[:9], posterior.variance(some))
+    kept = pickle.loads(pickle.dumps(posterior.shared))
+    assert "lower" not in vars(kept)
+    assert_array_equal(kept.lower, posterior.shared.lower)
+
+
+def test_warm_starts_begin_where_each_target_ended():
+    exact = np.column_stack([X[:, 0] * X[:, 1] * X[:, 2], X[:, 3] - X[:, 4] * X[:, 5]])
+    model = MOHNRegressor("pursuit", warm_start=True).fit(X, exact)
+    cold, earlier = len(model.history_), model.estimators_
+    assert len(model.fit(X, exact).history_) < cold
+    assert model.estimators_[0] is not earlier[0]
+    # Others are learnt from the start.
+    assert model.fit(X, Y[:, :2]).predict(X).shape == (len(X), 2)
+    assert model.fit(X, Y[:, 0]).predict(X).shape == (len(X),)
+
+
+def test_categories_gaps_and_levels_are_shared():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "letter": rng.choice(list("abc"), 150),
+            "dose": rng.uniform(0, 10, 150),
+            "bit": rng.integers(0, 2, 150).astype(float),
+        }
+    )
+    wave = np.sin(table["dose"]) * 2.0
+    signs = np.array([1.0, -1.0])
+    y = np.outer(wave + (table["letter"] == "a"), signs)
+    y += 0.2 * rng.standard_normal(y.shape)
+    table.loc[::10, "bit"] = np.nan
+    table.loc[3::10, "letter"] = None
+    model = MOHNRegressor("auto").fit(table, y)
+    assert model.shared_targets_ == [0, 1]
+    assert model.score(table, y) > 0.85
+    assert any(isinstance(label, tuple) for term in model.terms_ for label in term)
+    mean, std = model.predict(table, return_std=True)
+    for k, part in enumerate(model.estimators_):
+        own = part.predict(table, return_std=True)
+        assert_allclose(mean[:, k], own[0], atol=1e-10)
+        assert_allclose(std[:, k], own[1], atol=1e-10)
+
+
+def test_levels_of_some_targets():
+    rng = np.random.default_rng(1)
+    numbers = rng.uniform(-1, 1, (150, 3))
+    wave = np.sign(np.sin(9.0 * numbers[:, 0])) + 0.1 * rng.standard_normal(150)
+    line = 3.0 * numbers[:, 1] + 0.01 * rng.standard_normal(150)
+    model = MOHNRegressor("dense", random_state=0).fit(
+        numbers, np.column_stack([wave, line])
+    )
+    assert model.shared_targets_ == []
+    with_levels, without = model.estimators_
+    assert with_levels.coding_.thresholds
+    assert not without.coding_.thresholds
+    assert model.coding_ is with_levels.coding_
+    alone = MOHNRegressor("dense", random_state=0).fit(numbers, line)
+    assert_array_equal(model.predict(numbers)[:, 1], alone.predict(numbers))
+    levels = [j for j, term in enumerate(model.terms_) if isinstance(term[0], tuple)]
+    assert levels
+    assert_array_equal(model.weights_[1, levels], 0.0)
+
+
+def test_noise_that_differs_by_row_is_each_targets_own():
+    rng = np.random.default_rng(0)
+    rows, y = make_targets(2, 300, noise=0.0)
+    y[:, 0] += np.where(rows[:, 7] > 0, 1.0, 0.1) * rng.standard_normal(300)
+    y[:, 1] += 0.7 * rng.standard_normal(300)
+    model = MOHNRegressor("dense").fit(rows, y)
+    assert model.shared_targets_ == [0, 1]
+    _, std = model.predict(rows, return_std=True)
+    is_loud = rows[:, 7] > 0
+    assert std[is_loud, 0].mean() > 2.0 * std[~is_loud, 0].mean()
+    assert_allclose(std[is_loud, 1].mean(), std[~is_loud, 1].mean(), rtol=0.05)
+
+
+def test_noise_of_several_targets_is_smoothed_as_that_of_each():
+    rows, y = make_targets(2, 100)
+    rows = Rows(rows, np.empty((100, 0), dtype=int))
+    covariance = Covariance(Prior(np.full(8, 0.2), np.empty(0), 1.0, 1.0, 0.1))
+    samples = [join_equal_rows(rows, column) for column in y.T]
+    factor = SharedFactor(covariance, samples[0])
+    posteriors = [factor.condition(sample) for sample in samples]
+    for posterior, smoothed in zip(posteriors, smooth_noise(posteriors), strict=True):
+        alone = ExactPosterior.condition(covariance, posterior.sample)
+        (own,) = smooth_noise([alone])
+        for mine, other in zip(smoothed, own, strict=True):
+            assert (mine is None) == (other is None)
+            if other is not None and not isinstance(other, Prior):
+                assert_allclose(mine, other, atol=1e-9)
+        assert map_noise(posterior, smoothed)[1] == map_noise(alone)[1]
+
+
+def test_doubt_of_one_set_of_hyperparameters_is_that_of_all_targets():
+    covariance = Covariance(Prior(np.full(8, 0.2), np.empty(0), 1.0, 1.0, 0.1))
+    rows = Rows(X, np.empty((len(X), 0), dtype=int))
+    one = ExactPosterior.condition(covariance, join_equal_rows(rows, Y[:, 0]))
+    twice = np.column_stack([Y[:, 0], Y[:, 0]])
+    both = ExactPosterior.condition(covariance, join_equal_rows(rows, twice))
+    # Two equal targets say what one says of twice as many rows.
+    _, occam = doubt_prior(one, 2 * len(X))
+    assert_allclose(doubt_prior(both, len(X))[1], occam, rtol=1e-5)
