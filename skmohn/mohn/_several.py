@@ -194,7 +194,7 @@ def partial_fit(model, X, y, sample_weight=None):
             f"y has {targets.shape[1]} columns, but fit was given "
             f"{len(model.estimators_)}: pass the same targets"
         )
-    estimators = [copy.copy(part) for part in model.estimators_]
+    estimators = _current(model)
     warnings = []
     with remember():
         for k, part in enumerate(estimators):
@@ -356,7 +356,7 @@ def _warn(warnings, names):
 def predict(model, X, return_std=False):
     """Predict all targets."""
     with remember():
-        found = [part.predict(X, return_std) for part in model.estimators_]
+        found = [part.predict(X, return_std) for part in _current(model)]
     if return_std:
         means, stds = zip(*found, strict=True)
         return np.stack(means, axis=1), np.stack(stds, axis=1)
@@ -372,12 +372,12 @@ def sample_y(model, X, n_samples=1, random_state=0):
 
 def weight(model, term, target=None):
     """Return the posterior of one weight of one target."""
-    return _one(model, target).weight(term)
+    return model.estimators_[_place(model, target)].weight(term)
 
 
 def explain(model, x, target=None):
     """Split the prediction of one target."""
-    return _one(model, target).explain(x)
+    return _current(model)[_place(model, target)].explain(x)
 
 
 def relevance(model):
@@ -420,13 +420,23 @@ def linkage(model):
     return Linkage.of_terms(terms, n_features, model._names())
 
 
-def _one(model, target):
-    """The model of a target by its number or name."""
+def _current(model):
+    """The models of all targets, with what has been set of the whole since its fit."""
+    params = model.get_params(deep=False)
+    del params["cv"], params["random_state"]
+    estimators = [copy.copy(part) for part in model.estimators_]
+    for part in estimators:
+        part.set_params(**params)
+    return estimators
+
+
+def _place(model, target):
+    """The number of a target, given that or its name."""
     names = model.target_names_
     if isinstance(target, str) and target in names:
-        return model.estimators_[names.index(target)]
+        return names.index(target)
     if is_whole(target) and 0 <= target < len(names):
-        return model.estimators_[target]
+        return target
     known = f" or one of the names {names}" if isinstance(names[0], str) else ""
     raise ValueError(
         f"target={target!r} is none of the {len(names)} targets: use a number from 0 "

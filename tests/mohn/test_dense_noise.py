@@ -14,6 +14,7 @@ from skmohn.mohn._dense.evidence import join_equal_rows, start_prior
 from skmohn.mohn._dense.exact import ExactPosterior
 from skmohn.mohn._dense.kernel import Pairs, Prior
 from skmohn.mohn._dense.noise import NoiseMap, _smooth, map_noise
+from skmohn.mohn._dense.terms import find_strong_terms
 from skmohn.mohn._table.rows import Rows
 
 SHARES = (0.0, 0.5, 1.0)
@@ -137,3 +138,29 @@ def test_noise_has_a_least_and_a_largest_share():
     for alpha, share in ((-9.0, 0.05), (9.0, 20.0)):
         found = NoiseMap(covariance, rows, np.full(3, alpha), scale=2.0).at(rows)
         assert_allclose(found, 2.0 * share)
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_noise_is_learnt_again_beside_strong_terms(repeats):
+    rng = np.random.default_rng(0)
+    inputs = np.repeat(rng.choice([-1.0, 1.0], (150, 8)), repeats, axis=0)
+    y = inputs[:, 0] * inputs[:, 1] * inputs[:, 2] + 0.3 * rng.standard_normal(
+        len(inputs)
+    )
+    rows = Rows(inputs, np.empty((len(y), 0), dtype=int))
+    sample = join_equal_rows(rows, y / y.std())
+    # All of the product is taken for noise.
+    prior = Prior(np.full(8, 1e-3), np.empty(0), 0.1, 0.1, 1.0)
+    before = ExactPosterior.condition(Covariance(prior), sample)
+    found = find_strong_terms(before)
+    assert found.covariance.terms == ((0, 1, 2),)
+
+    def loss(log_noise):
+        tried = prior._replace(noise=np.exp(log_noise))
+        covariance = replace(found.covariance, prior=tried)
+        return -ExactPosterior.condition(covariance, sample).log_evidence()
+
+    best = np.exp(minimize_scalar(loss, bounds=(-5.0, 1.0), method="bounded").x)
+    noise = found.covariance.prior.noise
+    assert noise == pytest.approx(best, rel=0.1)
+    assert find_strong_terms(found) is found

@@ -17,8 +17,12 @@ from scipy.stats import norm
 
 from skmohn.mohn._dense.covariance import parity
 from skmohn.mohn._dense.exact import ExactPosterior
+from skmohn.mohn._model import LEAST_NOISE, fit_scale
 from skmohn.mohn._walsh.terms import choice_length, log_comb
 
+# The noise is fitted again until its logarithm changes by less than this.
+_MOST_REFITS = 3
+_SMALL_CHANGE = math.log(2.0)
 _MOST_ROUNDS = 50
 # Nats that the description length must fall by.
 _LEAST_GAIN = 2.0
@@ -98,6 +102,7 @@ def find_strong_terms(posterior, max_order=None):
     -------
     posterior : ExactPosterior
     """
+    given = posterior
     for _ in range(_MOST_ROUNDS):
         found = _strongest(posterior, max_order)
         if found is None:
@@ -110,7 +115,33 @@ def find_strong_terms(posterior, max_order=None):
             variances=(*covariance.variances, variance),
         )
         posterior = ExactPosterior.condition(covariance, posterior.sample)
+    if posterior is given:
+        return posterior
+    # What a strong term explains was noise to the hyper-parameters.
+    for _ in range(_MOST_REFITS):
+        level = _noise_level(posterior)
+        prior = posterior.covariance.prior
+        prior = prior._replace(noise=max(level * prior.noise, LEAST_NOISE))
+        covariance = replace(posterior.covariance, prior=prior)
+        posterior = ExactPosterior.condition(covariance, posterior.sample)
+        if abs(math.log(level)) < _SMALL_CHANGE:
+            break
     return posterior
+
+
+def _noise_level(posterior):
+    """Factor of the noise by which left-out rows, and equal ones, are off."""
+    prior, sample = posterior.covariance.prior, posterior.sample
+    residual, variance = posterior.leave_one_out()
+    noise = sample.noise(prior)
+    repeats = np.flatnonzero(sample.count > 1.0)
+    others = sample.count[repeats] - 1.0
+    return fit_scale(
+        np.append(residual**2, sample.within[repeats] / others),
+        np.append(np.maximum(variance - noise, 0.0), np.zeros(len(repeats))),
+        np.append(noise, prior.noise * sample.excess[repeats]),
+        np.append(np.ones(len(noise)), others),
+    )
 
 
 def _strongest(posterior, max_order):

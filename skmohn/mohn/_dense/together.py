@@ -55,6 +55,7 @@ class Together:
         self.samples, self.wishes, self.group = samples, wishes, None
         self.rows = samples.rows.as_float()
         self.alphabets = samples.vocabulary.alphabets
+        self.max_iter = min(wishes.max_iter, MAX_ITER)
         self.standard, self.centres, self.scales = standardise(
             samples.y, samples.weight
         )
@@ -77,7 +78,11 @@ class Together:
         drawn = drawn[:_ROWS_ASKED]
         singles = [self.join(k).take(drawn) for k in order]
         shares, prior = share_prior(
-            sample.take(drawn), singles, self.alphabets, len(sample) / len(drawn)
+            sample.take(drawn),
+            singles,
+            self.alphabets,
+            len(sample) / len(drawn),
+            self.max_iter,
         )
         return order[shares].tolist(), prior
 
@@ -150,7 +155,7 @@ class OneOf(NamedTuple):
         return self.together.model(self.k, start, report)
 
 
-def share_prior(sample, singles, alphabets, share=1.0):
+def share_prior(sample, singles, alphabets, share=1.0, max_iter=MAX_ITER):
     """Which targets are best explained by hyper-parameters that they share.
 
     Parameters
@@ -166,6 +171,9 @@ def share_prior(sample, singles, alphabets, share=1.0):
     share : float, default=1.0
         How many times as many rows there are.
 
+    max_iter : int, default=60
+        Most iterations of a climb.
+
     Returns
     -------
     shares : ndarray of shape (n_targets,), bool
@@ -175,7 +183,7 @@ def share_prior(sample, singles, alphabets, share=1.0):
         The best one of those that share.
     """
     start = start_prior(sample.rows.inputs.shape[1], alphabets)
-    first = climb(Evidence(sample, alphabets), start)
+    first = climb(Evidence(sample, alphabets), start, max_iter)
     prior, steps, n_inputs = first.prior, first.learnt_steps(), len(start.rates)
     felt = Felt.around(ExactPosterior.condition(Covariance(prior, alphabets), sample))
     # Of what all targets say, a part is what one of them does.
@@ -184,7 +192,7 @@ def share_prior(sample, singles, alphabets, share=1.0):
     evidences = [Evidence(single, alphabets) for single in singles]
     heights, alone = np.empty((2, len(singles)))
     for k, evidence in enumerate(evidences):
-        own = climb(evidence, prior, _OWN_STEPS, steps=steps).prior
+        own = climb(evidence, prior, min(max_iter, _OWN_STEPS), steps=steps).prior
         heights[k] = evidence.value(own)
         alone[k] = log_density(own.to_logs(), n_inputs, alphabets)[0] - felt.density
     alone += felt.occam(one * share)
@@ -204,7 +212,7 @@ def share_prior(sample, singles, alphabets, share=1.0):
             target=sample.target[:, sharing],
             within=sum((singles[k].within for k in sharing), np.zeros(len(sample))),
         )
-        prior = climb(Evidence(rest, alphabets), prior, steps=steps).prior
+        prior = climb(Evidence(rest, alphabets), prior, max_iter, steps=steps).prior
     return np.isin(np.arange(len(singles)), sharing) & (len(sharing) > 1), prior
 
 
@@ -217,8 +225,9 @@ class _Group:
         self.sample = together.join(self.targets)
         alphabets, seed = together.alphabets, together.samples.seed
         self.route, _ = choose_route(self.sample, alphabets, wishes.memory_budget)
-        max_iter = min(wishes.max_iter, MAX_ITER)
-        found = learn_prior(self.sample, alphabets, start, max_iter, seed, report)
+        found = learn_prior(
+            self.sample, alphabets, start, together.max_iter, seed, report
+        )
         self.n_evaluations = found.n_evaluations
         self.covariance = Covariance(found.prior, alphabets)
         shuffled = np.random.default_rng(seed).permutation(len(self.sample))
