@@ -28,7 +28,7 @@ from skmohn._core._fitting import gather_warnings
 from skmohn.inspection import ImportancesDisplay, WeightsDisplay, selection_stability
 from skmohn.integrations import to_networkx
 from skmohn.mohn._dense.covariance import Covariance
-from skmohn.mohn._dense.doubt import doubt_prior
+from skmohn.mohn._dense.doubt import Felt, doubt_prior
 from skmohn.mohn._dense.evidence import Evidence, join_equal_rows
 from skmohn.mohn._dense.exact import ExactPosterior
 from skmohn.mohn._dense.kernel import Prior
@@ -287,6 +287,18 @@ def test_attributes_are_those_of_the_targets(shared):
     assert {record["target"] for record in shared.search_coverage_} == {0, 1, 2}
 
 
+def test_a_dense_target_has_weights_for_the_terms_of_others():
+    y = np.column_stack([2.0 * X[:, 0] + 0.1 * X[:, 1] + Y[:, 0], 3.0 * X[:, 6]])
+    model = MOHNRegressor("dense").fit(X, y)
+    first = model.estimators_[0]
+    assert (6,) in model.terms_
+    assert (6,) not in first.terms_
+    place = model.terms_.index((6,))
+    found = model.weights_[0, place], model.standard_errors_[0, place]
+    assert_allclose(found, first.weight((6,)))
+    assert found[1] > 0.0
+
+
 def test_weights_that_a_sparse_target_left_out_are_zero():
     model = MOHNRegressor("pursuit", max_order=2, random_state=0).fit(
         X, np.column_stack([X[:, 0] * X[:, 1], 2.0 * X[:, 3] - 1.0])
@@ -369,6 +381,31 @@ def test_joint_evidence_is_that_of_independent_gaussians():
     expected -= 1.5 * (log_det + len(X) * np.log(2 * np.pi))
     evidence = Evidence(join_equal_rows(rows, Y))
     assert_allclose(evidence.value(prior), expected)
+
+
+def test_targets_pay_together_for_the_hyperparameters(shared):
+    models = [part.model_ for part in shared.estimators_]
+    assert not any(model.covariance.terms for model in models)
+    standard = (Y - Y.mean(axis=0)) / Y.std(axis=0)
+    rows = Rows(X, np.empty((len(X), 0), dtype=int))
+    sample = join_equal_rows(rows, standard)
+    joint = ExactPosterior.condition(models[0].covariance, sample)
+    _, occam = doubt_prior(joint, len(sample))
+    price = sum(model.description_length() + model.log_evidence() for model in models)
+    assert_allclose(price, -occam)
+
+
+def test_directions_that_matter_to_any_target_are_looked_along():
+    rng = np.random.default_rng(0)
+    inputs = rng.choice([-1.0, 1.0], (60, 80))
+    rows = Rows(inputs, np.empty((60, 0), dtype=int))
+    covariance = Covariance(Prior(np.full(80, 0.02), np.empty(0), 1.0, 1.0, 0.1))
+    y = inputs[:, 3] + 0.1 * rng.standard_normal(60)
+    one = Felt.around(ExactPosterior.condition(covariance, join_equal_rows(rows, y)))
+    both = join_equal_rows(rows, np.column_stack([0.0 * y, y]))
+    assert_array_equal(
+        Felt.around(ExactPosterior.condition(covariance, both)).basis, one.basis
+    )
 
 
 def test_the_order_of_the_targets_does_not_matter(shared):

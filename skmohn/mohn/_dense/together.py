@@ -62,21 +62,19 @@ class Together:
 
     @cached_property
     def members(self):
-        """The targets that share, a list of int in an order that they decide alone."""
+        """The targets that share, a list of int."""
         return self._sharing[0]
 
     @cached_property
     def _sharing(self):
         """These targets, and hyper-parameters for them that a part of the rows say."""
-        # One after the other by their values, so that no sum depends on their order.
-        order = np.lexsort(self.standard[::-1])
-        order = order[np.ptp(self.standard[:, order], axis=0) > 0.0]
-        if len(order) < 2 or not self._has_inputs():
+        vary = np.flatnonzero(np.ptp(self.standard, axis=0))
+        if len(vary) < 2 or not self._has_inputs():
             return [], None
-        sample = self.join(order)
+        sample = self.join(vary)
         drawn = np.random.default_rng(self.samples.seed).permutation(len(sample))
         drawn = drawn[:_ROWS_ASKED]
-        singles = [self.join(k).take(drawn) for k in order]
+        singles = [self.join(k).take(drawn) for k in vary]
         shares, prior = share_prior(
             sample.take(drawn),
             singles,
@@ -84,7 +82,7 @@ class Together:
             len(sample) / len(drawn),
             self.max_iter,
         )
-        return order[shares].tolist(), prior
+        return vary[shares].tolist(), prior
 
     def model(self, k, start=None, report=None):
         """The model of one target by the hyper-parameters of all that share.
