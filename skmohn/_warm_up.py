@@ -23,7 +23,9 @@ def warm_up():
     from skmohn.datasets import InvertedPendulum
     from skmohn.energynet import EnergyNetTransformer
     from skmohn.mohn import MOHNRegressor
+    from skmohn.mohn._dense.covariance import Covariance
     from skmohn.mohn._dense.evidence import Evidence, join_equal_rows, start_prior
+    from skmohn.mohn._dense.exact import ExactPosterior
     from skmohn.mohn._table.rows import Alphabet, Rows
     from skmohn.optimize import maximize
 
@@ -48,7 +50,10 @@ def warm_up():
         sample = join_equal_rows(Rows(graded, np.arange(16)[:, None] % 3), y[:16])
         for dtype in (np.float64, np.float32):
             evidence = Evidence(sample, (Alphabet(3),), dtype)
-            evidence.value_and_slope(start_prior(4, (Alphabet(3),)))
+            prior = start_prior(4, (Alphabet(3),))
+            evidence.value_and_slope(prior)
+        covariance = Covariance(prior, (Alphabet(3),))
+        ExactPosterior.condition(covariance, sample).mean_variance().variance()
         for loss in LOSSES:
             address_of_loss(loss)
         for activation in ACTIVATIONS:

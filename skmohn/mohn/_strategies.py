@@ -24,6 +24,8 @@ _CLEARLY = 1.0
 # Nats by which a model must be shorter than that nothing matters. Where nothing does, a
 # likelihood ratio of exp(3) = 20 has a chance of one in twenty at most (Markov).
 _LEAST_GAIN = 3.0
+# Rows of each fold from which a dense model is learnt first, and at most.
+_FEW_ROWS, _MOST_ROWS = 3000, 10_000
 
 
 class Strategy(NamedTuple):
@@ -185,14 +187,28 @@ def _predicts_better(sparse, model, samples, wishes):
 
     A structure that chance would hardly make, such as that of blocks of inputs, has a
     long description and may yet be the true one. The dense model keeps the
-    hyper-parameters of all rows.
+    hyper-parameters of all rows. Where it predicts as well from some of the rows of
+    each fold, it is not asked what it makes of all.
     """
     choice = None if sparse is None else sparse.choice
     if choice is None or choice.folds is None or len(choice.folds) < 2:
         return False
-    # The unit of the errors that are known.
+    n_rows = len(samples.y)
+    for most_rows in sorted({min(n_rows, _FEW_ROWS), min(n_rows, _MOST_ROWS)}):
+        errors = _fold_errors(model, choice.folds, most_rows, samples, wishes)
+        gains = errors - choice.errors
+        if gains.mean() <= _CLEARLY * sem(gains):
+            return False
+    return True
+
+
+def _fold_errors(model, folds, most_rows, samples, wishes):
+    """Mean squares by which a dense model misses folds, in the sparse model's unit."""
     rows, errors, unit = samples.rows.as_float(), [], binary_unit(samples.y)
-    for train, test in choice.folds:
+    rng = np.random.default_rng(samples.seed)
+    for train, test in folds:
+        if len(train) > most_rows:
+            train = rng.permutation(train)[:most_rows]
         weights = samples.weight
         part = fit_dense(
             rows.take(train),
@@ -207,8 +223,7 @@ def _predicts_better(sparse, model, samples, wishes):
         squares = ((samples.y[test] - part.mean(rows.take(test))) / unit) ** 2
         own = None if weights is None else weights[test]
         errors.append(np.average(squares, weights=own))
-    gains = np.array(errors) - choice.errors
-    return gains.mean() > _CLEARLY * sem(gains)
+    return np.array(errors)
 
 
 def _stay(sparse, why):

@@ -427,6 +427,48 @@ def test_left_out_rows_must_be_predicted_better_by_a_standard_error(errors, is_b
     assert predicts_better(sparse, model, samples, wishes) == is_better
 
 
+@pytest.mark.parametrize("is_clear", [False, True])
+def test_few_rows_of_the_folds_may_do(monkeypatch, is_clear):
+    monkeypatch.setattr("skmohn.mohn._strategies._FEW_ROWS", 30)
+    monkeypatch.setattr("skmohn.mohn._strategies._MOST_ROWS", 40)
+    asked = []
+    monkeypatch.setattr(
+        "skmohn.mohn._strategies.fit_dense",
+        lambda rows, *args, **kwargs: (
+            asked.append(len(rows)) or fit(rows, *args, **kwargs)
+        ),
+    )
+    fit = fit_dense
+    X, y = make_dense(60)
+    rows = Rows(X, np.empty((60, 0), dtype=int))
+    model = fit(rows, y, strong_terms=False, noise="constant")
+    folds = list(KFold(5).split(X))
+    # No model is better than one without errors, and any is than one with large ones.
+    errors = np.full(5, 100.0) if is_clear else np.zeros(5)
+    sparse = SimpleNamespace(choice=SimpleNamespace(folds=folds, errors=errors))
+    found = predicts_better(sparse, model, Samples(rows, y), Wishes())
+    assert found == (not is_clear)
+    assert asked == [30] * 5 + ([] if is_clear else [40] * 5)
+
+
+def test_rough_tables_of_many_rows_are_not_taken_for_nothing(monkeypatch):
+    monkeypatch.setattr("skmohn.mohn._dense.model._MOST_EXACT", 300)
+    monkeypatch.setattr("skmohn.mohn._dense.model._INDUCING", 60)
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 6, (600, 4))
+    tables = rng.standard_normal((3, 6, 6))
+    y = sum(tables[i][X[:, i], X[:, i + 1]] for i in range(3))
+    model = MOHNRegressor(categorical_features=range(4), random_state=0).fit(X, y)
+    last = model.history_[-1]
+    assert last["chosen"] == "dense"
+    # Below the lengths of blocks is that of all rows.
+    model.set_params(strategy="dense")
+    of_blocks = last["description_length_dense"]
+    monkeypatch.undo()
+    of_all = model.fit(X, y).model_.description_length()
+    assert of_all < of_blocks < 0.5 * (of_all + last["description_length_nothing"])
+
+
 # -------------------------------------------------------- what else a fit can be asked
 
 

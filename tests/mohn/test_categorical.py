@@ -634,12 +634,13 @@ def test_columns_must_be_those_of_fit(fitted):
 
 def test_many_rows_go_through_inducing_rows(monkeypatch):
     monkeypatch.setattr("skmohn.mohn._dense.model._RESIDUAL_ROWS", 400)
+    monkeypatch.setattr("skmohn.mohn._dense.model._MOST_EXACT", 100)
+    monkeypatch.setattr("skmohn.mohn._dense.model._INDUCING", 350)
     X, y = make_frame(n_rows=700)
     X["other"] = np.random.default_rng(0).random(len(X))
     model = MOHNRegressor(
         "dense",
         dense_control=DenseControl(noise="constant"),
-        memory_budget=1e7,
         max_iter=5,
     ).fit(X, y)
     assert model.history_[-1]["way"] == "nystroem"

@@ -3,6 +3,7 @@
 import itertools
 import warnings
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -170,12 +171,15 @@ def test_route_follows_rows_inputs_and_memory():
 
     assert route(30, 1000) == "cholesky"
     assert route(30, 4000) == "cholesky"
-    assert route(30, 6000) == "nystroem"
-    assert route(16, 6000) == "walsh"
+    assert route(30, 10_000) == "cholesky"
+    assert route(30, 10_001) == "nystroem"
+    assert route(16, 12_000) == "walsh"
+    assert route(12, 6000) == "walsh"
     assert route(13, 2000) == "walsh"
     assert route(13, 2000, change=0.0) == "cholesky"
-    assert route(16, 6000, change=0.5) == "nystroem"
-    assert route(30, 4000, memory=2e8) == "nystroem"
+    assert route(16, 12_000, change=0.5) == "nystroem"
+    assert route(30, 4000, memory=1.6e8) == "cholesky"
+    assert route(30, 4000, memory=1.5e8) == "nystroem"
 
 
 def test_memory_is_refused_with_the_figure():
@@ -187,15 +191,17 @@ def test_memory_is_refused_with_the_figure():
 
 
 @pytest.mark.parametrize(
-    ("n", "n_rows", "memory", "route"),
-    [(11, 850, 1e9, "walsh"), (9, 450, 6.4e6, "nystroem")],
+    ("n", "n_rows", "most_exact", "route"),
+    [(11, 850, 400, "walsh"), (9, 450, 60, "nystroem"), (9, 450, 250, "part")],
 )
-def test_every_route_learns(monkeypatch, n, n_rows, memory, route):
-    monkeypatch.setattr("skmohn.mohn._dense.model._RESIDUAL_ROWS", 400)
+def test_every_route_learns(monkeypatch, n, n_rows, most_exact, route):
+    monkeypatch.setattr(_dense_model, "_RESIDUAL_ROWS", 400)
+    monkeypatch.setattr(_dense_model, "_MOST_EXACT", most_exact)
+    monkeypatch.setattr(_dense_model, "_INDUCING", 225)
     inputs, y, values = make_data(n, 2 * n_rows, 0.2)
-    if route == "nystroem":
+    if route != "walsh":
         inputs[0, 0] = 0.0
-    model = fit_dense(plain(inputs), y, memory_budget=memory)
+    model = fit_dense(plain(inputs), y)
     assert model.route == route
     index = np.arange(1 << n)[:, None]
     cube = plain(1.0 - 2.0 * ((index >> np.arange(n)) & 1))
@@ -206,6 +212,53 @@ def test_every_route_learns(monkeypatch, n, n_rows, memory, route):
     if route == "walsh":
         with pytest.raises(ValueError, match="fit again on all rows"):
             model.update(plain(np.zeros((1, 11))), np.zeros(1))
+
+
+@pytest.mark.parametrize("route", ["part", "nystroem"])
+def test_roughness_says_whether_a_part_of_the_rows_is_better(monkeypatch, route):
+    monkeypatch.setattr(_dense_model, "_MOST_EXACT", 300)
+    monkeypatch.setattr(_dense_model, "_INDUCING", 40)
+    rng = np.random.default_rng(0)
+    inputs = rng.choice([-1.0, 1.0], (1000, 12))
+    y = inputs @ rng.standard_normal(12)
+    if route == "part":
+        y = y + 6.0 * inputs[:, :4].prod(axis=1) * (inputs[:, 4] - inputs[:, 5])
+    else:
+        y = y + 3.0 * rng.standard_normal(1000)
+    monkeypatch.setattr(_dense_model, "_MOST_WALSH_INPUTS", 1)
+    learn = partial(fit_dense, plain(inputs), y, noise="constant", strong_terms=False)
+    model = learn()
+    assert model.route == route
+    # What is told of the evidence is that of the part, for as many as there are.
+    covariance, n_all = model.covariance, len(np.unique(inputs, axis=0))
+    again = learn(covariance=covariance)
+    assert again.log_evidence() == pytest.approx(model.log_evidence())
+    sample = join_equal_rows(plain(inputs), (y - model.centre) / model.scale)
+    drawn = np.random.default_rng(0).permutation(n_all)[:300]
+    part = sample.take(drawn)
+    rate = ExactPosterior.condition(covariance, part).log_evidence() / part.count.sum()
+    assert model.log_evidence() == pytest.approx(1000 * (rate - np.log(model.scale)))
+    if route == "part":
+        exact = ExactPosterior.condition(covariance, part)
+        assert_allclose(model.posterior.mean(part.rows), exact.mean(part.rows))
+    # With hardly more rows than can be had, there is nothing to weigh.
+    few = fit_dense(plain(inputs[:350]), y[:350], noise="constant")
+    assert few.route == "part"
+    assert len(few.posterior.sample) == 300
+
+
+def test_precisions_of_a_part_count_as_in_all(monkeypatch):
+    rng = np.random.default_rng(0)
+    inputs, weight = rng.uniform(-1.0, 1.0, (800, 3)), rng.uniform(0.2, 3.0, 800)
+    y = inputs.sum(axis=1) + 0.3 * rng.standard_normal(800) / np.sqrt(weight)
+    learn = partial(
+        fit_dense, plain(inputs), y, weight, noise="constant", strong_terms=False
+    )
+    whole = learn()
+    monkeypatch.setattr(_dense_model, "_MOST_EXACT", 700)
+    part = learn(covariance=whole.covariance)
+    assert part.route == "part"
+    assert part.log_evidence() == pytest.approx(whole.log_evidence(), abs=15)
 
 
 # -------------------------------------------------------------------- noise, terms

@@ -1,6 +1,8 @@
 """Posteriors against scikit-learn and against regression on all 2^n weights."""
 
+import copy
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -279,6 +281,30 @@ def test_nystroem_bounds_the_evidence_and_nears_it():
         assert last - 1 < posterior.log_evidence() <= exact.log_evidence() + 1e-5
         last = posterior.log_evidence()
     assert last == pytest.approx(exact.log_evidence(), abs=1e-5)
+
+
+def test_all_rows_as_inducing_ones_are_exact():
+    covariance, sample, _ = make_problem(n=9, n_rows=120)
+    exact = ExactPosterior.condition(covariance, sample)
+    through = NystroemPosterior.condition(covariance, sample, len(sample))
+    fresh = plain(np.random.default_rng(3).uniform(-1.0, 1.0, (20, 9)))
+    assert_allclose(through.mean(fresh), exact.mean(fresh), atol=1e-6)
+    assert_allclose(through.variance(fresh), exact.variance(fresh), atol=1e-6)
+
+
+def test_what_inducing_rows_know_is_stored_once():
+    covariance, sample, _ = make_problem(n=9, n_rows=120)
+    posterior = NystroemPosterior.condition(covariance, sample, 60)
+    stored = pickle.dumps(posterior)
+    # Half a matrix, and the rows.
+    assert len(stored) < 8 * 60 * (61 / 2 + 9 + 1) + 3000
+    fresh = plain(np.random.default_rng(3).uniform(-1.0, 1.0, (20, 9)))
+    for again in (pickle.loads(stored), copy.deepcopy(posterior)):
+        assert_array_equal(again.mean(fresh), posterior.mean(fresh))
+        assert_array_equal(again.variance(fresh), posterior.variance(fresh))
+        more = sample.take(np.arange(9))
+        one, other = again.update(more), posterior.update(more)
+        assert_array_equal(one.mean(fresh), other.mean(fresh))
 
 
 def test_left_out_rows_are_predicted_by_the_others():

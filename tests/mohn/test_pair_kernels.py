@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from skmohn.mohn._dense.kernel import CategoryTables, Pairs, Prior, find_alike
+from skmohn.mohn._dense.pair_kernels import multiply_means
 from skmohn.mohn._model import CONSTANT_VARIANCE
 from skmohn.mohn._table.rows import Alphabet, Rows, sizes_of
 
@@ -38,6 +39,21 @@ def make_rows(kind, n_rows, seed=0):
         np.hstack([signs, numbers]),
         np.reshape(categories, (len(alphabets), n_rows)).T.astype(int),
     )
+
+
+@pytest.mark.parametrize(("first", "n_left", "n_right"), [(0, 40, 40), (17, 9, 26)])
+def test_means_multiply_as_they_do_in_numpy(first, n_left, n_right):
+    rng = np.random.default_rng(0)
+    categories = rng.integers(0, 5, 40).astype(np.uint32)
+    lines, means = rng.standard_normal(40), rng.standard_normal((3, 5, 5))
+    out = rng.standard_normal((n_left, n_right))
+    left, right = slice(first, first + n_left), slice(n_right)
+    flat, tilted, curved = means[:, categories[left, None], categories[right]]
+    tilted = tilted * (lines[left, None] + lines[right])
+    curved = curved * lines[left, None] * lines[right]
+    expected = out * (flat + tilted + curved)
+    multiply_means(categories, lines, means, first, np.empty((2, 5)), out)
+    assert_allclose(out, expected, rtol=1e-12, atol=1e-12)
 
 
 def make_prior(kind, seed=0):

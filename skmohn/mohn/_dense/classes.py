@@ -398,7 +398,7 @@ class Lesson(NamedTuple):
     def _condition(self, prior):
         """The posterior by least squares, and what left-out targets are off by."""
         sample, covariance = self.labels.sample, Covariance(prior, self.alphabets)
-        n_inducing = choose_inducing(len(sample), self.memory_budget)
+        n_inducing = choose_inducing(len(sample), self.memory_budget, is_inverted=True)
         if not n_inducing:
             posterior = ExactPosterior.condition(covariance, sample)
             return posterior, posterior.leave_one_out

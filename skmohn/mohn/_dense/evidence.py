@@ -549,6 +549,7 @@ def learn_prior(
     seed=0,
     report=None,
     least_noise=LEAST_NOISE,
+    most_rows=_SECOND_STAGE,
 ):
     """Hyper-parameters of maximum evidence.
 
@@ -569,6 +570,9 @@ def learn_prior(
 
     report, least_noise
         See :func:`climb`.
+
+    most_rows : int, default=1600
+        Of the last stage.
 
     Returns
     -------
@@ -594,7 +598,7 @@ def learn_prior(
     )
     part = sample
     if n_rows > _ALL_ROWS:
-        part = sample.take(drawn[:_SECOND_STAGE])
+        part = sample.take(drawn[:most_rows])
         max_iter = min(max_iter, _SECOND_MAX_ITER)
     small = first.prior.noise < _SINGLE_PRECISION_NOISE
     evidence = Evidence(part, alphabets, np.float64 if small else np.float32)

@@ -35,7 +35,7 @@ from skmohn.mohn._dense.pair_kernels import (
     sum_lines,
 )
 from skmohn.mohn._model import CONSTANT_VARIANCE
-from skmohn.mohn._table.rows import sizes_of
+from skmohn.mohn._table.rows import row_blocks, sizes_of
 
 
 class Prior(NamedTuple):
@@ -163,19 +163,27 @@ class Pairs:
 
     def covariance(self, prior):
         """Covariance of the function values."""
-        return self.join(prior, self.product(prior))
+        product = self.product(prior)
+        product *= prior.scale
+        return self._add_to_product(prior, product)
 
     def join(self, prior, product):
         """Covariance of the function values from their :meth:`product`."""
+        return self._add_to_product(prior, prior.scale * product)
+
+    def _add_to_product(self, prior, covariance):
+        """Add in place what depends on one input alone, and on none."""
         left, right = self.left, self.right
-        covariance = prior.scale * product
         covariance += CONSTANT_VARIANCE
-        # What depends on one input alone.
-        weights = (prior.linear * prior.tau).astype(product.dtype)
-        if len(self.signs):
-            covariance += (left.signs * weights[self.signs]) @ right.signs.T
-        if len(self.reals):
-            covariance += (left.reals.T * weights[self.reals]) @ right.reals
+        weights = (prior.linear * prior.tau).astype(covariance.dtype)
+        # Of many rows there is hardly room for two such matrices.
+        for part in row_blocks(len(covariance)):
+            if len(self.signs):
+                some = left.signs[part] * weights[self.signs]
+                covariance[part] += some @ right.signs.T
+            if len(self.reals):
+                some = left.reals[:, part].T * weights[self.reals]
+                covariance[part] += some @ right.reals
         for i, part in enumerate(self._tables(prior)):
             self._look_up(i, prior.linear * part.centred, False, covariance)
         return self._complete(covariance)

@@ -1,5 +1,6 @@
 """All 2^n weights at once, under the product prior: the model that a fit returns."""
 
+import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -23,17 +24,23 @@ from skmohn.mohn._model import CONSTANT_VARIANCE, Model
 from skmohn.mohn._table.rows import standardise
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 
-# Rows up to which the Cholesky factor of all is taken.
-_MOST_EXACT = 5000
+# Rows up to which the Cholesky factor of all is taken, and where it is inverted, too.
+_MOST_EXACT, _MOST_INVERTED = 10_000, 5000
 _MOST_WALSH_INPUTS = 20
 # With more rows than this, and a cube no larger than so many times them, transforms
 # are faster than the factor.
 _MANY_ROWS = 1000
 _SMALL_CUBE = 8
+# With more rows, by this factor, a part of them may say less than inducing rows.
+_MANY_MORE = 1.2
 _INDUCING = 1500
 _FEWEST_INDUCING = 50
+# Of five matrices, for each pair of rows.
+_MANY_BYTES = 8.0 * 5.0
 # Rows whose leave-one-out residuals stand for those of all.
 _RESIDUAL_ROWS = 1600
+# Rows that the hyper-parameters are learnt from, where memory lasts.
+_LEARNT_ROWS = 3000
 
 
 class Products(NamedTuple):
@@ -87,7 +94,7 @@ class DenseModel(Model):
         Number of observations.
 
     route : str
-        ``"cholesky"``, ``"walsh"`` or ``"nystroem"``.
+        ``"cholesky"``, ``"walsh"``, ``"part"`` or ``"nystroem"``.
 
     noise_map : NoiseMap or None
         Noise variance by row, relative to that of the prior; None for one level.
@@ -103,6 +110,10 @@ class DenseModel(Model):
 
     occam : float
         What having fitted them takes from the log evidence; 0 where they were given.
+
+    rate : float or None, default=None
+        Log evidence of an observation, in a part of the rows; None where the posterior
+        has that of all.
     """
 
     posterior: object
@@ -117,6 +128,7 @@ class DenseModel(Model):
     n_evaluations: int
     doubt: PriorDoubt | None
     occam: float
+    rate: float | None = None
     has_posterior = True
     # There are more weights than can be listed.
     is_listed = False
@@ -142,7 +154,10 @@ class DenseModel(Model):
 
     def log_evidence(self):
         """Log density of the targets, in their own units."""
-        own = self.posterior.log_evidence()
+        if self.rate is None:
+            own = self.posterior.log_evidence()
+        else:
+            own = self.rate * self.n_observed
         return own - self.n_observed * float(np.log(self.scale))
 
     def description_length(self):
@@ -322,7 +337,7 @@ class DenseModel(Model):
         )
 
     def _require_room(self, n_rows):
-        if self.route == "cholesky":
+        if self.route in ("cholesky", "part"):
             n_all = n_rows + len(self.posterior.sample)
             require_memory(
                 _exact_bytes(n_all),
@@ -402,7 +417,10 @@ def fit_dense(
     route, n_inducing = choose_route(sample, alphabets, memory_budget)
     n_evaluations, is_fitted = 0, covariance is None
     if is_fitted:
-        found = learn_prior(sample, alphabets, start, max_iter, seed, report)
+        most_rows = min(_LEARNT_ROWS, math.isqrt(int(memory_budget / _MANY_BYTES)))
+        found = learn_prior(
+            sample, alphabets, start, max_iter, seed, report, most_rows=most_rows
+        )
         n_evaluations = found.n_evaluations
         covariance = Covariance(found.prior, alphabets)
     noise_map, share, posterior = None, 0.0, None
@@ -422,8 +440,16 @@ def fit_dense(
             excess[drawn] = known
             sample = replace(sample, excess=excess)
             posterior = None
-    if posterior is None or len(drawn) < len(sample) or route != "cholesky":
-        posterior = _condition(route, covariance, sample, n_inducing, seed)
+    rate = None
+    if route == "nystroem":
+        n_part = _most_exact(memory_budget)
+        route, posterior, rate = _condition_many(
+            covariance, sample, shuffled, n_part, n_inducing, seed
+        )
+    elif route == "walsh":
+        posterior = WalshPosterior.condition(covariance, sample)
+    elif posterior is None or len(drawn) < len(sample):
+        posterior = ExactPosterior.condition(covariance, sample)
     doubt, occam = None, 0.0
     if is_fitted:
         some = posterior
@@ -444,15 +470,53 @@ def fit_dense(
         n_evaluations,
         doubt,
         occam,
+        rate,
     )
 
 
-def _condition(route, covariance, sample, n_inducing, seed):
-    if route == "walsh":
-        return WalshPosterior.condition(covariance, sample)
-    if route == "nystroem":
-        return NystroemPosterior.condition(covariance, sample, n_inducing, seed)
-    return ExactPosterior.condition(covariance, sample)
+def _condition_many(covariance, sample, shuffled, n_part, n_inducing, seed):
+    """Condition on a part of the rows or, by inducing rows, on all.
+
+    A rough function is known better by the former, a smooth one by the latter. Rows
+    that are not in the part say which, as each is left out of the latter.
+
+    Parameters
+    ----------
+    covariance : Covariance
+
+    sample : Sample
+
+    shuffled : ndarray of shape (n_rows,), int
+        Order of the rows.
+
+    n_part, n_inducing : int
+        How many rows.
+
+    seed : int
+
+    Returns
+    -------
+    route : {"part", "nystroem"}
+
+    posterior : ExactPosterior or NystroemPosterior
+
+    rate : float
+        Log evidence of an observation of the part.
+    """
+    part = sample.take(shuffled[:n_part])
+    share = len(part) / len(sample)
+    part = replace(part, log_weight=share * sample.log_weight)
+    some = ExactPosterior.condition(covariance, part)
+    rate = some.log_evidence() / float(part.count.sum())
+    if len(sample) < _MANY_MORE * n_part:
+        return "part", some, rate
+    through = NystroemPosterior.condition(covariance, sample, n_inducing, seed)
+    others = sample.take(shuffled[n_part:][:_RESIDUAL_ROWS])
+    off = others.target - some.mean(others.rows), through.leave_one_out(others)[0]
+    errors = [np.sum(others.weight / others.excess * gap**2) for gap in off]
+    if errors[0] < errors[1]:
+        return "part", some, rate
+    return "nystroem", through, rate
 
 
 def choose_route(sample, alphabets, memory_budget):
@@ -488,20 +552,29 @@ def choose_route(sample, alphabets, memory_budget):
     return ("nystroem" if n_inducing else "cholesky"), n_inducing
 
 
-def choose_inducing(n_rows, memory_budget):
+def choose_inducing(n_rows, memory_budget, is_inverted=False):
     """Number of inducing rows; 0 where a Cholesky factor of all rows can be had.
+
+    Parameters
+    ----------
+    n_rows : int
+
+    memory_budget : float
+
+    is_inverted : bool, default=False
+        Whether all rows are to be left out in turn.
 
     Raises
     ------
     MemoryError
         When not even few inducing rows fit in `memory_budget`.
     """
-    if _is_exact(n_rows, memory_budget):
+    if _is_exact(n_rows, memory_budget, is_inverted):
         return 0
     n_inducing = min(_INDUCING, n_rows)
-    while n_inducing > _FEWEST_INDUCING and _exact_bytes(n_inducing) > memory_budget:
+    while n_inducing > _FEWEST_INDUCING and _learnt_bytes(n_inducing) > memory_budget:
         n_inducing //= 2
-    needed = _exact_bytes(max(n_inducing, min(n_rows, _RESIDUAL_ROWS)))
+    needed = _learnt_bytes(max(n_inducing, min(n_rows, _RESIDUAL_ROWS)))
     if needed > memory_budget:
         raise MemoryError(
             f"a dense model of {n_rows} rows needs {in_words(needed)} of memory, but "
@@ -510,13 +583,26 @@ def choose_inducing(n_rows, memory_budget):
     return n_inducing
 
 
-def _is_exact(n_rows, memory_budget):
-    return n_rows <= _MOST_EXACT and _exact_bytes(n_rows) <= memory_budget
+def _most_exact(memory_budget):
+    """Rows of which a Cholesky factor can be had."""
+    return min(_MOST_EXACT, math.isqrt(int(memory_budget / _exact_bytes(1))))
+
+
+def _is_exact(n_rows, memory_budget, is_inverted=False):
+    if is_inverted:
+        return n_rows <= _MOST_INVERTED and _learnt_bytes(n_rows) <= memory_budget
+    learnt = _learnt_bytes(min(n_rows, _RESIDUAL_ROWS))
+    return n_rows <= _most_exact(memory_budget) and learnt <= memory_budget
 
 
 def _exact_bytes(n_rows):
+    """Covariance, of which the factor takes the place, and some rows of it."""
+    return 8.0 * 1.2 * n_rows**2
+
+
+def _learnt_bytes(n_rows):
     """Covariance, factor, inverse and two products with them."""
-    return 8.0 * 5.0 * n_rows**2
+    return _MANY_BYTES * n_rows**2
 
 
 def _walsh_bytes(n_inputs):

@@ -9,6 +9,7 @@ processes, AISTATS 2009, Eq 6, 9 and 10.
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
@@ -34,11 +35,9 @@ class NystroemPosterior:
 
     inducing : Rows
 
-    factor : ndarray of shape (m, m)
-        Lower Cholesky factor of the covariance of the inducing values.
-
-    precision : ndarray of shape (m, m)
-        What the data say of the whitened inducing values, plus the identity.
+    root : ndarray of shape (m, m)
+        Lower Cholesky factor of what the data say of the whitened inducing values, plus
+        the identity.
 
     projection : ndarray of shape (m,) or (m, n_targets)
         Whitened covariances with the targets, over the noise, times the targets.
@@ -46,20 +45,15 @@ class NystroemPosterior:
     target_square, log_rest, lost : float
         Sums over the data for the evidence: weighted squares, what does not depend on
         the inducing values, and the variance that they leave unexplained.
-
-    root : ndarray of shape (m, m)
-        Lower Cholesky factor of `precision`.
     """
 
     covariance: Covariance
     inducing: Rows
-    factor: np.ndarray
-    precision: np.ndarray
+    root: np.ndarray
     projection: np.ndarray
     target_square: float
     log_rest: float
     lost: float
-    root: np.ndarray
 
     @classmethod
     def condition(cls, covariance, sample, n_inducing, seed=0):
@@ -67,27 +61,40 @@ class NystroemPosterior:
         rng = np.random.default_rng(seed)
         n_inducing = min(n_inducing, len(sample))
         drawn = np.sort(rng.choice(len(sample), n_inducing, replace=False))
-        inducing = sample.rows.take(drawn)
-        K = covariance.between(inducing, inducing)
-        K.ravel()[:: n_inducing + 1] += _JITTER * np.trace(K) / n_inducing
-        factor = cholesky(K, lower=True, check_finite=False)
         nothing = cls(
             covariance,
-            inducing,
-            factor,
+            sample.rows.take(drawn),
             np.eye(n_inducing),
             np.zeros((n_inducing, *sample.target.shape[1:])),
             0.0,
             0.0,
             0.0,
-            np.eye(n_inducing),
         )
         return nothing.update(sample)
+
+    @cached_property
+    def factor(self):
+        """Lower Cholesky factor of the covariance of the inducing values, (m, m)."""
+        K = self.covariance.between(self.inducing, self.inducing)
+        K.ravel()[:: len(K) + 1] += _JITTER * np.trace(K) / len(K)
+        return cholesky(K.T, lower=True, overwrite_a=True, check_finite=False)
+
+    def __getstate__(self):
+        """Leave the factor, to be made again, and half of the other matrix: zeros."""
+        state = {name: part for name, part in vars(self).items() if name != "factor"}
+        return {**state, "root": self.root[np.tril_indices(len(self.root))]}
+
+    def __setstate__(self, state):
+        """Write out the matrix of which half was stored."""
+        n_inducing = len(state["inducing"])
+        root = np.zeros((n_inducing, n_inducing), order="F")
+        root[np.tril_indices(n_inducing)] = state["root"]
+        vars(self).update(state, root=root)
 
     def update(self, more):
         """Condition on a further sample. O(n_inducing^2) a row and a factorisation."""
         noise = more.noise(self.covariance.prior)
-        precision, projection = self.precision.copy(), self.projection.copy()
+        precision, projection = self.root @ self.root.T, self.projection.copy()
         lost = self.lost
         own = self.covariance.own(more.rows)
         for part in row_blocks(len(more)):
@@ -100,17 +107,17 @@ class NystroemPosterior:
             precision += known @ known.T
         log_rest = more.log_density_of_rest(self.covariance.prior)
         log_rest -= 0.5 * more.n_targets * np.sum(np.log(2.0 * math.pi * noise))
-        return type(self)(
+        posterior = type(self)(
             self.covariance,
             self.inducing,
-            self.factor,
-            precision,
+            cholesky(precision.T, lower=True, overwrite_a=True, check_finite=False),
             projection,
             self.target_square + float(np.sum(more.target.T**2 / noise)),
             self.log_rest + float(log_rest),
             float(lost),
-            cholesky(precision, lower=True, check_finite=False),
         )
+        vars(posterior)["factor"] = self.factor
+        return posterior
 
     def log_evidence(self):
         """Lower bound of the log density of all targets."""

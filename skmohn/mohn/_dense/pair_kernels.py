@@ -119,6 +119,27 @@ def look_up(left, right, tables, is_factor, is_half, out):
                         line[j] += table[other[j]]
 
 
+@jit(fastmath=_FAST)
+def multiply_means(categories, lines, means, first, base, out):
+    """Multiply ``out`` (D, E) by what two rows' factors of a variable have in common.
+
+    ``categories`` (N,) uint32 and ``lines`` (N,), of which the rows of ``out`` are
+    those from ``first`` on and its columns the first ones; ``means`` (3, L, L), which
+    are multiplied by 1, by either line and by both; ``base`` (2, L) scratch.
+    O(D (E + L)).
+    """
+    n_left, n_right = out.shape
+    others, right = categories[:n_right], lines[:n_right]
+    for i in range(n_left):
+        own, left = categories[first + i], lines[first + i]
+        for k in range(base.shape[1]):
+            base[0, k] = means[0, own, k] + left * means[1, own, k]
+            base[1, k] = means[1, own, k] + left * means[2, own, k]
+        line = out[i]
+        for j in range(n_right):
+            line[j] *= base[0, others[j]] + right[j] * base[1, others[j]]
+
+
 @jit
 def sum_by_categories(categories, folded, weighted, row, sums):
     """Add both matrices from `fold` to ``sums`` by the categories of rows and columns.

@@ -16,6 +16,7 @@ from skmohn.mohn._walsh.terms import with_kept
 _WAYS = {
     "cholesky": "a Cholesky factor of all rows",
     "walsh": "conjugate gradients with Walsh-Hadamard products",
+    "part": "a Cholesky factor of a part of the rows",
     "nystroem": "inducing rows",
 }
 _NOTHING = Hypergraph((), np.empty(0), 0.0)

@@ -13,6 +13,7 @@ import numpy as np
 
 from skmohn.mohn._dense.covariance import parity
 from skmohn.mohn._dense.kernel import Pairs, Prior
+from skmohn.mohn._dense.pair_kernels import multiply_means
 from skmohn.mohn._table.rows import Rows
 from skmohn.mohn._table.variables import make_variables
 
@@ -56,7 +57,10 @@ class PairVariance:
 
     def variance(self):
         """Of the whole function."""
-        whole = sum(float(block.sum()) for _, block in self._blocks())
+        whole = 0.0
+        for part, block in self._blocks(is_half=True):
+            earlier, own = np.split(block, [part.start], axis=1)
+            whole += 2.0 * float(earlier.sum()) + float(own.sum())
         extra = sum(more for _, more in self._extras())
         return max(whole - float(self.constants.sum()) ** 2 + extra, 0.0)
 
@@ -86,7 +90,9 @@ class PairVariance:
                 lines[i] += np.vdot(block, joint / (1.0 + joint))
             for k, factor in enumerate(self.others):
                 alike = np.multiply.outer(factor.mean[part], factor.mean)
-                others[k] += np.vdot(block, 1.0 - alike / factor.second(part))
+                second = np.ones_like(block)
+                factor.multiply(part, second)
+                others[k] += np.vdot(block, 1.0 - alike / second)
         totals = dict(zip(map(id, self.lines), lines.tolist(), strict=True))
         totals |= zip(map(id, self.others), others.tolist(), strict=True)
         for factors, more in self._extras():
@@ -94,10 +100,11 @@ class PairVariance:
                 totals[id(factor)] += more
         return np.maximum([totals[id(factor)] for factor in self.factors], 0.0)
 
-    def _blocks(self):
+    def _blocks(self, is_half=False):
         """Yield some rows, and what each pair of them and all adds to the mean square.
 
-        Of the product part, its constant included.
+        Of the product part, its constant included; with `is_half` not of all, but of
+        those up to the last of them.
         """
         taus = np.array([factor.tau for factor in self.lines])
         log_size = np.sum(np.log1p(self.shared)) - 2.0 * np.sum(np.log1p(taus))
@@ -106,10 +113,12 @@ class PairVariance:
         rows = Rows(self.inputs, np.empty((len(self.inputs), 0), dtype=int))
         for start in range(0, len(rows), _ROWS_AT_ONCE):
             part = slice(start, start + _ROWS_AT_ONCE)
-            block = Pairs(rows.take(part), rows).product(shape)
+            others = slice(part.stop) if is_half else slice(None)
+            block = Pairs(rows.take(part), rows.take(others)).product(shape)
             for factor in self.others:
-                block *= factor.second(part)
-            block *= np.multiply.outer(numbers[part], numbers)
+                factor.multiply(part, block)
+            block *= numbers[part, None]
+            block *= numbers[others]
             yield part, block
 
     def _extras(self):
@@ -181,22 +190,28 @@ class _Factor:
         )
         self.mean = flat + self.tau * self.x * tilted
         self.slope = tilted + self.tau * self.x * curved
-        self.pairs = [
-            (self.table.T * weights) @ self.table
-            for weights in (share, share * mean, share * square)
-        ]
+        # By the categories of two rows: means of the products of their factors, which
+        # are lines in either row's input.
+        self.pairs = np.array(
+            [
+                (self.table.T * weights) @ self.table / (1.0 + self.tau) ** 2
+                for weights in (share, share * mean, share * square)
+            ]
+        )
 
-    def second(self, part):
-        """Means of the products of the factors of some rows and all."""
-        flat, tilted, curved = (table[self.categories[part]] for table in self.pairs)
-        left, right = self.tau * self.x[part, None], self.tau * self.x
-        # By the category of the other row, which is looked up last.
-        second = np.take(flat + left * tilted, self.categories, axis=1)
-        if self.tau:
-            slopes = np.take(tilted + left * curved, self.categories, axis=1)
-            second += np.multiply(slopes, right, out=slopes)
-        second /= (1.0 + self.tau) ** 2
-        return second
+    def multiply(self, part, block):
+        """Multiply by the means of the products of the factors of some rows and others.
+
+        Parameters
+        ----------
+        part : slice
+
+        block : ndarray of shape (n_rows, n_others)
+            The others are the first ones of all. Written in place.
+        """
+        categories, lines = self.categories.astype(np.uint32), self.tau * self.x
+        base = np.empty((2, self.pairs.shape[1]))
+        multiply_means(categories, lines, self.pairs, part.start, base, block)
 
 
 class CubeVariance:

@@ -436,7 +436,8 @@ def _values(X, j):
 
 def _column(X, j):
     """One column of objects, unknown values as NaN, for an encoder."""
-    values = [_known(value) for value in _values(X, j)]
+    # Texts are known, and most of what there is.
+    values = [v if isinstance(v, str) else _known(v) for v in _values(X, j)]
     column = np.empty((len(values), 1), dtype=object)
     column[:, 0] = values
     return column
