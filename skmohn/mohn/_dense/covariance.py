@@ -7,7 +7,7 @@ import numpy as np
 
 from skmohn.mohn._dense.kernel import CategoryTables, Pairs, Prior, find_alike
 from skmohn.mohn._model import CONSTANT_VARIANCE
-from skmohn.mohn._table.rows import sizes_of
+from skmohn.mohn._table.rows import row_blocks, sizes_of
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,11 @@ class Covariance:
         """
         covariance = Pairs(left, right, self.alphabets, dtype).covariance(self.prior)
         for term, variance in zip(self.terms, self.variances, strict=True):
-            covariance += np.multiply.outer(
-                (variance * parity(left.inputs, term)).astype(dtype),
-                parity(right.inputs, term).astype(dtype),
-            )
+            own = (variance * parity(left.inputs, term)).astype(dtype)
+            other = parity(right.inputs, term).astype(dtype)
+            # Of many rows there is hardly room for two such matrices.
+            for part in row_blocks(len(own)):
+                covariance[part] += np.multiply.outer(own[part], other)
         return covariance
 
     def own(self, rows):

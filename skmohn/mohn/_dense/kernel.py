@@ -138,7 +138,8 @@ class Pairs:
         damping = _log_cosh(rates)
         exponent = (left.signs * rates) @ right.signs.T
         if self.any_unknown:
-            exponent -= (left.known * damping) @ right.known.T
+            for part in row_blocks(len(exponent)):
+                exponent[part] -= (left.known[part] * damping) @ right.known.T
             exponent -= np.sum(rates - damping)
         else:
             exponent -= np.sum(rates)
