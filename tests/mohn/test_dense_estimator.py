@@ -2,10 +2,12 @@
 
 import itertools
 import pickle
+from copy import deepcopy
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.callback import ScoringMonitor
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
@@ -266,6 +268,23 @@ def test_pickles_grow_with_the_rows_only():
         assert_allclose(*(m.sample_y(X[:3]) for m in (again, model)), rtol=1e-6)
     # A factor of 400 rows alone would take 1.3 MB.
     assert sizes[1] < 4e5
+
+
+@pytest.mark.parametrize("load", [lambda m: pickle.loads(pickle.dumps(m)), deepcopy])
+def test_copies_of_models_of_many_rows_say_the_same(monkeypatch, load):
+    monkeypatch.setattr("skmohn.mohn._dense.model._MOST_EXACT", 50)
+    monkeypatch.setattr("skmohn.mohn._dense.model._INDUCING", 200)
+    X = np.random.default_rng(0).uniform(-1.0, 1.0, (400, 4))
+    y = X[:, 0] * X[:, 1] + X[:, 2]
+    model = MOHNRegressor("dense", random_state=0).fit(X, y)
+    assert model.history_[-1]["way"] == "nystroem"
+    for copied in (load(model), clone(model).fit(X, y)):
+        for one, other in zip(
+            copied.predict(X, return_std=True),
+            model.predict(X, return_std=True),
+            strict=True,
+        ):
+            assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("columns", ["signs", "categories"])

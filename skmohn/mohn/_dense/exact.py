@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, lapack, solve_triangular
 
+from skmohn._core._fitting import one_blas_thread
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import Sample
 from skmohn.mohn._dense.variance import PairVariance
@@ -173,6 +174,8 @@ class ExactPosterior:
         return solve_triangular(self.factor, columns, lower=True, check_finite=False)
 
 
+# With more threads a factor that is made again would differ in its last bits.
+@one_blas_thread
 def _factorise(covariance, sample):
     K = covariance.between(sample.rows, sample.rows)
     K.ravel()[:: len(K) + 1] += sample.noise(covariance.prior)

@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
+from skmohn._core._fitting import one_blas_thread
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.exact import draw_normal
 from skmohn.mohn._dense.variance import PairVariance
@@ -73,6 +74,7 @@ class NystroemPosterior:
         return nothing.update(sample)
 
     @cached_property
+    @one_blas_thread
     def factor(self):
         """Lower Cholesky factor of the covariance of the inducing values, (m, m)."""
         K = self.covariance.between(self.inducing, self.inducing)
