@@ -77,6 +77,15 @@ def warn_caller(message, category=UserWarning):
     warnings.warn(message, category, stacklevel=level)
 
 
+def last_of(steps):
+    """Go through a generator; return what it returns."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+
+
 @contextlib.contextmanager
 def gather_warnings():
     """Keep back what :func:`warn_caller` would say, in this thread.

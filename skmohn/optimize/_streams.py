@@ -8,20 +8,18 @@ second can predict; the others earn their shares by improvements.
 """
 
 import copy
-from typing import NamedTuple
 
 import numpy as np
 
-from skmohn._core._fitting import gather_warnings, one_blas_thread
-from skmohn._core._units import binary_unit
-from skmohn.mohn._regressor import MOHNRegressor
-from skmohn.mohn._sparse.chance import Chance
-from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
-from skmohn.mohn._walsh.design import make_design
-from skmohn.mohn._walsh.hypergraph import Hypergraph
+from skmohn._core._fitting import one_blas_thread
 from skmohn.optimize._climb import Climb
 from skmohn.optimize._evaluations import Evaluations
-from skmohn.optimize._maximize import minimize
+from skmohn.optimize._learning import (
+    FEWEST,
+    ROUNDING,
+    SAMPLES_PER_VARIABLE,
+    Learning,
+)
 from skmohn.optimize._space import keys_of
 from skmohn.optimize._surrogate import Surrogate, not_taken, skill_of
 
@@ -30,8 +28,11 @@ UNIFORM, SURROGATE, CLIMB = "uniform", "surrogate", "climb"
 # that is known already, of one that the user brought.
 CHECK, REPEAT, TOLD = "check", "repeat", "told"
 STREAMS = {UNIFORM, SURROGATE, CLIMB, CHECK, REPEAT, TOLD}
-# Evaluations before anything is believed, at least and at most.
-_FEWEST, _MOST_FIRST = 8, 20
+# Evaluations before anything is believed, at most.
+_MOST_FIRST = 20
+# The same where sparse models are of little use, and up to which evaluation the other
+# streams then have all.
+_MOST_FIRST_GREEDY, _GREEDY = 16, 60
 # Share of the stream that learns, where the surrogate predicts nothing at all, and at
 # least. Sparse functions of the papers are learnt from 7 to 30 samples a variable; who
 # has drawn more without learning one draws fewer, as does who cannot draw so many.
@@ -40,7 +41,6 @@ _LEARNING, _LEARNING_SHORT, _LEAST_LEARNING = 0.8, 0.2, 0.05
 # variable, and where there is noise, which a model averages over all samples.
 _LEARNING_STUCK, _IDLE = 0.9, 3
 _FEWEST_SAMPLES_PER_VARIABLE = 12
-_SAMPLES_PER_VARIABLE = 30
 # A space is small where one point of so many will be seen anyway: exact models come
 # too late there, and climbs from many places find what a surrogate is wrong about.
 _SEEN = 20
@@ -50,11 +50,6 @@ _CLIMB_SMALL = 0.9
 # Who has not said how many evaluations there will be is taken to make so many times
 # those made so far.
 _FORESIGHT = 3
-# What screening may cost at each trial, about nanoseconds.
-_WORK = 1e8
-# A sparse model is tried each time the samples have grown by this share; by the second
-# one where more samples than most functions need have not led to one.
-_GROWTH, _SLOW_GROWTH = 1.12, 1.5
 # The surrogate must be nearly perfect before uniform samples are not worth drawing:
 # what it foresees of deceptive functions leads away from their optima.
 _DOUBT = 4
@@ -66,156 +61,10 @@ _LEAST_SHARE = 0.25
 # A surrogate that foresees nearly all of the variance of what is known takes most of
 # the share of climbs: local optima are no obstacle to it.
 _TRUST, _SURE = 0.8, 16
-# Deviation from the prediction of an exact model that is rounding, in units of spread.
-_ROUNDING = 1e-8
 # With noise, this part of the evaluations repeats what may be the best point.
 _REPEATED = 0.15
 # Points drawn in search of a new one, before a list is looked through.
 _TRIED_DRAWS = 50
-
-
-class Guess(NamedTuple):
-    """A sparse model of all evaluations, and its best point.
-
-    Attributes
-    ----------
-    graph : Hypergraph
-        Of the free variables as -1 and +1.
-
-    state : ndarray of shape (n_variables,)
-
-    is_exact : bool
-        Whether the model reproduces all evaluations.
-
-    is_proved : bool
-        Whether besides no point of the model is better.
-    """
-
-    graph: Hypergraph
-    state: np.ndarray
-    is_exact: bool
-    is_proved: bool
-
-
-class Learning:
-    """Uniform samples, until a sparse model is exact.
-
-    Parameters
-    ----------
-    space : Space
-
-    Attributes
-    ----------
-    linkage : Hypergraph
-        The model of the last trial, exact or not.
-    """
-
-    def __init__(self, space):
-        self.space = space
-        self.linkage = Hypergraph((), np.empty(0), 0.0)
-        self._next_trial = _FEWEST
-
-    def find(self, told, deviation, seed):
-        """Try to learn a sparse model, if the samples have grown enough.
-
-        Parameters
-        ----------
-        told : Evaluations
-
-        deviation : float
-            Of the noise; 0 where a model can be exact.
-
-        seed : int
-
-        Returns
-        -------
-        guess : Guess or None
-        """
-        n_samples = int(told.is_sample.sum())
-        if not self.space.is_binary or n_samples < self._next_trial:
-            return None
-        is_likely = n_samples < _SAMPLES_PER_VARIABLE * len(self.space.free)
-        self._next_trial = n_samples * (_GROWTH if is_likely else _SLOW_GROWTH)
-        X = self.space.rows(told.states).inputs
-        some = told.is_sample
-        if np.ptp(told.values[some]) == 0.0 or not np.any(told.is_feasible):
-            return None
-        if deviation:
-            graph = self.linkage = _learn_noisy(
-                X[some], told.values[some], told.counts[some], seed
-            )
-        else:
-            graph, self.linkage = _learn_exact(X, told.values, some)
-        if graph is None or not graph.terms:
-            return None
-        return self._search(graph, not deviation, told, seed)
-
-    def _search(self, graph, is_exact, told, seed):
-        """The best feasible point of a model."""
-        space = self.space
-
-        def predict(states):
-            return graph.predict(space.rows(states).inputs)
-
-        if space.listed is not None:
-            state = space.listed[np.argmin(predict(space.listed))]
-            return Guess(graph, state, is_exact, is_exact)
-        if space.is_constrained:
-            rng = np.random.default_rng(seed)
-            ends = [
-                _descend(predict, told.states[place], space, rng)
-                for place in told.order()[:10]
-            ]
-            _, state = min(ends, key=lambda end: end[0])
-            return Guess(graph, state, is_exact, False)
-        found = minimize(graph, random_state=seed)
-        state = told.states[told.order()[0]].copy()
-        used = np.asarray(found.variables, dtype=int)
-        state[space.free[used]] = (found.x > 0).astype(np.int64)
-        return Guess(graph, state, is_exact, is_exact and found.optimal)
-
-
-def _learn_exact(X, values, some):
-    """A sparse model of some points that is exact at all of them, or None.
-
-    Returns
-    -------
-    exact : Hypergraph or None
-
-    found : Hypergraph
-        The model that was found in any case.
-    """
-    unit = binary_unit(values)
-    y = values[some] / unit
-    control = PursuitControl(max_order=X.shape[1], work_budget=_WORK)
-    search = Pursuit(make_design(X[some].astype(np.int8), None), y, control)
-    reason = search.run()
-    graph = Hypergraph.sort(search.model.terms, unit * search.model.coef, 0.0)
-    terms = [term for term in graph.terms if term]
-    if reason != "exact" or not Chance(X[some], y).is_excluded(terms):
-        return None, graph
-    wrong = np.abs(graph.predict(X) - values)
-    return (graph if wrong.max() <= _ROUNDING * np.ptp(values) else None), graph
-
-
-def _learn_noisy(X, values, counts, seed):
-    """The sparse model that the noise supports."""
-    with gather_warnings():
-        model = MOHNRegressor(strategy="pursuit", random_state=seed)
-        model.fit(X, values, sample_weight=counts)
-    return Hypergraph.sort(model.terms_, model.weights_, model.intercept_)
-
-
-def _descend(predict, state, space, rng):
-    """Go to the best neighbour until none is better."""
-    value = float(predict(state[None])[0])
-    while True:
-        near = space.neighbours(state, rng)
-        values = predict(near)
-        k = int(np.argmin(values))
-        if values[k] >= value:
-            return value, state
-        state, value = near[k], float(values[k])
 
 
 def _draw(space, told, taken, rng):
@@ -275,6 +124,8 @@ class Portfolio:
         self._earned = {SURROGATE: (1.0, 4.0), CLIMB: (1.0, 4.0)}
         self._judged = []
         self._first_skill = 0.0
+        # Whether the streams that search have all evaluations for the time being.
+        self._is_early = False
         # Evaluations of the streams that search since one was the best so far.
         self._n_idle = 0
 
@@ -374,7 +225,7 @@ class Portfolio:
             return None
         if not deviation:
             # One repetition says whether there is any noise.
-            return state if len(told) >= _FEWEST and not n_repeats else None
+            return state if len(told) >= FEWEST and not n_repeats else None
         is_due = n_repeats < _REPEATED * len(told.observations)
         return state if is_due else None
 
@@ -394,19 +245,25 @@ class Portfolio:
         """The value to be improved on: with noise, of what is believed."""
         if self.deviation():
             return float(self._surrogate.mean(self.told.states[order]).min())
-        return float(self.told.values[order[0]])
+        return float(self._surrogate.scored(self.told.values[order[0]]))
 
     def _choose(self, budget):
         """The stream that lags furthest behind its share."""
         told = self.told
-        first = int(np.clip(len(self.space.free), _FEWEST, _MOST_FIRST))
-        if len(told) + len(self.pending) < first or not np.any(told.is_feasible):
+        n_asked, is_greedy = len(told) + len(self.pending), self._is_greedy(budget)
+        self._is_early = is_greedy and n_asked < _GREEDY
+        most = _MOST_FIRST_GREEDY if is_greedy else _MOST_FIRST
+        first = int(np.clip(len(self.space.free), FEWEST, most))
+        if n_asked < first or not np.any(told.is_feasible):
             return UNIFORM
         if self._surrogate.posterior is None and np.ptp(told.values) > 0.0:
             self._learn()
             self._first_skill = self._surrogate.skill
         shares = {UNIFORM: 0.5, CLIMB: 0.5}
         if self._surrogate.posterior is not None:
+            if self._is_early:
+                is_turn = self._has_binary_moves() and n_asked % 2
+                return CLIMB if is_turn else SURROGATE
             shares = self._shares(budget)
         n_asked = sum(self._asked.values()) + 1.0
         return max(shares, key=lambda s: shares[s] * n_asked - self._asked[s])
@@ -414,9 +271,9 @@ class Portfolio:
     def _shares(self, budget):
         """Part of the evaluations that each stream is to have."""
         learning = _LEAST_LEARNING
-        if self.space.is_binary and not self.space.is_table:
+        if self._has_binary_moves():
             n_uniform = max(int(self.told.is_sample.sum()), 1)
-            patience = _SAMPLES_PER_VARIABLE * len(self.space.free) / n_uniform
+            patience = SAMPLES_PER_VARIABLE * len(self.space.free) / n_uniform
             unknown = 1.0 - self._skill() ** _DOUBT
             wanted = self._most_learning(budget) * unknown * min(patience, 1.0)
             learning = max(wanted, learning)
@@ -441,6 +298,14 @@ class Portfolio:
         is_stuck = self._n_idle > _IDLE * n_free
         return _LEARNING_STUCK if is_stuck or self.deviation() else _LEARNING
 
+    def _has_binary_moves(self):
+        """Whether all points of variables of two values are there to be asked for."""
+        return self.space.is_binary and not self.space.is_table
+
+    def _is_greedy(self, budget):
+        """Whether sparse models are of little use, so that samples are as well."""
+        return not self._has_binary_moves() or self._is_small(budget)
+
     def _is_small(self, budget):
         """Whether a good part of all points will be seen."""
         return self.space.n_points <= _SEEN * self._n_evaluations(budget)
@@ -455,7 +320,7 @@ class Portfolio:
         Of uniform samples that it foresaw or, before there are enough of them, of each
         of the first evaluations by all others: later ones are near one another.
         """
-        if len(self._judged) < _FEWEST:
+        if len(self._judged) < FEWEST:
             return self._first_skill
         predictions, values = np.transpose(self._judged[-_JUDGED:])
         return skill_of(values, predictions)
@@ -500,15 +365,23 @@ class Portfolio:
                 self._judged.append((prediction, value))
             if self.guess is not None:
                 self._verify(state, value)
-        if self._surrogate.posterior is not None:
-            self._learn()
+        # A part of the learning for each evaluation, but for that of the surrogate.
+        n_parts = len(states)
+        if self._surrogate.posterior is not None and self._learn():
+            n_parts -= len(self.told) > _GREEDY
         if self.guess is None or not self.guess.is_exact:
-            found = self._learning.find(self.told, self.deviation(), self.seed)
+            found = self._learning.find(self.told, self.deviation(), self.seed, n_parts)
             self.guess = found or self.guess
 
     def _learn(self):
+        """Tell the surrogate; return whether it learnt its hyper-parameters anew."""
         told = self.told
-        self._surrogate.update(told.observed, told.observations, self.seed)
+        # Few values of a table or cube say more by their order: some are far out. With
+        # categories, a few that are not like all others are what is looked for.
+        by_rank = self._is_early and self.space.is_binary
+        return self._surrogate.update(
+            told.observed, told.observations, self.seed, by_rank=by_rank
+        )
 
     def _verify(self, state, value):
         """See whether an exact model foresees one more value."""
@@ -516,7 +389,7 @@ class Portfolio:
             return
         inputs = self.space.rows(state[None]).inputs
         wrong = abs(float(self.guess.graph.predict(inputs)[0]) - value)
-        if wrong > _ROUNDING * np.ptp(self.told.values):
+        if wrong > ROUNDING * np.ptp(self.told.values):
             self.guess, self.is_verified = None, False
         elif np.array_equal(state, self.guess.state):
             self.is_verified = True

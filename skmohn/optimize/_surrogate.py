@@ -1,7 +1,7 @@
 """What is believed of a black box: all weights at once, from few evaluations."""
 
 import numpy as np
-from scipy.stats import norm
+from scipy.stats import norm, rankdata
 from sklearn.metrics import r2_score
 
 from skmohn.mohn._dense.covariance import Covariance
@@ -48,8 +48,9 @@ class Surrogate:
         self.posterior = None
         self.skill = 0.0
         self._n_learnt = self._n_told = 0
+        self._known = self._scores = None
 
-    def update(self, states, values, seed):
+    def update(self, states, values, seed, *, by_rank=False):
         """Learn of evaluations; those of before come first and are the same.
 
         Parameters
@@ -60,12 +61,23 @@ class Surrogate:
             Small is good.
 
         seed : int
+
+        by_rank : bool, default=False
+            Whether only the order of the values counts: they are replaced by normal
+            scores.
+
+        Returns
+        -------
+        is_anew : bool
+            Whether the hyper-parameters were learnt anew, which takes longest.
         """
         n_told = len(values)
         if n_told == self._n_told:
-            return
-        if self.posterior is None or n_told >= _GROWTH * self._n_learnt:
-            self._learn(states, values, seed)
+            return False
+        is_anew = self.posterior is None or n_told >= _GROWTH * self._n_learnt
+        if is_anew or by_rank or self._scores is not None:
+            self._known, self._scores = _ranked(values) if by_rank else (None, None)
+            self._learn(states, self.scored(values), seed)
             self._n_learnt = n_told
         else:
             self.posterior = self.believing(
@@ -75,6 +87,7 @@ class Surrogate:
         target = self.posterior.sample.target
         residual, _ = self.posterior.leave_one_out()
         self.skill = skill_of(target, target - residual)
+        return is_anew
 
     def _learn(self, states, values, seed):
         kept = _kept(values, _MOST_ROWS)
@@ -99,8 +112,14 @@ class Surrogate:
         )
         return self.posterior.update(more)
 
+    def scored(self, values):
+        """What values count as: themselves or, by rank, normal scores."""
+        if self._scores is None:
+            return values
+        return np.interp(values, self._known, self._scores)
+
     def mean(self, states):
-        """What points are expected to be worth."""
+        """What points are expected to be worth, as values are scored."""
         mean = self.posterior.mean(self.space.rows(states))
         return self._centre + self._scale * mean
 
@@ -113,7 +132,7 @@ class Surrogate:
             The best points so far, the best first.
 
         lowest : float
-            The best value so far.
+            The best value so far, as it is scored.
 
         taken : set of bytes
             Keys of points that are not to be proposed.
@@ -200,6 +219,13 @@ def log_improvement(gain, deviation):
     tail = norm.logpdf(safe) - 2.0 * np.log(-safe)
     near = np.log(np.maximum(value, 1e-300))
     return np.log(deviation) + np.where(z < -5.0, tail, near)
+
+
+def _ranked(values):
+    """Distinct values in order, and normal scores with their mean and spread."""
+    places = norm.ppf((rankdata(values) - 0.5) / len(values))
+    known, first = np.unique(values, return_index=True)
+    return known, np.mean(values) + np.std(values) * places[first]
 
 
 def _kept(values, most):

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import trapezoid
 from scipy.stats import norm
 
+from skmohn._core._fitting import last_of
 from skmohn.datasets import make_ising, make_sparse_walsh
 from skmohn.mohn._sparse import message_passing as _message_passing
 from skmohn.mohn._sparse.message_passing import MixturePrior, infer_structure
@@ -127,7 +128,7 @@ def infer(design, y, terms=(), **options):
         "heredity": False,
         **options,
     }
-    return infer_structure(design, y, set(terms), **options)
+    return last_of(infer_structure(design, y, set(terms), **options))
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from scipy.linalg import hadamard
 
 from skmohn import MOHNRegressor
+from skmohn._core._fitting import last_of
 from skmohn.datasets import (
     make_bmda_quadratic,
     make_ising,
@@ -374,15 +375,25 @@ def test_what_is_weak_waits_for_what_is_stronger():
     assert proposed == [1]
 
 
+def saying(likely):
+    """What weighs all candidates in one step and finds these likely."""
+
+    def infer(*_, **__):
+        yield 1.0
+        return likely
+
+    return infer
+
+
 def test_messages_that_make_the_model_worse_are_forgotten(monkeypatch):
     search, _ = ising_search()
     search._accept(search._propose())
     before, level = set(search.model.terms), search.model.rms
-    monkeypatch.setattr(_pursuit, "infer_structure", lambda *_, **__: [(0,), (1,)])
-    assert search._pass_messages()
+    monkeypatch.setattr(_pursuit, "infer_structure", saying([(0,), (1,)]))
+    assert last_of(search._pass_messages())
     assert set(search.model.terms) == before
     assert search.model.rms == pytest.approx(level)
-    assert not search._pass_messages()
+    assert not last_of(search._pass_messages())
 
 
 def test_messages_are_passed_four_times_at_most_the_first_without_heredity(monkeypatch):
@@ -391,14 +402,15 @@ def test_messages_are_passed_four_times_at_most_the_first_without_heredity(monke
 
     def infer(design, y, seeds, *, heredity, **options):
         asked.append((heredity, set(seeds)))
+        yield 1.0
         return list(problem.terms[: 12 * len(asked)])
 
     monkeypatch.setattr(_pursuit, "infer_structure", infer)
-    assert all(search._pass_messages() for _ in range(4))
+    assert all(last_of(search._pass_messages()) for _ in range(4))
     assert [heredity for heredity, _ in asked] == [False, True, True, True]
     # What was likely last time is asked for again.
     assert asked[3][1] >= {*problem.terms[:36], *search.model.terms[:1]}
-    assert not search._pass_messages()
+    assert not last_of(search._pass_messages())
     assert len(asked) == 4
 
 
@@ -406,10 +418,10 @@ def test_messages_are_passed_four_times_at_most_the_first_without_heredity(monke
 def test_messages_that_say_nothing_new_end_it(monkeypatch, likely):
     search, _ = ising_search()
     search.likely = set(likely)
-    monkeypatch.setattr(_pursuit, "infer_structure", lambda *_, **__: likely)
-    assert not search._pass_messages()
-    monkeypatch.setattr(_pursuit, "infer_structure", lambda *_, **__: [(3,)])
-    assert not search._pass_messages()
+    monkeypatch.setattr(_pursuit, "infer_structure", saying(likely))
+    assert not last_of(search._pass_messages())
+    monkeypatch.setattr(_pursuit, "infer_structure", saying([(3,)]))
+    assert not last_of(search._pass_messages())
 
 
 @pytest.mark.parametrize(("share", "orders"), [(0.79, [3, 4]), (0.81, [4])])
@@ -421,9 +433,9 @@ def test_an_order_is_screened_again_when_much_is_explained(monkeypatch, share, o
     monkeypatch.setattr(
         search.design, "screen", lambda _, order, size: screened.append(order) or []
     )
-    assert not search._raise_order(math.inf)
+    assert not last_of(search._raise_order(math.inf))
     assert screened == orders
-    assert not search._raise_order(math.inf)
+    assert not last_of(search._raise_order(math.inf))
     assert screened == orders
 
 
@@ -518,6 +530,6 @@ def test_no_more_sets_are_likely_than_a_model_may_have(monkeypatch):
     search = Pursuit(PackedDesign(X), rng.standard_normal(40), PursuitControl(3))
     everything = [*itertools.combinations(range(12), 2)]
     assert len(everything) > search.most
-    monkeypatch.setattr(_pursuit, "infer_structure", lambda *_, **__: everything)
-    assert search._pass_messages()
+    monkeypatch.setattr(_pursuit, "infer_structure", saying(everything))
+    assert last_of(search._pass_messages())
     assert search.likely == set(everything[: search.most - 1])

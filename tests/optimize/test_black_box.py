@@ -19,7 +19,7 @@ from scipy.optimize import LinearConstraint
 
 from skmohn.optimize import (
     BlackBoxOptimizer,
-    _streams,
+    _learning,
     maximize_black_box,
     minimize_black_box,
 )
@@ -466,14 +466,14 @@ def test_exact_models_heed_constraints_and_fixed_values():
 
 
 def test_an_optimum_of_a_search_that_proves_nothing_is_not_called_so(monkeypatch):
-    minimize = _streams.minimize
+    minimize = _learning.minimize
 
     def unsure(*args, **kwargs):
         found = minimize(*args, **kwargs)
         found.optimal = False
         return found
 
-    monkeypatch.setattr(_streams, "minimize", unsure)
+    monkeypatch.setattr(_learning, "minimize", unsure)
     f, _ = sparse(13, 6)
     result = minimize_black_box(f, 13, 90, batch_size=60, random_state=0)
     assert result.message.endswith("weights is exact")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skmohn._core._fitting import last_of
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.chance import exact_error
 from skmohn.mohn._sparse.frontier import (
@@ -36,6 +37,8 @@ _LOWEST_BAR = 0.7
 _MOST_PASSES = 4
 _GAIN = 0.98
 _ROUNDS_PER_BAR = 10
+# Nanoseconds of solving, by the cubed number of weights and by entries of the columns.
+_COST_OF_CUBE, _COST_OF_ENTRY = 0.1, 5.0
 # Screening an order that costs less than this comes before message passing.
 _CHEAP_SCREEN = 3e7
 
@@ -117,6 +120,16 @@ class Pursuit:
 
     def run(self):
         """Search until exact or stalled; return why it stopped."""
+        return last_of(self.steps())
+
+    def steps(self):
+        """The same a part at a time, so that a caller can put off the rest.
+
+        Yields
+        ------
+        cost : float
+            Of the part, roughly in nanoseconds, from counts.
+        """
         while self.round < self.control.max_rounds:
             if self.is_exact():
                 self._drop_zeros()
@@ -124,12 +137,14 @@ class Pursuit:
             if self.stopped:
                 return "stopped"
             proposed = self._propose()
+            yield self._cost_of_proposing()
             if proposed:
                 self._accept(proposed)
+                yield self._cost_of_solving()
             elif not (
-                self._raise_order(_CHEAP_SCREEN)
-                or self._pass_messages()
-                or self._raise_order(math.inf)
+                (yield from self._raise_order(_CHEAP_SCREEN))
+                or (yield from self._pass_messages())
+                or (yield from self._raise_order(math.inf))
                 or self._lower_bar()
             ):
                 return "stalled"
@@ -142,7 +157,7 @@ class Pursuit:
                 proposed = self._propose()
                 if proposed:
                     self._accept(proposed)
-                elif not self._raise_order(math.inf):
+                elif not last_of(self._raise_order(math.inf)):
                     break
             yield self.significant_terms()
 
@@ -189,6 +204,14 @@ class Pursuit:
             residuals, self.model.terms, batch, self.model.columns
         )
         return self._select(found, batch)
+
+    def _cost_of_proposing(self):
+        n_children = len(self.model) * self.design.n_features
+        return self.design.screening_cost(2) + n_children * self.design.score_cost
+
+    def _cost_of_solving(self):
+        n = len(self.model)
+        return _COST_OF_CUBE * n**3 + _COST_OF_ENTRY * n * self.design.n_samples
 
     def _batch(self):
         """The most weights that one round may add."""
@@ -258,7 +281,10 @@ class Pursuit:
     # ----------------------------------------------------------------- remedies
 
     def _raise_order(self, most_work):
-        """Screen the next order in full, if the budget allows; add what stands out."""
+        """Screen the next order in full, if the budget allows; add what stands out.
+
+        Yields what each of its parts cost, and returns whether it added anything.
+        """
         batch, model = self._batch(), self.model
         raised = self.frontier.raise_order(
             [model.residual], model.rms, batch, most_work
@@ -270,15 +296,20 @@ class Pursuit:
             if chosen:
                 self.frontier.has_given(order)
                 self._accept(chosen)
+                yield self._cost_of_solving()
                 return True
+            yield self.design.screening_cost(order)
         return False
 
     def _pass_messages(self):
-        """Weigh all candidates together and start again from the likely ones."""
+        """Weigh all candidates together and start again from the likely ones.
+
+        Yields what each of its parts cost, and returns whether it started again.
+        """
         if self.passes == _MOST_PASSES:
             return False
         seeds = self.likely.union(self.model.terms)
-        likely = infer_structure(
+        likely = yield from infer_structure(
             self.design,
             self.model.y,
             seeds,
@@ -299,6 +330,7 @@ class Pursuit:
         before, level = self.model.terms, self.model.rms
         self.model.clear()
         self._accept(likely)
+        yield self._cost_of_solving()
         if self.model.rms > _GAIN * level:
             # Nothing was gained: what is left is noise, or the columns are too alike.
             self.passes = _MOST_PASSES
