@@ -445,7 +445,7 @@ def test_breach_of_a_law_is_seen(module, source):
         ("skmohn.blm._kernels", "from skmohn.blm._search_kernels import ask"),
         ("skmohn.mohn._kernels", "from skmohn._core._jit import jit"),
         ("skmohn.mohn._sparse.model", "from skmohn.mohn._model import Solution"),
-        ("skmohn.mohn._samples", "from skmohn.mohn._dense.levels import levels_pay"),
+        ("skmohn.mohn._samples", "from skmohn.mohn._dense.scale import choose_scale"),
     ],
 )
 def test_lawful_import_passes(module, source):

@@ -297,3 +297,30 @@ def require_memory(n_bytes, what, advice):
             f"{what} needs {in_words(n_bytes)} of memory and this process may have "
             f"{in_words(limit)}; {advice}"
         )
+
+
+def read_shares(shares, name):
+    """Check numbers between 0 and 1, both excluded.
+
+    Parameters
+    ----------
+    shares : float or array-like of shape (n_shares,)
+
+    name : str
+        What they are called in the message.
+
+    Returns
+    -------
+    shares : ndarray of shape (n_shares,)
+
+    Raises
+    ------
+    ValueError
+        If one is not, or there are none.
+    """
+    read = check_array(
+        np.atleast_1d(shares), dtype=np.float64, ensure_2d=False, input_name=name
+    )
+    if read.ndim != 1 or not np.all((read > 0.0) & (read < 1.0)):
+        raise ValueError(f"{name} must be numbers between 0 and 1, got {shares!r}")
+    return read

@@ -553,7 +553,7 @@ class MOHNClassifier(
             return {}
         control = control_of(self, "dense_control")
         control._validate_params()
-        for name in ("noise", "clip"):
+        for name in ("noise", "clip", "target_transform"):
             if getattr(control, name) != getattr(DenseControl(), name):
                 raise ValueError(
                     f"dense_control has {name}={getattr(control, name)!r}, which "

@@ -26,6 +26,11 @@ class DenseControl(Control):
         Whether noise may differ between rows, if the residuals show it does.
     clip : bool, default=True
         Whether to clip predictions to the range of the training targets.
+    target_transform : {"auto", "log", "yeo-johnson"} or None, default="auto"
+        Scale on which a skewed target is learned: its logarithm, a Yeo-Johnson power,
+        or, with None, as it is. "auto" takes the one with the highest evidence, unless
+        it costs accuracy. Predictions are means in the target's own unit; weights,
+        noise and contributions are those of the transformed target.
     numeric : {"auto", "thermometer", "multilinear"}, default="auto"
         How numeric columns enter: as a line ("multilinear"), or also by up to 16 levels
         of about equal size ("thermometer"), for steps and curves. "auto" compares the
@@ -50,12 +55,14 @@ class DenseControl(Control):
     _parameter_constraints = {
         "noise": [StrOptions({"auto", "constant"})],
         "clip": ["boolean"],
+        "target_transform": [StrOptions({"auto", "log", "yeo-johnson"}), None],
         "numeric": [StrOptions({"auto", "thermometer", "multilinear"})],
         "one_hot": ["array-like", StrOptions({"auto"}), None],
     }
 
     noise: str = "auto"
     clip: bool = True
+    target_transform: str | None = "auto"
     numeric: str = "auto"
     one_hot: ArrayLike | None = None
 

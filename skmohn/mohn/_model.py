@@ -9,9 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import eigvalsh
 from scipy.optimize import minimize_scalar
+from scipy.stats import norm
 
 from skmohn.mohn._table.coding import NUMERIC
 from skmohn.mohn._table.rows import Rows, sizes_of
+from skmohn.mohn._table.target import Logarithm, Unchanged, YeoJohnson, moments
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 
 # A priori variance of the constant; the target is standardised.
@@ -339,8 +341,9 @@ def _numbers(rows, coding, sample_weight):
 class Model(ABC):
     """A function found, in coded inputs, and how far it may be off.
 
-    Estimators ask models of few weights and of all the same questions. Variances are
-    those of the standardised target.
+    Estimators ask models of few weights and of all the same questions. The function is
+    that of the target on its scale, see `transform`; variances are those of the
+    standardised target.
 
     Attributes
     ----------
@@ -353,6 +356,9 @@ class Model(ABC):
     noise : float
         Variance of the noise.
 
+    transform : Unchanged, Logarithm or YeoJohnson
+        From the target to the scale on which the function is learnt.
+
     has_posterior : bool
         Whether it is known how far the function may be off.
 
@@ -361,8 +367,14 @@ class Model(ABC):
     """
 
     gaps: Gaps = field(default_factory=Gaps)
+    transform: Unchanged | Logarithm | YeoJohnson = field(default_factory=Unchanged)
 
     # ------------------------------------------------------- the same for all models
+
+    @property
+    def is_transformed(self):
+        """Whether the scale is another than that of the target."""
+        return not isinstance(self.transform, Unchanged)
 
     def std(self, rows):
         """Standard deviation of new observations: function, noise and gaps.
@@ -375,6 +387,52 @@ class Model(ABC):
         -------
         std : ndarray of shape (n_rows,)
         """
+        std = self._std_on_scale(rows)
+        if not self.is_transformed:
+            return std
+        return moments(self.transform, self.function(rows), std)[1]
+
+    def quantiles(self, rows, shares):
+        """Quantiles of new observations.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        shares : ndarray of shape (n_shares,)
+            Of the observations that lie below.
+
+        Returns
+        -------
+        quantiles : ndarray of shape (n_rows, n_shares)
+        """
+        away = self._std_on_scale(rows)[:, None] * norm.ppf(shares)
+        return self.transform.inverse(self.function(rows)[:, None] + away)
+
+    def log_density(self, rows, y):
+        """Log density of new observations, one for each row.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        y : ndarray of shape (n_rows,)
+
+        Returns
+        -------
+        density : ndarray of shape (n_rows,)
+            Infinite where there is no doubt, and the target is as foreseen; minus
+            infinite where it cannot be.
+        """
+        mean, std = self.function(rows), self._std_on_scale(rows)
+        # Minus infinity is the logarithm of what has none, and of no density.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values, slope = self.transform.forward(y), self.transform.log_slope(y)
+            away = np.where(values == mean, 0.0, (values - mean) / std)
+            density = norm.logpdf(away) - np.log(std) + slope
+        return np.where(np.isnan(density), -np.inf, density)
+
+    def _std_on_scale(self, rows):
         around = self._noise_beside_gaps(rows)
         around = around + self.gaps.variance(self._standard_mean, rows)
         return self.scale * np.sqrt(self.variance(rows) + around)
@@ -399,10 +457,10 @@ class Model(ABC):
         around = spread * rng.standard_normal((len(rows), n_draws))
         for i, apart in self.gaps.deviations(self._standard_mean, rows):
             around[i] += rng.choice(apart, n_draws)
-        return draws + self.scale * around
+        return self.transform.inverse(draws + self.scale * around)
 
     def noise_std(self):
-        """Standard deviation of the noise, in the units of the target."""
+        """Standard deviation of the noise, on the scale of the target."""
         return self.scale * math.sqrt(self.noise)
 
     def with_gaps(self, rows, y, sample_weight, coding):
@@ -465,7 +523,8 @@ class Model(ABC):
         kept = 1.0 - function / noise
         count = np.where(kept > _LEAST_KEPT, count, 0.0)
         kept = np.maximum(kept, _LEAST_KEPT)
-        residual = y[chosen] / self.scale - self._standard_mean(some)
+        values = self.transform.forward(y[chosen])
+        residual = values / self.scale - self._standard_mean(some)
         return LeftOut((residual / kept) ** 2, function / kept, noise, count)
 
     def _noise_beside_gaps(self, rows):
@@ -473,13 +532,22 @@ class Model(ABC):
 
     def _standard_mean(self, rows):
         """Mean in the units of the posterior, in which variances are within range."""
-        return self.mean(rows, clip=False) / self.scale
+        return self.function(rows) / self.scale
 
     # ----------------------------------------------------------- what each model says
 
     @abstractmethod
+    def function(self, rows):
+        """Mean of the function, on the scale of the target, ndarray of shape (n_rows,).
+
+        Parameters
+        ----------
+        rows : Rows
+        """
+
+    @abstractmethod
     def mean(self, rows, clip=True):
-        """Mean of the function.
+        """Mean of new observations.
 
         Parameters
         ----------

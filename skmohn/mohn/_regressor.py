@@ -23,7 +23,7 @@ from skmohn._core._fitting import (
 )
 from skmohn._core._html import ComputedProperty
 from skmohn._core._units import binary_unit
-from skmohn._core._validation import read_sets, validate_held_out
+from skmohn._core._validation import read_sets, read_shares, validate_held_out
 from skmohn.mohn import _several as several
 from skmohn.mohn._base import BaseMOHN
 from skmohn.mohn._controls import DeltaControl, DenseControl, MSDAControl, Wishes
@@ -463,7 +463,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
     @several.of_several(several.predict)
     def predict(self, X, return_std=False):
-        """Predict the target.
+        """Predict the target: the mean of new observations.
 
         Parameters
         ----------
@@ -483,6 +483,60 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         rows = self._to_rows(read_table(self, X))
         mean = self.model_.mean(rows, control_of(self, "dense_control").clip)
         return (mean, self._posterior("return_std").std(rows)) if return_std else mean
+
+    @several.of_several(several.predict_quantiles)
+    def predict_quantiles(self, X, quantiles=(0.05, 0.5, 0.95)):
+        """Predict quantiles of new observations, such as the ends of an interval.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples; NaN means missing.
+        quantiles : array-like of shape (n_quantiles,), default=(0.05, 0.5, 0.95)
+            Shares of the observations that lie below, between 0 and 1; by default the
+            ends of a 90 % interval and the median.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_quantiles) or (n_samples, n_targets, n_quantiles)
+            Quantiles of a normal distribution or, of a transformed target, of what it
+            becomes in the target's own unit.
+
+        Raises
+        ------
+        ValueError
+            If a quantile is not between 0 and 1.
+        AttributeError
+            Unless `strategy` was "auto" or "dense".
+        """
+        model = self._posterior("predict_quantiles")
+        shares = read_shares(quantiles, "quantiles")
+        return model.quantiles(self._to_rows(read_table(self, X)), shares)
+
+    @several.of_several(several.log_density)
+    def log_density(self, X, y):
+        """Log density of new observations, a proper score of predictions and spreads.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples; NaN means missing.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Their target values.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_targets)
+            In nats, for the target's own unit. Low values are outliers.
+
+        Raises
+        ------
+        AttributeError
+            Unless `strategy` was "auto" or "dense".
+        """
+        model = self._posterior("log_density")
+        X, y = read_table(self, X, y)
+        return model.log_density(self._to_rows(X), y)
 
     @several.of_several(several.sample_y)
     def sample_y(self, X, n_samples=1, random_state=0):
@@ -548,6 +602,20 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         sign, term = self.vocabulary_.find(term)
         mean, std = model.weight(term)
         return sign * mean, std
+
+    @property
+    @several.of_several(several.target_transform)
+    def target_transform_(self):
+        """Scale of the target on which the function was learned.
+
+        Returns
+        -------
+        Unchanged, Logarithm or YeoJohnson; of several targets, a list of them
+            With ``forward(y)`` to the scale and ``inverse(values)`` back. Weights,
+            `noise_` and contributions are in its unit. See `DenseControl`.
+        """
+        check_is_fitted(self)
+        return self.model_.transform
 
     @property
     @several.of_several(several.relevance)
@@ -629,9 +697,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         DataFrame, or dict of lists without pandas
             ``term``, ``value`` (product of the coded inputs; 0 if one is missing or has
             another category), ``weight`` and ``contribution``, their product.
-            Contributions add up to the prediction. ``"(constant)"`` comes first; a
-            dense model adds ``"(all other weights)"`` and, if it applied, ``"(clip)"``
-            at the end.
+            Contributions add up to the prediction; if the target is transformed, to
+            the transformed median. ``"(constant)"`` comes first; a dense model adds
+            ``"(all other weights)"`` and, if it applied, ``"(clip)"`` at the end.
 
         Raises
         ------
@@ -651,11 +719,11 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         table = [("(constant)", 1.0, self.intercept_, self.intercept_)]
         table += [(names[j], values[j], self.weights_[j], parts[j]) for j in order]
         if not self.model_.is_listed:
-            (whole,) = self.model_.mean(rows, clip=False)
+            (whole,) = self.model_.function(rows)
             rest = whole - self.intercept_ - parts.sum()
             table.append(("(all other weights)", np.nan, np.nan, rest))
             (clipped,) = self.model_.mean(rows, control_of(self, "dense_control").clip)
-            if clipped != whole:
+            if clipped != whole and not self.model_.is_transformed:
                 table.append(("(clip)", np.nan, np.nan, clipped - whole))
         terms, *numbers = zip(*table, strict=True)
         columns = (np.array(column, dtype=float).tolist() for column in numbers)

@@ -10,7 +10,7 @@ from sklearn.model_selection import check_cv, train_test_split
 from sklearn.utils.validation import _check_sample_weight
 
 from skmohn._core._validation import to_numpy, weight_unit
-from skmohn.mohn._dense.levels import levels_pay
+from skmohn.mohn._dense.scale import Scale, choose_scale
 from skmohn.mohn._dense.together import OneOf
 from skmohn.mohn._model import Model
 from skmohn.mohn._table.coding import NUMERIC, InputCoding
@@ -82,6 +82,9 @@ class Samples(NamedTuple):
     vocabulary : Vocabulary, default=None
         How inputs are called.
 
+    scale : Scale, default=None
+        Of the target, where it was chosen together with the coding.
+
     weight_unit : float, default=1.0
         What the weights were divided by.
 
@@ -103,6 +106,7 @@ class Samples(NamedTuple):
     earlier: Model | None = None
     coding: InputCoding | None = None
     vocabulary: Vocabulary | None = None
+    scale: Scale | None = None
     weight_unit: float = 1.0
     unit: float = 1.0
     together: OneOf | None = None
@@ -231,10 +235,12 @@ def read_samples(
         if weight is not None:
             held_weight, weight = weight[apart], weight[train]
     known = n_categories, one_hot
-    numeric = wishes.dense_control.numeric if strategy.finds_all else "multilinear"
-    coding = None if together is None else together.coding
+    coding, scale = None if together is None else together.coding, None
     if coding is None:
-        coding = _learn_coding(X, y, weight, known, numeric, seed)
+        coding = InputCoding.learn(X, *known)
+        if strategy.finds_all:
+            control = wishes.dense_control
+            coding, scale = _learn_coding(coding, X, y, weight, known, control, seed)
     if coding.categoricals and not strategy.finds_all:
         (column,), (size, _) = coding.categoricals[0], coding.alphabets[0]
         raise ValueError(
@@ -262,21 +268,29 @@ def read_samples(
         earlier=earlier,
         coding=coding,
         vocabulary=Vocabulary(coding, categories, columns),
+        scale=scale,
         weight_unit=unit,
         together=together,
     )
 
 
-def _learn_coding(X, y, weight, known, numeric, seed):
-    """The coding, with levels of numeric columns where they are wanted or pay."""
-    if numeric == "multilinear":
-        return InputCoding.learn(X, *known)
+def _learn_coding(lines, X, y, weight, known, control, seed):
+    """The coding, with levels of numbers if they are wanted or pay; then the scale."""
+    if control.numeric == "multilinear":
+        return lines, None
     coding = InputCoding.learn(X, *known, _MOST_LEVELS)
-    if numeric == "auto" and coding.thresholds:
-        alphabets, n_levels = coding.alphabets, len(coding.thresholds)
-        if not levels_pay(coding.encode(X), alphabets, n_levels, y, weight, seed):
-            return InputCoding.learn(X, *known)
-    return coding
+    if control.numeric == "thermometer" or not coding.thresholds:
+        return coding, None
+    scale = choose_scale(
+        control.target_transform,
+        coding.encode(X),
+        coding.alphabets,
+        len(coding.thresholds),
+        y,
+        weight,
+        seed,
+    )
+    return (coding if scale.has_levels else lines), scale
 
 
 def positive_weights(sample_weight, X, *, unit=None):

@@ -189,11 +189,7 @@ def _learn(model, lessons, names, params, told):
 def partial_fit(model, X, y, sample_weight=None):
     """Update the model of each target with more samples."""
     targets, _ = _read_targets(y, "y")
-    if targets.shape[1] != len(model.estimators_):
-        raise ValueError(
-            f"y has {targets.shape[1]} columns, but fit was given "
-            f"{len(model.estimators_)}: pass the same targets"
-        )
+    _require_targets(model, targets)
     estimators = _current(model)
     warnings = []
     with remember():
@@ -237,6 +233,14 @@ def _read_targets(y, name):
             "samples, or fit that target alone on those that have it"
         )
     return targets, names
+
+
+def _require_targets(model, targets):
+    if targets.shape[1] != len(model.estimators_):
+        raise ValueError(
+            f"y has {targets.shape[1]} columns, but fit was given "
+            f"{len(model.estimators_)}: pass the same targets"
+        )
 
 
 def _read_held(model, X_val, y_val, n_targets):
@@ -361,6 +365,30 @@ def predict(model, X, return_std=False):
         means, stds = zip(*found, strict=True)
         return np.stack(means, axis=1), np.stack(stds, axis=1)
     return np.stack(found, axis=1)
+
+
+def predict_quantiles(model, X, quantiles=(0.05, 0.5, 0.95)):
+    """Predict quantiles of all targets."""
+    with remember():
+        found = [part.predict_quantiles(X, quantiles) for part in model.estimators_]
+    return np.stack(found, axis=1)
+
+
+def log_density(model, X, y):
+    """Log density of each target, which are independent given their models."""
+    targets, _ = _read_targets(y, "y")
+    _require_targets(model, targets)
+    with remember():
+        found = [
+            part.log_density(X, own)
+            for part, own in zip(model.estimators_, targets.T, strict=True)
+        ]
+    return np.stack(found, axis=1)
+
+
+def target_transform(model):
+    """Scale of each target."""
+    return [part.target_transform_ for part in model.estimators_]
 
 
 def sample_y(model, X, n_samples=1, random_state=0):

@@ -215,6 +215,7 @@ def _fold_errors(model, folds, most_rows, samples, wishes):
             samples.y[train],
             None if weights is None else weights[train],
             covariance=model.covariance,
+            transform=model.transform,
             strong_terms=False,
             noise="constant",
             memory_budget=wishes.memory_budget,

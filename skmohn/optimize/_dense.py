@@ -6,7 +6,7 @@ variable to another state gain comes from one matrix product.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from skmohn._core._validation import require_memory
 from skmohn.mohn._dense.model import Products
 from skmohn.mohn._table.coding import InputCoding
+from skmohn.mohn._table.target import Logarithm, Unchanged, YeoJohnson
 from skmohn.optimize._driver import MAX_WIDTH, Answer, better, restart
 from skmohn.optimize._methods import CALLBACK, DONE, Outcome, tenures
 
@@ -42,11 +43,15 @@ class DenseMean:
 
     bounds : tuple of float
         Where predictions end.
+
+    transform : Unchanged, Logarithm or YeoJohnson
+        Of the target, which is predicted by its median.
     """
 
     products: Products
     coding: InputCoding
     bounds: tuple
+    transform: Unchanged | Logarithm | YeoJohnson
 
     @property
     def coef(self):
@@ -95,7 +100,8 @@ class DenseMean:
             own *= of.tables[k][categories]
             step += of.steps[k][categories]
         factors[np.abs(factors) < _LEAST_FACTOR] = _LEAST_FACTOR
-        return ProductSum(of.coef, factors, steps, sizes, of.constant, self.bounds)
+        own = of.constant, self.bounds, self.transform
+        return ProductSum(of.coef, factors, steps, sizes, *own)
 
 
 @dataclass(frozen=True)
@@ -119,6 +125,9 @@ class ProductSum:
 
     bounds : tuple of float, default=(-inf, inf)
         Where predictions end.
+
+    transform : Unchanged, Logarithm or YeoJohnson, default=Unchanged()
+        Scale of the sums; it rises, so that their optimum is that of predictions.
     """
 
     coef: np.ndarray
@@ -127,6 +136,7 @@ class ProductSum:
     sizes: np.ndarray
     intercept: float = 0.0
     bounds: tuple = (-np.inf, np.inf)
+    transform: Unchanged | Logarithm | YeoJohnson = field(default_factory=Unchanged)
 
     @property
     def n_variables(self):
@@ -177,7 +187,8 @@ class ProductSum:
             self.coef @ self.factors[states].prod(axis=0) + self.steps[states].sum()
             for states in self.first + points
         ]
-        return np.clip(np.array(values) + self.intercept, *self.bounds)
+        values = self.transform.inverse(np.array(values) + self.intercept)
+        return np.clip(values, *self.bounds)
 
 
 def _count_off(sizes):

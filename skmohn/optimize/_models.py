@@ -356,7 +356,7 @@ def _read_regressor(model):
         dense, bounds = model.model_, (-np.inf, np.inf)
         if control_of(model, "dense_control").clip:
             bounds = dense.low, dense.high
-        graph = DenseMean(dense.products(), coding, bounds)
+        graph = DenseMean(dense.products(), coding, bounds, dense.transform)
     columns = Columns(
         tuple(getattr(model, "feature_names_in_", range(model.n_features_in_))),
         coding.low,

@@ -10,9 +10,9 @@ from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from skmohn import DenseControl, MOHNRegressor
-from skmohn.mohn._dense import levels
+from skmohn.mohn._dense import scale
 from skmohn.mohn._dense.evidence import Evidence, join_equal_rows, learn_prior
-from skmohn.mohn._dense.levels import levels_pay
+from skmohn.mohn._dense.scale import _Part, choose_scale
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.rows import Rows, standardise
 
@@ -161,7 +161,7 @@ def test_rows_may_follow_and_models_be_copied(fitted):
 
 @pytest.mark.parametrize("n_asked", [50, 400])
 def test_weights_count_repeated_rows(n_asked, monkeypatch):
-    monkeypatch.setattr(levels, "_ROWS_ASKED", n_asked)
+    monkeypatch.setattr(scale, "_ROWS_ASKED", n_asked)
     X, y = make_step(60)
     X = X.iloc[:, :2]
     counts = np.resize([1, 2, 3], 60)
@@ -196,15 +196,20 @@ def test_levels_must_gain_five_nats(curve, pay):
     # Both are better with levels; one of them not enough.
     assert curves > lines
     assert (curves > lines + 5.0) == pay
-    assert levels_pay(rows, coding.alphabets, 1, y, None, 0) == pay
+    found = choose_scale(None, rows, coding.alphabets, 1, y, None, 0)
+    assert found.has_levels == pay
 
 
 def test_some_rows_are_asked_for_all(monkeypatch):
     asked = []
-    monkeypatch.setattr(
-        levels, "_evidence", lambda sample, _: float(asked.append(len(sample)) or 0)
-    )
+    judge = _Part.judge
+
+    def count(part, transforms, posterior):
+        asked.append(len(posterior.sample))
+        return judge(part, transforms, posterior)
+
+    monkeypatch.setattr(_Part, "judge", count)
     X = np.linspace(-1.0, 1.0, 900)[:, None]
     coding = InputCoding.learn(X, most_levels=8)
-    levels_pay(coding.encode(X), coding.alphabets, 1, X[:, 0], None, 0)
+    choose_scale(None, coding.encode(X), coding.alphabets, 1, X[:, 0], None, 0)
     assert asked == [400, 400]

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from skmohn import DenseControl, MOHNRegressor
 from skmohn.mohn._dense.model import Products
 from skmohn.mohn._table.coding import InputCoding
+from skmohn.mohn._table.target import Unchanged
 from skmohn.optimize import maximize, minimize
 from skmohn.optimize._dense import DenseMean, ProductSum, _State, hill_climb, tabu
 from skmohn.optimize._methods import Budget
@@ -484,7 +485,7 @@ def test_factors_of_zero():
         0.0,
     )
     table = np.column_stack([coding.level_ends(0), [-1.0, 1.0, 1.0, 1.0]])
-    mean = DenseMean(products, coding, (-np.inf, np.inf))
+    mean = DenseMean(products, coding, (-np.inf, np.inf), Unchanged())
     function = mean.at(table, np.arange(2), np.array([4, 2]))
     assert_allclose(function.factors[:, 0], [-1, 0, 0, 1, -1, 1], atol=1e-14)
     for start in itertools.product(range(4), range(2)):

@@ -167,20 +167,25 @@ def join_equal_rows(rows, y, sample_weight=None):
     -------
     sample : Sample
     """
-    weight = np.ones(len(y)) if sample_weight is None else sample_weight
-    repeats = np.all(weight == np.rint(weight))
     ones = np.ones(len(y))
+    weight = ones if sample_weight is None else sample_weight
+    count = count_observations(weight)
     single = Sample(
         # The covariance takes an unknown input and the middle of a range alike.
         Rows(rows.inputs, rows.categories),
         y,
         weight,
-        weight if repeats else ones,
+        count,
         np.zeros(len(y)),
         ones,
-        0.0 if repeats else float(np.sum(np.log(weight))),
+        0.0 if count is weight else float(np.sum(np.log(weight))),
     )
     return single.join_equal()
+
+
+def count_observations(weight):
+    """How many observations samples stand for, see :func:`join_equal_rows`."""
+    return weight if np.all(weight == np.rint(weight)) else np.ones(len(weight))
 
 
 def place_of_rows(rows):

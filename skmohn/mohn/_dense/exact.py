@@ -153,18 +153,24 @@ class ExactPosterior:
         """Rows and numbers whose covariances with a weight sum to its mean."""
         return self.sample.rows, self.alpha
 
-    def leave_one_out(self):
+    def leave_one_out(self, targets=None):
         """Means and variances of targets given all others (Sundararajan, Keerthi 2001).
+
+        Parameters
+        ----------
+        targets : ndarray of shape (n_rows, n_targets), default=None
+            Others at the same rows; None for the own.
 
         Returns
         -------
-        residual : ndarray like `alpha`
+        residual : ndarray like `alpha` or `targets`
 
         variance : ndarray of shape (n_rows,)
         """
+        alpha = self.alpha if targets is None else self.solve(targets)
         inverse, _ = lapack.dtrtri(self.factor, lower=1)
         precision = np.einsum("ij,ij->j", inverse, inverse)
-        return (self.alpha.T / precision).T, 1.0 / precision
+        return (alpha.T / precision).T, 1.0 / precision
 
     def solve(self, columns):
         """Inverse covariance of the targets times columns."""

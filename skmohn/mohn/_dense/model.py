@@ -10,7 +10,12 @@ from skmohn._core._memory import in_words
 from skmohn._core._validation import require_memory
 from skmohn.mohn._dense.covariance import Covariance, parity
 from skmohn.mohn._dense.doubt import MOST_ROWS, PriorDoubt, doubt_prior
-from skmohn.mohn._dense.evidence import MAX_ITER, join_equal_rows, learn_prior
+from skmohn.mohn._dense.evidence import (
+    MAX_ITER,
+    count_observations,
+    join_equal_rows,
+    learn_prior,
+)
 from skmohn.mohn._dense.exact import ExactPosterior
 from skmohn.mohn._dense.noise import NoiseMap, map_noise
 from skmohn.mohn._dense.nystroem import NystroemPosterior
@@ -20,8 +25,9 @@ from skmohn.mohn._dense.terms import (
     find_strong_terms,
 )
 from skmohn.mohn._dense.walsh import WalshPosterior, is_on_cube
-from skmohn.mohn._model import CONSTANT_VARIANCE, Model
+from skmohn.mohn._model import CONSTANT_VARIANCE, Gaps, Model
 from skmohn.mohn._table.rows import standardise
+from skmohn.mohn._table.target import Unchanged, moments, require_domain
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 
 # Rows up to which the Cholesky factor of all is taken, and where it is inverted, too.
@@ -41,6 +47,7 @@ _MANY_BYTES = 8.0 * 5.0
 _RESIDUAL_ROWS = 1600
 # Rows that the hyper-parameters are learnt from, where memory lasts.
 _LEARNT_ROWS = 3000
+_UNCHANGED = Unchanged()
 
 
 class Products(NamedTuple):
@@ -85,7 +92,7 @@ class DenseModel(Model):
         Of the standardised function.
 
     centre, scale : float
-        The target is ``centre + scale * standardised``.
+        The transformed target is ``centre + scale * standardised``.
 
     low, high : float
         Range of the targets.
@@ -111,6 +118,9 @@ class DenseModel(Model):
     occam : float
         What having fitted them takes from the log evidence; 0 where they were given.
 
+    log_slope : float
+        Sum of the logarithms of the slopes of `transform` at the targets.
+
     rate : float or None, default=None
         Log evidence of an observation, in a part of the rows; None where the posterior
         has that of all.
@@ -128,6 +138,7 @@ class DenseModel(Model):
     n_evaluations: int
     doubt: PriorDoubt | None
     occam: float
+    log_slope: float
     rate: float | None = None
     has_posterior = True
     # There are more weights than can be listed.
@@ -158,7 +169,7 @@ class DenseModel(Model):
             own = self.posterior.log_evidence()
         else:
             own = self.rate * self.n_observed
-        return own - self.n_observed * float(np.log(self.scale))
+        return own - self.n_observed * float(np.log(self.scale)) + self.log_slope
 
     def description_length(self):
         """Nats that the data and the choices of strong terms and prior cost."""
@@ -166,9 +177,15 @@ class DenseModel(Model):
         evidence = self.log_evidence() + self.occam
         return description_length(self.covariance, n_inputs, evidence)
 
+    def function(self, rows):
+        """Posterior mean on the scale of the target."""
+        return self.centre + self.scale * self.posterior.mean(rows)
+
     def mean(self, rows, clip=True):
         """Posterior mean; clipped, it stays in the range of the targets."""
-        mean = self.centre + self.scale * self.posterior.mean(rows)
+        mean = self.function(rows)
+        if self.is_transformed:
+            mean, _ = moments(self.transform, mean, self._std_on_scale(rows))
         return np.clip(mean, self.low, self.high) if clip else mean
 
     def products(self):
@@ -180,7 +197,7 @@ class DenseModel(Model):
         Returns
         -------
         products : Products
-            Unclipped, in the units of the target.
+            Unclipped, on the scale of the target.
         """
         rows, alpha = self.posterior.support()
         tau, scale = self.prior.tau, self.scale
@@ -319,7 +336,9 @@ class DenseModel(Model):
     def update(self, rows, y, sample_weight=None, control=None):
         """Condition on further observations; the hyper-parameters stay."""
         self._require_room(len(rows))
-        more = join_equal_rows(rows, (y - self.centre) / self.scale, sample_weight)
+        require_domain(self.transform, y)
+        values = (self.transform.forward(y) - self.centre) / self.scale
+        more = join_equal_rows(rows, values, sample_weight)
         if self.noise_map is not None and self.share:
             more = replace(more, excess=self.noise_map.at(more.rows) ** self.share)
         if self.route == "walsh" and not is_on_cube(more.rows).all():
@@ -334,6 +353,7 @@ class DenseModel(Model):
             low=min(self.low, float(np.min(y))),
             high=max(self.high, float(np.max(y))),
             n_observed=self.n_observed + float(more.count.sum()),
+            log_slope=self.log_slope + sum_log_slope(self.transform, y, sample_weight),
         )
 
     def _require_room(self, n_rows):
@@ -352,6 +372,7 @@ def fit_dense(
     sample_weight=None,
     *,
     alphabets=(),
+    transform=_UNCHANGED,
     noise="auto",
     strong_terms=True,
     max_order=None,
@@ -375,6 +396,9 @@ def fit_dense(
         of 1.
 
     alphabets : tuple of Alphabet, default=()
+
+    transform : Unchanged, Logarithm or YeoJohnson, default=Unchanged()
+        Scale of the target.
 
     noise : {"auto", "constant"}, default="auto"
         Whether the noise may differ from row to row.
@@ -412,7 +436,8 @@ def fit_dense(
     MemoryError
         When no way fits in `memory_budget`.
     """
-    standard, centre, scale = standardise(y, sample_weight)
+    require_domain(transform, y)
+    standard, centre, scale = standardise(transform.forward(y), sample_weight)
     sample = join_equal_rows(rows, standard, sample_weight)
     route, n_inducing = choose_route(sample, alphabets, memory_budget)
     n_evaluations, is_fitted = 0, covariance is None
@@ -470,8 +495,30 @@ def fit_dense(
         n_evaluations,
         doubt,
         occam,
+        sum_log_slope(transform, y, sample_weight),
         rate,
+        gaps=Gaps(covariance.alphabets),
+        transform=transform,
     )
+
+
+def sum_log_slope(transform, y, sample_weight):
+    """Sum of the logarithms of the slopes of a scale at all observations.
+
+    Parameters
+    ----------
+    transform : Unchanged, Logarithm or YeoJohnson
+
+    y : ndarray of shape (n_samples,)
+
+    sample_weight : ndarray of shape (n_samples,) or None
+
+    Returns
+    -------
+    log_slope : float
+    """
+    count = 1.0 if sample_weight is None else count_observations(sample_weight)
+    return float(np.sum(count * transform.log_slope(y)))
 
 
 def _condition_many(covariance, sample, shuffled, n_part, n_inducing, seed):

@@ -145,9 +145,11 @@ class TargetPosterior(ExactPosterior):
         key = "variance", self.shared, _digest(rows.inputs, rows.categories)
         return _recall(key, lambda: ExactPosterior.variance(self, rows)).copy()
 
-    def leave_one_out(self):
+    def leave_one_out(self, targets=None):
         """Means and variances of targets given all others."""
         alone = ExactPosterior.leave_one_out
+        if targets is not None:
+            return alone(self, targets)
         variance = _recall(("left out", self.shared), lambda: alone(self)[1])
         return self.alpha * variance, variance.copy()
 

@@ -8,6 +8,7 @@ import numpy as np
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import MAX_ITER
 from skmohn.mohn._dense.model import fit_dense
+from skmohn.mohn._dense.scale import choose_scale
 from skmohn.mohn._dense.terms import highest_order
 from skmohn.mohn._model import Solution
 from skmohn.mohn._walsh.hypergraph import Hypergraph
@@ -51,6 +52,7 @@ def solve_dense(samples, wishes, report):
         samples.y,
         samples.weight,
         alphabets=vocabulary.alphabets,
+        transform=_transform_of(samples, wishes),
         max_order=wishes.max_order,
         memory_budget=wishes.memory_budget,
         seed=samples.seed,
@@ -86,8 +88,9 @@ def solve_dense(samples, wishes, report):
     }
     report(record, graph, model)
     n_members = len(vocabulary.labels)
+    scale = f" for the target's {model.transform}" if model.is_transformed else ""
     reason = (
-        f"all weights of {vocabulary.describe()} by {_WAYS[model.route]}; "
+        f"all weights of {vocabulary.describe()} by {_WAYS[model.route]}{scale}; "
         f"{len(terms)} significant ones explain {min(share, 1.0):.0%} of the variance"
     )
     highest = highest_order(n_members, wishes.max_order, vocabulary.n_categoricals)
@@ -101,6 +104,24 @@ def solve_dense(samples, wishes, report):
         with_kept(coverage, terms),
         model=model,
     )
+
+
+def _transform_of(samples, wishes):
+    """The scale of the target: that of all that share, that of the coding, or its own."""
+    if samples.together is not None and samples.together.is_member:
+        return samples.together.transform
+    scale = samples.scale
+    if scale is None:
+        scale = choose_scale(
+            wishes.dense_control.target_transform,
+            samples.rows.as_float(),
+            samples.vocabulary.alphabets,
+            0,
+            samples.y,
+            samples.weight,
+            samples.seed,
+        )
+    return scale.transform
 
 
 def _earlier_prior(samples):

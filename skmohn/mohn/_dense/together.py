@@ -25,12 +25,15 @@ from skmohn.mohn._dense.evidence import (
     start_prior,
 )
 from skmohn.mohn._dense.exact import ExactPosterior
-from skmohn.mohn._dense.model import DenseModel, choose_route, fit_dense
+from skmohn.mohn._dense.model import DenseModel, choose_route, fit_dense, sum_log_slope
 from skmohn.mohn._dense.noise import map_noise, smooth_noise
+from skmohn.mohn._dense.scale import keeps_scale
 from skmohn.mohn._dense.shared import SharedFactor, remember
 from skmohn.mohn._dense.terms import find_strong_terms
+from skmohn.mohn._model import Gaps
 from skmohn.mohn._table.coding import NUMERIC
 from skmohn.mohn._table.rows import standardise
+from skmohn.mohn._table.target import Logarithm, Unchanged, require_domain
 
 # Rows that are asked which targets share, and steps of a target's own climb: it begins
 # where the common one ended.
@@ -56,8 +59,11 @@ class Together:
         self.rows = samples.rows.as_float()
         self.alphabets = samples.vocabulary.alphabets
         self.max_iter = min(wishes.max_iter, MAX_ITER)
+        self.wanted = wishes.dense_control.target_transform
+        self.transform = Logarithm() if self.wanted == "log" else Unchanged()
+        require_domain(self.transform, samples.y)
         self.standard, self.centres, self.scales = standardise(
-            samples.y, samples.weight
+            self.transform.forward(samples.y), samples.weight
         )
 
     @cached_property
@@ -69,7 +75,7 @@ class Together:
     def _sharing(self):
         """These targets, and hyper-parameters for them that a part of the rows say."""
         vary = np.flatnonzero(np.ptp(self.standard, axis=0))
-        if len(vary) < 2 or not self._has_inputs():
+        if len(vary) < 2 or not self._has_inputs() or self.wanted == "yeo-johnson":
             return [], None
         sample = self.join(vary)
         drawn = np.random.default_rng(self.samples.seed).permutation(len(sample))
@@ -82,7 +88,17 @@ class Together:
             len(sample) / len(drawn),
             self.max_iter,
         )
-        return vary[shares].tolist(), prior
+        sharing = vary[shares]
+        if self.wanted == "auto":
+            covariance = Covariance(prior, self.alphabets)
+            sharing = [k for k in sharing if self._keeps_scale(k, covariance)]
+        return [int(k) for k in sharing if len(sharing) > 1], prior
+
+    def _keeps_scale(self, k, covariance):
+        """Whether a target has no use for a scale of its own."""
+        samples = self.samples
+        data = self.rows, samples.y[:, k], samples.weight
+        return keeps_scale(covariance, *data, samples.seed)
 
     def model(self, k, start=None, report=None):
         """The model of one target by the hyper-parameters of all that share.
@@ -139,14 +155,24 @@ class OneOf(NamedTuple):
         """The coding of all that share; None where the target may have its own."""
         together = self.together
         # Targets decide of levels alone; it takes time to find out which ones share.
-        if together.may_have_levels and self.k not in together.members:
+        if together.may_have_levels and not self.is_member:
             return None
         return together.samples.coding
 
     @property
+    def transform(self):
+        """Scale of all that share."""
+        return self.together.transform
+
+    @property
+    def is_member(self):
+        """Whether the target shares hyper-parameters with others."""
+        return self.k in self.together.members
+
+    @property
     def is_shared(self):
         """Whether a model of several targets was made, this one's among them."""
-        return self.together.group is not None and self.k in self.together.members
+        return self.together.group is not None and self.is_member
 
     def model(self, start, report):
         """See `Together.model`."""
@@ -253,6 +279,7 @@ class _Group:
                 alphabets=together.alphabets,
                 memory_budget=wishes.memory_budget,
                 covariance=self.covariance,
+                transform=together.transform,
                 **options,
             )
             return replace(model, occam=self.occam, n_evaluations=self.n_evaluations)
@@ -277,6 +304,9 @@ class _Group:
             self.n_evaluations,
             self._doubt_of(place),
             self.occam,
+            sum_log_slope(together.transform, y, samples.weight),
+            gaps=Gaps(together.alphabets),
+            transform=together.transform,
         )
 
     @cached_property

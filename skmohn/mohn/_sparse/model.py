@@ -142,9 +142,13 @@ class SparseModel(Model):
         n_inputs = design.n_features
         return cls(graph, factor, noise, evidence, scale, occam, doubt, n_inputs)
 
+    def function(self, rows):
+        """The sum of the terms."""
+        return self.graph.predict(rows.inputs)
+
     def mean(self, rows, clip=True):
         """The function itself."""
-        return self.graph.predict(rows.inputs)
+        return self.function(rows)
 
     def shares(self, vocabulary):
         """Sums of squares, see :func:`~skmohn.mohn._sparse.sobol.parts_of_terms`."""

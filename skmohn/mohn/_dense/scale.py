@@ -1,0 +1,278 @@
+"""How a dense model takes target and numbers: on which scale, and with which levels.
+
+The evidence says both. It is that of a Gaussian process with the Jacobian of the scale.
+
+Source: Snelson, Rasmussen and Ghahramani, Warped Gaussian processes, NIPS 16, 2004.
+"""
+
+import math
+from operator import attrgetter
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from skmohn._core._fitting import one_blas_thread
+from skmohn._core._units import binary_unit
+from skmohn.mohn._dense.covariance import Covariance
+from skmohn.mohn._dense.evidence import (
+    count_observations,
+    join_equal_rows,
+    learn_prior,
+    place_of_rows,
+)
+from skmohn.mohn._dense.exact import ExactPosterior
+from skmohn.mohn._table.rows import Rows, standardise
+from skmohn.mohn._table.target import (
+    Logarithm,
+    Unchanged,
+    YeoJohnson,
+    moments,
+    require_domain,
+)
+
+# Distinct rows that are asked; where a line does not do, they tell by tens of nats.
+_ROWS_ASKED = 400
+# Nats that levels must gain: weights of lines and levels say less each.
+_PRICE_OF_LEVELS = 5.0
+# Powers that are tried; 1 changes nothing.
+_POWERS = np.linspace(0.0, 2.0, 21)
+# Fewer distinct targets than this have no density: a scale could gain by their gaps.
+_FEWEST_VALUES = 10
+# Nats that a scale must gain: its power is the best of some.
+_LEAST_GAIN = 3.0
+# How much larger the squared error of left-out rows may be. Steps look like skewness to
+# the evidence, but not to them.
+_LARGEST_LOSS = 1.03
+
+
+class Scale(NamedTuple):
+    """What was chosen.
+
+    Attributes
+    ----------
+    transform : Unchanged, Logarithm or YeoJohnson
+        Of the target.
+
+    has_levels : bool
+        Whether numbers have levels, where that was asked.
+    """
+
+    transform: Unchanged | Logarithm | YeoJohnson
+    has_levels: bool
+
+
+class _Trial(NamedTuple):
+    """Hyper-parameters on a scale, and what rows say of them."""
+
+    transform: object
+    has_levels: bool
+    posterior: ExactPosterior
+    evidence: float
+    error: float
+
+
+@one_blas_thread
+def choose_scale(wanted, rows, alphabets, n_levels, y, sample_weight, seed):
+    """Choose the scale of the target, and whether numbers have levels on it.
+
+    Another scale is taken for its evidence, and unless it costs accuracy.
+
+    Parameters
+    ----------
+    wanted : {"auto", "log", "yeo-johnson"} or None
+        The scale; None for that of the target.
+
+    rows : Rows
+        With the categories of levels behind those of other categoricals.
+
+    alphabets : tuple of Alphabet
+        Of all categoricals.
+
+    n_levels : int
+        How many of the categoricals are levels; it is chosen whether they are used.
+
+    y : ndarray of shape (n_rows,) or (n_rows, n_targets)
+        Several targets are asked of levels alone.
+
+    sample_weight : ndarray of shape (n_rows,) or None
+
+    seed : int
+        Draws the rows that are asked.
+
+    Returns
+    -------
+    scale : Scale
+    """
+    first = Logarithm() if wanted == "log" else Unchanged()
+    is_open = wanted == "auto" and y.ndim == 1 and len(np.unique(y)) >= _FEWEST_VALUES
+    is_chosen = is_open or (wanted == "yeo-johnson" and y.ndim == 1)
+    if not (is_chosen or n_levels):
+        return Scale(first, False)
+    part = _Part.draw(rows, y, sample_weight, seed)
+    n_others = len(alphabets) - n_levels
+    plain = [part.learn(first, alphabets[:n_others])]
+    if n_levels:
+        plain.append(part.learn(first, alphabets, has_levels=True))
+    best = max(plain, key=attrgetter("evidence"))
+    others = []
+    if is_chosen:
+        powers = _powers(y, sample_weight)
+        for trial in plain:
+            heights, _ = part.judge(powers, trial.posterior)
+            contenders = [powers[int(np.argmax(heights))]]
+            if is_open and np.min(y) > 0.0:
+                contenders.append(Logarithm())
+            others += [part.learn_again(transform, trial) for transform in contenders]
+    if is_open:
+        others = [other for other in others if _is_better(other[3:], best[3:])]
+    best = max(others, key=attrgetter("evidence"), default=best)
+    return Scale(best.transform, best.has_levels)
+
+
+def keeps_scale(covariance, rows, y, sample_weight, seed):
+    """Whether no other scale explains a target better with the same covariance.
+
+    Parameters
+    ----------
+    covariance : Covariance
+        That of the target as it is.
+
+    rows, y, sample_weight, seed
+        As of :func:`choose_scale`.
+
+    Returns
+    -------
+    keeps : bool
+    """
+    if len(np.unique(y)) < _FEWEST_VALUES:
+        return True
+    part = _Part.draw(rows, y, sample_weight, seed)
+    trials = [Unchanged(), *_powers(y, sample_weight)]
+    if np.min(y) > 0.0:
+        trials.append(Logarithm())
+    own = part.condition(Unchanged(), covariance)
+    first, *others = zip(*part.judge(trials, own), strict=True)
+    return not any(_is_better(other, first) for other in others)
+
+
+def _powers(y, sample_weight):
+    _, centre, deviation = standardise(y, sample_weight)
+    return [YeoJohnson(power, centre, deviation) for power in _POWERS.tolist()]
+
+
+def _is_better(other, first):
+    """Whether evidence and error of another scale are better than those of the first."""
+    gain, loss = other[0] - first[0], other[1] / first[1]
+    return gain > _LEAST_GAIN and loss <= _LARGEST_LOSS
+
+
+class _Part(NamedTuple):
+    """The samples at some distinct rows.
+
+    Attributes
+    ----------
+    rows : Rows
+
+    y, weight, count : ndarrays of shape (n_samples,)
+        Targets, sample weights and how many observations they stand for.
+
+    place : ndarray of shape (n_samples,), int
+        Which distinct row each sample is at.
+    """
+
+    rows: Rows
+    y: np.ndarray
+    weight: np.ndarray
+    count: np.ndarray
+    place: np.ndarray
+
+    @classmethod
+    def draw(cls, rows, y, sample_weight, seed):
+        """Draw the rows; all where there are not too many."""
+        weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        place = place_of_rows(rows)
+        shuffled = np.random.default_rng(seed).permutation(place.max() + 1)
+        some = np.flatnonzero(np.isin(place, shuffled[:_ROWS_ASKED]))
+        rows = rows.take(some)
+        count = count_observations(weight)[some]
+        return cls(rows, y[some], weight[some], count, place_of_rows(rows))
+
+    def learn(self, transform, alphabets, has_levels=False, start=None):
+        """Learn the hyper-parameters on a scale.
+
+        What is a sum on one takes products on another.
+        """
+        sample = self._observe(transform, alphabets)
+        covariance = Covariance(learn_prior(sample, alphabets, start).prior, alphabets)
+        posterior = ExactPosterior.condition(covariance, sample)
+        evidence, error = posterior.log_evidence(), math.nan
+        if self.y.ndim == 1:
+            (evidence,), (error,) = self.judge([transform], posterior)
+        if has_levels:
+            evidence -= _PRICE_OF_LEVELS
+        return _Trial(transform, has_levels, posterior, evidence, error)
+
+    def condition(self, transform, covariance):
+        """Condition known hyper-parameters on the rows."""
+        sample = self._observe(transform, covariance.alphabets)
+        return ExactPosterior.condition(covariance, sample)
+
+    def _observe(self, transform, alphabets):
+        require_domain(transform, self.y)
+        standard, _, _ = standardise(transform.forward(self.y), self.weight)
+        rows = Rows(self.rows.inputs, self.rows.categories[:, : len(alphabets)])
+        return join_equal_rows(rows, standard, self.weight)
+
+    def learn_again(self, transform, trial):
+        """Learn on another scale, beginning with what was learnt on a first."""
+        known = trial.posterior.covariance
+        return self.learn(transform, known.alphabets, trial.has_levels, known.prior)
+
+    def judge(self, transforms, posterior):
+        """What the targets say of scales.
+
+        Parameters
+        ----------
+        transforms : list of Unchanged, Logarithm or YeoJohnson
+
+        posterior : ExactPosterior
+            Its covariance is taken as that on each scale, but for a factor.
+
+        Returns
+        -------
+        evidence : ndarray of shape (n_scales,)
+            Log density of the targets, but for a constant.
+
+        errors : ndarray of shape (n_scales,)
+            Mean squares of what rows are off that all others predict, in some unit.
+        """
+        y, weight, place = self.y, self.weight, self.place
+        shape = len(posterior.sample), len(y)
+        rows = csr_array((weight, (place, np.arange(len(y)))), shape)
+        total = rows.sum(axis=1)
+        parts = [standardise(scale.forward(y), weight) for scale in transforms]
+        standard = np.column_stack([part[0] for part in parts])
+        means = (rows @ standard) / total[:, None]
+        left, variance = posterior.leave_one_out(means)
+        noise = total * posterior.sample.noise(posterior.covariance.prior)
+        squares = np.sum(means * left / variance[:, None], axis=0)
+        squares += (weight / noise[place]) @ (standard - means[place]) ** 2
+        n_observed = self.count.sum()
+        spread = squares / n_observed
+        # Log determinant: of the rows, and of what samples differ by in each.
+        level = -np.sum(np.log(np.diagonal(posterior.factor)))
+        level -= 0.5 * (posterior.sample.count - 1.0) @ np.log(noise)
+        of_rows = (rows @ y) / total
+        unit = binary_unit(of_rows)
+        evidence, errors = [], []
+        for k, (scale, (_, centre, size)) in enumerate(
+            zip(transforms, parts, strict=True)
+        ):
+            value = level - n_observed * (0.5 * math.log(spread[k]) + math.log(size))
+            evidence.append(value + float(self.count @ scale.log_slope(y)))
+            mean = centre + size * (means[:, k] - left[:, k])
+            mean, _ = moments(scale, mean, size * np.sqrt(spread[k] * variance))
+            mean = np.clip(mean, np.min(y), np.max(y))
+            errors.append(np.average(((of_rows - mean) / unit) ** 2, weights=total))
+        return np.array(evidence), np.array(errors)
