@@ -12,8 +12,9 @@ defaults of MOHNClassifier were chosen on tables like these, so that the ranks m
 flatter it.
 
 The tables are read from the folder named by the environment variable SKMOHN_DATA, else
-from shared/data next to the repository. A Gaussian process that would take more than
---slow rows is left out; its rank is then the last one.
+from shared/data next to the repository. --gaps makes a share of all cells unknown. A
+Gaussian process that would take more than --slow rows is left out; its rank is then the
+last one.
 """
 
 import warnings
@@ -33,7 +34,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 
 from benchmarks.shared import common
-from benchmarks.shared.tables import catboost, prepared, read_table
+from benchmarks.shared.tables import catboost, prepared, read_table, with_gaps
 from skmohn import MOHNClassifier
 
 MOST_TEST = 1000
@@ -128,6 +129,7 @@ def main():
             parser.add_argument("--rows", type=int, default=2000),
             parser.add_argument("--slow", type=int, default=500),
             parser.add_argument("--only", nargs="+", metavar="NAME"),
+            parser.add_argument("--gaps", type=float, default=0.0, metavar="SHARE"),
             parser.add_argument("--methods", nargs="+", choices=LEARNERS),
         ),
     )
@@ -155,6 +157,7 @@ def main():
         if options.only and path.stem not in options.only:
             continue
         X, y = read_table(path)
+        X = with_gaps(X, options.gaps, options.seed)
         if options.quick and X.shape[1] > 20:
             continue
         y = pd.factorize(y, sort=True)[0]

@@ -13,7 +13,8 @@ the share of the test targets in our 90 % intervals. The defaults of MOHNRegress
 chosen on these tables among others, so that the ranks may flatter it.
 
 The tables are read from the folder named by the environment variable SKMOHN_DATA, else
-from shared/data next to the repository. --draw FILE draws the figures afterwards.
+from shared/data next to the repository. --gaps makes a share of all cells unknown,
+--draw FILE draws the figures afterwards.
 """
 
 import warnings
@@ -34,7 +35,7 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.shared import common
-from benchmarks.shared.tables import catboost, prepared, read_table
+from benchmarks.shared.tables import catboost, prepared, read_table, with_gaps
 from skmohn import MOHNRegressor
 
 MOST_TEST = 1000
@@ -161,6 +162,7 @@ def main():
         add_arguments=lambda parser: (
             parser.add_argument("--rows", type=int, default=500),
             parser.add_argument("--only", nargs="+", metavar="NAME"),
+            parser.add_argument("--gaps", type=float, default=0.0, metavar="SHARE"),
             parser.add_argument("--methods", nargs="+", choices=LEARNERS),
             parser.add_argument("--draw", metavar="FILE"),
         ),
@@ -189,6 +191,7 @@ def main():
         if options.only and path.stem not in options.only:
             continue
         X, y = read_table(path)
+        X = with_gaps(X, options.gaps, options.seed)
         y = y.to_numpy(float)
         if options.quick and X.shape[1] > 15:
             continue

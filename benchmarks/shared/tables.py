@@ -2,6 +2,7 @@
 
 from importlib import import_module
 
+import numpy as np
 import pandas as pd
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.impute import SimpleImputer
@@ -15,6 +16,15 @@ def read_table(path):
     X = table.iloc[:, :-1]
     texts = X.select_dtypes(exclude="number").columns
     return X.astype(dict.fromkeys(texts, "category")), table.iloc[:, -1]
+
+
+def with_gaps(X, share, seed):
+    """Return the columns with a share of all cells unknown, chosen by chance."""
+    if not share:
+        return X
+    gaps = np.random.default_rng(seed).random(X.shape) < share
+    numbers = X.select_dtypes("number").columns
+    return X.astype(dict.fromkeys(numbers, float)).mask(gaps)
 
 
 def prepared(learner):

@@ -23,7 +23,8 @@ class DenseControl(Control):
     Parameters
     ----------
     noise : {"auto", "constant"}, default="auto"
-        Whether noise may differ between rows, if the residuals show it does.
+        Whether noise may differ between rows and have heavy tails, those of Student's t
+        distribution, if the residuals show it does; else it is normal, of one level.
     clip : bool, default=True
         Whether to clip predictions to the range of the training targets.
     target_transform : {"auto", "log", "yeo-johnson"} or None, default="auto"

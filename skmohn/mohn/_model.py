@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import eigvalsh
 from scipy.optimize import minimize_scalar
-from scipy.stats import norm
 
 from skmohn.mohn._table.coding import NUMERIC
 from skmohn.mohn._table.rows import Rows, sizes_of
+from skmohn.mohn._table.tails import Tails, fit_tails
 from skmohn.mohn._table.target import Logarithm, Unchanged, YeoJohnson, moments
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 
@@ -31,6 +31,8 @@ _MOST_VALUES = 16
 # Rows that are completed together, and training rows whose gaps stand for those of all.
 _ROWS_AT_ONCE = 32
 _ROWS_ASKED = 200
+# Training rows whose errors tell the tails.
+_ROWS_OF_TAILS = 1000
 # Of the noise found in training that gaps may explain: some is always left.
 _LARGEST_SHARE = 0.95
 # Rows that leave less of their own error tell rounding errors.
@@ -359,6 +361,9 @@ class Model(ABC):
     transform : Unchanged, Logarithm or YeoJohnson
         From the target to the scale on which the function is learnt.
 
+    tails : Tails
+        How new observations are distributed around the function on its scale.
+
     has_posterior : bool
         Whether it is known how far the function may be off.
 
@@ -368,6 +373,7 @@ class Model(ABC):
 
     gaps: Gaps = field(default_factory=Gaps)
     transform: Unchanged | Logarithm | YeoJohnson = field(default_factory=Unchanged)
+    tails: Tails = field(default_factory=Tails)
 
     # ------------------------------------------------------- the same for all models
 
@@ -406,7 +412,7 @@ class Model(ABC):
         -------
         quantiles : ndarray of shape (n_rows, n_shares)
         """
-        away = self._std_on_scale(rows)[:, None] * norm.ppf(shares)
+        away = self._std_on_scale(rows)[:, None] * self.tails.quantiles(shares)
         return self.transform.inverse(self.function(rows)[:, None] + away)
 
     def log_density(self, rows, y):
@@ -429,7 +435,7 @@ class Model(ABC):
         with np.errstate(divide="ignore", invalid="ignore"):
             values, slope = self.transform.forward(y), self.transform.log_slope(y)
             away = np.where(values == mean, 0.0, (values - mean) / std)
-            density = norm.logpdf(away) - np.log(std) + slope
+            density = self.tails.log_density(away) - np.log(std) + slope
         return np.where(np.isnan(density), -np.inf, density)
 
     def _std_on_scale(self, rows):
@@ -454,7 +460,7 @@ class Model(ABC):
         """
         draws = self.draw_function(rows, n_draws, rng)
         spread = np.sqrt(self._noise_beside_gaps(rows))[:, None]
-        around = spread * rng.standard_normal((len(rows), n_draws))
+        around = spread * self.tails.draw(rng, (len(rows), n_draws))
         for i, apart in self.gaps.deviations(self._standard_mean, rows):
             around[i] += rng.choice(apart, n_draws)
         return self.transform.inverse(draws + self.scale * around)
@@ -495,6 +501,30 @@ class Model(ABC):
             share = 1.0 - errors.noise_level(by_gaps) / errors.noise_level()
             gaps = replace(gaps, share=min(max(share, 0.0), _LARGEST_SHARE))
         return replace(self, gaps=gaps)
+
+    def with_tails(self, rows, y, sample_weight):
+        """Look how far training rows are off that all others predict.
+
+        Parameters
+        ----------
+        rows, y, sample_weight
+            As of :meth:`with_gaps`, whose result this is to be asked of.
+
+        Returns
+        -------
+        model : Model
+        """
+        if not (self.has_posterior and self.noise):
+            return self
+        chosen = np.random.default_rng(0).permutation(len(rows))[:_ROWS_OF_TAILS]
+        some = rows.take(chosen)
+        errors = self.leave_out(rows, y, sample_weight, chosen)
+        _, given = self.given_variances(some)
+        # Noise of each row, relative to that by which the posterior weighs it.
+        around = errors.noise * self._noise_beside_gaps(some) / given
+        around = around + self.gaps.variance(self._standard_mean, some)
+        squares = errors.squares / (errors.variance + around)
+        return replace(self, tails=fit_tails(squares, errors.count))
 
     def leave_out(self, rows, y, sample_weight, chosen):
         """Predict some training rows by all others.

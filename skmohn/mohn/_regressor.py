@@ -499,8 +499,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         Returns
         -------
         ndarray of shape (n_samples, n_quantiles) or (n_samples, n_targets, n_quantiles)
-            Quantiles of a normal distribution or, of a transformed target, of what it
-            becomes in the target's own unit.
+            Quantiles of a normal distribution or, if left-out samples show heavy tails,
+            of Student's t; of a transformed target in its own unit.
 
         Raises
         ------
@@ -534,9 +534,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         AttributeError
             Unless `strategy` was "auto" or "dense".
         """
-        model = self._posterior("log_density")
         X, y = read_table(self, X, y)
-        return model.log_density(self._to_rows(X), y)
+        return self._posterior("log_density").log_density(self._to_rows(X), y)
 
     @several.of_several(several.sample_y)
     def sample_y(self, X, n_samples=1, random_state=0):
@@ -858,6 +857,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         # What unknown inputs hide is part of the noise that was found.
         known = samples.rows, samples.y, samples.weight
         self.model_ = self.model_.with_gaps(*known, samples.coding)
+        if control_of(self, "dense_control").noise == "auto":
+            self.model_ = self.model_.with_tails(*known)
         self._weight_unit = 1.0 if self.model_.is_listed else samples.weight_unit
         if solution.warning:
             warn_caller(solution.warning, ConvergenceWarning)

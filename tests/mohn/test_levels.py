@@ -165,7 +165,7 @@ def test_weights_count_repeated_rows(n_asked, monkeypatch):
     X, y = make_step(60)
     X = X.iloc[:, :2]
     counts = np.resize([1, 2, 3], 60)
-    model = MOHNRegressor("dense")
+    model = MOHNRegressor("dense", random_state=0)
     weighted = model.fit(X, y, sample_weight=counts).predict(X)
     assert len(model.coding_.categoricals) == 2
     repeated = model.fit(X.loc[X.index.repeat(counts)], np.repeat(y, counts))

@@ -407,6 +407,47 @@ def test_an_exact_model_is_certain():
     ]
 
 
+# ----------------------------------------------------------------- several targets
+
+
+def test_a_target_with_another_scale_shares_nothing():
+    """Others do; each is as when it is fitted alone on that scale."""
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (150, 5))
+    function = X[:, 0] + 0.5 * X[:, 1] * X[:, 2]
+    noise = 0.3 * rng.standard_normal((150, 3))
+    Y = (function[:, None] + noise) * [1.0, 2.0, 1.0]
+    Y[:, 2] = np.exp(Y[:, 2])
+    model = fitted(X, Y)
+    assert [str(scale) for scale in model.target_transform_][:2] == ["Unchanged()"] * 2
+    assert isinstance(model.target_transform_[2], Logarithm)
+    assert model.shared_targets_ == [0, 1]
+    alone = fitted(X, Y[:, 2])
+    assert_allclose(model.predict(X)[:, 2], alone.predict(X))
+    quantiles = model.predict_quantiles(X, [0.1, 0.9])
+    assert quantiles.shape == (150, 3, 2)
+    assert_allclose(quantiles[:, 2], alone.predict_quantiles(X, [0.1, 0.9]))
+    density = model.log_density(X, Y)
+    assert density.shape == (150, 3)
+    assert_allclose(density[:, 2], alone.log_density(X, Y[:, 2]))
+    with pytest.raises(ValueError, match="y has 2 columns"):
+        model.log_density(X, Y[:, :2])
+
+
+def test_targets_may_share_on_logarithms():
+    """Positive ones, when that is asked for."""
+    X, y = skewed()
+    Y = np.column_stack([y, 3.0 * y**2])
+    model, peer = fitted(X, Y, "log"), fitted(X, np.log(Y), None)
+    assert model.shared_targets_ == peer.shared_targets_ == [0, 1]
+    assert_allclose(model.weights_, peer.weights_)
+    evidence = peer.log_marginal_likelihood_ - np.log(Y).sum()
+    assert_allclose(model.log_marginal_likelihood_, evidence)
+    assert fitted(X, Y, "yeo-johnson").shared_targets_ == []
+    with pytest.raises(ValueError, match="not positive"):
+        fitted(X, Y - 2.0, "log")
+
+
 # ----------------------------------------------------------------------- bad input
 
 

@@ -162,7 +162,7 @@ def _powers(y, sample_weight):
 
 
 def _is_better(other, first):
-    """Whether evidence and error of another scale are better than those of the first."""
+    """Whether evidence and error of another scale beat those of the first."""
     gain, loss = other[0] - first[0], other[1] / first[1]
     return gain > _LEAST_GAIN and loss <= _LARGEST_LOSS
 

@@ -107,7 +107,7 @@ def solve_dense(samples, wishes, report):
 
 
 def _transform_of(samples, wishes):
-    """The scale of the target: that of all that share, that of the coding, or its own."""
+    """Scale of the target: of all that share, chosen with the coding, or its own."""
     if samples.together is not None and samples.together.is_member:
         return samples.together.transform
     scale = samples.scale

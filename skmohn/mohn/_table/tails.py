@@ -1,0 +1,85 @@
+"""How often observations are far off: normal tails, or those of Student's t.
+
+Source: Lange, Little and Taylor, Robust statistical modeling using the t distribution,
+Journal of the American Statistical Association 84, 1989.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.stats import norm, t
+
+# Nats that Student's distribution must gain over the best normal one.
+_LEAST_GAIN = 3.0
+# Its variance is finite above.
+_LEAST_DF = 2.0
+
+
+@dataclass(frozen=True)
+class Tails:
+    """A symmetric distribution around 0.
+
+    Attributes
+    ----------
+    df : float, default=inf
+        Degrees of freedom; infinite for the normal distribution.
+
+    scale : float, default=1.0
+        Factor of a standard deviation: most observations are closer than those of a
+        normal distribution, a few are much further away.
+    """
+
+    df: float = math.inf
+    scale: float = 1.0
+
+    def quantiles(self, shares):
+        """Quantiles in standard deviations."""
+        return self._standard.ppf(shares) * self.scale
+
+    def log_density(self, away):
+        """Log density of distances in standard deviations."""
+        return self._standard.logpdf(away / self.scale) - math.log(self.scale)
+
+    def draw(self, rng, size):
+        """Draw distances in standard deviations."""
+        if math.isinf(self.df):
+            return rng.standard_normal(size)
+        return self.scale * rng.standard_t(self.df, size)
+
+    @property
+    def _standard(self):
+        return norm if math.isinf(self.df) else t(self.df)
+
+
+def fit_tails(squares, count):
+    """Choose the distribution under which left-out observations are most likely.
+
+    Parameters
+    ----------
+    squares : ndarray of shape (n_rows,)
+        Of distances in standard deviations.
+
+    count : ndarray of shape (n_rows,)
+        How many observations each row stands for.
+
+    Returns
+    -------
+    tails : Tails
+        Normal unless that of Student gains clearly.
+    """
+    away = np.sqrt(squares)
+    spread = math.sqrt(np.average(squares, weights=count)) if count.any() else 0.0
+    if not 0.0 < spread < math.inf:
+        return Tails()
+
+    def loss(logs):
+        df, scale = _LEAST_DF + math.exp(logs[0]), spread * math.exp(logs[1])
+        return -float(count @ Tails(df, scale).log_density(away))
+
+    found = minimize(loss, [1.0, -0.1], method="Nelder-Mead", bounds=[(-5, 5), (-3, 3)])
+    normal = -float(count @ Tails(scale=spread).log_density(away))
+    if normal - found.fun < _LEAST_GAIN:
+        return Tails()
+    return Tails(_LEAST_DF + math.exp(found.x[0]), spread * math.exp(found.x[1]))
