@@ -370,7 +370,7 @@ def predict(model, X, return_std=False):
 def predict_quantiles(model, X, quantiles=(0.05, 0.5, 0.95)):
     """Predict quantiles of all targets."""
     with remember():
-        found = [part.predict_quantiles(X, quantiles) for part in model.estimators_]
+        found = [part.predict_quantiles(X, quantiles) for part in _current(model)]
     return np.stack(found, axis=1)
 
 
@@ -381,7 +381,7 @@ def log_density(model, X, y):
     with remember():
         found = [
             part.log_density(X, own)
-            for part, own in zip(model.estimators_, targets.T, strict=True)
+            for part, own in zip(_current(model), targets.T, strict=True)
         ]
     return np.stack(found, axis=1)
 
