@@ -32,7 +32,7 @@ _MOST_VALUES = 16
 _ROWS_AT_ONCE = 32
 _ROWS_ASKED = 200
 # Training rows whose errors tell the tails.
-_ROWS_OF_TAILS = 1000
+_ROWS_OF_TAILS = 400
 # Of the noise found in training that gaps may explain: some is always left.
 _LARGEST_SHARE = 0.95
 # Rows that leave less of their own error tell rounding errors.
@@ -339,6 +339,10 @@ def _numbers(rows, coding, sample_weight):
     return numbers
 
 
+def _are_counts(sample_weight):
+    return np.all(sample_weight == np.rint(sample_weight))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Model(ABC):
     """A function found, in coded inputs, and how far it may be off.
@@ -519,9 +523,9 @@ class Model(ABC):
         chosen = np.random.default_rng(0).permutation(len(rows))[:_ROWS_OF_TAILS]
         some = rows.take(chosen)
         errors = self.leave_out(rows, y, sample_weight, chosen)
-        _, given = self.given_variances(some)
-        # Noise of each row, relative to that by which the posterior weighs it.
-        around = errors.noise * self._noise_beside_gaps(some) / given
+        around = self._noise_beside_gaps(some)
+        if sample_weight is not None and not _are_counts(sample_weight):
+            around = around / sample_weight[chosen]
         around = around + self.gaps.variance(self._standard_mean, some)
         squares = errors.squares / (errors.variance + around)
         return replace(self, tails=fit_tails(squares, errors.count))
@@ -544,7 +548,7 @@ class Model(ABC):
         some, count = rows.take(chosen), np.ones(len(chosen))
         function, noise = self.given_variances(some)
         if sample_weight is not None:
-            if np.all(sample_weight == np.rint(sample_weight)):
+            if _are_counts(sample_weight):
                 count = sample_weight[chosen]
             else:
                 noise = noise / sample_weight[chosen]
