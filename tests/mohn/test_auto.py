@@ -532,3 +532,18 @@ def test_constant_targets_are_certain(value):
     mean, std = MOHNRegressor().fit(X, np.full(6, value)).predict(X, return_std=True)
     assert_allclose(mean, value, rtol=1e-12)
     assert_allclose(std, 0.0)
+
+
+@pytest.mark.parametrize("strategy", ["auto", "dense"])
+def test_two_noisy_values_are_classes(strategy):
+    """A regressor predicts their mean; who wants probabilities is told where."""
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (60, 4))
+    y = (X[:, 0] + rng.standard_normal(60) > 0).astype(float)
+    model = MOHNRegressor(strategy, random_state=0)
+    with pytest.warns(UserWarning, match="MOHNClassifier predicts how probable"):
+        model.fit(X, y)
+    # Three values, exact functions and few samples are no reason to.
+    model.fit(X, y + (X[:, 1] > 0))
+    model.fit(X[:19], y[:19])
+    MOHNRegressor().fit(X, np.prod(X[:, :2], axis=1))
