@@ -31,7 +31,7 @@ from skmohn.mohn._dense.model import DenseModel
 from skmohn.mohn._from_terms import read_known
 from skmohn.mohn._linkage import Linkage
 from skmohn.mohn._model import NoPosteriorError
-from skmohn.mohn._samples import positive_weights, read_samples, warn_of_classes
+from skmohn.mohn._samples import positive_weights, read_samples
 from skmohn.mohn._show import add_summary, tabulate, to_frame
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._sparse.sobol import column_of
@@ -331,7 +331,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             If the search ended early or there are too few samples; the best model so
             far is kept.
         UserWarning
-            If "auto" or "dense" is fitted to a target of two values.
+            If "auto" or "dense" is fitted to a noisy target of two values.
         """
         if several.is_several(y):
             return several.fit(self, X, y, sample_weight, X_val, y_val, params)
@@ -864,8 +864,6 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         self._weight_unit = 1.0 if self.model_.is_listed else samples.weight_unit
         if solution.warning:
             warn_caller(solution.warning, ConvergenceWarning)
-        if STRATEGIES[self.strategy].finds_all and solution.noise:
-            warn_of_classes(samples.y)
 
     def _posterior(self, what):
         check_is_fitted(self)

@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.model_selection import check_cv, train_test_split
 from sklearn.utils.validation import _check_sample_weight
 
-from skmohn._core._fitting import warn_caller
 from skmohn._core._validation import to_numpy, weight_unit
 from skmohn.mohn._dense.scale import Scale, choose_scale
 from skmohn.mohn._dense.together import OneOf
@@ -23,10 +22,6 @@ from skmohn.mohn._table.vocabulary import Vocabulary, name_columns, to_inputs
 _MOST_LEVELS = 16
 # Copies of rows per row: at a bit a value they take less room than weights.
 _MOST_COPIES = 16
-
-
-# With fewer samples two values may be chance.
-_FEWEST_OF_CLASSES = 20
 
 
 class Held(NamedTuple):
@@ -296,20 +291,6 @@ def _learn_coding(lines, X, y, weight, known, control, seed):
         seed,
     )
     return (coding if scale.has_levels else lines), scale
-
-
-def warn_of_classes(y):
-    """Warn of targets that are classes rather than numbers.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_samples,)
-    """
-    if len(y) >= _FEWEST_OF_CLASSES and len(np.unique(y)) == 2:
-        warn_caller(
-            "y has only two values, which no few terms reproduce: MOHNClassifier "
-            "predicts how probable each of them is"
-        )
 
 
 def positive_weights(sample_weight, X, *, unit=None):

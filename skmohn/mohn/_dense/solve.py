@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 
+from skmohn._core._fitting import warn_caller
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import MAX_ITER
 from skmohn.mohn._dense.model import fit_dense
@@ -20,6 +21,10 @@ _WAYS = {
     "part": "a Cholesky factor of a part of the rows",
     "nystroem": "inducing rows",
 }
+# Samples with which two values are hardly chance, and the share of the variance of a
+# noise that there certainly is.
+_FEWEST_OF_CLASSES = 20
+_CLEAR_NOISE = 0.01
 _NOTHING = Hypergraph((), np.empty(0), 0.0)
 
 
@@ -75,6 +80,11 @@ def solve_dense(samples, wishes, report):
             max_iter=min(wishes.max_iter, MAX_ITER),
             report=tell,
         )
+    if model.noise > _CLEAR_NOISE and _are_classes(samples.y):
+        warn_caller(
+            "y has only two values, and which one is partly chance: MOHNClassifier "
+            "predicts how probable each of them is"
+        )
     graph, errors = model.listed(wishes.max_order)
     terms = list(graph.terms)
     held = float(np.sum((graph.coef / model.scale) ** 2 * vocabulary.share(terms)))
@@ -104,6 +114,10 @@ def solve_dense(samples, wishes, report):
         with_kept(coverage, terms),
         model=model,
     )
+
+
+def _are_classes(y):
+    return len(y) >= _FEWEST_OF_CLASSES and len(np.unique(y)) == 2
 
 
 def _transform_of(samples, wishes):
