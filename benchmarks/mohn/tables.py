@@ -148,7 +148,7 @@ def draw(path, scores):
     ax.tick_params(axis="y", length=0)
     handles, labels = ax.get_legend_handles_labels()
     figure.legend(
-        handles[::-1], labels[::-1], loc="outside upper center", ncols=6, **TIGHT
+        handles[::-1], labels[::-1], loc="outside upper center", ncols=4, **TIGHT
     )
     figure.savefig(path, dpi=130)
 
