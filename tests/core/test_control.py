@@ -66,10 +66,12 @@ def from_skops(model):
     return skops.io.loads(data, skops.io.get_untrusted_types(data=data))
 
 
-def problem():
+def problem(estimator=None):
+    """Classes or, for a regressor that would warn of them, numbers."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 5))
-    return X, (X @ [1.0, 2.0, -1.0, 0.0, 0.5] + rng.normal(size=40) > 0).astype(float)
+    y = X @ [1.0, 2.0, -1.0, 0.0, 0.5] + rng.normal(size=40)
+    return X, np.rint(y) if isinstance(estimator, MOHNRegressor) else 1.0 * (y > 0)
 
 
 def black_box(policy, rng, incumbent):
@@ -130,7 +132,7 @@ def test_a_control_is_copied_with_its_estimator(where, copied):
 def test_a_fit_reads_its_control(where):
     estimator, parameter, value = USED[where]
     name = f"{where.partition('.')[2]}__{parameter}"
-    X, y = problem()
+    X, y = problem(estimator)
     is_controller = isinstance(estimator, skmohn.BLMController)
     given = (black_box,) if is_controller else (X, y)
     use = "transform" if hasattr(estimator, "transform") else "predict"
@@ -156,7 +158,7 @@ def test_grids_search_controls_inside_of_pipelines(where):
         return float(getattr(getattr(fitted[-1], control), parameter) == value)
 
     search = GridSearchCV(pipeline, {name: [default, value]}, cv=2, scoring=is_found)
-    X, y = problem()
+    X, y = problem(estimator)
     search.fit(X, y)
     assert search.best_params_ == {name: value}
     assert getattr(getattr(search.best_estimator_[-1], control), parameter) == value

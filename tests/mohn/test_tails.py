@@ -116,12 +116,24 @@ def test_levels_of_noise_are_no_tails():
 
 def test_repeats_count():
     """A sample of weight 2 is two samples."""
-    X, y = heavy(150, 3.0)
-    weight = np.resize([1.0, 2.0], 150)
+    X, y = heavy(200, 2.5)
+    weight = np.resize([1.0, 2.0], 200)
     once = MOHNRegressor("dense", random_state=0).fit(X, y, sample_weight=weight)
     counts = weight.astype(int)
     often = MOHNRegressor("dense", random_state=0).fit(
         np.repeat(X, counts, axis=0), np.repeat(y, counts)
     )
     found, expected = once.model_.tails, often.model_.tails
+    assert np.isfinite(expected.df)
     assert_allclose([found.df, found.scale], [expected.df, expected.scale], rtol=1e-4)
+
+
+def test_samples_of_different_precision_have_no_heavy_tails():
+    """Their errors are judged by the noise of each."""
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (400, 5))
+    precision = rng.choice([0.05, 5.5], 400)
+    y = 3.0 * X[:, 1] + rng.standard_normal(400) / np.sqrt(precision)
+    model = MOHNRegressor("dense", random_state=0)
+    assert model.fit(X, y, sample_weight=precision).model_.tails == Tails()
+    assert model.fit(X, y).model_.tails != Tails()
