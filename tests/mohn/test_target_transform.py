@@ -178,6 +178,21 @@ def test_few_distinct_targets_stay_as_they_are():
     assert isinstance(fitted(X, grades, "yeo-johnson").target_transform_, YeoJohnson)
 
 
+def test_equal_targets_say_nothing():
+    """All of them, or those of the rows that are asked."""
+    X = np.random.default_rng(0).standard_normal((500, 2))
+    model = MOHNRegressor().fit(X, np.full(500, 7.0))
+    assert model.target_transform_ == Unchanged()
+    assert_allclose(model.predict(X[:2]), 7.0)
+    rare = np.zeros(500)
+    asked = np.random.default_rng(0).permutation(500)[:400]
+    others = np.setdiff1d(np.arange(500), asked)
+    # In the order of the distinct rows, by which they are drawn.
+    rare[np.lexsort(X.T[::-1])[others[:12]]] = np.arange(12.0)
+    rows = Rows(X, np.empty((500, 0), dtype=int))
+    assert choose_scale("auto", rows, (), 0, rare, None, 0).transform == Unchanged()
+
+
 def test_repeats_and_weights_find_the_same_scale():
     """A sample of weight 3 is three samples."""
     X, y = skewed(80)

@@ -105,11 +105,11 @@ def choose_scale(wanted, rows, alphabets, n_levels, y, sample_weight, seed):
     scale : Scale
     """
     first = Logarithm() if wanted == "log" else Unchanged()
-    is_open = wanted == "auto" and y.ndim == 1 and len(np.unique(y)) >= _FEWEST_VALUES
+    part = _Part.draw(rows, y, sample_weight, seed)
+    is_open = wanted == "auto" and y.ndim == 1 and part.has_density()
     is_chosen = is_open or (wanted == "yeo-johnson" and y.ndim == 1)
     if not (is_chosen or n_levels):
         return Scale(first, False)
-    part = _Part.draw(rows, y, sample_weight, seed)
     n_others = len(alphabets) - n_levels
     plain = [part.learn(first, alphabets[:n_others])]
     if n_levels:
@@ -145,9 +145,9 @@ def keeps_scale(covariance, rows, y, sample_weight, seed):
     -------
     keeps : bool
     """
-    if len(np.unique(y)) < _FEWEST_VALUES:
-        return True
     part = _Part.draw(rows, y, sample_weight, seed)
+    if not part.has_density():
+        return True
     trials = [Unchanged(), *_powers(y, sample_weight)]
     if np.min(y) > 0.0:
         trials.append(Logarithm())
@@ -163,8 +163,7 @@ def _powers(y, sample_weight):
 
 def _is_better(other, first):
     """Whether evidence and error of another scale beat those of the first."""
-    gain, loss = other[0] - first[0], other[1] / first[1]
-    return gain > _LEAST_GAIN and loss <= _LARGEST_LOSS
+    return other[0] - first[0] > _LEAST_GAIN and other[1] <= _LARGEST_LOSS * first[1]
 
 
 class _Part(NamedTuple):
@@ -197,6 +196,10 @@ class _Part(NamedTuple):
         rows = rows.take(some)
         count = count_observations(weight)[some]
         return cls(rows, y[some], weight[some], count, place_of_rows(rows))
+
+    def has_density(self):
+        """Whether the targets differ enough to be told from a few values."""
+        return len(np.unique(self.y)) >= _FEWEST_VALUES
 
     def learn(self, transform, alphabets, has_levels=False, start=None):
         """Learn the hyper-parameters on a scale.
@@ -259,7 +262,8 @@ class _Part(NamedTuple):
         squares = np.sum(means * left / variance[:, None], axis=0)
         squares += (weight / noise[place]) @ (standard - means[place]) ** 2
         n_observed = self.count.sum()
-        spread = squares / n_observed
+        # Targets may be all equal here.
+        spread = np.maximum(squares / n_observed, np.finfo(float).tiny)
         # Log determinant: of the rows, and of what samples differ by in each.
         level = -np.sum(np.log(np.diagonal(posterior.factor)))
         level -= 0.5 * (posterior.sample.count - 1.0) @ np.log(noise)
