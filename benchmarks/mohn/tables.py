@@ -2,8 +2,8 @@
 
 22 tables of 141 to 3010 rows and 2 to 100 columns, numbers and categories with gaps.
 Everybody learns the same random rows, two thirds of a table and --rows at most, and is
-scored on the others. All have their default parameters. Ours, CatBoost, boosting, EBM
-take categories as they are; for others they are one-hot and gaps imputed.
+scored on the others. All have their default parameters. Ours, CatBoost, boosting and
+EBM take categories as they are; for others they are one-hot and gaps imputed.
 
 Printed are the mean test R2, and the mean log density of test rows. Ours and the
 Gaussian process say a density of their own; that of the others is normal, with the

@@ -339,8 +339,14 @@ def _numbers(rows, coding, sample_weight):
     return numbers
 
 
-def _are_counts(sample_weight):
-    return np.all(sample_weight == np.rint(sample_weight))
+def _count_and_precision(sample_weight, chosen):
+    """How many observations samples stand for, and how precise each of them is."""
+    ones = np.ones(len(chosen))
+    if sample_weight is None:
+        return ones, ones
+    if np.all(sample_weight == np.rint(sample_weight)):
+        return sample_weight[chosen], ones
+    return ones, sample_weight[chosen]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -523,9 +529,8 @@ class Model(ABC):
         chosen = np.random.default_rng(0).permutation(len(rows))[:_ROWS_OF_TAILS]
         some = rows.take(chosen)
         errors = self.leave_out(rows, y, sample_weight, chosen)
-        around = self._noise_beside_gaps(some)
-        if sample_weight is not None and not _are_counts(sample_weight):
-            around = around / sample_weight[chosen]
+        _, precision = _count_and_precision(sample_weight, chosen)
+        around = self._noise_beside_gaps(some) / precision
         around = around + self.gaps.variance(self._standard_mean, some)
         squares = errors.squares / (errors.variance + around)
         return replace(self, tails=fit_tails(squares, errors.count))
@@ -545,13 +550,10 @@ class Model(ABC):
         -------
         errors : LeftOut
         """
-        some, count = rows.take(chosen), np.ones(len(chosen))
+        some = rows.take(chosen)
+        count, precision = _count_and_precision(sample_weight, chosen)
         function, noise = self.given_variances(some)
-        if sample_weight is not None:
-            if _are_counts(sample_weight):
-                count = sample_weight[chosen]
-            else:
-                noise = noise / sample_weight[chosen]
+        noise = noise / precision
         # Without a row, its error and the variance of the function are larger by one
         # over the share of the error that the row's own fit leaves.
         kept = 1.0 - function / noise

@@ -71,6 +71,11 @@ class _Trial(NamedTuple):
     evidence: float
     error: float
 
+    @property
+    def merit(self):
+        """What scales are compared by."""
+        return self.evidence, self.error
+
 
 @one_blas_thread
 def choose_scale(wanted, rows, alphabets, n_levels, y, sample_weight, seed):
@@ -105,11 +110,14 @@ def choose_scale(wanted, rows, alphabets, n_levels, y, sample_weight, seed):
     scale : Scale
     """
     first = Logarithm() if wanted == "log" else Unchanged()
-    part = _Part.draw(rows, y, sample_weight, seed)
-    is_open = wanted == "auto" and y.ndim == 1 and part.has_density()
-    is_chosen = is_open or (wanted == "yeo-johnson" and y.ndim == 1)
+    is_chosen = wanted in ("auto", "yeo-johnson") and y.ndim == 1
     if not (is_chosen or n_levels):
         return Scale(first, False)
+    part = _Part.draw(rows, y, sample_weight, seed)
+    is_open = is_chosen and wanted == "auto"
+    if is_open and not part.has_density():
+        # The target is on its own scale.
+        return choose_scale(None, rows, alphabets, n_levels, y, sample_weight, seed)
     n_others = len(alphabets) - n_levels
     plain = [part.learn(first, alphabets[:n_others])]
     if n_levels:
@@ -125,7 +133,7 @@ def choose_scale(wanted, rows, alphabets, n_levels, y, sample_weight, seed):
                 contenders.append(Logarithm())
             others += [part.learn_again(transform, trial) for transform in contenders]
     if is_open:
-        others = [other for other in others if _is_better(other[3:], best[3:])]
+        others = [other for other in others if _is_better(other.merit, best.merit)]
     best = max(others, key=attrgetter("evidence"), default=best)
     return Scale(best.transform, best.has_levels)
 
