@@ -218,12 +218,47 @@ def weight_unit(weights):
     -------
     unit : float
     """
+    return 1.0 if are_counts(weights) else mean_weight(weights)
+
+
+def are_counts(weights):
+    """Whether weights are whole numbers with an exact sum.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_samples,), float64
+        Not negative.
+
+    Returns
+    -------
+    are_counts : bool
+    """
     largest = weights.max()
+    if largest == 0:
+        return True
     is_whole = np.array_equal(weights, np.rint(weights))
-    if largest == 0 or (is_whole and largest < 2.0**53 / np.count_nonzero(weights)):
-        return 1.0
+    return bool(is_whole and largest < 2.0**53 / np.count_nonzero(weights))
+
+
+def mean_weight(weights, counts=None):
+    """Mean of the positive weights of observations.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_samples,), float64
+        Not negative, nor all zero.
+
+    counts : ndarray of shape (n_samples,), default=None
+        How many observations share each of them; None for one.
+
+    Returns
+    -------
+    mean : float
+    """
+    n_observations = np.count_nonzero(weights) if counts is None else counts.sum()
+    largest = weights.max()
     # First to at most one: the sum of large weights may be infinite.
-    return float(largest * np.mean(weights / largest, where=weights > 0))
+    return float(largest * (np.sum(weights / largest) / n_observations))
 
 
 def as_counts(weights):

@@ -2,6 +2,8 @@
 
 from skmohn.energynet._building import PaperControl
 from skmohn.energynet._estimators import EnergyNetClassifier, EnergyNetRegressor
+from skmohn.energynet._groups import Groups
+from skmohn.energynet._imputer import EnergyNetImputer
 from skmohn.energynet._likelihood import (
     DescriptionLength,
     dbn_log_likelihood,
@@ -23,8 +25,10 @@ __all__ = [
     "RBM",
     "DescriptionLength",
     "EnergyNetClassifier",
+    "EnergyNetImputer",
     "EnergyNetRegressor",
     "EnergyNetTransformer",
+    "Groups",
     "LogPartition",
     "PaperControl",
     "annealed_importance_sampling",

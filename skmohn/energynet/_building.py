@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from skmohn._core._control import Control, control_of
 from skmohn._core._fitting import one_blas_thread, warn_caller
 from skmohn._core._validation import is_whole
+from skmohn.energynet._gaps import BURN_IN
 from skmohn.energynet._growth import (
     NatsControl,
     given_width,
@@ -19,7 +20,7 @@ from skmohn.energynet._growth import (
 )
 from skmohn.energynet._irbm import OrderedPlan
 from skmohn.energynet._likelihood import likelihood_weight
-from skmohn.energynet._rbm import ROWS_AT_ONCE
+from skmohn.energynet._rbm import ROWS_AT_ONCE, random_stream
 from skmohn.energynet._stack import StackControl, grow_stack, of_layer
 from skmohn.energynet._training import Plan, epochs_at_once, new_machine
 
@@ -166,11 +167,15 @@ class Builder:
     n_samples : int
         Number of samples in all, those of earlier calls included.
 
-    thermometers : ndarray of int
-        Number of visible units of each column.
+    groups : Groups
+        The visible units of each column.
+
+    gaps : Gaps, default=None
+        What is unknown of the samples. Its states in them are as good as any, and are
+        replaced.
     """
 
-    def __init__(self, estimator, seed, n_samples, thermometers):
+    def __init__(self, estimator, seed, n_samples, groups, gaps=None):
         self.parameters = estimator
         self.paper_control = control_of(estimator, "paper_control")
         self.is_paper = estimator.growth == "paper"
@@ -178,7 +183,7 @@ class Builder:
         self.weight = likelihood_weight(self.likelihood, n_samples)
         self.seed = seed
         self.n_samples = n_samples
-        self.thermometers = thermometers
+        self.groups, self.gaps = groups, gaps
 
     @one_blas_thread
     def build(self, X, report, rbms=None):
@@ -208,6 +213,7 @@ class Builder:
                 raise _Stopped(make_rbms())
 
         starts = self._starts(rbms)
+        self._settle(X, rbms)
         try:
             return (
                 self._grow(X, tell) if starts is None else self._train(X, starts, tell)
@@ -256,14 +262,20 @@ class Builder:
         rbms : list of RBM
         """
         trained, inputs = [], X
+        self._settle(X, rbms)
         for start in self._starts(rbms):
-            plan = self._plan(inputs)
+            plan = self._plan(inputs, gaps=None if trained else self.gaps)
             n_steps = plan.steps_of_epochs(1, len(inputs))
             run = plan.begin(inputs, start(inputs), n_steps, seed)
             plan.advance(run, inputs)
             trained.append(run.rbm)
             inputs = run.rbm.hidden_probabilities(inputs)
         return trained
+
+    def _settle(self, X, rbms):
+        """Have gaps agree with the layers that there are already."""
+        if rbms and self.gaps is not None:
+            self.gaps.settle(rbms[0], X, BURN_IN, random_stream(self.seed))
 
     def _starts(self, rbms):
         """For each layer a function from its inputs to the machine that it begins as.
@@ -277,7 +289,7 @@ class Builder:
             return None
         return [
             lambda inputs, width=width, depth=depth: new_machine(
-                inputs, width, self.seed + depth, None if depth else self.thermometers
+                inputs, width, self.seed + depth, None if depth else self.groups
             )
             for depth, width in enumerate(widths)
         ]
@@ -286,7 +298,7 @@ class Builder:
         """Train layers whose width does not change."""
         rbms, reasons, inputs = [], [], X
         for depth, start in enumerate(starts):
-            plan = self._plan(inputs)
+            plan = self._plan(inputs, gaps=None if depth else self.gaps)
             grown = given_width(
                 inputs, plan, start(inputs), self._n_epochs(plan, len(X)),
                 self.seed + depth, of_layer(report, depth, rbms),
@@ -300,7 +312,7 @@ class Builder:
         """Find how many layers there are, and how wide they are."""
         stack = grow_stack(
             X, self._grow_layer, self._stack_control(), self.seed, report,
-            self.thermometers,
+            self.groups, self.gaps,
         )  # fmt: skip
         return Built(
             [layer.rbm for layer in stack.layers],
@@ -312,12 +324,12 @@ class Builder:
             self.weight,
         )
 
-    def _grow_layer(self, inputs, seed, report, thermometers):
+    def _grow_layer(self, inputs, seed, report, groups, gaps):
         """Find how wide a layer is, as :func:`grow_stack` wants it."""
-        parameters, plan = self.parameters, self._plan(inputs, thermometers)
+        parameters, plan = self.parameters, self._plan(inputs, groups, gaps)
         if self.is_paper:
             n_epochs = self._n_epochs(plan, len(inputs))
-            ordered = self._ordered_plan(plan.resample, thermometers)
+            ordered = self._ordered_plan(plan.resample, groups, gaps)
             return width_by_gamma(inputs, ordered, plan, n_epochs, seed, report)
         polish = _POLISH_CLOCK
         if parameters.polish != "auto":
@@ -328,20 +340,22 @@ class Builder:
             polish=polish,
             max_units=parameters.max_units,
             max_steps=parameters.max_steps,
+            held_out=parameters.growth == "held_out",
         )
         return width_by_nats(inputs, plan, control, seed, report)
 
-    def _plan(self, inputs, thermometers=None):
+    def _plan(self, inputs, groups=None, gaps=None):
         parameters = self.parameters
         return Plan(
             learning_rate=_unless_auto(parameters.learning_rate, _RATE),
             batch_size=_unless_auto(parameters.batch_size, _BATCH_SIZE),
             l2=_unless_auto(parameters.l2, _PRIOR_PRECISION / self.n_samples),
             resample=not are_bits(inputs),
-            thermometers=thermometers,
+            groups=groups,
+            gaps=gaps,
         )
 
-    def _ordered_plan(self, resample, thermometers):
+    def _ordered_plan(self, resample, groups, gaps):
         parameters, control = self.parameters, self.paper_control
         return OrderedPlan(
             beta=control.beta,
@@ -351,7 +365,8 @@ class Builder:
             n_gibbs=control.n_gibbs,
             persistent=control.persistent,
             resample=resample,
-            thermometers=thermometers,
+            groups=groups,
+            gaps=gaps,
             max_units=parameters.max_units,
             max_steps=parameters.max_steps,
         )
@@ -402,12 +417,14 @@ def widths_of(parameters):
 
 def warn_of_limits(parameters, limits):
     """Warn of layers whose growth did not come to its own end."""
-    price = "paper_control__threshold" if parameters.growth == "paper" else "kappa"
+    prices = {"paper": "paper_control__threshold", "description_length": "kappa"}
+    price = prices.get(parameters.growth)
+    advice = f", or make units cost more by {price}" if price else ""
     for k, limit in enumerate(limits):
         if limit is not None:
             warn_caller(
                 f"layer {k} was still growing at {limit}={getattr(parameters, limit)}: "
-                f"raise {limit}, or make units cost more by {price}",
+                f"raise {limit}{advice}",
                 ConvergenceWarning,
             )
 

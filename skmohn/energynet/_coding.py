@@ -8,13 +8,17 @@ from sklearn.utils import gen_batches
 from skmohn._core._quantiles import quantile_thresholds
 from skmohn._core._units import binary_units
 from skmohn._core._validation import require_memory
+from skmohn.energynet._groups import Groups
 from skmohn.energynet._rbm import ROWS_AT_ONCE
 
 PROBABILITY = "probability"
 MINMAX = "minmax"
 THERMOMETER = "thermometer"
+CATEGORY = "category"
 # Share of the variance of a bit that its probability must tell.
 _LEAST_KNOWN = 0.4
+# Most of the values that are neither 0 nor 1.
+_MOST_BETWEEN = 2 / 3
 # Nats that a value loses at most by its distance, so that sums are within range.
 _FARTHEST = 1e100
 
@@ -27,18 +31,23 @@ class UnitCoding:
     ----------
     kind : ndarray of shape (n_features,), str
         ``"probability"`` (a number in [0, 1], one unit), ``"minmax"`` (its range
-        becomes [0, 1], one unit) or ``"thermometer"`` (a unit for each threshold, 1
-        where the value reaches it; none when the column is constant).
+        becomes [0, 1], one unit), ``"thermometer"`` (a unit for each threshold, 1
+        where the value reaches it; none when the column is constant) or ``"category"``
+        (a unit for each category but one, 1 where the value is that).
 
     low, high : ndarrays of shape (n_features,)
-        Values that become 0 and 1; for thermometers, the ends of the range.
+        Values that become 0 and 1; else the ends of the range.
 
     thresholds : list of ndarrays
         Thresholds of each column; empty except for thermometers.
 
     levels : list of ndarrays
-        Mean value of each level, one more than there are thresholds; empty except for
-        thermometers.
+        Of thermometers the mean value of each level, one more than there are
+        thresholds; of categories their numbers, the one without a unit first; else
+        empty.
+
+    is_point : list of ndarrays of bool
+        Of thermometers, the levels of which a single value was seen; else empty.
 
     strict : bool
         Whether numbers outside [0, 1] are refused instead of clipped.
@@ -49,15 +58,17 @@ class UnitCoding:
     high: np.ndarray
     thresholds: list
     levels: list
+    is_point: list
     strict: bool
 
     @classmethod
-    def learn(cls, X, coding, n_bins, names=None):
+    def learn(cls, X, coding, n_bins, names=None, n_categories=None):
         """Look at the values of each column.
 
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_features)
+            With NaN for unknown values.
 
         coding : {"auto", "thermometer", "minmax", "probability"}
 
@@ -66,6 +77,9 @@ class UnitCoding:
 
         names : sequence of str, default=None
             Column names for errors; None for their numbers.
+
+        n_categories : dict of int to int, default=None
+            Of the columns that hold numbers of categories, from 0.
 
         Returns
         -------
@@ -76,27 +90,39 @@ class UnitCoding:
         ValueError
             If columns leave [0, 1] and are meant for probabilities, or none varies.
         """
-        low, high = X.min(axis=0), X.max(axis=0)
+        _require_known(X, names)
+        low, high = np.nanmin(X, axis=0), np.nanmax(X, axis=0)
         if not np.any(low < high):
             raise ValueError(
                 "no column of X varies in these samples: there is nothing to learn"
             )
         strict = coding == PROBABILITY
+        is_number = np.ones(X.shape[1], bool)
+        is_number[list(n_categories or ())] = False
         if strict:
-            _require_probabilities(X, names)
+            _require_probabilities(X, is_number, names)
+        kind = np.full(X.shape[1], THERMOMETER if coding == "auto" else coding)
         if coding == "auto":
-            kind = np.where(_are_bits_or_likely(X, low, high), PROBABILITY, THERMOMETER)
-        else:
-            kind = np.full(X.shape[1], coding)
+            kind[_are_bits_or_likely(X, low, high, is_number)] = PROBABILITY
+        kind = np.where(is_number, kind, CATEGORY)
         low = np.where(kind == PROBABILITY, 0.0, low)
         high = np.where(kind == PROBABILITY, 1.0, high)
         nothing = [np.zeros(0)] * len(kind)
-        found = cls(kind, low, high, list(nothing), list(nothing), strict)
+        parts = list(nothing), list(nothing), [np.zeros(0, bool)] * len(kind)
+        found = cls(kind, low, high, *parts, strict)
         for j in np.flatnonzero(kind == THERMOMETER):
-            found.thresholds[j] = quantile_thresholds(X[:, j], n_bins)
-            level = np.searchsorted(found.thresholds[j], X[:, j], side="right")
-            sums = np.bincount(level, X[:, j] / found.scale[j])
+            known = X[~np.isnan(X[:, j]), j]
+            found.thresholds[j] = quantile_thresholds(known, n_bins)
+            level = np.searchsorted(found.thresholds[j], known, side="right")
+            sums = np.bincount(level, known / found.scale[j])
             found.levels[j] = sums / np.bincount(level) * found.scale[j]
+            _, at = np.unique(known, return_index=True)
+            found.is_point[j] = np.bincount(level[at]) == 1
+        for j, size in (n_categories or {}).items():
+            # The most frequent one needs no unit.
+            known = X[~np.isnan(X[:, j]), j]
+            counts = np.bincount(known.astype(int), minlength=size)
+            found.levels[j] = np.argsort(-counts, kind="stable").astype(float)
         return found
 
     @property
@@ -108,13 +134,20 @@ class UnitCoding:
     @property
     def n_units(self):
         """Visible units of each column, ndarray of shape (n_features,)."""
-        n_thresholds = [len(thresholds) for thresholds in self.thresholds]
-        return np.where(self.kind == THERMOMETER, n_thresholds, 1)
+        n_levels = np.array([len(levels) for levels in self.levels])
+        return np.where(self.is_single, 1, n_levels - 1)
 
     @property
-    def thermometers(self):
-        """Those numbers of columns that have units, as a machine wants them."""
-        return self.n_units[self.n_units > 0]
+    def is_single(self):
+        """Which columns have one unit between 0 and 1, (n_features,)."""
+        return (self.kind == PROBABILITY) | (self.kind == MINMAX)
+
+    @property
+    def groups(self):
+        """The units of the columns that have any, as a machine wants them."""
+        has_units = self.n_units > 0
+        is_ordered = self.kind[has_units] != CATEGORY
+        return Groups(self.n_units[has_units], is_ordered)
 
     def encode(self, X, names=None):
         """Turn values into states of visible units.
@@ -132,7 +165,7 @@ class UnitCoding:
             In [0, 1]. Those of NaN say nothing.
         """
         if self.strict:
-            _require_probabilities(X, names)
+            _require_probabilities(X, self.is_single, names)
         ends = np.cumsum(self.n_units)
         require_memory(
             4.0 * len(X) * ends[-1],
@@ -140,13 +173,16 @@ class UnitCoding:
             "lower n_bins or select columns first",
         )
         units = np.empty((len(X), ends[-1]), np.float32)
-        single = np.flatnonzero(self.kind != THERMOMETER)
+        single = np.flatnonzero(self.is_single)
         for rows in gen_batches(len(X), ROWS_AT_ONCE):
             place = self._on_line(X[rows][:, single], single)
             units[rows, ends[single] - 1] = np.clip(place, 0.0, 1.0)
         for j in np.flatnonzero(self.kind == THERMOMETER):
             reached = X[:, [j]] >= self.thresholds[j]
             units[:, ends[j] - self.n_units[j] : ends[j]] = reached
+        for j in np.flatnonzero(self.kind == CATEGORY):
+            is_there = X[:, [j]] == self.levels[j][1:]
+            units[:, ends[j] - self.n_units[j] : ends[j]] = is_there
         return units
 
     def log_density(self, X):
@@ -155,6 +191,7 @@ class UnitCoding:
         Between two thresholds it is uniform. Below the first and above the last it
         falls exponentially, from the mean distance of the values seen there. Beyond
         [0, 1] a value on the line of a single unit loses its distance in nats.
+        Categories are counted: theirs are probabilities.
 
         Parameters
         ----------
@@ -166,7 +203,7 @@ class UnitCoding:
         ndarray of shape (n_samples,), float64
             In nats, of thermometers in the units of X.
         """
-        single = np.flatnonzero(self.kind != THERMOMETER)
+        single = np.flatnonzero(self.is_single)
         total = np.empty(len(X))
         for rows in gen_batches(len(X), ROWS_AT_ONCE):
             place = self._on_line(X[rows][:, single], single)
@@ -181,19 +218,26 @@ class UnitCoding:
         scale = self.scale[j]
         with np.errstate(over="ignore"):
             x = values / scale
-        edges, levels = self.thresholds[j] / scale, self.levels[j] / scale
+        edges, tails, widths = self._density_of(j)
         level = np.searchsorted(edges, x, side="right")
-        # Of the outermost levels the mean distance from the threshold, which is 0
-        # where all values are at it.
-        ends = levels[[0, -1]]
-        tails = np.maximum(np.abs(ends - edges[[0, -1]]), np.spacing(np.abs(ends)))
-        widths = np.maximum(np.diff(edges), np.finfo(np.float64).tiny)
         found = -np.log(np.concatenate([tails[:1], widths, tails[1:]]))[level]
         with np.errstate(over="ignore"):
             below, above = (edges[0] - x) / tails[0], (x - edges[-1]) / tails[1]
         beyond = np.where(level == 0, below, np.where(level == len(edges), above, 0.0))
         found -= np.minimum(beyond, _FARTHEST) + np.log(scale)
         return np.where(np.isnan(x), 0.0, found)
+
+    def _density_of(self, j):
+        """Edges of a thermometer, mean distances of its tails, widths between; by its
+        scale."""
+        scale = self.scale[j]
+        edges, levels = self.thresholds[j] / scale, self.levels[j] / scale
+        # Of the outermost levels the mean distance from the threshold, which is 0
+        # where all values are at it.
+        ends = levels[[0, -1]]
+        tails = np.maximum(np.abs(ends - edges[[0, -1]]), np.spacing(np.abs(ends)))
+        widths = np.maximum(np.diff(edges), np.finfo(np.float64).tiny)
+        return edges, tails, widths
 
     def decode(self, units):
         """Turn states or probabilities of visible units into values.
@@ -206,18 +250,134 @@ class UnitCoding:
         Returns
         -------
         X : ndarray of shape (n_samples, n_features), float64
-            Of a thermometer the mean level, units being taken for probabilities.
+            Units are taken for probabilities: of a thermometer the mean level, of
+            categories the number of the most probable one.
         """
         ends = np.cumsum(self.n_units)
         X = np.empty((len(units), len(self.kind)))
-        single = np.flatnonzero(self.kind != THERMOMETER)
+        single = np.flatnonzero(self.is_single)
         low, high = (end[single] / self.scale[single] for end in (self.low, self.high))
         X[:, single] = low + units[:, ends[single] - 1] * (high - low)
         for j in np.flatnonzero(self.kind == THERMOMETER):
             reached = units[:, ends[j] - self.n_units[j] : ends[j]]
             levels = self.levels[j] / self.scale[j]
             X[:, j] = levels[0] + reached @ np.diff(levels)
-        return X * self.scale
+        X *= self.scale
+        for j in np.flatnonzero(self.kind == CATEGORY):
+            shares = self._shares(j, units)
+            X[:, j] = self.levels[j][shares.argmax(axis=1)]
+        return X
+
+    def draw(self, units, rng):
+        """Turn states of visible units into values, drawn from the density of each.
+
+        Parameters
+        ----------
+        units : ndarray of shape (n_samples, n_units)
+            Bits.
+
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features), float64
+            Of a level of which one value was seen that value, else a number as
+            :meth:`log_density` has them.
+        """
+        X, ends = self.decode(units), np.cumsum(self.n_units)
+        for j in np.flatnonzero(self.n_units * (self.kind == THERMOMETER)):
+            level = units[:, ends[j] - self.n_units[j] : ends[j]].sum(axis=1)
+            level = level.astype(int)
+            edges, tails, widths = self._density_of(j)
+            place = rng.random(len(X))
+            far = -np.log1p(-place)
+            low = np.concatenate([edges[:1], edges])[level]
+            values = low + place * np.concatenate([[0.0], widths, [0.0]])[level]
+            values = np.where(level == 0, edges[0] - far * tails[0], values)
+            values = np.where(level == len(edges), edges[-1] + far * tails[1], values)
+            values *= self.scale[j]
+            X[:, j] = np.where(self.is_point[j][level], X[:, j], values)
+        return X
+
+    def modes(self, units):
+        """The most probable state of each column, of probabilities of the units.
+
+        Parameters
+        ----------
+        units : ndarray of shape (n_samples, n_units)
+
+        Returns
+        -------
+        units : ndarray of shape (n_samples, n_units)
+            Bits.
+        """
+        modes, ends = np.rint(units), np.cumsum(self.n_units)
+        for j in np.flatnonzero(self.n_units * ~self.is_single):
+            columns = slice(ends[j] - self.n_units[j], ends[j])
+            reached, places = units[:, columns], np.arange(self.n_units[j])
+            if self.kind[j] == CATEGORY:
+                state = self._shares(j, units).argmax(axis=1)
+                modes[:, columns] = state[:, None] == places + 1
+            else:
+                steps = np.diff(reached, axis=1, prepend=1.0, append=0.0)
+                modes[:, columns] = (-steps).argmax(axis=1)[:, None] > places
+        return modes
+
+    def complete(self, X, units):
+        """The table with what units say in the place of NaN.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+
+        units : ndarray of shape (n_samples, n_units)
+            As :meth:`decode` takes them.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            The same table if there was no NaN.
+        """
+        rows = np.isnan(X).any(axis=1)
+        if not rows.any():
+            return X
+        X = X.copy()
+        X[rows] = np.where(np.isnan(X[rows]), self.decode(units[rows]), X[rows])
+        return X
+
+    def numbers(self, X, units):
+        """The table with an indicator of each category in the place of categories.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            Without NaN, but for categories.
+
+        units : ndarray of shape (n_samples, n_units)
+            In [0, 1]; where they are probabilities, so are the indicators.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_columns)
+            X itself where it has no categories.
+        """
+        if not np.any(self.kind == CATEGORY):
+            return X
+        blocks = []
+        for j, kind in enumerate(self.kind):
+            if kind == CATEGORY:
+                order = np.argsort(self.levels[j])
+                blocks.append(self._shares(j, units)[:, order].astype(X.dtype))
+            else:
+                blocks.append(X[:, [j]])
+        return np.hstack(blocks)
+
+    def _shares(self, j, units):
+        """Probabilities of the categories of a column, in the order of its levels."""
+        end = np.cumsum(self.n_units)[j]
+        others = units[:, end - self.n_units[j] : end]
+        first = np.maximum(1.0 - others.sum(axis=1, keepdims=True), 0.0)
+        return np.hstack([first, others])
 
     def _on_line(self, X, columns):
         """Values of columns on the lines through their ends; 0 of constant ones."""
@@ -228,29 +388,43 @@ class UnitCoding:
         return np.where((low < high) | np.isnan(X), place, 0.0)
 
 
-def _are_bits_or_likely(X, low, high):
+def _are_bits_or_likely(X, low, high, is_number):
     """Which columns are bits, or numbers within [0, 1] that are as good as bits.
 
     A bit drawn with a probability x has the variance m (1 - m), m the mean of x, of
-    which that of x is known. It is known by .8 of the grey levels of MNIST, .5 of the
+    which that of x is known. It is known by .8 of the gray levels of MNIST, .5 of the
     digits, and 1/3 of numbers that are uniform: where it is less than .4, units
-    would learn the chance of the draw. Columns within [0, 1] are of one kind and are
-    judged together.
+    would learn the chance of the draw. Nor are those bits of which more than two thirds
+    are neither 0 nor 1: measurements near the ends are still measurements. Columns
+    within [0, 1] are of one kind and are judged together.
     """
-    inside = (low >= 0.0) & (high <= 1.0)
-    graded = inside & ((X != 0.0) & (X != 1.0)).any(axis=0)
-    mean, variance = X[:, graded].mean(axis=0), X[:, graded].var(axis=0)
+    inside = is_number & (low >= 0.0) & (high <= 1.0)
+    between = (X > 0.0) & (X < 1.0)
+    graded = inside & between.any(axis=0)
+    mean, variance = np.nanmean(X[:, graded], axis=0), np.nanvar(X[:, graded], axis=0)
     known = variance.sum() >= _LEAST_KNOWN * (mean * (1.0 - mean)).sum()
-    return inside if known else inside & ~graded
+    at_ends = between[:, graded].sum() <= _MOST_BETWEEN * graded.sum() * len(X)
+    return inside if known and at_ends else inside & ~graded
 
 
-def _require_probabilities(X, names):
-    outside = np.flatnonzero(((X < 0.0) | (X > 1.0)).any(axis=0))
+def _require_known(X, names):
+    nothing = np.flatnonzero(np.isnan(X).all(axis=0))
+    if len(nothing):
+        column = nothing[0] if names is None else repr(str(names[nothing[0]]))
+        further = f" and {len(nothing) - 1} more columns" if len(nothing) > 1 else ""
+        raise ValueError(
+            f"Input X contains NaN in all samples of column {column}{further}: there "
+            "is nothing to learn of it, leave it out"
+        )
+
+
+def _require_probabilities(X, which, names):
+    outside = np.flatnonzero(((X < 0.0) | (X > 1.0)).any(axis=0) & which)
     if len(outside):
         j = outside[0]
         column = f"column {j if names is None else repr(str(names[j]))}"
         further = f" and {len(outside) - 1} more columns" if len(outside) > 1 else ""
-        worst = X[np.argmax(np.abs(X[:, j] - 0.5)), j]
+        worst = X[np.nanargmax(np.abs(X[:, j] - 0.5)), j]
         raise ValueError(
             f'coding="probability" needs numbers from 0 to 1, but {column} has '
             f'{worst:g}{further}; use coding="auto", "thermometer" or "minmax"'

@@ -15,19 +15,30 @@ from sklearn.base import (
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import (
+    _safe_indexing,
+    check_random_state,
+    column_or_1d,
+)
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import (
+    _check_y,
+    check_consistent_length,
+    check_is_fitted,
+)
 
+from skmohn._core._categories import Categories, as_table
 from skmohn._core._fitting import all_or_nothing
 from skmohn._core._html import HTMLRepr
 from skmohn._core._requests import ShortRequests
 from skmohn._core._scaling import fitted_scaler
-from skmohn._core._times import validate_columns
-from skmohn._core._validation import densify
+from skmohn._core._validation import to_numpy
 from skmohn.energynet._building import widths_of
+from skmohn.energynet._coding import MINMAX
+from skmohn.energynet._missing import filled
 from skmohn.energynet._networks import Stages
+from skmohn.energynet._reading import read_columns
 from skmohn.energynet._samples import read_weights
 from skmohn.energynet._transformer import EnergyNetTransformer
 
@@ -42,6 +53,8 @@ _MLP = {"solver": "lbfgs", "tol": 3e-3, "max_iter": 2000}
 _ALPHA = {"random": 10.0, "generative": 1.0}
 # With fewer samples it would drive all weights to zero, as it is shared by the samples.
 _FULL_ALPHA = 500
+# Of chains over what is unknown of a sample, where it could be too much to sum over.
+_SEED = 0
 
 
 class _BaseEnergyNet(HTMLRepr, ShortRequests, CallbackSupportMixin, BaseEstimator):
@@ -68,7 +81,8 @@ class _BaseEnergyNet(HTMLRepr, ShortRequests, CallbackSupportMixin, BaseEstimato
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            At least 2 samples. Sparse input is converted to dense.
+            At least 2 samples. Sparse input is converted to dense. Categories are found
+            as the transformer's `categorical_features` says.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Class labels or label indicators; numbers for the regressor.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -95,19 +109,29 @@ class _BaseEnergyNet(HTMLRepr, ShortRequests, CallbackSupportMixin, BaseEstimato
             learning after its `max_iter`.
         """
         given = X, y
-        X, y = self._read_table(X, y, reset=True)
+        X, y = self._read_samples(X, y)
         self._check_targets(y)
-        X, y, weights = _weighted(X, y, sample_weight)
+        kept, weights = _weighted(X, sample_weight)
         transformer, mlp = self._parts(len(X) if weights is None else weights.sum())
         stages = Stages(self, *given)
-        self.transformer_ = stages.fit_layers(transformer, X, weights)
-        self.mlp_ = self._train(mlp, X, y, weights, stages)
+        self.transformer_ = stages.fit_layers(
+            transformer, self._of_layers(X, given[0], kept), weights
+        )
+        self.mlp_ = self._train(mlp, X[kept], y[kept], weights, stages)
         return self
+
+    def _of_layers(self, X, given, kept):
+        """What the layers see: the categories themselves, not their numbers."""
+        if not self._categories.encoders:
+            return X[kept]
+        return _safe_indexing(as_table(to_numpy(given)), np.arange(len(X))[kept])
 
     def _train(self, mlp, X, y, weights, stages):
         """Train the network on the architecture that the layers have."""
         is_generative = self.init == "generative"
-        self.scaler_ = None if is_generative else fitted_scaler(X, "X", weights)
+        self.scaler_ = None
+        if not is_generative:
+            self.scaler_ = fitted_scaler(self._table(X)[1], "X", weights)
         sizes = self._sizes(y)
         mlp.set_params(hidden_layer_sizes=sizes)
         start = self.transformer_.layers_[: len(sizes)] if is_generative else ()
@@ -183,34 +207,50 @@ class _BaseEnergyNet(HTMLRepr, ShortRequests, CallbackSupportMixin, BaseEstimato
 
     def _inputs(self, X):
         """What the network sees of samples."""
+        units, numbers = self._table(X)
         if self.init == "generative":
-            return self.transformer_.coding_.encode(X).astype(X.dtype)
-        return self.scaler_.transform(X)
+            return units.astype(X.dtype)
+        return self.scaler_.transform(numbers)
 
-    def _read_table(self, X, y=None, reset=False):
-        options = {"dtype": [np.float64, np.float32], "accept_sparse": "csr"}
-        if not reset:
-            return densify(validate_columns(self, X, reset=False, **options))
-        X, y = validate_columns(
-            self, X, y, multi_output=True, y_numeric=is_regressor(self),
-            ensure_min_samples=2, **options,
-        )  # fmt: skip
-        return densify(X), y
+    def _table(self, X):
+        """Visible units, and columns as numbers, with means in the place of gaps."""
+        layers, coding = self.transformer_.layers_, self.transformer_.coding_
+        X, units, _ = filled(layers[0], coding, X, coding.encode(X), _SEED)
+        return units, coding.numbers(X, units)
+
+    def _read_samples(self, X, y):
+        """Check samples and targets of a fit; return both."""
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is "
+                "None"
+            )
+        X = self._read_table(X, reset=True)
+        y = _check_y(y, multi_output=True, y_numeric=is_regressor(self), estimator=self)
+        check_consistent_length(X, y)
+        return X, y
+
+    def _read_table(self, X, reset=False):
+        like = self.transformer or EnergyNetTransformer()
+        return read_columns(self, X, reset=reset, like=like)
 
     def __sklearn_tags__(self):
         """Say what the estimator can take."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.categorical = True
+        layers = self.transformer
+        tags.input_tags.allow_nan = layers is None or layers.coding != MINMAX
         return tags
 
 
-def _weighted(X, y, sample_weight):
-    """Samples with a weight, and their weights as numbers of samples."""
+def _weighted(X, sample_weight):
+    """Which samples have a weight, and their weights as numbers of samples."""
     weights = read_weights(sample_weight, X)
     if weights is None:
-        return X, y, None
+        return slice(None), None
     kept = weights > 0.0
-    return X[kept], y[kept], weights[kept]
+    return kept, weights[kept]
 
 
 class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
@@ -243,8 +283,8 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
     transformer_ : EnergyNetTransformer
         The fitted layers.
     mlp_ : MLPClassifier
-        The fitted network; its inputs are standardized columns or, with
-        ``init="generative"``, visible units.
+        The fitted network; its inputs are standardized columns, with an indicator for
+        each category, or, with ``init="generative"``, visible units.
     scaler_ : StandardScaler or None
         Scaler of the columns.
     classes_ : ndarray of shape (n_classes,)
@@ -290,6 +330,7 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
     scaler_: StandardScaler | None
     n_features_in_: int
     feature_names_in_: np.ndarray
+    _categories: Categories
 
     _parameter_constraints = {
         **_BaseEnergyNet._parameter_constraints,
@@ -361,8 +402,8 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
     transformer_ : EnergyNetTransformer
         The fitted layers.
     mlp_ : MLPRegressor
-        The fitted network; its inputs are standardized columns or, with
-        ``init="generative"``, visible units.
+        The fitted network; its inputs are standardized columns, with an indicator for
+        each category, or, with ``init="generative"``, visible units.
     scaler_ : StandardScaler or None
         Scaler of the columns.
     target_scaler_ : StandardScaler or None
@@ -410,6 +451,7 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
     target_scaler_: StandardScaler | None
     n_features_in_: int
     feature_names_in_: np.ndarray
+    _categories: Categories
 
     _parameter_constraints = {
         **_BaseEnergyNet._parameter_constraints,

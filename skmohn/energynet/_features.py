@@ -11,7 +11,7 @@ from skmohn.energynet._rbm import ROWS_AT_ONCE
 
 
 def feature_blocks(rbms, units, X, incomplete=None):
-    """Probabilities of the hidden units of each layer, and the columns of X.
+    """Probabilities of the hidden units of each layer, and a table X of numbers.
 
     They are computed in the precision of X: in double precision they do not depend on
     which samples stand beside one another. Those of the first layer of `incomplete`
@@ -27,13 +27,15 @@ def feature_blocks(rbms, units, X, incomplete=None):
     return [*blocks, X]
 
 
-def learn_scalers(rbms, X, units, earlier=None):
+def learn_scalers(rbms, coding, X, units, earlier=None):
     """Learn what standardises each block of features.
 
     Parameters
     ----------
     rbms : list of RBM
         From the bottom to the top.
+
+    coding : UnitCoding
 
     X : ndarray of shape (n_samples, n_features)
 
@@ -46,7 +48,7 @@ def learn_scalers(rbms, X, units, earlier=None):
     Returns
     -------
     scalers : list of StandardScaler
-        One for each layer, and one for the columns of X.
+        One for each layer, and one for the columns of X as numbers.
 
     input_means : list of ndarray
         Means of what each layer sees.
@@ -57,7 +59,8 @@ def learn_scalers(rbms, X, units, earlier=None):
         scalers = deepcopy(earlier)
     sums = [np.zeros(rbm.n_visible) for rbm in rbms]
     for rows in batches(X):
-        blocks = feature_blocks(rbms, units[rows], X[rows])
+        table = coding.numbers(X[rows], units[rows])
+        blocks = feature_blocks(rbms, units[rows], table)
         for total, inputs in zip(sums, (units[rows], *blocks[:-2]), strict=True):
             total += inputs.sum(axis=0, dtype=np.float64)
         for scaler, block in zip(scalers, blocks, strict=True):
@@ -68,3 +71,12 @@ def learn_scalers(rbms, X, units, earlier=None):
 def batches(X):
     """Rows that are coded at once: visible units take several times what values do."""
     return gen_batches(len(X), ROWS_AT_ONCE)
+
+
+def check_layer(layer, n_layers):
+    """Refuse a layer that is not there."""
+    if layer != "all" and not -n_layers <= layer < n_layers:
+        raise ValueError(
+            f"layer={layer} does not exist: the stack has {n_layers} "
+            f"{'layer' if n_layers == 1 else 'layers'}, and the lowest is 0"
+        )

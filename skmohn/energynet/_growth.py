@@ -5,13 +5,14 @@ decision it calls ``report(record, make_rbm)`` with what happened, a dictionary,
 function that returns the machine as it is. What `report` raises ends the growth.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import logsumexp
-from scipy.stats import entropy
+from scipy.stats import entropy, sem
 
 from skmohn.energynet import _kernels as kernels
+from skmohn.energynet._gaps import known_free_energies
 from skmohn.energynet._likelihood import unit_price
 from skmohn.energynet._partition import (
     annealed_importance_sampling,
@@ -37,9 +38,16 @@ from skmohn.energynet._training import (
 _MOST_LISTED_AT_ONCE, _TEMPERATURES = 5e6, 300
 # Times that fewer units may be no better before no fewer are tried.
 _MISSES = 2
+# Of samples with gaps, the likelihoods of so many are compared: each takes annealing.
+_MOST_COMPARED = 500
+# And units are valued on so many, whose gaps are drawn several times.
+_MOST_VALUED = 2000
+# One of so many samples is held out.
+_HELD_OUT = 5
 
 GAMMA_REASON = "gamma fell to its threshold"
 PAYING_REASON = "every unit is worth its cost"
+HELD_OUT_REASON = "more or fewer units make held-out samples less likely"
 GIVEN_REASON = "the width was given"
 
 
@@ -185,6 +193,9 @@ class NatsControl:
     max_units : int, default=2000
     max_steps : int, default=1000000
         Steps of training before the polish.
+    held_out : bool, default=False
+        Whether units are valued on a fifth of the samples, which train nothing until
+        the last training. They have no price then.
     """
 
     kappa: float = 1.0
@@ -198,9 +209,10 @@ class NatsControl:
     n_gibbs: int = 100
     max_units: int = 2000
     max_steps: int = 1_000_000
+    held_out: bool = False
 
 
-def unit_values(rbm, data, model):
+def unit_values(rbm, data, model, gaps=None, draws=()):
     """What each hidden unit adds to the mean log-likelihood of the data.
 
     Dropping unit i while its mean linear effect s_i W_i goes to the visible biases
@@ -218,6 +230,13 @@ def unit_values(rbm, data, model):
     model : ndarray of shape (n_chains, n_visible)
         Samples of the machine's own distribution.
 
+    gaps : Gaps, default=None
+        What is unknown of the data. A sample then adds -log E exp(-g_i), the mean being
+        over what it could be.
+
+    draws : iterable of ndarray of shape (n_incomplete, n_visible), default=()
+        What the incomplete samples could be.
+
     Returns
     -------
     values : ndarray of shape (n_hidden,)
@@ -228,6 +247,9 @@ def unit_values(rbm, data, model):
     """
     activity = rbm.hidden_probabilities(data).mean(axis=0, dtype=np.float64)
     in_data = _residual_gains(rbm, data, activity)
+    if gaps is not None:
+        drawn = [-_residual_gains(rbm, V, activity) for V in draws]
+        in_data[gaps.rows] = np.log(len(drawn)) - logsumexp(drawn, axis=0)
     in_model = _residual_gains(rbm, model, activity)
     values = in_data.mean(axis=0) + logsumexp(-in_model, axis=0) - np.log(len(model))
     return values, activity
@@ -267,7 +289,9 @@ def width_by_nats(X, plan, control, seed, report):
     -------
     grown : Grown
     """
-    price = unit_price(X, control.kappa, plan.thermometers)
+    price = 0.0
+    if not control.held_out:
+        price = unit_price(X, control.kappa, plan.groups)
     ladder = _Ladder(X, plan, control, seed, report)
     run = ladder.start(price)
     limit, decided = None, False
@@ -283,7 +307,7 @@ def width_by_nats(X, plan, control, seed, report):
             limit, decided = "max_steps", True
         elif not decided:
             n_new = min(n_units, control.max_units - n_units)
-            further = new_machine(X, n_new, seed + n_units, plan.thermometers)
+            further = new_machine(ladder.X, n_new, seed + n_units, plan.groups)
             wide = ladder.train(widened(run, further), "grow", control.clock)
             decided = not ladder.is_likelier(wide.rbm, run.rbm)
             if not decided:
@@ -299,8 +323,10 @@ def width_by_nats(X, plan, control, seed, report):
         ladder.tell(run, "drop", price, paying)
     run = ladder.descend(run, price)
     if control.polish > 0:
+        ladder.take_all()
         run = ladder.train(run, "polish", control.polish)
-    return Grown(run, limit or PAYING_REASON, limit)
+    reason = HELD_OUT_REASON if control.held_out else PAYING_REASON
+    return Grown(run, limit or reason, limit)
 
 
 def _without_worst(run, values, activity, paying, drop_share):
@@ -325,18 +351,37 @@ class _Ladder:
 
     def __init__(self, X, plan, control, seed, report):
         self.X, self.plan, self.control, self.seed = X, plan, control, seed
-        self.report = report
+        self.report, self.all = report, (X, plan)
         self.stream = random_stream(seed + 1)
         self.n_steps = 0
         # Units that stay have little to learn when others go.
         self.drop_clock = control.clock / 3
-        self.data = X
+        self.data, self.gaps = X, plan.gaps
         if plan.resample:
             self.data = np.empty_like(X)
             kernels.bernoulli(X, self.stream, self.data)
         self.rng = np.random.default_rng(seed)
-        rows = self.rng.choice(len(X), control.n_chains)
+        if control.held_out:
+            self._hold_out()
+        if self.gaps is not None and len(self.data) > _MOST_VALUED:
+            rows = self.rng.permutation(len(self.data))[:_MOST_VALUED]
+            self.data, self.gaps = self.data[rows], self.gaps.take(rows)
+        rows = self.rng.choice(len(self.data), control.n_chains)
         self.model = self.data[rows]
+
+    def _hold_out(self):
+        """Train on some of the samples, decide on the others."""
+        order = self.rng.permutation(len(self.X))
+        n_held = max(len(order) // _HELD_OUT, 1)
+        held, kept = np.sort(order[:n_held]), np.sort(order[n_held:])
+        self.X, self.data = self.X[kept], self.data[held]
+        if self.gaps is not None:
+            self.plan = replace(self.plan, gaps=self.gaps.take(kept))
+            self.gaps = self.gaps.take(held)
+
+    def take_all(self):
+        """Train on all samples from now on."""
+        self.X, self.plan = self.all
 
     def is_spent(self, clock):
         """Whether there are not steps enough left for a stage."""
@@ -353,13 +398,16 @@ class _Ladder:
         control = self.control
         n_units = min(control.n_initial, control.max_units)
         best, least = None, np.inf
-        start_price, floor = control.start_share * price, _entropy(self.data)
+        start_price = control.start_share * price
+        # Of samples that train, and are known.
+        is_bound = self.gaps is None and not control.held_out
+        floor = _entropy(self.data) if is_bound else 0.0
         for width in (n_units >> k for k in reversed(range(n_units.bit_length()))):
             if best and self.is_spent(control.clock):
                 break
             if floor + width * start_price >= least:
                 break
-            rbm = new_machine(self.X, width, self.seed, self.plan.thermometers)
+            rbm = new_machine(self.X, width, self.seed, self.plan.groups)
             run = self.plan.begin(self.X, rbm, 0, self.seed)
             run = self.train(run, "start", control.clock)
             length = self.description_length(run.rbm, start_price)
@@ -373,7 +421,10 @@ class _Ladder:
         With more units they should be, and are not where modes are far apart and chains
         stay in theirs: units that look as if they paid describe modes without shares.
         """
-        return self.description_length(rbm, 0.0) < self.description_length(other, 0.0)
+        gains = self._lengths(other) - self._lengths(rbm)
+        # By held-out samples a little more is no sign of it.
+        least = sem(gains, ddof=0) if self.control.held_out else 0.0
+        return gains.mean() > least
 
     def descend(self, run, price):
         """Drop units that pay, while those that stay make up for them.
@@ -399,13 +450,23 @@ class _Ladder:
 
     def description_length(self, rbm, price):
         """Of the data, in nats per sample; exact for the few units of a start."""
-        if 2.0**rbm.n_hidden * rbm.n_visible <= _MOST_LISTED_AT_ONCE:
+        return float(self._lengths(rbm).mean()) + price * rbm.n_hidden
+
+    def _lengths(self, rbm):
+        """Nats that each sample of the data takes."""
+        n_most = np.log2(_MOST_LISTED_AT_ONCE / rbm.n_visible)
+        if rbm.n_hidden <= n_most:
             log_z = exact_log_partition(rbm).value
         else:
             log_z = annealed_importance_sampling(
                 rbm, self.data, n_temperatures=_TEMPERATURES, random_state=self.seed
             ).value
-        return float(rbm.free_energy(self.data).mean()) + log_z + price * rbm.n_hidden
+        data, gaps = self.data, self.gaps
+        if gaps is not None and len(data) > _MOST_COMPARED:
+            rng = np.random.default_rng(self.seed)
+            rows = rng.permutation(len(data))[:_MOST_COMPARED]
+            data, gaps = data[rows], gaps.take(rows)
+        return known_free_energies(rbm, data, gaps, self.seed) + log_z
 
     def train(self, run, stage, clock):
         """Train for a stage."""
@@ -424,11 +485,13 @@ class _Ladder:
         """
         if rbm.n_hidden <= MOST_LISTED:
             logits = draw_hidden(rbm, len(self.model), self.rng) @ rbm.weights
-            bias, sizes = rbm.visible_bias, rbm.thermometers
-            draw_visible(logits, bias, sizes, self.stream, self.model)
+            bias, groups = rbm.visible_bias, rbm.groups
+            draw_visible(logits, bias, groups, self.stream, self.model)
         else:
             gibbs(rbm, self.model, self.control.n_gibbs, self.stream)
-        return unit_values(rbm, self.data, self.model)
+        gaps = self.gaps
+        draws = gaps.draws(rbm, self.data, self.stream) if gaps else ()
+        return unit_values(rbm, self.data, self.model, gaps, draws)
 
     def tell(self, run, stage, price, paying):
         """Report a decision."""

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from skmohn.energynet import _kernels as kernels
+from skmohn.energynet._gaps import Gaps
+from skmohn.energynet._groups import Groups
 from skmohn.energynet._rbm import RBM, check_states, draw_visible, random_stream
 from skmohn.energynet._training import (
     check_weights,
@@ -34,22 +36,22 @@ class InfiniteRBM:
     visible_bias : ndarray of shape (n_visible,), float32
     beta : float, default=1.01
         More than 1; what a unit costs is beta softplus(b_i).
-    thermometers : ndarray of int, default=None
-        Number of visible units of each column; None where each is a column.
+    groups : Groups, default=None
+        The visible units of each column; None where each is a column.
     """
 
     weights: np.ndarray
     hidden_bias: np.ndarray
     visible_bias: np.ndarray
     beta: float = 1.01
-    thermometers: np.ndarray | None = None
+    groups: Groups | None = None
 
     @classmethod
-    def empty(cls, X, beta=1.01, thermometers=None):
+    def empty(cls, X, beta=1.01, groups=None):
         """Start without units, with the log-odds of the data as visible biases."""
         nothing = np.zeros((0, X.shape[1]), np.float32)
-        logits = data_logits(X, thermometers)
-        return cls(nothing, np.zeros(0, np.float32), logits, beta, thermometers)
+        logits = data_logits(X, groups)
+        return cls(nothing, np.zeros(0, np.float32), logits, beta, groups)
 
     @property
     def n_hidden(self):
@@ -102,8 +104,12 @@ class InfiniteRBM:
         It is another model of the data, and a bad one until it has been trained on.
         """
         return copy_of(
-            RBM(self.weights, self.hidden_bias, self.visible_bias, self.thermometers)
+            RBM(self.weights, self.hidden_bias, self.visible_bias, self.groups)
         )
+
+    def drawer(self, stream):
+        """Function that draws hidden units, given visible ones."""
+        return lambda V: self.visit(V, 0.0, stream)[0]
 
     def add_unit(self):
         """Let a unit be born: neither weights nor bias yet."""
@@ -173,8 +179,10 @@ class OrderedPlan:
         Whether inputs are probabilities from which bits are drawn at every step.
     max_units : int, default=2000
     max_steps : int, default=100000
-    thermometers : ndarray of int, default=None
-        Number of visible units of each column; None where each is a column.
+    groups : Groups, default=None
+        The visible units of each column; None where each is a column.
+    gaps : Gaps, default=None
+        What is unknown of the inputs, as in :class:`Plan`.
     """
 
     beta: float = 1.01
@@ -186,11 +194,12 @@ class OrderedPlan:
     resample: bool = False
     max_units: int = 2000
     max_steps: int = 100_000
-    thermometers: np.ndarray | None = None
+    groups: Groups | None = None
+    gaps: Gaps | None = None
 
     def begin(self, X, seed):
         """Start a run without units."""
-        machine = InfiniteRBM.empty(X, self.beta, self.thermometers)
+        machine = InfiniteRBM.empty(X, self.beta, self.groups)
         return OrderedRun(machine, np.random.default_rng(seed), random_stream(seed))
 
     def advance(self, run, X):
@@ -214,10 +223,15 @@ class OrderedPlan:
                 n_epochs += 1
                 indices = run.order.permutation(len(X))
                 for start in range(0, len(X), self.batch_size):
-                    batch = X[indices[start : start + self.batch_size]]
+                    rows = indices[start : start + self.batch_size]
+                    batch = X[rows]
                     if self.resample:
                         probabilities, batch = batch, np.empty_like(batch)
                         kernels.bernoulli(probabilities, run.stream, batch)
+                    if self.gaps is not None:
+                        machine, stream = run.machine, run.stream
+                        draw = machine.drawer(stream)
+                        self.gaps.renew(machine, draw, X, rows, batch, stream)
                     self._step(run, batch)
                     if run.reason is not None:
                         break
@@ -243,7 +257,7 @@ class OrderedPlan:
             logits = hidden @ machine.weights
             fantasy = np.empty_like(logits)
             draw_visible(
-                logits, machine.visible_bias, machine.thermometers, run.stream, fantasy
+                logits, machine.visible_bias, machine.groups, run.stream, fantasy
             )
             hidden, model, _ = machine.visit(fantasy, share, run.stream)
         if self.persistent:

@@ -7,7 +7,8 @@ times as long.
 
 Chance comes from SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): draw number i of a
 stream is a hash of its state plus i times a constant, so that draws do not wait for one
-another and loops vectorise. A state is an array of one uint64, moved on in place.
+another and loops vectorise. A state is an array of one uint64, moved on in place; some
+kernels also take a state for each row.
 """
 
 import numpy as np
@@ -120,30 +121,38 @@ def logistic(logits, bias, out):
 
 @jit(fastmath=_FAST)
 def sample(logits, bias, state, out):
-    """Draw bits from logits (R, n) plus a bias (n,), into (R, n). O(R n)."""
+    """Draw bits from logits (R, n) plus a bias (n,), into (R, n). O(R n).
+
+    The state is (1,) or (R,), a stream for all rows or one for each.
+    """
     n = logits.shape[1]
     for r in range(logits.shape[0]):
-        start = state[0]
+        k = r if len(state) > 1 else 0
+        start = state[k]
         for j in range(n):
             u = _uniform(start + _STEP * np.uint64(j + 1))
             out[r, j] = _1 if u < _logistic(logits[r, j] + bias[j]) else _0
-        state[0] = start + _STEP * np.uint64(n)
+        state[k] = start + _STEP * np.uint64(n)
 
 
 @jit(fastmath=_FAST)
-def sample_levels(logits, bias, sizes, state, out):
-    """Draw thermometers from logits (R, n) plus a bias (n,), into (R, n). O(R n).
+def sample_states(logits, bias, sizes, is_ordered, state, out):
+    """Draw groups of units from logits (R, n) plus a bias (n,), into (R, n). O(R n).
 
     Each column of `sizes` units, (G,) int64 with the sum n, takes a level with the
-    probability in proportion to exp(sum of the logits of the units below it).
+    probability in proportion to exp(sum of the logits of the units up to it) where it
+    `is_ordered`, (G,) bool, else a category, with that of its own logit. The state is
+    (1,) or (R,), a stream for all rows or one for each.
     """
     n_columns = len(sizes)
     for r in range(logits.shape[0]):
-        start, first = state[0], 0
+        k = r if len(state) > 1 else 0
+        start, first = state[k], 0
         for g in range(n_columns):
             last = first + sizes[g]
             height, top = _0, _0
             for j in range(first, last):
+                height = height if is_ordered[g] else _0
                 height += logits[r, j] + bias[j]
                 out[r, j] = height
                 top = height if height > top else top
@@ -152,14 +161,17 @@ def sample_levels(logits, bias, sizes, state, out):
             for j in range(first, last):
                 out[r, j] = _decay(out[r, j] - top)
                 total += out[r, j]
-            # A unit is 1 where the number drawn lies beyond all levels below it.
+            # A level is reached where the number drawn lies beyond all below it.
             left = _uniform(start + _STEP * np.uint64(g + 1)) * total - lowest
             for j in range(first, last):
                 weight = out[r, j]
-                out[r, j] = _1 if left >= _0 else _0
+                reached = left >= _0
                 left -= weight
+                # Of categories only the last one that is reached is taken.
+                passed = not is_ordered[g] and left >= _0 and j < last - 1
+                out[r, j] = _1 if reached and not passed else _0
             first = last
-        state[0] = start + _STEP * np.uint64(n_columns)
+        state[k] = start + _STEP * np.uint64(n_columns)
 
 
 @jit(fastmath=_FAST)

@@ -11,7 +11,8 @@ from sklearn.utils import check_scalar
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._levels import level_shares, lowest_shares
+from skmohn.energynet._gaps import known_free_energies
+from skmohn.energynet._groups import Groups, state_shares
 from skmohn.energynet._partition import LogPartition
 from skmohn.energynet._rbm import (
     RBM,
@@ -25,15 +26,15 @@ from skmohn.energynet._rbm import (
 from skmohn.energynet._training import data_logits
 
 
-def independent_bits(X, thermometers=None):
+def independent_bits(X, groups=None):
     """Make the machine without hidden units that has the means of the data.
 
     Parameters
     ----------
     X : array-like of shape (n_samples, n_visible)
         Data in [0, 1].
-    thermometers : array-like of int, default=None
-        Number of units of each column, as in :class:`RBM`.
+    groups : Groups or array-like of int, default=None
+        The units of each column, as in :class:`RBM`.
 
     Returns
     -------
@@ -48,10 +49,8 @@ def independent_bits(X, thermometers=None):
     array([0.    , 1.6094], dtype=float32)
     """
     X = check_states(X, None, "X")
-    nothing = RBM(
-        np.zeros((0, X.shape[1])), np.zeros(0), np.zeros(X.shape[1]), thermometers
-    )
-    return replace(nothing, visible_bias=data_logits(X, nothing.thermometers))
+    nothing = RBM(np.zeros((0, X.shape[1])), np.zeros(0), np.zeros(X.shape[1]), groups)
+    return replace(nothing, visible_bias=data_logits(X, nothing.groups))
 
 
 @validate_params(
@@ -156,6 +155,37 @@ def _gain_of_upper(layers, X, n_draws, stream):
     return logsumexp(gain.reshape(len(X), n_draws), axis=1) - np.log(n_draws)
 
 
+def known_log_likelihoods(rbms, bits, gaps, log_partition, n_draws, seed):
+    """Estimate the log-likelihood of what is known of samples.
+
+    Parameters
+    ----------
+    rbms : list of RBM
+
+    bits : ndarray of shape (n_samples, n_visible), float32
+        Complete; those in the gaps are draws by the first machine.
+
+    gaps : Gaps or None
+
+    log_partition : LogPartition
+
+    n_draws, seed : int
+        As of :func:`dbn_log_likelihood`.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        In nats. What the machines above the first gain is taken at the draws.
+    """
+    found = dbn_log_likelihood(
+        rbms, bits, log_partition, n_draws=n_draws, random_state=seed
+    )
+    if gaps is not None:
+        found += free_energies(rbms[0], bits)
+        found -= known_free_energies(rbms[0], bits, gaps, seed)
+    return found
+
+
 # ------------------------------------------------------------------- complexities
 
 
@@ -202,7 +232,7 @@ def rademacher_complexity(layers, X, *, p=2.0):
     return float(bound * np.sqrt(2.0 * np.log(2.0 * X.shape[1]) / len(X)))
 
 
-def unit_price(X, kappa=1.0, thermometers=None):
+def unit_price(X, kappa=1.0, groups=None):
     """Price of a hidden unit: half the logarithm of the samples for each parameter.
 
     A column counts as much as its entropy in bits: the weight of one that hardly varies
@@ -216,17 +246,18 @@ def unit_price(X, kappa=1.0, thermometers=None):
     kappa : float, default=1.0
         Factor of the price.
 
-    thermometers : ndarray of int, default=None
-        Number of units of each column; a column has the entropy of its levels.
+    groups : Groups, default=None
+        The units of each column, which has the entropy of its states.
 
     Returns
     -------
     float
         In nats per sample.
     """
-    sizes = np.ones(X.shape[1], int) if thermometers is None else thermometers
+    groups = groups or Groups.bits(X.shape[1])
     mean = X.mean(axis=0, dtype=np.float64)
-    shares = np.append(level_shares(mean, sizes)[0], lowest_shares(mean, sizes))
+    at, _, first = state_shares(mean, groups)
+    shares = np.append(at, first)
     n_bits = float(entr(np.clip(shares, 0.0, 1.0)).sum() / np.log(2.0))
     return float(kappa * (n_bits + 1.0) / 2.0 * np.log(len(X)) / len(X))
 
@@ -262,9 +293,7 @@ def parameter_complexity(layers, X, *, kappa=1.0):
     layers = check_layers(layers)
     inputs, total = check_states(X, layers[0].n_visible, "X"), 0.0
     for layer in layers:
-        total += (
-            layer.n_hidden * unit_price(inputs, kappa, layer.thermometers) * len(inputs)
-        )
+        total += layer.n_hidden * unit_price(inputs, kappa, layer.groups) * len(inputs)
         inputs = layer.hidden_probabilities(inputs)
     return float(total)
 

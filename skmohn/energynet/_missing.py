@@ -1,44 +1,36 @@
 """Samples with unknown values: means over all that the values could be.
 
 An unknown value could be any state of the visible units of its column: both of a bit,
-each level of a thermometer. Given the known units of a sample, the first layer is a
-machine of the unknown ones, whose hidden biases hold what the known ones say: means and
-sums over all completions are those of this machine.
+each level of a thermometer, each category. Given the known units of a sample, the first
+layer is a machine of the unknown ones, whose hidden biases hold what the known ones
+say: means and sums over all completions are those of this machine.
 """
 
-from math import prod
+from numbers import Integral
 
 import numpy as np
 from scipy.special import softmax
+from sklearn.utils import check_random_state, check_scalar, gen_batches
 
-from skmohn.energynet._levels import list_levels
-from skmohn.energynet._partition import numbers_of_states, sizes_of
-from skmohn.energynet._rbm import RBM
+from skmohn._core._validation import require_memory
+from skmohn.energynet._features import batches
+from skmohn.energynet._gaps import Gaps, drawer, listed_exponents
+from skmohn.energynet._groups import list_states, unit_probabilities
+from skmohn.energynet._rbm import (
+    MOST_LISTED,
+    RBM,
+    draw_visible,
+    hidden_means,
+    sides_of,
+)
 
 # Completions of a sample, or states of the hidden units, that are summed over.
 MOST_COMPLETIONS = 4096
-# Where there are more of both: chains, their steps before and between looks, and looks.
-_CHAINS, _BURN_IN, _STEPS, _LOOKS = 100, 100, 10, 20
-
-
-def unknown_units(coding, X):
-    """Which visible units are not known.
-
-    Parameters
-    ----------
-    coding : UnitCoding
-
-    X : ndarray of shape (n_samples, n_features)
-        With NaN for unknown values.
-
-    Returns
-    -------
-    unknown : dict of int to ndarray of shape (n_units,), bool
-        By incomplete sample. Constant columns have no units, and nothing to find out.
-    """
-    missing = np.isnan(X)
-    rows = np.flatnonzero(missing[:, coding.n_units > 0].any(axis=1))
-    return {row: np.repeat(missing[row], coding.n_units) for row in rows.tolist()}
+# Where there are more of both: chains of each sample, their steps before and between
+# looks, and looks.
+_CHAINS, _BURN_IN, _STEPS, _LOOKS = 10, 50, 5, 20
+# Numbers that are in memory at once.
+_MOST_NUMBERS = 5_000_000
 
 
 def given_known(rbm, units, unknown):
@@ -59,56 +51,84 @@ def given_known(rbm, units, unknown):
     machine : RBM
     """
     known = np.where(unknown, 0.0, units)
-    sizes = rbm.thermometers
-    if sizes is not None:
-        sizes = sizes[unknown[np.cumsum(sizes) - sizes]]
+    groups = rbm.groups and rbm.groups.within(unknown)
     return RBM(
         rbm.weights[:, unknown],
         rbm.hidden_bias + rbm.weights.astype(np.float64) @ known,
         rbm.visible_bias[unknown],
-        sizes,
+        groups,
     )
 
 
-def means_of(rbm, seed):
-    """Means of the units of a machine.
+def means_of(rbm):
+    """Means of the units of a machine that has few states on either side.
 
     Parameters
     ----------
     rbm : RBM
-
-    seed : int
-        Of chains, where the states of both sides are too many for a sum.
 
     Returns
     -------
     visible : ndarray of shape (n_visible,), float64
     hidden : ndarray of shape (n_hidden,), float64
     """
-    n_visible, n_hidden = numbers_of_states(rbm)
-    sizes = sizes_of(rbm)
-    if min(n_visible, n_hidden) > MOST_COMPLETIONS:
-        visible = _draw(rbm, seed)
-        hidden = rbm.hidden_probabilities(visible)
-        weights = np.full(len(visible), 1.0 / len(visible))
-    elif n_visible <= n_hidden:
-        visible = list_levels(sizes[0], 0, n_visible)
+    sides = sides_of(rbm)
+    n_visible, n_hidden = (side.n_states for side in sides)
+    if n_visible <= n_hidden:
+        visible = list_states(sides[0], 0, n_visible)
         hidden = rbm.hidden_probabilities(visible)
         weights = softmax(-rbm.free_energy(visible))
     else:
-        hidden = list_levels(sizes[1], 0, n_hidden)
+        hidden = list_states(sides[1], 0, n_hidden)
         visible = rbm.visible_probabilities(hidden)
         weights = softmax(rbm.log_hidden_marginal(hidden))
     return weights @ visible, weights @ hidden
 
 
-def _draw(rbm, seed):
-    """Draw visible units."""
-    random = np.random.RandomState(seed)
-    drawn = [rbm.sample(_CHAINS, _BURN_IN, random_state=random)]
+def _means_of_chains(rbm, units, unknown, seed):
+    """Means of the units of incomplete samples, by chains over their gaps.
+
+    The chains of each sample see the same random numbers, so that its means do not
+    depend on the other samples.
+    """
+    n_samples = len(units)
+    streams = np.random.SeedSequence(seed).generate_state(_CHAINS, np.uint64)
+    chains = _Chains(rbm, units, unknown, np.tile(streams, n_samples), _CHAINS)
+    chains.step(_BURN_IN)
+    visible, hidden = np.zeros(units.shape), np.zeros((n_samples, rbm.n_hidden))
     for _ in range(_LOOKS):
-        drawn.append(rbm.sample(n_steps=_STEPS, V=drawn[-1], random_state=random))
-    return np.concatenate(drawn[1:])
+        chains.step(_STEPS)
+        for total, mean in zip((visible, hidden), chains.means(), strict=True):
+            of_samples = mean.reshape(n_samples, _CHAINS, -1)
+            total += of_samples.mean(axis=1) / _LOOKS
+    return visible, hidden
+
+
+class _Chains:
+    """Gibbs chains over the gaps of samples, several for each, one after another."""
+
+    def __init__(self, rbm, units, unknown, streams, n_chains):
+        self.rbm, self.streams = rbm, streams
+        self.unknown = np.repeat(unknown, n_chains, axis=0)
+        self.V = np.repeat(units, n_chains, axis=0)
+        # From states of the same weight.
+        self._draw(np.zeros_like(self.V), np.zeros_like(rbm.visible_bias))
+
+    def step(self, n_steps):
+        for _ in range(n_steps):
+            hidden = drawer(self.rbm, self.streams)(self.V)
+            self._draw(hidden @ self.rbm.weights, self.rbm.visible_bias)
+
+    def means(self):
+        """Probabilities of the visible units, given draws of the hidden ones, which
+        are those of the visible ones as they are."""
+        hidden = drawer(self.rbm, self.streams.copy())(self.V)
+        return self.rbm.visible_probabilities(hidden), hidden_means(self.rbm, self.V)
+
+    def _draw(self, logits, bias):
+        drawn = np.empty_like(logits)
+        draw_visible(logits, bias, self.rbm.groups, self.streams, drawn)
+        self.V = np.where(self.unknown, drawn, self.V)
 
 
 def filled(rbm, coding, X, units, seed):
@@ -126,26 +146,163 @@ def filled(rbm, coding, X, units, seed):
     units : ndarray of shape (n_samples, n_units), float32
 
     seed : int
-        As of :func:`means_of`; the same for each sample.
+        Of chains, where both sides have too many states for a sum; the same for each
+        sample.
 
     Returns
     -------
     X : ndarray of shape (n_samples, n_features)
         Without NaN; the same table if there was none.
 
+    visible : ndarray of shape (n_samples, n_units)
+        Units, with means in the place of unknown ones.
+
     hidden : dict of int to ndarray of shape (n_hidden,)
         For each incomplete sample the mean hidden probabilities.
     """
-    rows = np.isnan(X).any(axis=1)
-    if not rows.any():
-        return X, {}
+    if not np.isnan(X).any():
+        return X, units, {}
     visible, hidden = units.astype(np.float64), {}
-    for row, unknown in unknown_units(coding, X).items():
-        machine = given_known(rbm, units[row], unknown)
-        visible[row, unknown], hidden[row] = means_of(machine, seed)
-    X = X.copy()
-    X[rows] = np.where(np.isnan(X[rows]), coding.decode(visible[rows]), X[rows])
-    return X, hidden
+    gaps = Gaps.of(coding, X)
+    if gaps is not None:
+        rows = gaps.rows
+        known = np.where(gaps.unknown, np.float32(0.0), units[rows])
+        means, of_hidden = _means_of_gaps(rbm, known, gaps.unknown, seed)
+        visible[rows] = np.where(gaps.unknown, means, visible[rows])
+        hidden = dict(zip(rows.tolist(), of_hidden, strict=True))
+    return coding.complete(X, visible), visible, hidden
+
+
+def _means_of_gaps(rbm, known, unknown, seed):
+    """Means of the visible and of the hidden units, each way where it can be gone."""
+    visible, hidden = np.empty(known.shape), np.empty((len(known), rbm.n_hidden))
+    if rbm.n_hidden <= MOST_LISTED:
+        for part in _in_parts(len(known), 2**rbm.n_hidden):
+            visible[part], hidden[part] = _listed(rbm, known[part], unknown[part])
+        return visible, hidden
+    groups = sides_of(rbm)[0]
+    starts, log_sizes = groups.starts, np.log(groups.sizes + 1.0)
+    is_short = unknown[:, starts] @ log_sizes <= np.log(MOST_COMPLETIONS) + 1e-9
+    for row in np.flatnonzero(is_short):
+        machine = given_known(rbm, known[row], unknown[row])
+        visible[row, unknown[row]], hidden[row] = means_of(machine)
+    (rest,) = np.nonzero(~is_short)
+    for part in _in_parts(len(rest), _CHAINS * rbm.n_visible):
+        at = rest[part]
+        visible[at], hidden[at] = _means_of_chains(rbm, known[at], unknown[at], seed)
+    return visible, hidden
+
+
+def _listed(rbm, known, unknown):
+    """Means over all states of the hidden units."""
+    exponent, states, logits = listed_exponents(rbm, known, unknown)
+    weights = softmax(exponent, axis=1)
+    groups = sides_of(rbm)[0]
+    return weights @ unit_probabilities(logits, groups), weights @ states
+
+
+def _in_parts(n_rows, width):
+    """Rows that are worked on at once."""
+    n_at_once = max(_MOST_NUMBERS // width, 1)
+    return gen_batches(n_rows, n_at_once) if n_rows else ()
+
+
+def imputed(rbm, coding, X, encode, strategy, seed):
+    """Put what is expected, or most probable, in the place of what is not known.
+
+    Parameters
+    ----------
+    rbm : RBM
+        The first layer.
+
+    coding : UnitCoding
+
+    X : ndarray of shape (n_samples, n_features)
+
+    encode : callable
+        Returns the visible units of samples.
+
+    strategy : {"mean", "mode"}
+
+    seed : int
+        As of :func:`filled`.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+    """
+    if strategy not in ("mean", "mode"):
+        raise ValueError(f'strategy must be "mean" or "mode", got {strategy!r}')
+    blocks = []
+    for rows in batches(X):
+        means, visible, _ = filled(rbm, coding, X[rows], encode(X[rows]), seed)
+        if strategy == "mode":
+            means = coding.complete(X[rows], coding.modes(visible))
+        blocks.append(means)
+    return np.concatenate(blocks)
+
+
+def drawn(rbm, coding, X, encode, n_draws, random_state):
+    """Draw what is not known, given what is known of each sample.
+
+    Parameters
+    ----------
+    rbm : RBM
+        The first layer.
+
+    coding : UnitCoding
+
+    X : ndarray of shape (n_samples, n_features)
+
+    encode : callable
+        Returns the visible units of samples.
+
+    n_draws : int
+
+    random_state : int, RandomState instance or None
+
+    Returns
+    -------
+    tables : ndarray of shape (n_draws, n_samples, n_features)
+    """
+    check_scalar(n_draws, "n_draws", Integral, min_val=1)
+    require_memory(
+        8.0 * n_draws * X.size, f"{n_draws} completed tables", "draw fewer at once"
+    )
+    seed = check_random_state(random_state).randint(2**31 - 1)
+    rng, units = np.random.default_rng(seed), encode(X)
+    tables, gaps = np.repeat(X[None], n_draws, axis=0), Gaps.of(coding, X)
+    if gaps is not None:
+        rows = gaps.rows
+        bits = rng.random(units[rows].shape) < units[rows]
+        known = np.where(gaps.unknown, np.float32(0.0), bits.astype(np.float32))
+        for part in _in_parts(len(rows), n_draws * rbm.n_visible):
+            states = _draw_gaps(rbm, known[part], gaps.unknown[part], n_draws, rng)
+            for table, one in zip(tables, states, strict=True):
+                values = coding.draw(one, rng)
+                at = rows[part]
+                table[at] = np.where(np.isnan(X[at]), values, X[at])
+    # What never varies is known.
+    constant = coding.decode(np.zeros((1, units.shape[1])))
+    return np.where(np.isnan(tables), constant, tables)
+
+
+def _draw_gaps(rbm, known, unknown, n_draws, rng):
+    """Visible units of incomplete samples, (n_draws, n_samples, n_visible)."""
+    streams = rng.integers(0, 2**63, n_draws * len(known)).astype(np.uint64)
+    if rbm.n_hidden <= MOST_LISTED:
+        exponent, states, _ = listed_exponents(rbm, known, unknown)
+        share = np.cumsum(softmax(exponent, axis=1), axis=1)
+        place = rng.random((n_draws, len(known), 1)) * share[:, -1:]
+        chosen = states[np.minimum((share < place).sum(axis=2), len(states) - 1)]
+        logits = chosen.reshape(-1, rbm.n_hidden).astype(np.float32) @ rbm.weights
+        V = np.empty_like(logits)
+        draw_visible(logits, rbm.visible_bias, rbm.groups, streams, V)
+    else:
+        chains = _Chains(rbm, known, unknown, streams, n_draws)
+        chains.step(_BURN_IN)
+        V = chains.V.reshape(len(known), n_draws, -1).swapaxes(0, 1)
+    return V.reshape(n_draws, len(known), -1)
 
 
 def completions(coding, units, unknown, row):
@@ -173,15 +330,15 @@ def completions(coding, units, unknown, row):
     ValueError
         If there are more than 4096 of them.
     """
-    sizes = coding.thermometers
-    sizes = sizes[unknown[np.cumsum(sizes) - sizes]]
-    n_completions = prod((sizes + 1).tolist())
+    groups = coding.groups.within(unknown)
+    n_completions = groups.n_states
     if n_completions > MOST_COMPLETIONS:
         raise ValueError(
-            f"sample {row} of X has NaN in {len(sizes)} columns that vary, which could "
-            f"be completed in {n_completions} ways, but the likelihood of several "
-            f"layers sums over at most {MOST_COMPLETIONS}: impute first or lower n_bins"
+            f"sample {row} of X has NaN in {len(groups.sizes)} columns that vary, "
+            f"which could be completed in {n_completions} ways, but the likelihood of "
+            f"several layers sums over at most {MOST_COMPLETIONS}: impute first or "
+            "lower n_bins"
         )
     states = np.repeat(units[None], n_completions, axis=0)
-    states[:, unknown] = list_levels(sizes, 0, n_completions)
+    states[:, unknown] = list_states(groups, 0, n_completions)
     return states

@@ -1,6 +1,5 @@
 """Partition functions of restricted Boltzmann machines: exact or estimated."""
 
-import math
 from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Integral, Real
@@ -12,12 +11,13 @@ from sklearn.utils._param_validation import Interval, validate_params
 
 from skmohn._core._fitting import warn_caller
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._levels import list_levels, log_level_sums, sum_upwards
+from skmohn.energynet._groups import list_states, log_state_sums, state_logits
 from skmohn.energynet._rbm import (
     RBM,
     check_states,
     draw_stream,
     draw_visible,
+    sides_of,
 )
 from skmohn.energynet._training import data_logits
 
@@ -90,27 +90,24 @@ def exact_log_partition(rbm):
     2.0794
     """
     weights = rbm.weights.astype(np.float64)
-    n_states = numbers_of_states(rbm)
-    if min(n_states) > 2**MOST_ENUMERATED:
+    outer, inner = sides_of(rbm)
+    if min(outer.n_states, inner.n_states) > 2**MOST_ENUMERATED:
         raise ValueError(
             f"both sides have more than {2**MOST_ENUMERATED} states, too many to "
             "enumerate: use annealed_importance_sampling"
         )
-    outer, inner = sizes_of(rbm)
     outer_bias, inner_bias = (
         bias.astype(np.float64) for bias in (rbm.visible_bias, rbm.hidden_bias)
     )
-    if n_states[1] < n_states[0]:
+    if inner.n_states < outer.n_states:
         weights, outer, inner = weights.T, inner, outer
         outer_bias, inner_bias = inner_bias, outer_bias
     # A state is one of the first few columns and one of the others, whose logits add
     # up: each state of either is listed once.
-    n_first = 1 + np.searchsorted(np.cumprod(outer + 1.0), _FIRST_STATES)
-    split = outer[:n_first].sum()
-    first, others = (
-        list_levels(sizes, 0, math.prod((sizes + 1).tolist()))
-        for sizes in (outer[:n_first], outer[n_first:])
-    )
+    n_first = 1 + np.searchsorted(np.cumprod(outer.sizes + 1.0), _FIRST_STATES)
+    split = outer.sizes[:n_first].sum()
+    parts = outer.take(slice(n_first)), outer.take(slice(n_first, None))
+    first, others = (list_states(part, 0, part.n_states) for part in parts)
     bounds = np.maximum(weights, 0.0).sum(axis=1) + np.maximum(inner_bias, 0.0)
     exponents = _log_sums_of_pairs(
         first @ weights[:, :split].T,
@@ -123,8 +120,8 @@ def exact_log_partition(rbm):
     return LogPartition(float(logsumexp(exponents)))
 
 
-def _log_sums_of_pairs(first, others, sizes, bounds):
-    """What `log_level_sums` gives for the sum of each two rows of two tables.
+def _log_sums_of_pairs(first, others, groups, bounds):
+    """What `log_state_sums` gives for the sum of each two rows of two tables.
 
     Where no exponential overflows, those of either table are taken once, and one
     logarithm of the product of many columns: a tenth of the time.
@@ -135,7 +132,7 @@ def _log_sums_of_pairs(first, others, sizes, bounds):
 
     others : ndarray of shape (n_others, n_units)
 
-    sizes : ndarray of shape (n_columns,), int
+    groups : Groups
 
     bounds : ndarray of shape (n_units,)
         No sum is larger.
@@ -144,38 +141,24 @@ def _log_sums_of_pairs(first, others, sizes, bounds):
     -------
     ndarray of shape (n_others, n_first)
     """
-    starts = np.cumsum(sizes) - sizes
+    starts = groups.starts
     # A level has all units below it, too.
-    largest = np.add.reduceat(bounds, starts) + np.log(sizes + 1)
+    largest = np.add.reduceat(bounds, starts) + np.log(groups.sizes + 1)
     if largest.max() > _LARGEST_EXPONENT:
-        return np.array([log_level_sums(first + row, sizes) for row in others])
-    group = np.cumsum(largest) // _LARGEST_EXPONENT
-    group_starts = np.unique(group, return_index=True)[1]
+        return np.array([log_state_sums(first + row, groups) for row in others])
+    product = np.cumsum(largest) // _LARGEST_EXPONENT
+    product_starts = np.unique(product, return_index=True)[1]
     # A row for each unit: products of rows are quick.
-    first = np.exp(sum_upwards(first, sizes).T)
+    first = np.exp(state_logits(first, groups).T)
     found = np.empty((len(others), first.shape[1]))
-    for k, other in enumerate(np.exp(sum_upwards(others, sizes))):
+    for k, other in enumerate(np.exp(state_logits(others, groups))):
         totals = first * other[:, None]
         if len(starts) < len(bounds):
             totals = np.add.reduceat(totals, starts, axis=0)
         totals += 1.0
-        products = np.multiply.reduceat(totals, group_starts, axis=0)
+        products = np.multiply.reduceat(totals, product_starts, axis=0)
         found[k] = np.log(products).sum(axis=0)
     return found
-
-
-def sizes_of(rbm):
-    """Units of each column of the visible and of the hidden side."""
-    visible = rbm.thermometers
-    if visible is None:
-        visible = np.ones(rbm.n_visible, int)
-    return visible, np.ones(rbm.n_hidden, int)
-
-
-def numbers_of_states(rbm):
-    """How many states the visible and the hidden side have."""
-    # Python's whole numbers have no largest one.
-    return [math.prod((sizes + 1).tolist()) for sizes in sizes_of(rbm)]
 
 
 @validate_params(
@@ -235,7 +218,7 @@ def annealed_importance_sampling(
     """
     X = check_states(X, rbm.n_visible, "X")
     stream = draw_stream(random_state)
-    base_visible = data_logits(X, rbm.thermometers)
+    base_visible = data_logits(X, rbm.groups)
     # The activations at the mean of the data: with them, and not with zeros, the first
     # machines are close to the last ones.
     mean = X.mean(axis=0, dtype=np.float64)
@@ -245,7 +228,7 @@ def annealed_importance_sampling(
 
     visible, visible_logits = np.zeros((2, n_chains, rbm.n_visible), np.float32)
     hidden, hidden_logits = np.empty((2, n_chains, rbm.n_hidden), np.float32)
-    draw_visible(visible_logits, base_visible, rbm.thermometers, stream, visible)
+    draw_visible(visible_logits, base_visible, rbm.groups, stream, visible)
     log_weight = np.zeros(n_chains)
     for before, after in pairwise(temperatures):
         log_weight += float(after - before) * (visible @ slope)
@@ -257,8 +240,8 @@ def annealed_importance_sampling(
         np.dot(hidden, rbm.weights, out=visible_logits)
         visible_logits *= after
         bias = base_visible + after * slope
-        draw_visible(visible_logits, bias, rbm.thermometers, stream, visible)
-    start = log_level_sums(base_visible[None], sizes_of(rbm)[0])[0]
+        draw_visible(visible_logits, bias, rbm.groups, stream, visible)
+    start = log_state_sums(base_visible[None], sides_of(rbm)[0])[0]
     start += np.logaddexp(0.0, base_hidden, dtype=np.float64).sum()
     weight = np.exp(log_weight - log_weight.max())
     return LogPartition(
@@ -301,7 +284,7 @@ def log_partition(rbm, X, *, n_temperatures=10000, n_chains=100, random_state=No
     >>> log_partition(RBM([[0.0, 0.0]], [0.0], [0.0, 0.0]), [[0, 1]]).value
     2.0794
     """
-    n_visible, n_hidden = numbers_of_states(rbm)
+    n_visible, n_hidden = (side.n_states for side in sides_of(rbm))
     least = min(n_visible * rbm.n_hidden, n_hidden * rbm.n_visible)
     if min(n_visible, n_hidden) <= 2**MOST_ENUMERATED and least <= _CHEAP:
         check_states(X, rbm.n_visible, "X")

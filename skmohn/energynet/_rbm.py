@@ -7,12 +7,12 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils import check_array, check_random_state, check_scalar
 
-from skmohn._core._validation import read_vector
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._levels import (
-    level_probabilities,
-    list_levels,
-    log_level_sums,
+from skmohn.energynet._groups import (
+    Groups,
+    list_states,
+    log_state_sums,
+    unit_probabilities,
 )
 
 # Rows whose activations are in memory at once.
@@ -37,10 +37,9 @@ class RBM:
         Biases b.
     visible_bias : array-like of shape (n_visible,)
         Biases c.
-    thermometers : array-like of int of shape (n_columns,), default=None
-        Number of visible units of each column. They are adjacent, and only the first
-        few of a column can be 1, so that each state is a level. None for one unit per
-        column.
+    groups : Groups or array-like of int of shape (n_columns,), default=None
+        The visible units of each column, and the states that they can be in together;
+        numbers of units stand for ordered columns. None for one unit per column.
 
     Raises
     ------
@@ -62,7 +61,7 @@ class RBM:
     weights: np.ndarray
     hidden_bias: np.ndarray
     visible_bias: np.ndarray
-    thermometers: np.ndarray | None = None
+    groups: Groups | None = None
 
     def __post_init__(self):
         for name, ndim in (("weights", 2), ("hidden_bias", 1), ("visible_bias", 1)):
@@ -86,16 +85,16 @@ class RBM:
                 f"weights has shape {self.weights.shape}, but the biases need "
                 f"{expected}"
             )
-        if self.thermometers is not None:
-            sizes = read_vector(self.thermometers, "thermometers")
-            are_counts = np.all((sizes >= 1) & (sizes == np.rint(sizes)))
-            if not are_counts or sizes.sum() != expected[1]:
+        if self.groups is not None:
+            groups = self.groups
+            if not isinstance(groups, Groups):
+                groups = Groups(groups)
+            if groups.n_units != expected[1]:
                 raise ValueError(
-                    "thermometers must be numbers of visible units, at least 1 each, "
-                    f"that sum to {expected[1]}, got {self.thermometers!r}"
+                    f"groups must have {expected[1]} visible units in all, got "
+                    f"{groups.n_units}"
                 )
-            sizes = sizes.astype(np.int64) if sizes.max() > 1 else None
-            object.__setattr__(self, "thermometers", sizes)
+            object.__setattr__(self, "groups", None if groups.are_bits else groups)
 
     @property
     def n_hidden(self):
@@ -168,10 +167,10 @@ class RBM:
             Columns are independent given H.
         """
         H = check_states(H, self.n_hidden, "H")
-        if self.thermometers is None:
+        if self.groups is None:
             return _probabilities(H, self.weights, self.visible_bias)
         active = H @ self.weights + self.visible_bias
-        return level_probabilities(active, self.thermometers)
+        return unit_probabilities(active, self.groups)
 
     def sample(self, n_samples=1, n_steps=1000, V=None, random_state=None):
         """Draw visible units by Gibbs sampling, one chain per sample.
@@ -197,6 +196,7 @@ class RBM:
         if V is None:
             check_scalar(n_samples, "n_samples", Integral, min_val=1)
             V = random_state.randint(2, size=(int(n_samples), self.n_visible))
+            V = _possible(V, self.groups)
         V = check_states(V, self.n_visible, "V").copy()
         gibbs(self, V, n_steps, draw_stream(random_state))
         return V
@@ -212,11 +212,11 @@ class RBM:
         Raises
         ------
         ValueError
-            If the machine has thermometers, as hidden units are bits.
+            If the machine has groups of units, as hidden units are bits.
         """
-        if self.thermometers is not None:
+        if self.groups is not None:
             raise ValueError(
-                "a machine with thermometers has no transpose: hidden units are bits"
+                "a machine with groups of units has no transpose: hidden units are bits"
             )
         return RBM(self.weights.T, self.visible_bias, self.hidden_bias)
 
@@ -264,7 +264,22 @@ def gibbs(rbm, V, n_steps, stream):
         np.dot(V, rbm.weights.T, out=hidden_logits)
         kernels.sample(hidden_logits, rbm.hidden_bias, stream, H)
         np.dot(H, rbm.weights, out=visible_logits)
-        draw_visible(visible_logits, rbm.visible_bias, rbm.thermometers, stream, V)
+        draw_visible(visible_logits, rbm.visible_bias, rbm.groups, stream, V)
+
+
+def _possible(bits, groups):
+    """Bits with those of each group in a state that it can be in."""
+    if groups is None:
+        return bits
+    first = np.cumsum(bits, axis=1) - bits
+    before = first - groups.of_units(first[:, groups.starts])
+    ordered = groups.of_units(groups.is_ordered)
+    return np.where(ordered, before == groups.places, before == 0) * bits
+
+
+def sides_of(rbm):
+    """Groups of the visible and of the hidden units."""
+    return rbm.groups or Groups.bits(rbm.n_visible), Groups.bits(rbm.n_hidden)
 
 
 def draw_hidden(rbm, n, rng):
@@ -294,17 +309,18 @@ def draw_hidden(rbm, n, rng):
 @cache
 def _hidden_states(n_hidden):
     """All states of a few hidden units, which many steps of training ask for."""
-    states = list_levels(np.ones(n_hidden, int), 0, 2**n_hidden).astype(np.float32)
+    states = list_states(Groups.bits(n_hidden), 0, 2**n_hidden).astype(np.float32)
     states.flags.writeable = False
     return states
 
 
-def draw_visible(logits, bias, thermometers, stream, out):
+def draw_visible(logits, bias, groups, stream, out):
     """Draw visible units from logits (n_rows, n_visible) plus a bias, into `out`."""
-    if thermometers is None:
+    if groups is None:
         kernels.sample(logits, bias, stream, out)
     else:
-        kernels.sample_levels(logits, bias, thermometers, stream, out)
+        sizes, is_ordered = groups.sizes, groups.is_ordered
+        kernels.sample_states(logits, bias, sizes, is_ordered, stream, out)
 
 
 # What the methods of a machine give for tables that need no check: contiguous ones of
@@ -323,14 +339,14 @@ def hidden_means(rbm, V):
 
 def log_hidden_marginals(rbm, H):
     """As :meth:`RBM.log_hidden_marginal`."""
-    if rbm.thermometers is None:
+    if rbm.groups is None:
         return _log_marginal(H, rbm.weights, rbm.visible_bias, rbm.hidden_bias)
     total = np.empty(len(H))
     for start in range(0, len(H), ROWS_AT_ONCE):
         rows = slice(start, start + ROWS_AT_ONCE)
         active = H[rows] @ rbm.weights + rbm.visible_bias
         total[rows] = H[rows] @ rbm.hidden_bias.astype(np.float64)
-        total[rows] += log_level_sums(active, rbm.thermometers)
+        total[rows] += log_state_sums(active, rbm.groups)
     return total
 
 

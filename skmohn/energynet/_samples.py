@@ -9,8 +9,9 @@ on their order, nor on whether a row is repeated or has a whole number as its we
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
-from skmohn._core._fitting import warn_caller
+from skmohn._core._rows import order_of
 from skmohn._core._validation import as_counts, require_memory
+from skmohn.energynet._gaps import Gaps
 
 
 def read_weights(sample_weight, X):
@@ -64,20 +65,43 @@ def rows_of(weights):
     return np.repeat(np.arange(len(weights)), counts.astype(np.int64))
 
 
-def complete_samples(X, n_needed):
-    """The samples without NaN, with a warning if there are others."""
-    complete = ~np.isnan(X).any(axis=1)
-    n_complete, n_samples = int(complete.sum()), len(X)
-    if n_complete == n_samples:
-        return X
-    advice = "impute first, for instance with sklearn.impute.KNNImputer"
-    if n_complete < n_needed:
+def known_samples(X, n_needed):
+    """The samples of which anything is known; the others say nothing."""
+    known = ~np.isnan(X).all(axis=1)
+    if known.sum() < min(n_needed, len(X)):
         raise ValueError(
-            f"Input X contains NaN: only {n_complete} of {n_samples} samples are "
-            f"complete, but training needs at least {n_needed}; {advice}"
+            f"Input X contains NaN alone in all but {known.sum()} of {len(X)} samples, "
+            f"but training needs at least {n_needed} of which something is known"
         )
-    warn_caller(
-        f"{n_samples - n_complete} of {n_samples} samples have NaN and are left out of "
-        f"the fit; to use them, {advice}"
-    )
-    return X[complete]
+    return X if known.all() else X[known]
+
+
+def put_in_order(X, coding, names):
+    """Put samples in an order of their own; code them, and find their gaps.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+
+    coding : UnitCoding
+
+    names : sequence of str or None
+        Of the columns, for errors.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+
+    units : ndarray of shape (n_samples, n_units), float32
+        What is in the gaps says nothing.
+
+    gaps : Gaps or None
+    """
+    units, gaps = coding.encode(X, names), Gaps.of(coding, X)
+    if gaps is not None:
+        # What could be there is in no order.
+        units[gaps.rows] = np.where(gaps.unknown, np.float32(2.0), units[gaps.rows])
+    X = X[order_of(units)]
+    # Coded again, since the units in two orders would take the most memory of all.
+    del units
+    return X, coding.encode(X, names), Gaps.of(coding, X)

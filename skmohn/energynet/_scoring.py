@@ -11,8 +11,9 @@ from scipy.special import logsumexp
 from skmohn._core._fitting import one_blas_thread
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._coding import UnitCoding
-from skmohn.energynet._likelihood import dbn_log_likelihood, stack_log_likelihood
-from skmohn.energynet._missing import completions, given_known, unknown_units
+from skmohn.energynet._gaps import BURN_IN, Gaps
+from skmohn.energynet._likelihood import known_log_likelihoods, stack_log_likelihood
+from skmohn.energynet._missing import completions, given_known
 from skmohn.energynet._partition import LogPartition, log_partition
 from skmohn.energynet._rbm import draw_stream, random_stream
 
@@ -178,11 +179,13 @@ class Scorer:
         """
         log_z = self.log_partition.value
         options = log_z, self.n_draws, self.seed
-        incomplete, found = unknown_units(self.coding, X), np.empty(len(X))
-        complete = np.ones(len(X), dtype=bool)
-        complete[list(incomplete)] = False
+        gaps, found = Gaps.of(self.coding, X), np.empty(len(X))
+        if gaps is None:
+            found[:] = log_likelihoods(self.rbms, units, *options)
+            return found + self.coding.log_density(X)
+        complete = gaps.place < 0
         found[complete] = log_likelihoods(self.rbms, units[complete], *options)
-        for row, unknown in incomplete.items():
+        for row, unknown in zip(gaps.rows.tolist(), gaps.unknown, strict=True):
             if len(self.rbms) == 1:
                 found[row] = known_log_likelihood(
                     self.rbms[0], units[row], unknown, log_z, self.means,
@@ -236,10 +239,10 @@ class Monitor:
     every : int or None
         Epochs from one measurement to the next; None for no measurements.
 
-    tables : dict of str to ndarray of shape (n_samples, n_units), float32
-        Visible units of samples, in [0, 1]; by the name of their log-likelihood. Where
-        there are more than 2000 samples, some stand for all; of probabilities bits are
-        drawn once.
+    tables : dict of str to (ndarray of shape (n_samples, n_units), Gaps or None)
+        Visible units of samples, float32 in [0, 1], and what is unknown of them; by the
+        name of their log-likelihood. Where there are more than 2000 samples, some stand
+        for all; of probabilities bits are drawn once.
 
     n_temperatures, n_draws : int
         For partition functions and stacks; at most 1000 temperatures are taken.
@@ -250,9 +253,46 @@ class Monitor:
     def __init__(self, within, every, tables, n_temperatures, n_draws, seed):
         self.within, self.every = within, every
         if every is not None:
-            self.bits = {name: _some_bits(X, seed) for name, X in tables.items()}
+            self.bits = {n: _some_bits(*table, seed) for n, table in tables.items()}
         self.n_temperatures = min(n_temperatures, _MONITOR_TEMPERATURES)
         self.n_draws, self.seed = n_draws, seed
+
+    @classmethod
+    def of(cls, net, coding, tables, weight, seed):
+        """Make one for a transformer.
+
+        Parameters
+        ----------
+        net : EnergyNetTransformer
+            Only its parameters are looked at.
+
+        coding : UnitCoding
+
+        tables : dict of str to (X, units)
+            Samples and their visible units, by the name of their log-likelihood.
+
+        weight : float
+            What the mean log-likelihood counts in a description length.
+
+        seed : int
+
+        Returns
+        -------
+        monitor : Monitor
+        """
+        if len(tables) > 1 and net.monitor is None:
+            raise ValueError(
+                "X_val needs monitor, the number of epochs between recorded "
+                "log-likelihoods, but monitor is None"
+            )
+        within = {n: coding.log_density(X).mean() for n, (X, _) in tables.items()}
+        within["description_length"] = -weight * within["log_likelihood"]
+        units = {
+            name: (of_table, Gaps.of(coding, X))
+            for name, (X, of_table) in tables.items()
+        }
+        options = net.n_temperatures, net.n_draws, seed
+        return cls(within, net.monitor, units, *options)
 
     def watch(self, report):
         """Pass on reports, with what the records lack.
@@ -289,22 +329,26 @@ class Monitor:
 
     def measure(self, rbms):
         """Mean log-likelihood of the samples of each table."""
-        inputs = next(iter(self.bits.values()))
+        inputs = next(iter(self.bits.values()))[0]
         for rbm in rbms[:-1]:
             inputs = rbm.hidden_probabilities(inputs)
         log_z = log_partition(
             rbms[-1], inputs, n_temperatures=self.n_temperatures, random_state=self.seed
         )
-        options = {"n_draws": self.n_draws, "random_state": self.seed}
-        return {
-            name: float(dbn_log_likelihood(rbms, bits, log_z, **options).mean())
-            for name, bits in self.bits.items()
-        }
+        found = {}
+        for name, (bits, gaps) in self.bits.items():
+            if gaps is not None:
+                gaps.settle(rbms[0], bits, BURN_IN, random_stream(self.seed))
+            options = log_z, self.n_draws, self.seed
+            found[name] = float(
+                known_log_likelihoods(rbms, bits, gaps, *options).mean()
+            )
+        return found
 
 
-def _some_bits(X, seed):
-    rows = np.random.default_rng(seed).permutation(len(X))[:_N_MONITORED]
-    probabilities = X[np.sort(rows)]
+def _some_bits(X, gaps, seed):
+    rows = np.sort(np.random.default_rng(seed).permutation(len(X))[:_N_MONITORED])
+    probabilities = X[rows]
     bits = np.empty_like(probabilities)
     kernels.bernoulli(probabilities, random_stream(seed), bits)
-    return bits
+    return bits, gaps and gaps.take(rows)

@@ -10,8 +10,8 @@ from skmohn.energynet._growth import Grown
 from skmohn.energynet._likelihood import (
     DescriptionLength,
     complexity_of,
-    dbn_log_likelihood,
     independent_bits,
+    known_log_likelihoods,
     likelihood_weight,
 )
 from skmohn.energynet._partition import (
@@ -111,7 +111,7 @@ class Stack:
     reason: str
 
 
-def grow_stack(X, grow_layer, control, seed, report, thermometers=None):
+def grow_stack(X, grow_layer, control, seed, report, groups=None, gaps=None):
     """Grow layers on layers: BuildNetwork of EnergyNet.
 
     The first layer always stays, since a stack without layers has no features: compare
@@ -124,7 +124,7 @@ def grow_stack(X, grow_layer, control, seed, report, thermometers=None):
         In [0, 1]. Numbers that are not bits are taken for probabilities.
 
     grow_layer : callable
-        ``grow_layer(inputs, seed, report, thermometers)`` returns a layer, as the
+        ``grow_layer(inputs, seed, report, groups, gaps)`` returns a layer, as the
         functions of :mod:`skmohn.energynet._growth` do. The inputs of the first are X,
         those of the others the hidden probabilities of the layer below, all of them
         bits.
@@ -139,20 +139,24 @@ def grow_stack(X, grow_layer, control, seed, report, thermometers=None):
         samples), ``complexity`` and ``description_length``. ``make_rbms()`` returns the
         machines of the stack as it is.
 
-    thermometers : ndarray of int, default=None
-        Number of units of each column of X; None where each is a column.
+    groups : Groups, default=None
+        The units of each column of X; None where each is a column.
+
+    gaps : Gaps, default=None
+        What is unknown of X, in which its states are replaced.
 
     Returns
     -------
     stack : Stack
     """
-    judge = _Judge(X, control, seed)
-    best = nothing = judge.measure([independent_bits(X, thermometers)], X)
+    judge = _Judge(X, control, seed, gaps)
+    best = nothing = judge.measure([independent_bits(X, groups)], X)
     layers, reason, inputs = [], ALL_LAYERS, X
     for depth in range(control.max_layers):
         below = [layer.rbm for layer in layers]
-        tell, sizes = of_layer(report, depth, below), None if layers else thermometers
-        grown = grow_layer(inputs, seed + depth, tell, sizes)
+        tell = of_layer(report, depth, below)
+        of_first = (None, None) if layers else (groups, gaps)
+        grown = grow_layer(inputs, seed + depth, tell, *of_first)
         rbms = [*below, grown.run.rbm]
         found = judge.look(rbms, inputs, best) if layers else None
         if found is None:
@@ -214,10 +218,11 @@ class _Measured:
 class _Judge:
     """The samples by which stacks are compared, always the same ones."""
 
-    def __init__(self, X, control, seed):
+    def __init__(self, X, control, seed, gaps=None):
         self.X, self.control, self.seed = X, control, seed
         self.weight = likelihood_weight(control.likelihood, len(X))
         rows = np.random.default_rng(seed).permutation(len(X))[: control.n_samples]
+        self.rows, self.gaps = rows, gaps and gaps.take(rows)
         self.bits = np.empty_like(X[rows])
         kernels.bernoulli(X[rows], random_stream(seed), self.bits)
 
@@ -268,11 +273,21 @@ class _Judge:
             n_temperatures=max(control.n_temperatures // share, 1),
             n_chains=control.n_chains, random_state=self.seed,
         )  # fmt: skip
-        log_likelihood = dbn_log_likelihood(
-            rbms, self.bits[:n_rows], z, n_draws=control.n_draws,
-            random_state=self.seed,
-        )  # fmt: skip
+        gaps = self.gaps and self.gaps.take(slice(n_rows))
+        log_likelihood = known_log_likelihoods(
+            rbms, self._completed()[:n_rows], gaps, z, control.n_draws, self.seed
+        )
         return z, log_likelihood
+
+    def _completed(self):
+        """The bits of the samples, with the states of their gaps as they are now."""
+        if self.gaps is None:
+            return self.bits
+        place, bits = self.gaps.place, self.bits.copy()
+        at = np.flatnonzero(place >= 0)
+        unknown = self.gaps.unknown[place[at]]
+        bits[at] = np.where(unknown, self.X[self.rows[at]], bits[at])
+        return bits
 
     def _complexity(self, rbms):
         control = self.control

@@ -15,7 +15,8 @@ import numpy as np
 from scipy.special import logit
 
 from skmohn.energynet import _kernels as kernels
-from skmohn.energynet._levels import level_shares
+from skmohn.energynet._gaps import Gaps, drawer
+from skmohn.energynet._groups import Groups, state_shares
 from skmohn.energynet._rbm import (
     MOST_LISTED,
     RBM,
@@ -95,8 +96,11 @@ class Plan:
     resample : bool, default=False
         Whether inputs are probabilities from which bits are drawn at every step, rather
         than taken as they are.
-    thermometers : ndarray of int, default=None
-        Number of visible units of each column, for new machines.
+    groups : Groups, default=None
+        The visible units of each column, for new machines.
+    gaps : Gaps, default=None
+        What is unknown of the inputs: it is drawn anew in each step, and its states are
+        written into them.
     """
 
     learning_rate: float = 0.2
@@ -104,7 +108,8 @@ class Plan:
     n_chains: int | None = None
     l2: float = 1e-4
     resample: bool = False
-    thermometers: np.ndarray | None = None
+    groups: Groups | None = None
+    gaps: Gaps | None = None
 
     def steps_of_epochs(self, n_epochs, n_samples):
         """Steps that visit all samples a number of times."""
@@ -202,9 +207,12 @@ class Plan:
             kernels.bernoulli(X[batch], run.stream, rows.data)
         else:
             X.take(batch, axis=0, out=rows.data, mode="clip")
+        if self.gaps is not None:
+            draw = drawer(rbm, run.stream)
+            self.gaps.renew(rbm, draw, X, batch, rows.data, run.stream)
         np.dot(run.chains, rbm.weights, out=buffers.fantasy_logits)
         draw_visible(
-            buffers.fantasy_logits, rbm.visible_bias, rbm.thermometers, run.stream,
+            buffers.fantasy_logits, rbm.visible_bias, rbm.groups, run.stream,
             rows.fantasy,
         )  # fmt: skip
         np.dot(rows.visible[1:], rbm.weights.T, out=rows.logits)
@@ -312,7 +320,7 @@ def copy_of(rbm):
     return replace(rbm, **{name: getattr(rbm, name).copy() for name in names})
 
 
-def new_machine(X, n_hidden, seed, thermometers=None):
+def new_machine(X, n_hidden, seed, groups=None):
     """Draw weights; set the biases so that about ten of the hidden units are 1.
 
     Units that are rarely 1 stay so: each comes to stand for something that few samples
@@ -328,8 +336,8 @@ def new_machine(X, n_hidden, seed, thermometers=None):
 
     seed : int
 
-    thermometers : ndarray of int, default=None
-        Number of visible units of each column; None where each is a column.
+    groups : Groups, default=None
+        The visible units of each column; None where each is a column.
 
     Returns
     -------
@@ -344,16 +352,16 @@ def new_machine(X, n_hidden, seed, thermometers=None):
     weights /= np.sqrt(max(variance, 1.0))
     activity = min(_FIRST_ACTIVE / n_hidden, _LARGEST_SHARE)
     hidden_bias = logit(activity) - weights @ mean
-    return RBM(weights, hidden_bias, data_logits(X, thermometers), thermometers)
+    return RBM(weights, hidden_bias, data_logits(X, groups), groups)
 
 
-def data_logits(X, thermometers=None):
+def data_logits(X, groups=None):
     """Log-odds of the columns, as if each value had been seen half a time more.
 
-    Those of a thermometer are of each level against the one below.
+    Those of a level are against the one below, those of a category against the first.
     """
-    sizes = np.ones(X.shape[1], int) if thermometers is None else thermometers
-    at, before = level_shares(X.mean(axis=0, dtype=np.float64), sizes)
+    groups = groups or Groups.bits(X.shape[1])
+    at, before, _ = state_shares(X.mean(axis=0, dtype=np.float64), groups)
     odds = (at * len(X) + 0.5) / (before * len(X) + 0.5)
     return np.log(odds).astype(np.float32)
 

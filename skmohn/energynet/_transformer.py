@@ -4,26 +4,24 @@ from numbers import Integral, Real
 from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils import assert_all_finite, check_random_state, check_scalar
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils._set_output import _get_container_adapter
 from sklearn.utils.validation import (
     _check_feature_names_in,
     check_array,
     check_is_fitted,
 )
 
+from skmohn._core._categories import Categories
 from skmohn._core._control import Nested
 from skmohn._core._fitting import FitLoop, History, all_or_nothing, one_blas_thread
 from skmohn._core._html import ComputedProperty, HTMLRepr
 from skmohn._core._requests import ShortRequests
-from skmohn._core._rows import order_of
 from skmohn._core._scaling import require_finite
-from skmohn._core._times import validate_columns
-from skmohn._core._validation import densify
 from skmohn.energynet._building import (
     GIVEN_DEPTH,
     Builder,
@@ -32,12 +30,23 @@ from skmohn.energynet._building import (
     widths_of,
 )
 from skmohn.energynet._coding import MINMAX, UnitCoding
-from skmohn.energynet._features import batches, feature_blocks, learn_scalers
+from skmohn.energynet._features import (
+    batches,
+    check_layer,
+    feature_blocks,
+    learn_scalers,
+)
 from skmohn.energynet._growth import GIVEN_REASON
-from skmohn.energynet._missing import filled
+from skmohn.energynet._missing import drawn, filled, imputed
 from skmohn.energynet._partition import require_settled, settled_log_partition
 from skmohn.energynet._rbm import RBM, draw_stream, draw_visible
-from skmohn.energynet._samples import complete_samples, read_weights, rows_of
+from skmohn.energynet._reading import in_container, name_numbers, read_columns
+from skmohn.energynet._samples import (
+    known_samples,
+    put_in_order,
+    read_weights,
+    rows_of,
+)
 from skmohn.energynet._scoring import Monitor, Scorer
 
 # Attributes that say how well layers describe the samples of a fit.
@@ -63,13 +72,17 @@ class EnergyNetTransformer(
 
     Parameters
     ----------
-    growth : {"description_length", "paper", None}, default="description_length"
+    growth : {"description_length", "held_out", "paper", None}, \
+            default="description_length"
         How to find the widths of the layers that `n_components` does not give.
 
         - ``"description_length"``: add units while most of them raise the
           log-likelihood by more than they cost, half the log of the number of samples
           per parameter, and drop those that do not. The width depends little on
           learning rate and batch size.
+        - ``"held_out"``: the same without costs; what units are worth is measured on a
+          fifth of the samples, which do not train until the width is found. Wider, and
+          the better density.
         - ``"paper"``: EnergyNet [1]_. An infinite machine [2]_ trained by contrastive
           divergence adds units until fewer than `PaperControl.threshold` appear per
           step; then it becomes a plain machine. Layers cost the Rademacher bound. The
@@ -92,11 +105,18 @@ class EnergyNetTransformer(
           reaches it.
         - ``"minmax"``: scale the range seen in `fit` to [0, 1].
         - ``"probability"``: numbers in [0, 1] as they are; others are refused.
-        - ``"auto"``: as they are for bits and for columns within [0, 1] whose values
-          are mostly near the ends, such as gray levels of drawings; thermometers for
+        - ``"auto"``: as they are for bits and for columns within [0, 1] of whose values
+          at least a third are 0 or 1, such as gray levels of drawings; thermometers for
           all else.
 
         All but "probability" clip later values to the range.
+    categorical_features : "from_dtype", array-like of bool, int or str, or None, \
+            default="from_dtype"
+        Columns that hold categories: a mask, indices or names. "from_dtype" takes text
+        and categorical dtypes. A column of categories is one visible variable, whatever
+        `coding` is.
+    handle_unknown : {"error", "missing"}, default="error"
+        Whether to reject a category not seen in `fit` or treat it as missing.
     n_bins : int, default=8
         Maximum number of levels of a thermometer. Compare values by :meth:`score`,
         which is a density in the units of X.
@@ -107,7 +127,8 @@ class EnergyNetTransformer(
         Whether :meth:`transform` scales its output to mean 0 and variance 1 on the
         training data. Linear models need it: many probabilities hardly vary.
     append_input : bool, default=False
-        Whether :meth:`transform` appends the columns of X.
+        Whether :meth:`transform` appends the columns of X, with an indicator for each
+        category.
     polish : int or "auto", default="auto"
         Epochs of centered persistent contrastive divergence once the width of a layer
         is settled. "auto" trains until the learning rates sum to 300, 3000 steps by
@@ -155,9 +176,9 @@ class EnergyNetTransformer(
     visible_bias_ : list of ndarrays of shape (n_inputs,), float32
         Biases of their inputs.
     log_likelihood_ : list of float
-        Mean log-likelihood of the training samples (at most 2000 of them) under the
-        stack up to each layer, in nats. Only after a fit that grew to its end, as the
-        next two.
+        Mean log-likelihood of what is known of the training samples (at most 2000 of
+        them) under the stack up to each layer, in nats. Only after a fit that grew to
+        its end, as the next two.
     complexity_ : list of float
         Cost of the stack up to each layer, in nats.
     description_length_ : list of float
@@ -220,6 +241,7 @@ class EnergyNetTransformer(
     stopping_reason_: str
     width_reasons_: list[str]
     coding_: UnitCoding
+    _categories: Categories
     scalers_: list[StandardScaler]
     history_: History
     n_iter_: int
@@ -228,7 +250,7 @@ class EnergyNetTransformer(
     feature_names_in_: np.ndarray
 
     _parameter_constraints = {
-        "growth": [StrOptions({"description_length", "paper"}), None],
+        "growth": [StrOptions({"description_length", "held_out", "paper"}), None],
         "n_components": [
             Interval(Integral, 1, None, closed="left"),
             "array-like",
@@ -237,6 +259,8 @@ class EnergyNetTransformer(
         "max_layers": [Interval(Integral, 1, None, closed="left")],
         "kappa": [Interval(Real, 0, None, closed="neither")],
         "coding": [StrOptions({"auto", "thermometer", "minmax", "probability"})],
+        "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
+        "handle_unknown": [StrOptions({"error", "missing"})],
         "n_bins": [Interval(Integral, 2, None, closed="left")],
         "layer": [Integral, StrOptions({"all"})],
         "standardize": ["boolean"],
@@ -270,6 +294,8 @@ class EnergyNetTransformer(
         max_layers=10,
         kappa=1.0,
         coding="auto",
+        categorical_features: ArrayLike | None = "from_dtype",
+        handle_unknown="error",
         n_bins=8,
         layer: int | str = -1,
         standardize=True,
@@ -292,6 +318,8 @@ class EnergyNetTransformer(
         self.max_layers = max_layers
         self.kappa = kappa
         self.coding = coding
+        self.categorical_features = categorical_features
+        self.handle_unknown = handle_unknown
         self.n_bins = n_bins
         self.layer = layer
         self.standardize = standardize
@@ -318,8 +346,8 @@ class EnergyNetTransformer(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            At least 2 samples. Sparse input is converted to dense. Samples with NaN are
-            left out, with a warning.
+            At least 2 samples. Sparse input is converted to dense. NaN means missing:
+            training then draws the value anew in each step, given the others.
         y : None
             Not used.
         X_val : {array-like, sparse matrix} of shape (n_validation, n_features), \
@@ -347,9 +375,10 @@ class EnergyNetTransformer(
             If a layer was still growing at `max_units` or `max_steps`.
         """
         go_on, given = self.warm_start and hasattr(self, "weights_"), X
-        X, units = self._read_samples(X, sample_weight, learn=not go_on)
-        rbms, self._seed = self.layers_ if go_on else None, self._new_seed()
-        builder = Builder(self, self._seed, len(units), self.coding_.thermometers)
+        self._seed = self._new_seed()
+        X, units, gaps = self._read_samples(X, sample_weight, learn=not go_on)
+        rbms = self.layers_ if go_on else None
+        builder = Builder(self, self._seed, len(units), self.coding_.groups, gaps)
         monitor = self._monitor(X, units, X_val, builder.weight)
         loop = FitLoop(
             self, given, y, None, builder.n_records(units, rbms),
@@ -370,8 +399,8 @@ class EnergyNetTransformer(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples; those of the first call, at least 2, also set the coding. Samples
-            with NaN are left out, with a warning.
+            Samples; those of the first call, at least 2, also set the coding. NaN means
+            missing, as in `fit`.
         y : None
             Not used.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -385,16 +414,15 @@ class EnergyNetTransformer(
         is_first = not hasattr(self, "weights_")
         if is_first and widths_of(self) is None:
             return self.fit(X, sample_weight=sample_weight)
-        X, units = self._read_samples(X, sample_weight, learn=is_first)
         if is_first:
             self._seed, self.n_iter_, self.n_samples_seen_ = self._new_seed(), 0, 0
+        X, units, gaps = self._read_samples(X, sample_weight, learn=is_first)
         self.n_samples_seen_ += len(units)
         rbms = None if is_first else self.layers_
         # Other random numbers for each call.
         seed = np.random.SeedSequence([self._seed, self.n_iter_]).generate_state(1)
-        builder = Builder(
-            self, self._seed, self.n_samples_seen_, self.coding_.thermometers
-        )
+        n_seen = self.n_samples_seen_
+        builder = Builder(self, self._seed, n_seen, self.coding_.groups, gaps)
         rbms = builder.train_epoch(units, rbms, int(seed[0]))
         self._set_fitted(rbms, X, units, earlier=None if is_first else self.scalers_)
         if is_first:
@@ -425,29 +453,39 @@ class EnergyNetTransformer(
             require_finite(self.scalers_[-1], "X")
         return np.concatenate([self._transform_batch(X[rows]) for rows in batches(X)])
 
-    def impute(self, X):
-        """Replace NaN by expected values, given the known ones.
+    def impute(self, X, *, strategy="mean", n_draws=None, random_state=None):
+        """Replace NaN by what is expected, or drawn, given the known values.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Samples with NaN for missing values.
+        strategy : {"mean", "mode"}, default="mean"
+            Expected value, which for bits is the probability of a 1, or most probable
+            one. Categories are the most probable ones with either.
+        n_draws : int, default=None
+            Number of completed tables to draw instead, for multiple imputation.
+        random_state : int, RandomState instance or None, default=None
+            Seed for draws.
 
         Returns
         -------
-        ndarray of shape (n_samples, n_features)
-            The completed samples, in the container set by ``set_output``. Means are
-            taken under the first layer: the probability of a 1 for columns within [0,
-            1], the mean level for thermometers. They are exact if the missing values or
-            the hidden units have at most 4096 states, else averages over chains.
+        ndarray of shape (n_samples, n_features) or list of ndarray
+            The completed samples, in the container set by ``set_output``; a list of
+            `n_draws` of them. What is unknown follows the first layer. Means are exact
+            if the hidden units, or the missing values, have at most 4096 states, else
+            averages over chains; draws of numbers are within their level.
         """
         check_is_fitted(self)
         given, X = X, self._read_table(X)
-        X = np.concatenate([self._impute_batch(X[rows]) for rows in batches(X)])
-        container = _get_container_adapter("transform", self)
-        if container is None:
-            return X
-        return container.create_container(X, given, _check_feature_names_in(self))
+        of_columns = self.layers_[0], self.coding_, X, self._encode
+        if n_draws is None:
+            tables = [imputed(*of_columns, strategy, self._seed)]
+        else:
+            tables = drawn(*of_columns, n_draws, random_state)
+        names = _check_feature_names_in(self)
+        tables = [in_container(self._decoded(t), self, given, names) for t in tables]
+        return tables[0] if n_draws is None else tables
 
     def inverse_transform(self, X):
         """Reconstruct samples from the output of :meth:`transform`.
@@ -478,7 +516,7 @@ class EnergyNetTransformer(
         states = np.clip(states, 0.0, 1.0)
         for rbm in reversed(self.layers_[: top + 1]):
             states = rbm.visible_probabilities(states)
-        return self.coding_.decode(states)
+        return self._decoded(self.coding_.decode(states))
 
     def get_feature_names_out(self, input_features=None):
         """Name the columns of :meth:`transform`.
@@ -491,7 +529,8 @@ class EnergyNetTransformer(
         Returns
         -------
         ndarray of str
-            ``"layer0_unit0"`` and so on; appended columns keep their names.
+            ``"layer0_unit0"`` and so on; appended columns keep their names, to which
+            those of categories are added.
         """
         check_is_fitted(self)
         names = _check_feature_names_in(self, input_features)
@@ -499,7 +538,7 @@ class EnergyNetTransformer(
             [f"layer{k}_unit{i}" for i in range(width)]
             for k, width in enumerate(self.n_components_per_layer_)
         ]
-        blocks.append(names)
+        blocks.append(name_numbers(names, self._categories.known()))
         return np.concatenate([blocks[k] for k in self._shown()]).astype(object)
 
     @one_blas_thread
@@ -531,8 +570,8 @@ class EnergyNetTransformer(
         for rbm in reversed(lower):
             logits = states @ rbm.weights
             states = np.empty_like(logits)
-            draw_visible(logits, rbm.visible_bias, rbm.thermometers, stream, states)
-        return self.coding_.decode(states)
+            draw_visible(logits, rbm.visible_bias, rbm.groups, stream, states)
+        return self._decoded(self.coding_.decode(states))
 
     def score_samples(self, X):
         """Compute or estimate the log-likelihood of each sample.
@@ -592,7 +631,7 @@ class EnergyNetTransformer(
         parts = self.weights_, self.hidden_bias_, self.visible_bias_
         first, *others = zip(*parts, strict=True)
         return [
-            RBM(*first, self.coding_.thermometers),
+            RBM(*first, self.coding_.groups),
             *(RBM(*layer) for layer in others),
         ]
 
@@ -611,44 +650,31 @@ class EnergyNetTransformer(
         """Say what the estimator can take."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.categorical = True
         tags.input_tags.allow_nan = self.coding != MINMAX
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
     def _monitor(self, X, units, X_val, weight):
         """What completes the records of a fit; a mean log-likelihood has a weight."""
-        if X_val is not None and self.monitor is None:
-            raise ValueError(
-                "X_val needs monitor, the number of epochs between recorded "
-                "log-likelihoods, but monitor is None"
-            )
-        density = self.coding_.log_density(X)
-        tables = {"log_likelihood": units}
-        within = {
-            "log_likelihood": density.mean(),
-            "description_length": -weight * density.mean(),
-        }
+        tables = {"log_likelihood": (X, units)}
         if X_val is not None:
-            X_val = self._read_table(X_val, ensure_all_finite=True)
-            tables["validation_log_likelihood"] = self._encode(X_val)
-            density = self.coding_.log_density(X_val)
-            within["validation_log_likelihood"] = density.mean()
-        options = self.n_temperatures, self.n_draws, self._seed
-        return Monitor(within, self.monitor, tables, *options)
+            X_val = self._read_table(X_val)
+            assert_all_finite(X_val, input_name="X_val")
+            tables["validation_log_likelihood"] = X_val, self._encode(X_val)
+        return Monitor.of(self, self.coding_, tables, weight, self._seed)
 
     def _transform_batch(self, X):
         units = self._encode(X)
-        X, incomplete = filled(self.layers_[0], self.coding_, X, units, self._seed)
-        blocks = feature_blocks(self.layers_, units, X, incomplete)
+        first, coding = self.layers_[0], self.coding_
+        X, visible, incomplete = filled(first, coding, X, units, self._seed)
+        table = coding.numbers(X, visible)
+        blocks = feature_blocks(self.layers_, units, table, incomplete)
         if self.standardize:
             blocks = [self.scalers_[k].transform(blocks[k]) for k in self._shown()]
         else:
             blocks = [blocks[k] for k in self._shown()]
         return np.hstack(blocks).astype(X.dtype, copy=False)
-
-    def _impute_batch(self, X):
-        units = self._encode(X)
-        return filled(self.layers_[0], self.coding_, X, units, self._seed)[0]
 
     def _read_samples(self, X, sample_weight, learn):
         """Check samples and parameters; return samples and visible units.
@@ -665,23 +691,29 @@ class EnergyNetTransformer(
                 )
         # A single sample leaves nothing to learn from.
         n_needed = 2 if learn else 1
-        X = self._read_table(X, reset=learn, ensure_min_samples=n_needed)
+        X = self._read_table(X, reset=learn)
         weights = read_weights(sample_weight, X)
         if weights is not None:
             X = X[rows_of(weights)]
-        X = complete_samples(X, n_needed)
+        X = known_samples(X, n_needed)
         if learn:
-            self.coding_ = UnitCoding.learn(X, self.coding, self.n_bins, self._names())
-        # Coded again, since the units in two orders would take the most memory of all.
-        X = X[order_of(self._encode(X))]
-        return X, self._encode(X)
+            known = self._categories.known()
+            self.coding_ = UnitCoding.learn(
+                X, self.coding, self.n_bins, self._names(),
+                {j: len(categories) for j, categories in known.items()},
+            )  # fmt: skip
+        X, units, gaps = put_in_order(X, self.coding_, self._names())
+        if gaps is not None:
+            gaps.begin(units, self.coding_.groups, np.random.default_rng(self._seed))
+        return X, units, gaps
 
     def _new_seed(self):
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _fitted(self, rbms, X, units, earlier=None):
         """Fitted attributes of layers, with the scalers of earlier samples if any."""
-        scalers, input_means = learn_scalers(rbms, X, units, earlier)
+        X = self.coding_.complete(X, units)
+        scalers, input_means = learn_scalers(rbms, self.coding_, X, units, earlier)
         if self.standardize and self.append_input:
             require_finite(scalers[-1], "X")
         return {
@@ -746,26 +778,10 @@ class EnergyNetTransformer(
     def _names(self):
         return getattr(self, "feature_names_in_", None)
 
-    def _read_table(self, X, **options):
-        options = {"reset": False, "ensure_all_finite": "allow-nan", **options}
-        X = validate_columns(
-            self, X, dtype=[np.float64, np.float32], accept_sparse="csr", **options
-        )
-        X = densify(X)
-        kinds = [self.coding] if options["reset"] else self.coding_.kind
-        if MINMAX in kinds and np.isnan(X).any():
-            raise ValueError(
-                'Input X contains NaN, which coding="minmax" cannot average over: '
-                "impute first, for instance with sklearn.impute.KNNImputer, or use "
-                'coding="thermometer"'
-            )
-        return X
+    def _decoded(self, X):
+        """A table as its user writes it: categories instead of their numbers."""
+        return self._categories.decode(X) if self._categories.encoders else X
 
-
-def check_layer(layer, n_layers):
-    """Refuse a layer that is not there."""
-    if layer != "all" and not -n_layers <= layer < n_layers:
-        raise ValueError(
-            f"layer={layer} does not exist: the stack has {n_layers} "
-            f"{'layer' if n_layers == 1 else 'layers'}, and the lowest is 0"
-        )
+    def _read_table(self, X, reset=False):
+        is_minmax = self.coding == MINMAX or (not reset and MINMAX in self.coding_.kind)
+        return read_columns(self, X, reset=reset, gaps=not is_minmax)

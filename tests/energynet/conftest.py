@@ -11,6 +11,20 @@ def all_states(n):
     return ((np.arange(2**n)[:, None] >> np.arange(n)) & 1).astype(np.float64)
 
 
+def check_possible(V, groups):
+    """Which rows have each column in a state of its own, by definition."""
+    columns = np.split(V, np.cumsum(groups.sizes)[:-1], axis=1)
+    return np.all(
+        [
+            (np.diff(column, axis=1) <= 0).all(axis=1)
+            if is_ordered
+            else column.sum(axis=1) <= 1
+            for column, is_ordered in zip(columns, groups.is_ordered, strict=True)
+        ],
+        axis=0,
+    )
+
+
 class Listed:
     """A machine with the exact probability of each joint state, by definition."""
 
@@ -20,12 +34,8 @@ class Listed:
         self.b = rbm.hidden_bias.astype(np.float64)
         self.c = rbm.visible_bias.astype(np.float64)
         self.V, self.H = all_states(rbm.n_visible), all_states(rbm.n_hidden)
-        if rbm.thermometers is not None:
-            # Possible are those that fall nowhere but between two columns.
-            ends = np.cumsum(rbm.thermometers)
-            columns = np.split(self.V, ends[:-1], axis=1)
-            falls = [(np.diff(column, axis=1) > 0).any(axis=1) for column in columns]
-            self.V = self.V[~np.any(falls, axis=0)]
+        if rbm.groups is not None:
+            self.V = self.V[check_possible(self.V, rbm.groups)]
         exponent = (
             (self.V @ self.c)[:, None]
             + self.H @ self.b
@@ -42,14 +52,20 @@ class Listed:
         return np.log(self.joint.sum(axis=1))
 
 
-def random_machine(n_visible, n_hidden, seed, scale=1.0, thermometers=None):
+def random_machine(n_visible, n_hidden, seed, scale=1.0, groups=None):
     rng = np.random.default_rng(seed)
     return RBM(
         rng.normal(0, scale, (n_hidden, n_visible)),
         rng.normal(size=n_hidden),
         rng.normal(size=n_visible),
-        thermometers,
+        groups,
     )
+
+
+@pytest.fixture(scope="session")
+def are_possible():
+    """Function that says which rows have each column in a state of its own."""
+    return check_possible
 
 
 @pytest.fixture(scope="session")

@@ -64,11 +64,16 @@ def test_input_that_is_not_finite(value):
 
 @pytest.mark.parametrize("call", ["fit", "partial_fit"])
 def test_samples_with_unknown_values_alone_are_nothing_to_learn_from(call):
-    words = "Input X contains NaN: only 1 of 60 samples are complete.*KNNImputer"
-    refused(replaced(X, (slice(1, None), 1), np.nan), match=words, call=call)
+    words = "Input X contains NaN alone in all but 1 of 60 samples"
+    refused(replaced(X, slice(1, None), np.nan), match=words, call=call)
+    words = "Input X contains NaN in all samples of column 1: there is nothing to learn"
+    refused(replaced(X, (slice(None), 1), np.nan), match=words, call=call)
+    # Later it is no news that a column is not known.
     net = EnergyNetTransformer(**QUICK).fit(X)
-    with pytest.raises(ValueError, match=r"NaN: only 0 of 60 .* at least 1;"):
-        net.partial_fit(replaced(X, (slice(None), 1), np.nan))
+    net.partial_fit(replaced(X, (slice(None), 1), np.nan))
+    assert np.isfinite(net.transform(X)).all()
+    with pytest.raises(ValueError, match="NaN alone in all but 0 of 60 samples"):
+        net.partial_fit(np.full_like(X, np.nan))
 
 
 def test_unknown_values_of_a_scaled_column():
@@ -156,7 +161,8 @@ def test_numbers_of_any_size(scale):
 
 
 def test_words_as_numbers():
-    refused(LABELS[:, None], match="could not convert string to float")
+    message = "holds text, '.*', but is not among categorical_features: add it"
+    refused(LABELS[:, None], match=message, categorical_features=None)
 
 
 def test_sparse_table_that_is_too_large_when_dense():
@@ -316,7 +322,7 @@ def network_refused(network, *args, match, error=ValueError, **parameters):
 
 def test_impossible_samples_of_a_network(network):
     y = LABELS if network is EnergyNetClassifier else Y
-    network_refused(network, replaced(X, (0, 0), np.nan), y, match="Input X contains")
+    network_refused(network, replaced(X, (0, 0), np.inf), y, match="Input X contains")
     network_refused(network, X, y[:-1], match="inconsistent numbers of samples")
     network_refused(network, X[:1], y[:1], match="minimum of 2")
     network_refused(network, X, None, match="requires y to be passed")

@@ -18,8 +18,13 @@ def learn(X, coding="auto", n_bins=8, names=None):
     return UnitCoding.learn(np.asarray(X, float), coding, n_bins, names)
 
 
+def grey(shape):
+    """Numbers from 0 to 1, most of which are at the ends."""
+    return np.clip(0.5 + 1.5 * RNG.normal(size=shape), 0, 1)
+
+
 def test_bits_and_probabilities_stay_as_they_are():
-    likely = RNG.beta(0.4, 0.4, 50)
+    likely = grey(50)
     X = np.column_stack([RNG.integers(2, size=50), likely, np.zeros(50)])
     for coding in ("auto", "probability"):
         found = learn(X, coding)
@@ -28,7 +33,7 @@ def test_bits_and_probabilities_stay_as_they_are():
 
 
 def test_auto_asks_each_column():
-    likely = RNG.beta(0.4, 0.4, 50)
+    likely = grey(50)
     X = np.column_stack([likely, RNG.normal(size=50), RNG.integers(3, size=50)])
     found = learn(X)
     assert found.kind.tolist() == ["probability", "thermometer", "thermometer"]
@@ -78,7 +83,7 @@ def test_minmax_is_scikit_learns():
 
 
 def test_values_beyond_those_seen_are_taken_for_the_ends():
-    X = np.column_stack([RNG.beta(0.4, 0.4, 50), RNG.normal(size=50)])
+    X = np.column_stack([grey(50), RNG.normal(size=50)])
     found = learn(X)
     far = found.encode([[9.0, 9.0], [-9.0, -9.0]] * np.ones((2, 2)))
     assert_array_equal(far, np.repeat([[1.0], [0.0]], 8, axis=1))
@@ -212,10 +217,22 @@ def test_scaled_measurements_are_no_bits(load):
         assert set(learn(rows).kind) == {"thermometer"}
 
 
-def test_uniform_numbers_are_no_bits_but_those_near_the_ends_are():
+@pytest.mark.parametrize("n_rows", [60, 1797])
+def test_gray_levels_of_digits_are_as_good_as_bits(n_rows):
+    """Of the first sixty, more than half of the levels lie between."""
+    X = load_digits().data[:n_rows] / 16
+    assert set(learn(X).kind) == {"probability"}
+
+
+def test_measured_numbers_are_no_bits_even_near_the_ends():
     uniform = RNG.random((300, 4))
     assert set(learn(uniform).kind) == {"thermometer"}
-    assert set(learn(RNG.beta(0.4, 0.4, (300, 4))).kind) == {"probability"}
+    assert set(learn(RNG.beta(0.4, 0.4, (300, 4))).kind) == {"thermometer"}
+    modes = RNG.choice([0.1, 0.9], (300, 4)) + 0.03 * RNG.normal(size=(300, 4))
+    assert set(learn(np.clip(modes, 0, 1)).kind) == {"thermometer"}
+    wine = MinMaxScaler().fit_transform(load_wine().data)
+    assert set(learn(wine).kind) == {"thermometer"}
+    assert set(learn(grey((300, 4))).kind) == {"probability"}
     bits = RNG.integers(2, size=(300, 2))
     mixed = learn(np.column_stack([uniform, bits]))
     assert mixed.kind.tolist() == ["thermometer"] * 4 + ["probability"] * 2

@@ -10,6 +10,7 @@ from sklearn.datasets import load_digits
 import skmohn.energynet._stack
 from skmohn.energynet import RBM, description_length, exact_log_partition, log_partition
 from skmohn.energynet._building import are_bits
+from skmohn.energynet._groups import Groups, list_states
 from skmohn.energynet._growth import (
     GAMMA_REASON,
     GIVEN_REASON,
@@ -24,7 +25,6 @@ from skmohn.energynet._growth import (
     width_by_nats,
 )
 from skmohn.energynet._irbm import OrderedPlan
-from skmohn.energynet._levels import list_levels
 from skmohn.energynet._likelihood import unit_price
 from skmohn.energynet._stack import (
     ALL_LAYERS,
@@ -296,7 +296,7 @@ def test_given_width_trains_for_the_epochs_asked(digits):
 # --------------------------------------------------------------------------- stacks
 
 
-def by_nats(inputs, seed, report, thermometers=None):
+def by_nats(inputs, seed, report, groups=None, gaps=None):
     plan = replace(FAST, resample=not are_bits(inputs))
     return width_by_nats(inputs, plan, replace(WIDTH_ONLY, polish=20.0), seed, report)
 
@@ -323,13 +323,13 @@ def test_a_layer_that_is_clearly_not_worth_it_is_found_out_by_few_samples(
     digits, monkeypatch
 ):
     X, seen = digits[:600], []
-    full = skmohn.energynet._stack.dbn_log_likelihood
+    full = skmohn.energynet._stack.known_log_likelihoods
 
     def watched(rbms, bits, *args, **kwargs):
         seen.append((len(rbms), len(bits)))
         return full(rbms, bits, *args, **kwargs)
 
-    monkeypatch.setattr("skmohn.energynet._stack.dbn_log_likelihood", watched)
+    monkeypatch.setattr("skmohn.energynet._stack.known_log_likelihoods", watched)
     ends = []
 
     def report(record, make_rbms):
@@ -376,7 +376,7 @@ def test_layers_see_the_probabilities_of_those_below():
     X = clusters(4)[:300]
     seen = []
 
-    def layer(inputs, seed, report, thermometers=None):
+    def layer(inputs, seed, report, groups=None, gaps=None):
         seen.append((inputs, seed))
         plan, width = replace(FAST, resample=not are_bits(inputs)), 7 - len(seen)
         start = new_machine(inputs, width, 0)
@@ -387,7 +387,7 @@ def test_layers_see_the_probabilities_of_those_below():
     gains = {0: -30.0, 6: -20.0, 5: -10.0, 4: 0.0}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            "skmohn.energynet._stack.dbn_log_likelihood",
+            "skmohn.energynet._stack.known_log_likelihoods",
             lambda rbms, bits, *args, **kwargs: np.full(
                 len(bits), gains[rbms[-1].n_hidden]
             ),
@@ -408,7 +408,7 @@ def test_layers_see_the_probabilities_of_those_below():
 def test_stack_by_the_rademacher_bound():
     X = clusters(4, n_columns=12)[:300]
 
-    def layer(inputs, seed, report, thermometers=None):
+    def layer(inputs, seed, report, groups=None, gaps=None):
         resample = not are_bits(inputs)
         plan = Plan(resample=resample)
         ordered = OrderedPlan(learning_rate=0.1, max_units=6, resample=resample)
@@ -472,7 +472,7 @@ def test_modes_that_chains_do_not_leave_get_their_shares():
     run = plan.begin(X, new_machine(X, 2, 0), 2000, 0)
     while not run.is_over:
         plan.advance(run, X)
-    states = list_levels(np.ones(2, int), 0, 4)
+    states = list_states(Groups.bits(2), 0, 4)
     p = np.exp(run.rbm.log_hidden_marginal(states))
     on = run.rbm.visible_probabilities(states).mean(axis=1) > 0.5
     assert p[on].sum() / p.sum() == pytest.approx(first.mean(), abs=0.03)
@@ -481,9 +481,9 @@ def test_modes_that_chains_do_not_leave_get_their_shares():
 def test_new_units_do_not_start_as_others_did(digits, monkeypatch):
     seeds = []
 
-    def watched(X, n_hidden, seed, thermometers=None):
+    def watched(X, n_hidden, seed, groups=None):
         seeds.append(seed)
-        return new_machine(X, n_hidden, seed, thermometers)
+        return new_machine(X, n_hidden, seed, groups)
 
     monkeypatch.setattr("skmohn.energynet._growth.new_machine", watched)
     control = replace(WIDTH_ONLY, max_steps=3300)

@@ -12,11 +12,12 @@ from sklearn.pipeline import make_pipeline
 from skmohn import EnergyNetTransformer
 from skmohn.energynet import RBM, _missing, exact_log_partition
 from skmohn.energynet._coding import UnitCoding
+from skmohn.energynet._gaps import Gaps
 from skmohn.energynet._missing import (
     MOST_COMPLETIONS,
     completions,
+    given_known,
     means_of,
-    unknown_units,
 )
 
 NAN = np.nan
@@ -50,7 +51,7 @@ def mixed():
             10 + common,
             np.round(3 * common + RNG.normal(size=300)),
             np.full(300, 7.0),
-            1 / (1 + np.exp(-4 * common)),
+            np.clip(0.5 + 1.5 * common, 0, 1),
         ]
     )
 
@@ -63,10 +64,10 @@ def with_holes(X, share=0.3):
 
 
 def listed_of(coding, X):
-    units = coding.encode(X)
+    units, gaps = coding.encode(X), Gaps.of(coding, X)
     return {
         row: completions(coding, units[row], unknown, row)
-        for row, unknown in unknown_units(coding, X).items()
+        for row, unknown in zip(gaps.rows.tolist(), gaps.unknown, strict=True)
     }
 
 
@@ -153,14 +154,33 @@ def test_many_unknown_bits_against_all_states():
         deep.score_samples(X)
 
 
-@pytest.mark.parametrize("thermometers", [None, [1, 2, 3, 1, 1, 1, 1]])
-def test_means_of_chains_are_those_of_all_states(thermometers, monkeypatch):
-    rbm = RBM(RNG.normal(size=(5, 10)), RNG.normal(size=5), np.zeros(10), thermometers)
-    expected = means_of(rbm, 0)
-    monkeypatch.setattr(_missing, "MOST_COMPLETIONS", 16)
-    drawn = means_of(rbm, 0)
-    for means, exact in zip(drawn, expected, strict=True):
-        assert 0.0 < np.abs(means - exact).max() < 0.06
+@pytest.mark.parametrize("groups", [None, [1, 2, 3, 1, 1, 1, 1]])
+def test_means_of_chains_are_those_of_all_states(groups, monkeypatch):
+    rbm = RBM(RNG.normal(size=(5, 10)), RNG.normal(size=5), np.zeros(10), groups)
+    units = (RNG.random((4, 10)) < 0.5).astype(np.float32)
+    unknown = np.ones((4, 10), bool)
+    unknown[1:, [0, 8]] = False
+    units = np.where(unknown, np.float32(0), units)
+    expected = _missing._means_of_gaps(rbm, units, unknown, 0)
+    for row in range(4):
+        machine = given_known(rbm, units[row], unknown[row])
+        visible, hidden = means_of(machine)
+        assert_allclose(expected[0][row, unknown[row]], visible, atol=1e-5)
+        assert_allclose(expected[1][row], hidden, atol=1e-5)
+    # By lists of the gaps, then by chains.
+    monkeypatch.setattr(_missing, "MOST_LISTED", 1)
+    listed = _missing._means_of_gaps(rbm, units, unknown, 0)
+    monkeypatch.setattr(_missing, "MOST_COMPLETIONS", 4)
+    monkeypatch.setattr(_missing, "_LOOKS", 100)
+    drawn = _missing._means_of_gaps(rbm, units, unknown, 0)
+    for means, same, exact in zip(drawn, listed, expected, strict=True):
+        known = ~unknown if means.shape == unknown.shape else np.zeros_like(means, bool)
+        assert np.abs(np.where(known, 0, same - exact)).max() < 1e-5
+        off = np.abs(np.where(known, 0, means - exact))
+        assert 0.0 < off.max() < 0.06
+    # Which do not depend on the samples beside.
+    alone = _missing._means_of_gaps(rbm, units[2:3], unknown[2:3], 0)
+    assert_array_equal(alone[0][0], drawn[0][2])
 
 
 def test_columns_that_are_alike_impute_one_another(bits):
@@ -265,20 +285,6 @@ def test_precision(bits, dtype):
     assert_allclose(net.transform(X), net.transform(X.astype(float)), atol=1e-4)
 
 
-@pytest.mark.parametrize("call", ["fit", "partial_fit"])
-def test_samples_to_learn_from_are_complete(bits, call):
-    X = with_holes(bits, 0.05)
-    complete = ~np.isnan(X).any(axis=1)
-    net = EnergyNetTransformer(None, 4, polish=3, random_state=0)
-    expected = getattr(clone(net), call)(bits[complete])
-    words = f"{np.sum(~complete)} of 300 samples have NaN and are left out"
-    with pytest.warns(UserWarning, match=words) as caught:
-        getattr(net, call)(X)
-    assert caught[0].filename == __file__
-    assert_array_equal(net.weights_[0], expected.weights_[0])
-    assert_array_equal(net.transform(X[complete]), expected.transform(X[complete]))
-
-
 @pytest.mark.parametrize(("coding", "allowed"), [("auto", True), ("minmax", False)])
 def test_tags_say_so(coding, allowed):
     net = EnergyNetTransformer(coding=coding)
@@ -294,9 +300,7 @@ def test_pipeline_with_unknown_values(bits):
     # Either of two columns that are alike tells the class.
     assert model.score(features[known], y[known]) > 0.95
     pipeline = make_pipeline(clone(net), LogisticRegression())
-    with pytest.warns(UserWarning, match="left out") as caught:
-        pipeline.fit(X, y)
-    assert caught[0].filename == __file__
+    pipeline.fit(X, y)
     assert pipeline.score(X[known], y[known]) > 0.95
 
 

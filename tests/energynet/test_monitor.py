@@ -104,8 +104,8 @@ def test_at_most_2000_samples_stand_for_all():
     rng = np.random.default_rng(0)
     X = rng.integers(2, size=(5000, 3)).astype(np.float32)
     rbm = RBM(rng.normal(size=(2, 3)), rng.normal(size=2), rng.normal(size=3))
-    monitor = Monitor({}, 1, {"nats": X}, 10, 10, seed=0)
-    assert monitor.bits["nats"].shape == (2000, 3)
+    monitor = Monitor({}, 1, {"nats": (X, None)}, 10, 10, seed=0)
+    assert monitor.bits["nats"][0].shape == (2000, 3)
     expected = dbn_log_likelihood([rbm], X, exact_log_partition(rbm)).mean()
     assert monitor.measure([rbm])["nats"] == pytest.approx(expected, abs=0.05)
 

@@ -36,13 +36,13 @@ def test_exact_log_partition_is_the_sum_over_states(
 
 
 @pytest.mark.parametrize("scale", [1.0, 500.0])
-@pytest.mark.parametrize("thermometers", [None, np.array([2, 4, 1, 3])])
+@pytest.mark.parametrize("groups", [None, np.array([2, 4, 1, 3])])
 @pytest.mark.parametrize("n_hidden", [5, 9])
 def test_exact_log_partition_of_more_states_than_go_together(
-    list_states, n_hidden, thermometers, scale
+    list_states, n_hidden, groups, scale
 ):
     """Of either side, and of weights whose exponentials overflow."""
-    exact = list_states(10, n_hidden, seed=1, scale=scale, thermometers=thermometers)
+    exact = list_states(10, n_hidden, seed=1, scale=scale, groups=groups)
     assert_allclose(exact_log_partition(exact.rbm).value, exact.log_z, rtol=1e-12)
 
 
@@ -87,8 +87,8 @@ def test_ais_is_within_a_hundredth_of_a_nat_at_the_defaults(list_states, seed):
     assert estimate.effective_sample_size > 90
 
 
-def test_ais_counts_the_levels_that_thermometers_can_have(list_states):
-    exact = list_states(10, 7, seed=0, thermometers=np.array([2, 4, 1, 3]))
+def test_ais_counts_the_levels_that_groups_can_have(list_states):
+    exact = list_states(10, 7, seed=0, groups=np.array([2, 4, 1, 3]))
     estimate = annealed_importance_sampling(
         exact.rbm, draws(exact, 500), n_temperatures=1000, random_state=0
     )

@@ -1,0 +1,405 @@
+"""Categorical columns: which they are, their categories, and how they are called."""
+
+from collections.abc import Hashable, Mapping, Set
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.preprocessing import OrdinalEncoder
+from sklearn.utils import _safe_indexing
+from sklearn.utils._missing import is_pandas_na, is_scalar_nan
+from sklearn.utils.validation import _num_features, check_array, validate_data
+
+from skmohn._core._names import find_columns, name_columns
+from skmohn._core._times import (
+    TIMES,
+    column_types,
+    columns_of_times,
+    from_seconds,
+    second,
+    seconds,
+    time_kind,
+)
+from skmohn._core._validation import (
+    is_whole,
+    name_dtype,
+    to_numpy,
+    validate_table,
+)
+
+# As many as scikit-learn's histogram gradient boosting takes.
+_MOST_CATEGORIES = 255
+# Of pandas, polars and arrow, in small categories.
+_TEXT_TYPES = ("categor", "enum", "string", "large_string", "dictionary")
+
+
+@dataclass(frozen=True)
+class Categories:
+    """Categories of the categorical columns of a table, and what its others hold.
+
+    Attributes
+    ----------
+    encoders : dict of int to OrdinalEncoder
+        By column; each numbers the categories in their sorted order.
+
+    handle_unknown : {"error", "missing"}
+        What happens to categories that were not there in fit.
+
+    kinds : dict of int to str, default={}
+        By column, ``"bool"``, ``"int"``, ``"datetime64"`` or ``"timedelta64"``; all
+        other columns without categories hold floats.
+    """
+
+    encoders: dict
+    handle_unknown: str
+    kinds: dict = field(default_factory=dict)
+
+    @classmethod
+    def learn(cls, X, columns, names, handle_unknown):
+        """Collect the categories of columns.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        columns : list of int
+            The categorical ones.
+
+        names : list of str
+            Of all columns.
+
+        handle_unknown : {"error", "missing"}
+
+        Returns
+        -------
+        categories : Categories
+        """
+        encoders = {}
+        for j in columns:
+            encoder = OrdinalEncoder(
+                handle_unknown="use_encoded_value",
+                unknown_value=-1,
+                encoded_missing_value=np.nan,
+            ).set_output(transform="default")
+            try:
+                encoders[j] = encoder.fit(_column(X, j))
+            except TypeError as error:
+                raise TypeError(f"column {names[j]}: {error}") from error
+        found = cls(encoders, handle_unknown, _find_kinds(X, columns))
+        for j, categories in found.known().items():
+            if len(categories) > _MOST_CATEGORIES:
+                raise ValueError(
+                    f"column {names[j]} is categorical and has {len(categories)} "
+                    f"different values, more than {_MOST_CATEGORIES}: drop it, merge "
+                    "rare values, or pass numbers and name the categorical columns in "
+                    "categorical_features"
+                )
+        return found
+
+    def known(self):
+        """Known categories of each categorical column, as a dict of ndarrays."""
+        return {j: self._known_of(j) for j in self.encoders}
+
+    def _known_of(self, j):
+        values = self.encoders[j].categories_[0]
+        return np.array([value for value in values if not is_scalar_nan(value)])
+
+    def encode(self, X, names):
+        """Write numbers in the place of categories and times, NaN where unknown.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        names : list of str
+            Of all columns, for messages.
+
+        Returns
+        -------
+        table : ndarray of shape (n_samples, n_features)
+
+        Raises
+        ------
+        ValueError
+            For a category that was not there in fit, unless such ones are missing.
+        """
+        n_features = len(names)
+        table = np.empty((X.shape[0], n_features))
+        times = [j for j in columns_of_times(X) if j not in self.encoders]
+        others = sorted({*range(n_features)}.difference(times, self.encoders))
+        if others:
+            table[:, others] = check_array(
+                _safe_indexing(X, others, axis=1),
+                dtype=np.float64,
+                ensure_all_finite="allow-nan",
+                ensure_min_samples=0,
+                input_name="X",
+            )
+        for j in times:
+            table[:, j] = seconds(X, j)
+        for j, encoder in self.encoders.items():
+            categories = _column(X, j)
+            numbers = encoder.transform(categories)[:, 0]
+            # Also what is unknown, where fit has seen nothing unknown.
+            new = (numbers == -1) & (categories == categories)[:, 0]
+            if new.any() and self.handle_unknown == "error":
+                raise ValueError(
+                    f"column {names[j]} has {categories[new][0, 0]!r}, which was not "
+                    'seen in fit; set handle_unknown="missing" to treat such values as '
+                    "missing"
+                )
+            table[:, j] = np.where(numbers == -1, np.nan, numbers)
+        return table
+
+    def decode(self, table):
+        """Write a table as the user does: the inverse of :meth:`encode`.
+
+        Parameters
+        ----------
+        table : ndarray of shape (n_samples, n_features)
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features), object
+        """
+        X = table.astype(object)
+        for j, categories in self.known().items():
+            categories = [*categories.tolist(), np.nan]
+            X[:, j] = [categories[-1 if n != n else int(n)] for n in table[:, j]]
+        for j, kind in self.kinds.items():
+            if kind.endswith("64"):
+                X[:, j] = list(from_seconds(table[:, j], kind))
+            else:
+                to_kind = bool if kind == "bool" else int
+                X[:, j] = [to_kind(n) if n.is_integer() else n for n in X[:, j]]
+        return X
+
+    def number(self, j, value):
+        """What one value of a column is in a table of numbers; NaN if it is none."""
+        if j in self.encoders:
+            numbers = {c: float(k) for k, c in enumerate(self._known_of(j).tolist())}
+            return numbers.get(value, np.nan) if isinstance(value, Hashable) else np.nan
+        if self.kinds.get(j, "").endswith("64") and isinstance(value, TIMES):
+            return float(second(value))
+        return to_number(value)
+
+
+def read_table(
+    estimator, X, y="no_validation", *, reset=False, read_plain=None, like=None
+):
+    """Check a table whose columns may be categorical, and number their categories.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Keeps the categories, in `fit`.
+
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+    y : array-like of shape (n_samples,), default="no_validation"
+        Checked together with X when given.
+
+    reset : bool, default=False
+        Whether to learn what the columns are, as in `fit`.
+
+    read_plain : callable, default=None
+        Checks and returns a table without categories, and y if given, called as
+        ``read_plain(X, reset=reset)``, with y between if given. None for
+        :func:`validate_table`.
+
+    like : estimator, default=None
+        Its `categorical_features` and `handle_unknown` count; None for the estimator
+        itself.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        Numbers of categories in categorical columns; NaN for what is unknown.
+
+    y : ndarray of shape (n_samples,)
+        Only when given.
+    """
+    X = as_table(to_numpy(X))
+    y, like = to_numpy(y), like or estimator
+    if reset:
+        columns = find_categorical(X, like.categorical_features)
+        _refuse_text(X, columns)
+        if not columns:
+            estimator._categories = Categories({}, like.handle_unknown)
+    categorical = columns if reset else estimator._categories.encoders
+    if not categorical and read_plain:
+        given = (X,) if isinstance(y, str) and y == "no_validation" else (X, y)
+        return read_plain(*given, reset=reset)
+    if not categorical and not columns_of_times(X):
+        return validate_table(estimator, X, y, reset=reset)
+    if issparse(X) or len(getattr(X, "shape", ())) != 2:
+        raise ValueError(
+            "categorical_features needs a dense table: a DataFrame or a 2D array"
+        )
+    # Numbers and names of columns; what is in them is checked below.
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    names = column_names(estimator)
+    if reset:
+        estimator._categories = Categories.learn(X, columns, names, like.handle_unknown)
+    table = estimator._categories.encode(X, names)
+    table = validate_table(estimator, table, y, reset=reset, check_columns=False)
+    if reset:
+        estimator._input_dtype = name_dtype(X)
+    return table
+
+
+def as_table(X):
+    """Lists of rows as an array that keeps numbers and text apart; else as it is."""
+    if not isinstance(X, list | tuple):
+        return X
+    array = np.asarray(X, dtype=object)
+    holds_text = array.ndim == 2 and any(map(_is_text, array.ravel().tolist()))
+    return array if holds_text else X
+
+
+def one_row(x):
+    """Make a table of what a user gives for one row.
+
+    Parameters
+    ----------
+    x : array-like of shape (n_features,) or (1, n_features)
+
+    Returns
+    -------
+    table : array-like of shape (1, n_features)
+    """
+    if isinstance(x, str | bytes | Mapping | Set) or not np.iterable(x):
+        raise ValueError(f"x must be one row, with a value for each column, got {x!r}")
+    x = to_numpy(x)
+    if hasattr(x, "to_frame") and len(x.shape) == 1:
+        # Of columns of different types a row is one of objects.
+        return x.to_frame().T.infer_objects()
+    if not hasattr(x, "shape"):
+        x = np.array(x, dtype=object)
+        if x.ndim == 1 and any(isinstance(value, list | tuple) for value in x):
+            raise ValueError(
+                f"x must be one row, got parts of different lengths: {x!r}"
+            )
+    if len(x.shape) == 1:
+        x = x.reshape(1, -1)
+    if x.shape[0] != 1:
+        raise ValueError(f"x must be one row, got {x.shape[0]} of them")
+    return x
+
+
+def find_categorical(X, wanted):
+    """Which columns are categorical.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+
+    wanted : "from_dtype", array-like of bool, int or str, or None
+        As in scikit-learn's histogram gradient boosting.
+
+    Returns
+    -------
+    columns : list of int
+    """
+    if wanted is None:
+        return []
+    if isinstance(wanted, str):
+        return _columns_of_text(X)
+    wanted = np.asarray(wanted)
+    if not wanted.size:
+        return []
+    n_features = _num_features(X)
+    if wanted.dtype.kind == "b":
+        if wanted.shape != (n_features,):
+            raise ValueError(
+                f"categorical_features is a mask of shape {wanted.shape}, but X has "
+                f"{n_features} columns"
+            )
+        return np.flatnonzero(wanted).tolist()
+    if wanted.ndim != 1 or wanted.dtype.kind not in "iuUO":
+        raise ValueError(
+            'categorical_features must be "from_dtype", None, or a list of column '
+            f"names, indices or one bool per column, got {wanted.tolist()!r}"
+        )
+    names = {name: j for j, name in enumerate(getattr(X, "columns", ()))}
+    columns = find_columns(wanted.tolist(), names, n_features, "categorical_features")
+    return sorted(columns)
+
+
+def to_number(value):
+    """A value as a float, NaN if it is none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return np.nan
+
+
+def _find_kinds(X, categorical):
+    """Columns without categories that hold something else than floats."""
+    kinds = {j: time_kind(X, j) for j in columns_of_times(X) if j not in categorical}
+    for j, name in enumerate(column_types(X)):
+        if j in kinds or j in categorical:
+            continue
+        if name.startswith("object"):
+            known = [v for v in map(_known, _values(X, j)) if not is_scalar_nan(v)]
+            is_bool = all(isinstance(v, bool | np.bool_) for v in known)
+            is_int = all(map(is_whole, known))
+            name = "bool" if known and is_bool else "int" if known and is_int else ""
+        if name.startswith(("bool", "int", "uint")):
+            kinds[j] = "bool" if name.startswith("bool") else "int"
+    return kinds
+
+
+def _columns_of_text(X):
+    """Columns of a categorical or text type, and of objects with text among them."""
+    columns = []
+    for j, name in enumerate(column_types(X)):
+        is_object = name.startswith("object")
+        is_text = name == "str" or name.startswith(_TEXT_TYPES)
+        if is_text or (is_object and any(map(_is_text, _values(X, j)))):
+            columns.append(j)
+    return columns
+
+
+def _refuse_text(X, columns):
+    """Name a column of text, other than numbers, that is not categorical."""
+    for j in set(_columns_of_text(X)).difference(columns):
+        for value in filter(_is_text, _values(X, j)):
+            try:
+                float(value)
+            except ValueError:
+                name = list(X.columns)[j] if hasattr(X, "columns") else j
+                raise ValueError(
+                    f"column {name} holds text, {value!r}, but is not among "
+                    "categorical_features: add it there"
+                ) from None
+
+
+def _is_text(value):
+    return isinstance(value, str)
+
+
+def _values(X, j):
+    return np.asarray(_safe_indexing(X, j, axis=1), dtype=object)
+
+
+def _column(X, j):
+    """One column of objects, unknown values as NaN, for an encoder."""
+    # Texts are known, and most of what there is.
+    values = [v if isinstance(v, str) else _known(v) for v in _values(X, j)]
+    column = np.empty((len(values), 1), dtype=object)
+    column[:, 0] = values
+    return column
+
+
+def _known(value):
+    """A category, or NaN for all that stands for none."""
+    if value is None or is_pandas_na(value) or is_scalar_nan(value):
+        return np.nan
+    return value
+
+
+def column_names(estimator):
+    """Names of the columns seen in fit; x0, x1, ... where they have none."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return name_columns(names, estimator.n_features_in_)

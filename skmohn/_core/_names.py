@@ -1,0 +1,60 @@
+"""Columns of a table by their names or numbers."""
+
+from skmohn._core._validation import is_whole
+
+
+def name_columns(names, n_features):
+    """What columns are called: x0, x1, ... where the user gave them no names."""
+    if names is None:
+        return [f"x{j}" for j in range(n_features)]
+    return [str(name) for name in names]
+
+
+def index_names(names):
+    """Columns by their names; none where the user gave them none."""
+    return {} if names is None else {name: j for j, name in enumerate(names)}
+
+
+def find_column(given, index, n_features):
+    """The column of an index or a name; None where there is no such."""
+    column = index.get(given, given)
+    is_column = is_whole(column) and 0 <= column < n_features
+    return int(column) if is_column else None
+
+
+def find_columns(wanted, index, n_features, parameter):
+    """Indices of columns given by index or name.
+
+    Parameters
+    ----------
+    wanted : sequence of int or str
+
+    index : dict of str to int
+        The names there are.
+
+    n_features : int
+
+    parameter : str
+        What the columns are given in, for messages.
+
+    Returns
+    -------
+    columns : list of int
+    """
+    columns = []
+    for given in wanted:
+        column = find_column(given, index, n_features)
+        if column is None:
+            known = (
+                f"or one of the names {list(index)}"
+                if index
+                else "(columns have no names)"
+            )
+            raise ValueError(
+                f"{parameter} has {given!r}, which is not a column of X: use "
+                f"indices from 0 to {n_features - 1} {known}"
+            )
+        columns.append(column)
+    if len(set(columns)) < len(columns):
+        raise ValueError(f"{parameter} repeats a column: {list(wanted)!r}")
+    return columns

@@ -1,0 +1,289 @@
+"""Samples with unknown values in training: each keeps states of its gaps.
+
+An unknown value takes some state of the units of its column, and from step to step
+another one, by a step of Gibbs sampling: of the hidden units given all the visible
+ones, then of the unknown ones given these. With the states as they are at a time the
+sample is complete.
+"""
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from scipy.special import expit, logsumexp
+
+from skmohn.energynet import _kernels as kernels
+from skmohn.energynet._groups import list_states, log_state_sums
+from skmohn.energynet._rbm import MOST_LISTED, draw_visible, free_energies, sides_of
+
+# Draws of the gaps by which units are valued, and steps between them.
+_DRAWS, _STEPS = 10, 2
+# Annealing over the gaps: chains of a sample, and temperatures.
+_CHAINS, _TEMPERATURES = 4, 50
+# Steps before a machine that is there learns from samples it has not seen.
+BURN_IN = 10
+# Rows of chains that are in memory at once.
+_MOST_ROWS = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class Gaps:
+    """Which visible units are unknown, of which samples.
+
+    Attributes
+    ----------
+    place : ndarray of shape (n_samples,), int
+        Row of `unknown` for each sample; -1 for complete ones.
+
+    unknown : ndarray of shape (n_incomplete, n_units), bool
+    """
+
+    place: np.ndarray
+    unknown: np.ndarray
+
+    @classmethod
+    def of(cls, coding, X):
+        """The gaps of samples, or None where all are complete.
+
+        Parameters
+        ----------
+        coding : UnitCoding
+
+        X : ndarray of shape (n_samples, n_features)
+            With NaN for unknown values; those of constant columns are no gaps.
+        """
+        missing = np.isnan(X) & (coding.n_units > 0)
+        incomplete = missing.any(axis=1)
+        if not incomplete.any():
+            return None
+        place = np.where(incomplete, np.cumsum(incomplete) - 1, -1)
+        return cls(place, np.repeat(missing[incomplete], coding.n_units, axis=1))
+
+    @property
+    def rows(self):
+        """Numbers of the incomplete samples."""
+        return np.flatnonzero(self.place >= 0)
+
+    def take(self, rows):
+        """The gaps of some samples, or None where these are complete."""
+        place = self.place[rows]
+        return replace(self, place=place) if np.any(place >= 0) else None
+
+    def begin(self, units, groups, rng):
+        """Fill the gaps with what other samples have there, in place.
+
+        Parameters
+        ----------
+        units : ndarray of shape (n_samples, n_units), float32
+            What is in the gaps does not count.
+
+        groups : Groups
+            The units of each column.
+
+        rng : numpy.random.Generator
+        """
+        rows = self.rows
+        for start, size in zip(groups.starts, groups.sizes, strict=True):
+            unknown = self.unknown[self.place[rows], start]
+            known = np.ones(len(units), bool)
+            known[rows[unknown]] = False
+            columns = slice(start, start + size)
+            donors = np.flatnonzero(known)
+            if len(donors):
+                drawn = units[rng.choice(donors, np.sum(unknown)), columns]
+                # Of probabilities bits.
+                units[rows[unknown], columns] = rng.random(drawn.shape) < drawn
+            else:
+                units[rows[unknown], columns] = 0.0
+
+    def renew(self, machine, draw_hidden, X, batch, data, stream):
+        """Draw the gaps of some samples anew.
+
+        Parameters
+        ----------
+        machine : RBM or InfiniteRBM
+
+        draw_hidden : callable
+            Draws hidden units, given visible ones.
+
+        X : ndarray of shape (n_samples, n_units), float32
+            All samples; what is in the gaps is replaced.
+
+        batch : ndarray of int
+            Which samples.
+
+        data : ndarray of shape (n_batch, n_units), float32
+            Their states, changed likewise.
+
+        stream : ndarray of shape (1,), uint64
+            Source of random numbers, moved on.
+        """
+        at = np.flatnonzero(self.place[batch] >= 0)
+        if not len(at):
+            return
+        unknown = self.unknown[self.place[batch[at]]]
+        logits = draw_hidden(data[at]) @ machine.weights
+        drawn = np.empty_like(logits)
+        draw_visible(logits, machine.visible_bias, machine.groups, stream, drawn)
+        data[at] = np.where(unknown, drawn, data[at])
+        X[batch[at]] = np.where(unknown, drawn, X[batch[at]])
+
+    def settle(self, rbm, X, n_steps, stream):
+        """Take steps with all gaps, in place."""
+        rows = self.rows
+        for _ in range(n_steps):
+            self.renew(rbm, drawer(rbm, stream), X, rows, X[rows], stream)
+
+    def draws(self, rbm, X, stream):
+        """States of the incomplete samples, several times, each some steps later."""
+        rows, X = self.rows, X.copy()
+        self.settle(rbm, X, BURN_IN, stream)
+        for _ in range(_DRAWS):
+            self.settle(rbm, X, _STEPS, stream)
+            yield X[rows]
+
+
+def drawer(rbm, stream):
+    """Function that draws the hidden units of a machine, given visible ones."""
+
+    def draw(V):
+        logits = V @ rbm.weights.T
+        hidden = np.empty_like(logits)
+        kernels.sample(logits, rbm.hidden_bias, stream, hidden)
+        return hidden
+
+    return draw
+
+
+def known_free_energies(rbm, V, gaps, seed):
+    """Free energies of what is known of samples: the gaps are summed out.
+
+    Parameters
+    ----------
+    rbm : RBM
+
+    V : ndarray of shape (n_samples, n_visible), float32
+        Bits; those in the gaps do not count.
+
+    gaps : Gaps or None
+
+    seed : int
+        Of the estimates of a machine of many hidden units.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Minus the logarithm of the sum of exp(-free energy) over all completions:
+        exact for up to 12 hidden units, else by annealed importance sampling.
+    """
+    found = free_energies(rbm, V)
+    if gaps is None:
+        return found
+    rows = gaps.rows
+    unknown = gaps.unknown[gaps.place[rows]]
+    known = np.where(unknown, np.float32(0.0), V[rows])
+    if rbm.n_hidden <= MOST_LISTED:
+        found[rows] = -_listed(rbm, known, unknown)
+    else:
+        rng = np.random.default_rng(seed)
+        n_rows = max(_MOST_ROWS // _CHAINS, 1)
+        for first in range(0, len(rows), n_rows):
+            part = slice(first, first + n_rows)
+            found[rows[part]] = -_annealed(rbm, known[part], unknown[part], rng)
+    return found
+
+
+def _listed(rbm, known, unknown):
+    """Logarithm of the sum over all states of the hidden units and of the gaps."""
+    exponent, _, _ = listed_exponents(rbm, known, unknown)
+    return logsumexp(exponent, axis=1)
+
+
+def listed_exponents(rbm, known, unknown):
+    """Logarithm of the weight of each state of the hidden units, gaps summed out.
+
+    Parameters
+    ----------
+    rbm : RBM
+        Of few hidden units.
+
+    known : ndarray of shape (n_samples, n_visible)
+        0 in the gaps.
+
+    unknown : ndarray of shape (n_samples, n_visible), bool
+
+    Returns
+    -------
+    exponent : ndarray of shape (n_samples, n_states)
+
+    states : ndarray of shape (n_states, n_hidden)
+
+    logits : ndarray of shape (n_states, n_visible)
+        Of the visible units, given each state.
+    """
+    groups, hidden = sides_of(rbm)
+    states = list_states(hidden, 0, hidden.n_states)
+    weights = rbm.weights.astype(np.float64)
+    logits = states @ weights + rbm.visible_bias
+    # Of each state and column, the sum over what the column could be.
+    sums = np.stack(
+        [
+            log_state_sums(logits[:, start : start + size], groups.take([k]))
+            for k, (start, size) in enumerate(
+                zip(groups.starts, groups.sizes, strict=True)
+            )
+        ]
+    )
+    exponent = known @ logits.T + states @ rbm.hidden_bias.astype(np.float64)
+    exponent += unknown[:, groups.starts].astype(np.float64) @ sums
+    return exponent, states, logits
+
+
+def _annealed(rbm, known, unknown, rng):
+    """The same by annealed importance sampling over the gaps, chains side by side.
+
+    The first distribution has the gaps independent of the known units, as the mean of
+    the hidden units given the known ones has them.
+    """
+    groups, _ = sides_of(rbm)
+    W = rbm.weights.astype(np.float64)
+    c = rbm.visible_bias.astype(np.float64)
+    given = known @ W.T + rbm.hidden_bias
+    base = np.where(unknown, c + expit(given) @ W, 0.0)
+    start = _log_sums_of_gaps(base, unknown, groups)
+    given, base, mask = (
+        np.repeat(table, _CHAINS, axis=0) for table in (given, base, unknown)
+    )
+    stream = rng.integers(0, 2**63, 1).astype(np.uint64)
+
+    def draw(logits):
+        drawn = np.empty(logits.shape, np.float32)
+        zeros = np.zeros(logits.shape[1], np.float32)
+        draw_visible(logits.astype(np.float32), zeros, rbm.groups, stream, drawn)
+        return np.where(mask, drawn, 0.0)
+
+    V = draw(base)
+    temperatures = np.linspace(0.0, 1.0, _TEMPERATURES + 1)
+    log_weight = np.zeros(len(V))
+    slope = np.where(mask, c - base, 0.0)
+    for before, after in pairwise(temperatures):
+        active = V @ W.T + given
+        log_weight += (after - before) * np.einsum("ij,ij->i", V, slope)
+        log_weight += np.logaddexp(0.0, after * active).sum(axis=1)
+        log_weight -= np.logaddexp(0.0, before * active).sum(axis=1)
+        hidden = rng.random(active.shape) < expit(after * active)
+        V = draw(base + after * slope + after * (hidden @ W))
+    log_weight = log_weight.reshape(-1, _CHAINS)
+    found = logsumexp(log_weight, axis=1) - np.log(_CHAINS)
+    return found + start + rbm.n_hidden * np.log(2.0) + known @ c
+
+
+def _log_sums_of_gaps(logits, unknown, groups):
+    """Logarithms of the sums over the states of the unknown columns, (n_rows,)."""
+    total = np.zeros(len(logits))
+    for k, start in enumerate(groups.starts):
+        rows = unknown[:, start]
+        part = logits[rows, start : start + groups.sizes[k]]
+        if len(part):
+            total[rows] += log_state_sums(part, groups.take([k]))
+    return total

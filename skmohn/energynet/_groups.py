@@ -1,0 +1,278 @@
+"""Groups of visible units: the units of a column, and the states they can be in.
+
+A column of L values has L - 1 units and L states. Those of an ordered column are a
+thermometer, of which only the first so many can be 1; of the units of categories at
+most one is 1, and none of them for the category that comes first. Every sum over
+states, and every draw, is over these. A bit is a group of a single unit of either kind.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from skmohn._core._validation import read_vector
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Which units belong to one column, and which states they can be in.
+
+    Parameters
+    ----------
+    sizes : array-like of int of shape (n_columns,)
+        Number of units of each column, which are adjacent.
+    is_ordered : array-like of bool of shape (n_columns,), default=None
+        True where only the first few units of a column can be 1, False where at most
+        one can. None for True throughout.
+
+    Raises
+    ------
+    ValueError
+        If sizes are no numbers of units, at least 1 each, or the lengths differ.
+
+    Examples
+    --------
+    >>> from skmohn.energynet import Groups
+    >>> Groups([3, 2], [True, False]).n_states
+    12
+    """
+
+    sizes: np.ndarray
+    is_ordered: np.ndarray | None = None
+
+    def __post_init__(self):
+        sizes = read_vector(self.sizes, "sizes")
+        if not np.all((sizes >= 1) & (sizes == np.rint(sizes))):
+            raise ValueError(
+                f"sizes must be numbers of units, at least 1 each, got {self.sizes!r}"
+            )
+        ordered = np.ones(len(sizes), bool)
+        if self.is_ordered is not None:
+            ordered = np.asarray(self.is_ordered)
+        if ordered.shape != sizes.shape or ordered.dtype != bool:
+            raise ValueError(
+                f"is_ordered must be a bool for each of {len(sizes)} columns, got "
+                f"{self.is_ordered!r}"
+            )
+        object.__setattr__(self, "sizes", sizes.astype(np.int64))
+        object.__setattr__(self, "is_ordered", ordered)
+
+    @classmethod
+    def bits(cls, n_units):
+        """Make groups of a single unit each.
+
+        Parameters
+        ----------
+        n_units : int
+            Number of units.
+
+        Returns
+        -------
+        Groups
+            As many groups.
+        """
+        return cls(np.ones(n_units, np.int64))
+
+    @property
+    def n_units(self):
+        """Units of all columns."""
+        return int(self.sizes.sum())
+
+    @property
+    def n_states(self):
+        """States of all columns together."""
+        # Python's whole numbers have no largest one.
+        return math.prod((self.sizes + 1).tolist())
+
+    @property
+    def are_bits(self):
+        """Whether each column has a single unit."""
+        return bool(np.all(self.sizes == 1))
+
+    @property
+    def starts(self):
+        """First unit of each column."""
+        return np.cumsum(self.sizes) - self.sizes
+
+    @property
+    def places(self):
+        """Place of each unit in its column, from 0."""
+        return np.arange(self.n_units) - np.repeat(self.starts, self.sizes)
+
+    def of_units(self, of_columns):
+        """Repeat what is known of each column for each of its units.
+
+        Parameters
+        ----------
+        of_columns : ndarray of shape (..., n_columns)
+            Something of each column.
+
+        Returns
+        -------
+        ndarray of shape (..., n_units)
+            The same of each unit.
+        """
+        return np.repeat(of_columns, self.sizes, axis=-1)
+
+    def take(self, which):
+        """Take the groups of some columns.
+
+        Parameters
+        ----------
+        which : ndarray of bool or slice
+            Index of the columns.
+
+        Returns
+        -------
+        Groups
+            Those of these columns.
+        """
+        return Groups(self.sizes[which], self.is_ordered[which])
+
+    def within(self, units):
+        """Take the groups of some units, those of whole columns.
+
+        Parameters
+        ----------
+        units : ndarray of shape (n_units,), bool
+            Which units.
+
+        Returns
+        -------
+        Groups
+            Those of their columns.
+        """
+        return self.take(units[self.starts])
+
+
+def list_states(groups, start, stop):
+    """List possible states of the units of all columns, by their number.
+
+    Parameters
+    ----------
+    groups : Groups
+
+    start, stop : int
+        At most the number of all states.
+
+    Returns
+    -------
+    states : ndarray of shape (stop - start, n_units), float64
+        In the order of numbers whose first digit is the least.
+    """
+    sizes, places = groups.sizes, groups.places
+    bases = np.cumprod(np.append(1, sizes[:-1] + 1))
+    state = np.arange(start, stop)[:, None] // bases % (sizes + 1)
+    state = groups.of_units(state)
+    ordered = groups.of_units(groups.is_ordered)
+    units = np.where(ordered, state > places, state == places + 1)
+    return units.astype(np.float64)
+
+
+def state_shares(mean, groups):
+    """Share of the samples at each state, from the means of the units.
+
+    Parameters
+    ----------
+    mean : ndarray of shape (n_units,), float64
+
+    groups : Groups
+
+    Returns
+    -------
+    at : ndarray of shape (n_units,)
+        Of samples at the level, or category, of the unit.
+
+    before : ndarray of shape (n_units,)
+        Of samples one level below; of those at the first category.
+
+    first : ndarray of shape (n_columns,)
+        Of samples of which no unit of the column is 1.
+    """
+    is_first = groups.places == 0
+    ordered = groups.of_units(groups.is_ordered)
+    above = np.where(np.roll(is_first, -1), 0.0, np.roll(mean, -1))
+    at = np.where(ordered, mean - above, mean)
+    first = 1.0 - np.add.reduceat(at, groups.starts)
+    below = np.where(is_first, 1.0, np.roll(mean, 1)) - mean
+    return at, np.where(ordered, below, groups.of_units(first)), first
+
+
+def log_state_sums(active, groups):
+    """Logarithm of the sum over all possible states of exp(active . state).
+
+    Parameters
+    ----------
+    active : ndarray of shape (n_rows, n_units)
+
+    groups : Groups
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), float64
+    """
+    if groups.are_bits:
+        return np.logaddexp(0.0, active, dtype=np.float64).sum(axis=1)
+    _, log_total = _log_weights(active, groups)
+    return log_total.sum(axis=1)
+
+
+def unit_probabilities(active, groups):
+    """Probability that each unit is 1, with the logits `active` of the units.
+
+    Parameters
+    ----------
+    active : ndarray of shape (n_rows, n_units)
+
+    groups : Groups
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_units), float32
+    """
+    log_weight, log_total = _log_weights(active, groups)
+    at = np.exp(log_weight - groups.of_units(log_total))
+    places, reached = groups.places, at.copy()
+    ordered = groups.of_units(groups.is_ordered)
+    # A unit of a thermometer is 1 at its level and at those above it.
+    for offset in range(1, groups.sizes[groups.is_ordered].max(initial=0)):
+        inside = (places[offset:] >= offset) & ordered[offset:]
+        reached[:, :-offset] += np.where(inside, at[:, offset:], 0.0)
+    return np.minimum(reached, 1.0).astype(np.float32)
+
+
+def state_logits(active, groups):
+    """Logit of the state of each unit, against that in which all units are 0.
+
+    Of a level it is the sum of the units up to it, of a category that of its unit.
+
+    Parameters
+    ----------
+    active : ndarray of shape (n_rows, n_units)
+
+    groups : Groups
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_units), float64
+    """
+    active = np.asarray(active, np.float64)
+    if groups.are_bits:
+        return active
+    starts = groups.starts
+    height = np.cumsum(active, axis=1)
+    before = height[:, starts] - active[:, starts]
+    return np.where(
+        groups.of_units(groups.is_ordered), height - groups.of_units(before), active
+    )
+
+
+def _log_weights(active, groups):
+    """Of each state above the first, whose own is 0, and of all states together."""
+    starts = groups.starts
+    height = state_logits(active, groups)
+    top = np.maximum(np.maximum.reduceat(height, starts, axis=1), 0.0)
+    weight = np.exp(height - groups.of_units(top))
+    total = np.exp(-top) + np.add.reduceat(weight, starts, axis=1)
+    return height, top + np.log(total)

@@ -1,0 +1,189 @@
+"""EnergyNetImputer: scikit-learn's interface of imputers, on a fitted transformer."""
+
+from typing import Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin, _fit_context, clone
+from sklearn.impute import MissingIndicator
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+from skmohn._core._categories import Categories
+from skmohn._core._fitting import all_or_nothing
+from skmohn._core._html import HTMLRepr
+from skmohn._core._requests import ShortRequests
+from skmohn.energynet._coding import MINMAX
+from skmohn.energynet._reading import in_container, read_columns
+from skmohn.energynet._transformer import EnergyNetTransformer
+
+
+class EnergyNetImputer(HTMLRepr, ShortRequests, TransformerMixin, BaseEstimator):
+    """Fill gaps in tables of numbers and categories with what a learned density says.
+
+    An :class:`EnergyNetTransformer` learns the joint distribution of the columns, also
+    from rows with gaps. Unknown values are then filled from the distribution given the
+    known values of the row.
+
+    Parameters
+    ----------
+    transformer : EnergyNetTransformer, default=None
+        Learns the distribution; None is ``EnergyNetTransformer()``.
+    strategy : {"mean", "mode"}, default="mean"
+        Expected value or most probable one. Categories are the most probable ones with
+        either.
+    sample_posterior : bool, default=False
+        Whether to draw values from their distribution instead, for multiple imputation.
+        With ``random_state=None`` draws differ from call to call.
+    add_indicator : bool, default=False
+        Whether to append a column of 0 and 1 for each column with gaps in `fit`, 1
+        where the value was missing.
+    random_state : int, RandomState instance or None, default=None
+        Seed for the transformer and for draws; None leaves the transformer's own.
+
+    Attributes
+    ----------
+    transformer_ : EnergyNetTransformer
+        The fitted transformer.
+    indicator_ : MissingIndicator or None
+        Finds the gaps to indicate.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, if all are strings.
+
+    See Also
+    --------
+    EnergyNetTransformer.impute : The same of a fitted transformer, also with several
+        draws.
+    sklearn.impute.IterativeImputer : A regression for each column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skmohn import EnergyNetImputer
+    >>> bits = np.repeat([[0.0, 0, 0, 0], [1, 1, 1, 1]], 50, axis=0)
+    >>> bits[::7, 2] = np.nan
+    >>> imputer = EnergyNetImputer(strategy="mode", random_state=0).fit(bits)
+    >>> imputer.transform([[1, 1, np.nan, 1], [0, np.nan, 0, 0]])
+    array([[1., 1., 1., 1.],
+           [0., 0., 0., 0.]])
+    """
+
+    transformer_: EnergyNetTransformer
+    indicator_: MissingIndicator | None
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+    _categories: Categories
+
+    _parameter_constraints = {
+        "transformer": [EnergyNetTransformer, None],
+        "strategy": [StrOptions({"mean", "mode"})],
+        "sample_posterior": ["boolean"],
+        "add_indicator": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        transformer=None,
+        *,
+        strategy="mean",
+        sample_posterior=False,
+        add_indicator=False,
+        random_state=None,
+    ):
+        self.transformer = transformer
+        self.strategy = strategy
+        self.sample_posterior = sample_posterior
+        self.add_indicator = add_indicator
+        self.random_state = random_state
+
+    @all_or_nothing
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y=None) -> Self:
+        """Learn the distribution of the columns.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            At least 2 samples, with NaN for missing values.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        EnergyNetImputer
+            The fitted imputer.
+        """
+        transformer = clone(self._like()).set_output(transform="default")
+        if self.random_state is not None:
+            seed = check_random_state(self.random_state).randint(2**31 - 1)
+            transformer.set_params(random_state=seed)
+        table = read_columns(self, X, reset=True, like=transformer)
+        self.transformer_ = transformer.fit(X)
+        self.indicator_ = None
+        if self.add_indicator:
+            indicator = MissingIndicator(error_on_new=False)
+            self.indicator_ = indicator.set_output(transform="default").fit(table)
+        return self
+
+    def transform(self, X):
+        """Fill the gaps.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples with NaN for missing values.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features_out)
+            The completed samples, of objects if some columns hold categories; then the
+            indicators.
+        """
+        check_is_fitted(self)
+        table = read_columns(self, X)
+        if self.sample_posterior:
+            random_state = check_random_state(self.random_state)
+            (filled,) = self.transformer_.impute(
+                X, n_draws=1, random_state=random_state
+            )
+        else:
+            filled = self.transformer_.impute(X, strategy=self.strategy)
+        if self.indicator_ is not None:
+            gaps = self.indicator_.transform(table).astype(table.dtype)
+            filled = np.hstack([filled, gaps])
+        return in_container(filled, self, X, self.get_feature_names_out())
+
+    def get_feature_names_out(self, input_features=None):
+        """Name the columns of :meth:`transform`.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Column names of X; None for those seen in `fit`.
+
+        Returns
+        -------
+        ndarray of str
+            Those of the columns, then ``"missingindicator_"`` and the name of each
+            indicated one.
+        """
+        check_is_fitted(self)
+        names = _check_feature_names_in(self, input_features)
+        if self.indicator_ is None:
+            return names
+        return np.concatenate([names, self.indicator_.get_feature_names_out(names)])
+
+    def _like(self):
+        return EnergyNetTransformer() if self.transformer is None else self.transformer
+
+    def __sklearn_tags__(self):
+        """Say what the estimator can take."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.categorical = True
+        tags.input_tags.allow_nan = self._like().coding != MINMAX
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

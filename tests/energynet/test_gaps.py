@@ -1,0 +1,298 @@
+"""Samples with unknown values in training, against sums over all completions."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import logsumexp
+
+from skmohn import (
+    EnergyNetClassifier,
+    EnergyNetRegressor,
+    EnergyNetTransformer,
+    PaperControl,
+)
+from skmohn.energynet import Groups, _gaps, exact_log_partition
+from skmohn.energynet._gaps import Gaps, drawer, known_free_energies
+from skmohn.energynet._groups import list_states as list_of
+from skmohn.energynet._growth import unit_values
+from skmohn.energynet._likelihood import known_log_likelihoods
+from skmohn.energynet._partition import LogPartition
+from skmohn.energynet._rbm import random_stream
+
+NAN = np.nan
+MIXED = Groups([3, 1, 2, 1], [True, False, False, True])
+
+
+@pytest.fixture(params=[4, 14], ids=["listed", "annealed"])
+def exact(request, list_states):
+    return list_states(7, request.param, seed=1, scale=0.7, groups=MIXED)
+
+
+def holes(n, seed=0, groups=MIXED):
+    """Samples of which columns are unknown, and their gaps."""
+    rng = np.random.default_rng(seed)
+    states = list_of(groups, 0, groups.n_states)
+    V = states[rng.integers(len(states), size=n)].astype(np.float32)
+    missing = rng.random((n, len(groups.sizes))) < 0.5
+    missing[0], missing[1] = False, True
+    incomplete = missing.any(axis=1)
+    place = np.where(incomplete, np.cumsum(incomplete) - 1, -1)
+    return V, Gaps(place, np.repeat(missing[incomplete], groups.sizes, axis=1))
+
+
+def fitting(exact, V, gaps):
+    """For each sample, which of the listed states complete it."""
+    unknown = np.zeros(V.shape, bool)
+    unknown[gaps.rows] = gaps.unknown
+    return [np.all((v == exact.V) | u, axis=1) for v, u in zip(V, unknown, strict=True)]
+
+
+def test_gaps_are_summed_out_of_free_energies(exact, monkeypatch):
+    V, gaps = holes(20)
+    log_p = exact.log_likelihood
+    expected = [logsumexp(log_p[fits]) for fits in fitting(exact, V, gaps)]
+    found = -known_free_energies(exact.rbm, V, gaps, 0) - exact.log_z
+    if exact.rbm.n_hidden > 12:
+        assert np.mean(found - expected) == pytest.approx(0.0, abs=0.03)
+        monkeypatch.setattr(_gaps, "_CHAINS", 400)
+        found = -known_free_energies(exact.rbm, V, gaps, 0) - exact.log_z
+        assert_allclose(found, expected, atol=0.03)
+    else:
+        assert_allclose(found, expected, atol=1e-4)
+    # What is in the gaps does not count.
+    V[1] = 0.0
+    same = -known_free_energies(exact.rbm, V, gaps, 0) - exact.log_z
+    assert_allclose(same[1:], found[1:], atol=1e-12)
+    assert_array_equal(
+        known_free_energies(exact.rbm, V, None, 0), exact.rbm.free_energy(V)
+    )
+
+
+def test_gaps_take_states_by_their_probabilities(exact):
+    """A step leaves the distribution given what is known as it is."""
+    V, gaps = holes(2)
+    n = 30_000
+    V = np.repeat(V[1:], n, axis=0)
+    # The second and the third column are known.
+    unknown = np.zeros(7, bool)
+    unknown[[0, 1, 2, 6]] = True
+    gaps = Gaps(np.arange(n), np.tile(unknown, (n, 1)))
+    first = V[0].copy()
+    stream = random_stream(0)
+    gaps.settle(exact.rbm, V, 25, stream)
+    assert_array_equal(V[:, ~unknown], np.tile(first[~unknown], (n, 1)))
+    p = exact.joint.sum(axis=1)
+    fits = np.all((first == exact.V) | unknown, axis=1)
+    counts = [np.sum(np.all(v == V, axis=1)) for v in exact.V[fits]]
+    assert sum(counts) == n
+    assert np.abs(np.array(counts) / n - p[fits] / p[fits].sum()).max() < 0.012
+
+
+def test_beginning_is_what_others_have():
+    V, gaps = holes(400)
+    units = V.copy()
+    rows, unknown = gaps.rows, gaps.unknown
+    units[rows] = np.where(unknown, np.nan, units[rows])
+    gaps.begin(units, MIXED, np.random.default_rng(0))
+    known = np.ones(V.shape, bool)
+    known[rows] = ~unknown
+    assert_array_equal(units[known], V[known])
+    means = np.array([V[known[:, j], j].mean() for j in range(7)])
+    begun = np.array([units[~known[:, j], j].mean() for j in range(7)])
+    assert np.abs(means - begun).max() < 0.1
+    states = {tuple(v) for v in list_of(MIXED, 0, MIXED.n_states)}
+    assert {tuple(v) for v in units} <= states
+
+
+def test_value_of_a_unit_is_what_is_lost_of_the_known(list_states):
+    exact = list_states(7, 4, seed=1, scale=0.7, groups=MIXED)
+    rbm, (V, gaps) = exact.rbm, holes(60)
+    p = exact.joint.sum(axis=1)
+    model = np.repeat(exact.V, np.round(p * 100_000).astype(int), axis=0)
+    stream = random_stream(0)
+    gaps.settle(rbm, V, 20, stream)
+
+    def draws():
+        for _ in range(400):
+            gaps.settle(rbm, V, 1, stream)
+            yield V[gaps.rows]
+
+    values, activity = unit_values(rbm, V.copy(), model.astype("f4"), gaps, draws())
+    kept = np.arange(rbm.n_hidden) != 2
+    without = type(rbm)(
+        rbm.weights[kept], rbm.hidden_bias[kept],
+        rbm.visible_bias + activity[2] * rbm.weights[2], MIXED,
+    )  # fmt: skip
+
+    def log_likelihood(machine):
+        known = -known_free_energies(machine, V, gaps, 0).mean()
+        return known - exact_log_partition(machine).value
+
+    lost = log_likelihood(rbm) - log_likelihood(without)
+    assert values[2] == pytest.approx(lost, abs=0.01)
+
+
+def test_likelihood_of_a_stack_adds_what_upper_layers_gain(list_states):
+    lower = list_states(7, 4, seed=1, groups=MIXED)
+    upper = list_states(4, 3, seed=2)
+    V, gaps = holes(12)
+    gaps.settle(lower.rbm, V, 20, random_stream(0))
+    rbms, z = [lower.rbm, upper.rbm], LogPartition(upper.log_z)
+    options = z, 4000, 0
+    complete = known_log_likelihoods(rbms, V, None, *options)
+    found = known_log_likelihoods(rbms, V, gaps, *options)
+    known = -known_free_energies(lower.rbm, V, gaps, 0)
+    assert_allclose(found - complete, known + lower.rbm.free_energy(V), atol=1e-5)
+    assert found[0] == complete[0]
+    # A stack whose upper layer says what the lower says has its likelihood.
+    bits = list_states(5, 4, seed=3)
+    V, gaps = holes(12, groups=Groups.bits(5))
+    alike = [bits.rbm, bits.rbm.transposed()]
+    found = known_log_likelihoods(alike, V, gaps, LogPartition(bits.log_z), 10, 0)
+    expected = [logsumexp(bits.log_likelihood[f]) for f in fitting(bits, V, gaps)]
+    assert_allclose(found, expected, atol=1e-4)
+
+
+# ------------------------------------------------------------------------ estimators
+
+
+def pairs(n=600, seed=0):
+    """Six bits, of which the last three copy the others."""
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, 2, (n, 3))
+    noise = rng.random((n, 3)) < 0.05
+    return np.column_stack([first, first ^ noise]).astype(float)
+
+
+def with_holes(X, share=0.3, seed=1):
+    gaps = np.random.default_rng(seed).random(X.shape) < share
+    return np.where(gaps, NAN, X)
+
+
+def net(n_components=6, **parameters):
+    options = {"polish": 60, "random_state": 0, **parameters}
+    return EnergyNetTransformer(n_components=n_components, **options)
+
+
+def test_incomplete_samples_are_learnt_from():
+    X = pairs()
+    gaps = with_holes(X, 0.4)
+    complete = gaps[~np.isnan(gaps).any(axis=1)]
+    assert len(complete) < 60
+    test = pairs(seed=7)
+    found = net(polish=200).fit(gaps).score(test)
+    assert found > net(polish=200).fit(complete).score(test) + 0.3
+    assert found > net(polish=200).fit(X).score(test) - 0.6
+    # A column that is never known beside another is linked by a third.
+    apart = X.copy()
+    apart[::2, 0], apart[1::2, 3] = NAN, NAN
+    assert np.isfinite(net().fit(apart).score(test))
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"n_components": None},
+        {"n_components": [5, 3]},
+        {"n_components": None, "growth": "paper", "max_layers": 1},
+        {"n_components": 4, "coding": "thermometer", "n_bins": 3},
+    ],
+)
+def test_every_growth_learns_from_gaps(parameters):
+    X, test = with_holes(pairs(300)), pairs(seed=7)
+    options = {"n_temperatures": 300, "max_layers": 2, "polish": 250}
+    if parameters.get("growth"):
+        options |= {"paper_control": PaperControl(threshold=0.8), "polish": 5}
+    model = net(**options | parameters).fit(X)
+    again = net(**options | parameters).fit(X[::-1])
+    # Neither the order of the samples, nor what stands in gaps, decides.
+    assert_array_equal(model.weights_[0], again.weights_[0])
+    if not parameters.get("growth"):
+        independent = 6 * np.log(0.5)
+        density = model.coding_.log_density(test).mean()
+        assert model.score(test) - density > independent + 0.5
+    assert np.isfinite(model.transform(X)).all()
+    assert_array_equal(
+        pickle.loads(pickle.dumps(model)).transform(X), model.transform(X)
+    )
+    for found in getattr(model, "log_likelihood_", []):
+        assert np.isfinite(found)
+
+
+def test_likelihood_of_a_fit_is_that_of_what_is_known():
+    X = with_holes(pairs())
+    model = EnergyNetTransformer(random_state=0, max_layers=1).fit(X)
+    assert model.log_likelihood_[0] == pytest.approx(model.score(X), abs=1e-3)
+    # Unlike complete samples, these say less than all columns would.
+    assert model.log_likelihood_[0] > -6 * np.log(2) * 0.75
+    assert model.n_components_per_layer_[0] in (3, 4)
+
+
+def test_monitor_and_warm_start_and_partial_fit():
+    X = with_holes(pairs(200))
+    model = net(monitor=20, warm_start=True).fit(X)
+    record = [r for r in model.history_ if "log_likelihood" in r][-1]
+    assert record["log_likelihood"] == pytest.approx(model.score(X), abs=0.1)
+    before = model.score(X)
+    assert model.fit(X).score(X) > before - 0.05
+    model = net().partial_fit(X)
+    for _ in range(60):
+        model.partial_fit(X)
+    assert model.score(X) > net(polish=1).fit(X).score(X)
+    # A batch of which a whole column is unknown.
+    batch = X[:30].copy()
+    batch[:, 2] = NAN
+    assert np.isfinite(model.partial_fit(batch).score(X))
+
+
+def test_weights_are_repeated_rows():
+    X = with_holes(pairs(100))
+    weights = np.random.default_rng(0).integers(0, 3, len(X))
+    model = net().fit(X, sample_weight=weights)
+    repeated = net().fit(np.repeat(X, weights, axis=0))
+    assert_array_equal(model.weights_[0], repeated.weights_[0])
+
+
+def test_samples_of_which_nothing_is_known_say_nothing():
+    X = with_holes(pairs(200))
+    more = np.vstack([X, np.full((50, 6), NAN)])
+    assert_array_equal(net().fit(more).weights_[0], net().fit(X).weights_[0])
+    assert net().fit(more).n_samples_seen_ == len(X)
+
+
+def test_appended_columns_of_a_fit_with_gaps_are_standardized():
+    X = with_holes(np.random.default_rng(0).normal(5, 2, (300, 3)), 0.2)
+    features = net(append_input=True).fit_transform(X)
+    assert np.isfinite(features).all()
+    assert np.abs(features[:, -3:].mean(axis=0)).max() < 0.1
+
+
+@pytest.mark.parametrize("init", ["random", "generative"])
+@pytest.mark.parametrize("kind", [EnergyNetClassifier, EnergyNetRegressor])
+def test_networks_with_labels_learn_from_gaps(kind, init):
+    X, gaps = pairs(), with_holes(pairs(), 0.2)
+    target = np.where(X[:, 0] == 1, 3.0, 1.0)
+    model = kind(net(8), init=init, random_state=0).fit(gaps, target)
+    assert model.score(X, target) > 0.95
+    # Where a column is unknown its copy says nearly the same.
+    tell = X.copy()
+    tell[:, 0] = NAN
+    assert model.score(tell, target) > 0.7
+    frame = pd.DataFrame(gaps, columns=list("abcdef")).assign(
+        word=np.where(X[:, 1] == 1, "yes", None)
+    )
+    frame.loc[:100, "word"] = "no"
+    assert kind(net(8), init=init, random_state=0).fit(frame, target).score(
+        frame, target
+    ) > (0.8 if kind is EnergyNetClassifier else 0.5)
+
+
+def test_a_draw_of_hidden_units_is_one_of_the_machine(exact):
+    V = holes(2)[0][:1]
+    n = 20_000
+    drawn = drawer(exact.rbm, random_stream(0))(np.repeat(V, n, axis=0))
+    mean = exact.rbm.hidden_probabilities(V)[0]
+    assert np.abs(drawn.mean(axis=0) - mean).max() < 0.02
