@@ -11,11 +11,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.parallel import Parallel, delayed
 
+from skmohn._core._categories import read_table
 from skmohn._core._fitting import gather_warnings, warn_caller
 from skmohn.mohn import MOHNRegressor
 from skmohn.mohn._show import to_frame
 from skmohn.mohn._table.coding import NUMERIC, InputCoding
-from skmohn.mohn._table.columns import read_table
 
 # Rows that are different in a large bootstrap sample.
 _SHARE = 1.0 - math.exp(-1.0)

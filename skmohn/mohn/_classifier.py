@@ -9,23 +9,43 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_consistent_length,
     check_is_fitted,
 )
 
+from skmohn._core._categories import one_row, read_table
 from skmohn._core._control import control_of
-from skmohn._core._fitting import History, all_or_nothing
+from skmohn._core._fitting import History, all_or_nothing, blas_threads_for
 from skmohn._core._html import ComputedProperty
 from skmohn._core._validation import to_numpy
-from skmohn.mohn._controls import DenseControl
+from skmohn.mohn._controls import DenseControl, Wishes
 from skmohn.mohn._model import NoPosteriorError
-from skmohn.mohn._pool import CLASS_STRATEGIES
+from skmohn.mohn._pool import CLASS_STRATEGIES, asks_for_few, learn_further
+from skmohn.mohn._samples import Samples, weigh_classes
 from skmohn.mohn._show import add_summary, to_frame
 from skmohn.mohn._table.coding import InputCoding
-from skmohn.mohn._table.columns import one_row, read_table
 from skmohn.mohn._transformer import ProductFinder, read_classes
+
+
+def _learns_further(estimator):
+    """Whether it is to have dense models, which remember their samples."""
+    strategy = estimator.strategy
+    if not CLASS_STRATEGIES[strategy].finds_all:
+        why = f'strategy="{strategy}" forgets its samples'
+    elif strategy == "auto" and asks_for_few(estimator):
+        why = (
+            f"{asks_for_few(estimator)[0]} asks for a sparse model, which forgets them"
+        )
+    else:
+        return True
+    raise AttributeError(
+        f'partial_fit needs all samples, but {why}: use strategy="dense", or fit again '
+        "on all samples"
+    )
 
 
 class MOHNClassifier(
@@ -291,13 +311,57 @@ class MOHNClassifier(
         samples, found = self._find(
             X,
             y,
-            self._weigh(X, y, sample_weight),
+            sample_weight,
             params,
             read_classes,
             CLASS_STRATEGIES[self.strategy].solve,
             self._fitted_attributes,
+            self._class_factors(X, y, sample_weight),
         )
         vars(self).update(self._fitted_attributes(samples, found.model))
+        return self
+
+    @available_if(_learns_further)
+    @all_or_nothing
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, classes=None, sample_weight=None) -> Self:
+        """Learn from more samples, without choosing hyperparameters anew.
+
+        The first call is `fit`. After later calls the pool is that of a fit to all
+        samples with the coding, hyperparameters, products and penalty of the first
+        call; only what the sparse model says of left-out samples is not learned anew.
+        Batches and their order make no difference. Needs strategy "auto" or "dense".
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            New samples; NaN means missing.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        classes : array-like of shape (n_classes,), default=None
+            All classes; required at the first call, which must have samples of each.
+        sample_weight : array-like of shape (n_samples,), default=None
+            As in `fit`, for the samples of all calls together.
+
+        Returns
+        -------
+        MOHNClassifier
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            For invalid input, classes that are not known, and more distinct rows than
+            have exact models.
+        """
+        if _check_partial_fit_first_call(self, classes):
+            _require_all(self.classes_, X, y, sample_weight)
+            return self.fit(X, y, sample_weight)
+        samples, observed = self._read_more(X, y, sample_weight)
+        with blas_threads_for(len(samples.y)):
+            found = learn_further(self.model_, observed, samples, Wishes.of(self))
+        vars(self).update(self._fitted_attributes(samples, found.model))
+        self.stopping_reason_ = found.reason
         return self
 
     def decision_function(self, X):
@@ -515,10 +579,10 @@ class MOHNClassifier(
             raise ValueError(f"label={label!r} is not among the classes {classes}")
         return classes.index(label)
 
-    def _weigh(self, X, y, sample_weight):
-        """Weights of rows times those of their classes."""
+    def _class_factors(self, X, y, sample_weight):
+        """Weight of the class of each row; None for 1."""
         if self.class_weight is None or y is None:
-            return sample_weight
+            return None
         check_consistent_length(X, y)
         numbers, classes = read_classes(y)
         weights = _check_sample_weight(to_numpy(sample_weight), numbers)
@@ -532,7 +596,50 @@ class MOHNClassifier(
             y=classes[numbers[kept]],
             sample_weight=weights[kept],
         )
-        return weights * by_class[numbers]
+        return by_class[numbers]
+
+    def _read_more(self, X, y, sample_weight):
+        """Check further samples; return all, weighed, and as they were observed."""
+        self._validate_params()
+        table = read_table(self, X)
+        check_consistent_length(table, y)
+        observed = getattr(self.model_, "observed", None)
+        if observed is None:
+            raise ValueError(
+                "partial_fit needs all samples, but the model forgot them "
+                f"({self.stopping_reason_}): fit again on all samples"
+            )
+        _, _, given, kept = weigh_classes(sample_weight, None, table)
+        numbers, found = read_classes(y)
+        numbers = numbers[kept]
+        known = self.classes_.tolist()
+        _refuse_others(known, found[np.unique(numbers)].tolist())
+        # Others have no weight.
+        places = [known.index(c) if c in known else -1 for c in found.tolist()]
+        rows = self.coding_.encode(table[kept], self._names())
+        observed = observed.join(rows, np.array(places)[numbers], given)
+        labels = self.classes_[observed.label]
+        factor = self._class_factors(labels, labels, observed.weight)
+        inputs = observed.rows.inputs
+        weight, count, given, kept = weigh_classes(observed.weight, factor, inputs)
+        lost = np.setdiff1d(np.arange(len(known)), observed.label[kept])
+        if lost.size:
+            raise ValueError(
+                f"class_weight leaves {known[lost[0]]!r} without weight, which it had "
+                "in the first call: restore class_weight, or fit again on all samples"
+            )
+        observed = observed.take(kept)
+        samples = Samples(
+            observed.rows,
+            observed.label,
+            weight,
+            count,
+            given,
+            self.classes_,
+            coding=self.coding_,
+            vocabulary=self.vocabulary_,
+        )
+        return samples, observed
 
     def _fitted_attributes(self, samples, model):
         model = model() if callable(model) else model
@@ -564,3 +671,30 @@ class MOHNClassifier(
     def _to_rows(self, X):
         check_is_fitted(self)
         return self.coding_.encode(read_table(self, X), self._names())
+
+
+def _require_all(classes, X, y, sample_weight):
+    """Refuse first samples that do not show all classes, or show others."""
+    if y is None:
+        return
+    check_consistent_length(X, y)
+    numbers, found = read_classes(y)
+    weights = _check_sample_weight(to_numpy(sample_weight), numbers)
+    shown = found[np.unique(numbers[weights != 0])].tolist()
+    classes = classes.tolist()
+    _refuse_others(classes, shown)
+    missing = [label for label in classes if label not in shown]
+    if missing:
+        raise ValueError(
+            f"classes has {missing[0]!r}, but the first samples show none of it: what "
+            "is learned from them alone needs samples of each class; add some"
+        )
+
+
+def _refuse_others(classes, labels):
+    """Refuse labels that are none of the classes."""
+    for label in labels:
+        if label not in classes:
+            raise ValueError(
+                f"y has {label!r}, which is not among the classes {classes}"
+            )

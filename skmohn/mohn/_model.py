@@ -11,7 +11,7 @@ from scipy.linalg import eigvalsh
 from scipy.optimize import minimize_scalar
 
 from skmohn.mohn._table.coding import NUMERIC
-from skmohn.mohn._table.rows import Rows, sizes_of
+from skmohn.mohn._table.rows import Rows, count_observations, distinct_rows, sizes_of
 from skmohn.mohn._table.tails import Tails, fit_tails
 from skmohn.mohn._table.target import Logarithm, Unchanged, YeoJohnson, moments
 from skmohn.mohn._walsh.hypergraph import Hypergraph
@@ -33,6 +33,8 @@ _ROWS_AT_ONCE = 32
 _ROWS_ASKED = 200
 # Training rows whose errors tell the tails.
 _ROWS_OF_TAILS = 400
+# Share of observations below which the widths of tails are compared.
+_UPPER_END = 0.95
 # Of the noise found in training that gaps may explain: some is always left.
 _LARGEST_SHARE = 0.95
 # Rows that leave less of their own error tell rounding errors.
@@ -111,6 +113,22 @@ def fit_scale(squares, certain, noise, count=1.0):
         return np.sum(count * (squares / variance + np.log(variance)))
 
     return float(np.exp(minimize_scalar(loss, bounds=(-3, 3), method="bounded").x))
+
+
+def share_kept(function, noise):
+    """Share of an observation's error that its own fit leaves; 0 where rounding tells.
+
+    Parameters
+    ----------
+    function, noise : ndarrays of shape (n_rows,)
+        Variances.
+
+    Returns
+    -------
+    kept : ndarray of shape (n_rows,)
+    """
+    kept = 1.0 - np.divide(function, noise, np.ones_like(noise), where=noise > 0.0)
+    return np.where(kept > _LEAST_KEPT, kept, 0.0)
 
 
 class LeftOut(NamedTuple):
@@ -339,14 +357,11 @@ def _numbers(rows, coding, sample_weight):
     return numbers
 
 
-def _count_and_precision(sample_weight, chosen):
+def _count_and_precision(sample_weight, n_samples):
     """How many observations samples stand for, and how precise each of them is."""
-    ones = np.ones(len(chosen))
-    if sample_weight is None:
-        return ones, ones
-    if np.all(sample_weight == np.rint(sample_weight)):
-        return sample_weight[chosen], ones
-    return ones, sample_weight[chosen]
+    weight = np.ones(n_samples) if sample_weight is None else sample_weight
+    count = count_observations(weight)
+    return count, weight / count
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -528,14 +543,22 @@ class Model(ABC):
             return self
         chosen = np.random.default_rng(0).permutation(len(rows))[:_ROWS_OF_TAILS]
         some = rows.take(chosen)
-        errors = self.leave_out(rows, y, sample_weight, chosen)
-        _, precision = _count_and_precision(sample_weight, chosen)
-        around = self._noise_beside_gaps(some) / precision
+        _, precision = _count_and_precision(sample_weight, len(rows))
+        around = self._noise_beside_gaps(some) / precision[chosen]
         around = around + self.gaps.variance(self._standard_mean, some)
-        squares = errors.squares / (errors.variance + around)
-        return replace(self, tails=fit_tails(squares, errors.count))
 
-    def leave_out(self, rows, y, sample_weight, chosen):
+        def tails(with_equals):
+            errors = self.leave_out(rows, y, sample_weight, chosen, with_equals)
+            return fit_tails(errors.squares / (errors.variance + around), errors.count)
+
+        found = [tails(with_equals=False)]
+        if sample_weight is not None or len(distinct_rows(rows)[1]) < len(rows):
+            # Repeats foresee each other, which says nothing of rows elsewhere.
+            found.append(tails(with_equals=True))
+        widest = max(found, key=lambda tails: tails.quantiles(_UPPER_END))
+        return replace(self, tails=widest)
+
+    def leave_out(self, rows, y, sample_weight, chosen, with_equals=False):
         """Predict some training rows by all others.
 
         Parameters
@@ -546,22 +569,32 @@ class Model(ABC):
         chosen : ndarray, int
             Numbers of the rows.
 
+        with_equals : bool, default=False
+            Whether equal rows are left out with each.
+
         Returns
         -------
         errors : LeftOut
         """
         some = rows.take(chosen)
-        count, precision = _count_and_precision(sample_weight, chosen)
-        function, noise = self.given_variances(some)
-        noise = noise / precision
-        # Without a row, its error and the variance of the function are larger by one
-        # over the share of the error that the row's own fit leaves.
-        kept = 1.0 - function / noise
-        count = np.where(kept > _LEAST_KEPT, count, 0.0)
-        kept = np.maximum(kept, _LEAST_KEPT)
-        values = self.transform.forward(y[chosen])
-        residual = values / self.scale - self._standard_mean(some)
-        return LeftOut((residual / kept) ** 2, function / kept, noise, count)
+        count, precision = _count_and_precision(sample_weight, len(rows))
+        values, left = self.transform.forward(y) / self.scale, precision
+        known = values
+        if with_equals:
+            place, _ = distinct_rows(rows)
+            weight = count * precision
+            total = np.bincount(place, weight)
+            known = (np.bincount(place, weight * values) / total)[place]
+            left = total[place]
+        function, noise, kept = self.given_variances(some, left[chosen])
+        # Without what is left out, its error and the variance of the function are
+        # larger by one over the share of the error that its own fit leaves.
+        count = np.where(kept > 0.0, count[chosen], 0.0)
+        kept = np.where(kept > 0.0, kept, 1.0)
+        residual = (known[chosen] - self._standard_mean(some)) / kept
+        residual += (values - known)[chosen]
+        noise = noise * (left / precision)[chosen]
+        return LeftOut(residual**2, function / kept, noise, count)
 
     def _noise_beside_gaps(self, rows):
         return (1.0 - self.gaps.share) * self.noise_variance(rows)
@@ -606,13 +639,24 @@ class Model(ABC):
         """Variance of the noise of new observations, ndarray of shape (n_rows,)."""
 
     @abstractmethod
-    def given_variances(self, rows):
+    def given_variances(self, rows, precision=1.0):
         """Variances of function and noise given hyper-parameters.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        precision : float or ndarray of shape (n_rows,), default=1.0
+            Weight of each observation.
 
         Returns
         -------
         function, noise : ndarrays of shape (n_rows,)
             The noise is as the posterior weighs the rows.
+
+        kept : ndarray of shape (n_rows,)
+            The share of an observation's error that its own fit leaves, if it was
+            among those of the fit; 0 where that cannot be told.
         """
 
     @abstractmethod

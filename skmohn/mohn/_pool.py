@@ -6,6 +6,7 @@ The table of strategies of `MOHNClassifier`.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -16,18 +17,19 @@ from skmohn.mohn._dense.classes import (
     LEAST_SQUARES,
     LEVELS,
     LINES,
+    LOGISTIC,
     Lesson,
     Member,
     weigh,
+    worth_likelihoods,
 )
 from skmohn.mohn._model import Gaps
 from skmohn.mohn._products import discover, expand, expand_rows
 from skmohn.mohn._sparse.classes import LogisticModel
 from skmohn.mohn._sparse.logistic import SEARCH_C
-from skmohn.mohn._sparse.logistic_selection import deal_folds
 from skmohn.mohn._sparse.sobol import shares_of_products
 from skmohn.mohn._table.coding import InputCoding
-from skmohn.mohn._table.rows import member_values
+from skmohn.mohn._table.rows import Rows, member_values
 from skmohn.mohn._walsh.design import product_columns
 from skmohn.mohn._walsh.terms import with_kept
 
@@ -59,11 +61,6 @@ class SparseClasses:
     coding: InputCoding
     name = SPARSE
     is_listed = True
-
-    @classmethod
-    def learn(cls, samples, terms, C=SEARCH_C):
-        """Learn the weights of products, see `LogisticModel.learn`."""
-        return cls(LogisticModel.learn(expand(samples), terms, C), samples.coding)
 
     def log_odds(self, rows):
         """Log probabilities of the classes up to a constant for each row.
@@ -127,6 +124,52 @@ class SparseClasses:
         return {self.name: 1.0}
 
 
+class Observed(NamedTuple):
+    """What a pool has learnt from, to learn further with more.
+
+    Attributes
+    ----------
+    rows : Rows
+
+    label : ndarray of shape (n_observations,), int
+
+    weight : ndarray of shape (n_observations,)
+        As passed, without those of the classes.
+
+    foreseen : ndarray of shape (n_observations,), default=None
+        Log probability of each by the sparse member, which had not learnt from it; None
+        where the pool has none.
+
+    judge : SparseClasses, default=None
+        The sparse member as it was learnt first: it foresees further observations.
+    """
+
+    rows: Rows
+    label: np.ndarray
+    weight: np.ndarray
+    foreseen: np.ndarray | None = None
+    judge: SparseClasses | None = None
+
+    def join(self, rows, label, weight):
+        """These observations and others, in an order that they alone decide."""
+        foreseen, keys = None, []
+        if self.judge is not None:
+            more = self.judge.log_proba(rows)[np.arange(len(rows)), label]
+            foreseen = np.append(self.foreseen, more)
+            keys.append(foreseen)
+        rows = self.rows.join(rows)
+        label, weight = np.append(self.label, label), np.append(self.weight, weight)
+        keys += [weight, label, *rows.mask().T, *rows.categories.T, *rows.inputs.T]
+        joined = Observed(rows, label, weight, foreseen, self.judge)
+        return joined.take(np.lexsort(keys))
+
+    def take(self, index):
+        """Some of the observations."""
+        foreseen = None if self.foreseen is None else self.foreseen[index]
+        parts = self.rows.take(index), self.label[index], self.weight[index]
+        return Observed(*parts, foreseen, self.judge)
+
+
 @dataclass(frozen=True)
 class PooledClasses:
     """Several models, each with a share of the probabilities.
@@ -146,6 +189,9 @@ class PooledClasses:
 
     dense : Member
         The one by least squares with the largest share.
+
+    observed : Observed or None
+        None where inducing rows carry what was learnt.
     """
 
     members: tuple
@@ -153,6 +199,7 @@ class PooledClasses:
     gaps: Gaps
     readable: LogisticModel
     dense: Member
+    observed: Observed | None
 
     def log_odds(self, rows):
         """Log probabilities of the classes; see `SparseClasses.log_odds`."""
@@ -267,6 +314,16 @@ def solve_few(samples, wishes, report):
     return ClassSolution(model, found.reason, found.coverage)
 
 
+def asks_for_few(wishes):
+    """Names of the parameters that are set and that few weights alone have.
+
+    Parameters
+    ----------
+    wishes : Wishes or MOHNClassifier
+    """
+    return [name for name, usual in _OF_FEW.items() if getattr(wishes, name) != usual]
+
+
 def solve_pool(samples, wishes, report, *, has_few=False):
     """Learn all weights in several ways, and perhaps few; pool what they say.
 
@@ -278,7 +335,7 @@ def solve_pool(samples, wishes, report, *, has_few=False):
     has_few : bool, default=False
         Whether few weights are a member, or all there is where a parameter asks for it.
     """
-    asked = [name for name, usual in _OF_FEW.items() if getattr(wishes, name) != usual]
+    asked = asks_for_few(wishes)
     if not samples.vocabulary.labels or (has_few and asked):
         why = f"{asked[0]} asks for it" if asked else "no column of X varies"
         found = solve_few(samples, replace(wishes, strategy="logistic"), report)
@@ -292,58 +349,96 @@ def solve_pool(samples, wishes, report, *, has_few=False):
             return ClassSolution(few, found.reason, coverage)
         if found.choice.folds:
             members.append(few)
-            left_out.append(_left_out_by_few(samples, wishes, found, few))
-    lessons = _lessons(samples, wishes)
-    learnt = Parallel(n_jobs=wishes.n_jobs)(delayed(part.learn)() for part in lessons)
-    for lesson, found in zip(lessons, learnt, strict=True):
-        for member, chances in found:
-            members.append(member)
-            left_out.append(chances)
-            model = partial(_pool, samples, wishes, members, left_out, lessons)
-            loss = -float(np.average(chances, weights=lesson.labels.weight))
-            record = {"member": member.name, "validation_log_loss": loss}
-            if report(record, model):
-                return _conclude(model(), coverage, "a callback stopped the search: ")
+            C = few.readable.C
+            left_out.append(-found.choice.losses_left_out(len(samples.y), C))
+    ways = (
+        _WAYS[wishes.dense_control.numeric] if samples.coding.thresholds else (LINES,)
+    )
+    lessons = _lessons(samples, wishes, ways)
+    for lesson, member, chances in _learn(lessons, wishes.n_jobs):
+        members.append(member)
+        left_out.append(chances)
+        model = partial(_pool, samples, wishes, members, left_out, lessons)
+        record = {"member": member.name, "validation_log_loss": lesson.loss(chances)}
+        if report(record, model):
+            return _conclude(model(), coverage, "a callback stopped the search: ")
     return _conclude(model(), coverage)
 
 
-def _find_few(samples, wishes, report):
-    def tell(record, terms):
-        return report(record, partial(SparseClasses.learn, samples, terms))
+def learn_further(model, observed, samples, wishes):
+    """Learn from further observations, by the hyper-parameters that a pool has.
 
-    found = discover(expand(samples), wishes, tell)
+    Parameters
+    ----------
+    model : PooledClasses
+
+    observed : Observed
+        All that there are.
+
+    samples : Samples
+        The same, weighed.
+
+    wishes : Wishes
+
+    Returns
+    -------
+    solution : ClassSolution
+        What a pool of all observations with these hyper-parameters, terms and penalty
+        would be.
+    """
+    members, left_out, priors = [], [], {}
+    for member in model.members:
+        if member.name == SPARSE:
+            few = member.readable
+            few = LogisticModel.learn(expand(samples), few.terms, few.C)
+            members.append(SparseClasses(few, samples.coding))
+            left_out.append(observed.foreseen)
+        else:
+            of_numeric = priors.setdefault(member.numeric, {})
+            of_numeric[member.likelihood] = member.covariance.prior
+    lessons = _lessons(samples, wishes, priors)
+    for lesson in lessons:
+        if not lesson.is_exact:
+            raise ValueError(
+                f"partial_fit needs the covariances of all {len(lesson.labels.sample)} "
+                "distinct rows, more than are computed: fit again on all rows, which "
+                "takes inducing rows"
+            )
+    for _, member, chances in _learn(lessons, wishes.n_jobs, priors):
+        members.append(member)
+        left_out.append(chances)
+    judge = observed.judge
+    return _conclude(_pool(samples, wishes, members, left_out, lessons, judge), [])
+
+
+def _find_few(samples, wishes, report):
+    expanded = expand(samples)
+
+    def learn(terms, C=SEARCH_C):
+        return SparseClasses(LogisticModel.learn(expanded, terms, C), samples.coding)
+
+    def tell(record, terms):
+        return report(record, partial(learn, terms))
+
+    found = discover(expanded, wishes, tell)
     C = SEARCH_C if wishes.C == "auto" else float(wishes.C)
     if wishes.C == "auto" and found.choice is not None:
         C = found.choice.best_penalty()
-    return found, SparseClasses.learn(samples, found.terms, C)
+    return found, learn(found.terms, C)
 
 
-def _left_out_by_few(samples, wishes, found, few):
-    """Log probability of each observation, by the fold that leaves it out.
-
-    NaN where none does.
-    """
-    folds = deal_folds(expand(samples), wishes.selection, wishes.cv)
-    chances = np.full(len(samples.y), np.nan)
-    for (_, test), path in zip(folds, found.choice.folds, strict=True):
-        chances[test] = -path.refit_losses(found.choice.position, few.readable.C)
-    return chances
-
-
-def _lessons(samples, wishes):
+def _lessons(samples, wishes, ways):
     """What is to be learnt of all weights: for each way to take numeric columns."""
     lessons = []
-    ways = _WAYS[wishes.dense_control.numeric]
-    for numeric in ways if samples.coding.thresholds else (LINES,):
+    for numeric in ways:
         coding = samples.coding
         if numeric == LINES:
             coding = coding.without_levels()
         lessons.append(
             Lesson.read(
                 samples.rows.as_float(),
-                samples.y,
-                len(samples.classes),
-                samples.weight,
+                (samples.y, len(samples.classes)),
+                (samples.weight, samples.count),
                 coding.alphabets,
                 numeric,
                 memory_budget=wishes.memory_budget,
@@ -353,8 +448,46 @@ def _lessons(samples, wishes):
     return lessons
 
 
-def _pool(samples, wishes, members, left_out, lessons):
+def _learn(lessons, n_jobs, priors=None):
+    """Learn all members, by the hyper-parameters that they have if there are any.
+
+    Returns
+    -------
+    learnt : list of (Lesson, Member, ndarray of shape (n_observations,))
+        See `Lesson.learn`.
+    """
+    known = [{} if priors is None else priors[part.numeric] for part in lessons]
+    squares = Parallel(n_jobs=n_jobs)(
+        delayed(part.learn)(LEAST_SQUARES, prior=own.get(LEAST_SQUARES))
+        for part, own in zip(lessons, known, strict=True)
+    )
+    wanted = [LOGISTIC in own for own in known]
+    if priors is None:
+        wanted = worth_likelihoods(lessons, squares)
+    starts = [member.covariance.prior for member, _ in squares]
+    found = iter(
+        Parallel(n_jobs=n_jobs)(
+            delayed(part.learn)(LOGISTIC, start, own.get(LOGISTIC))
+            for part, start, own in compress(
+                zip(lessons, starts, known, strict=True), wanted
+            )
+        )
+    )
+    learnt = []
+    for lesson, own, is_wanted in zip(lessons, squares, wanted, strict=True):
+        both = [own, next(found) if is_wanted else None]
+        learnt += [(lesson, *each) for each in both if each is not None]
+    return learnt
+
+
+def _pool(samples, wishes, members, left_out, lessons, judge=None):
     """Weigh the members; look at the terms of the one that counts most."""
+    observed = None
+    if all(lesson.is_exact for lesson in lessons):
+        observed = Observed(samples.rows, samples.y, samples.given)
+        if members[0].name == SPARSE:
+            judge = members[0] if judge is None else judge
+            observed = observed._replace(foreseen=left_out[0], judge=judge)
     left_out = np.transpose(left_out)
     known = ~np.isnan(left_out).any(axis=1)
     weight = None if samples.weight is None else samples.weight[known]
@@ -371,7 +504,7 @@ def _pool(samples, wishes, members, left_out, lessons):
         (lesson,) = [part for part in lessons if part.numeric == dense.numeric]
         readable = LogisticModel(*lesson.listed(dense, wishes.max_order), None)
     gaps = Gaps.of(samples.rows, samples.coding, samples.weight)
-    return PooledClasses(tuple(members), shares, gaps, readable, dense)
+    return PooledClasses(tuple(members), shares, gaps, readable, dense, observed)
 
 
 def _conclude(model, coverage, why=""):

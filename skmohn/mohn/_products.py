@@ -9,10 +9,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from skmohn._core._categories import Categories
 from skmohn._core._fitting import warn_caller
+from skmohn._core._names import name_columns
 from skmohn._core._validation import require_memory
 from skmohn.mohn._controls import DenseControl
-from skmohn.mohn._samples import Samples, positive_weights, read_samples, wanted_folds
+from skmohn.mohn._samples import Samples, read_samples, wanted_folds, weigh_classes
 from skmohn.mohn._sparse.logistic import LogisticControl
 from skmohn.mohn._sparse.logistic_selection import (
     choose_products,
@@ -22,9 +24,9 @@ from skmohn.mohn._sparse.logistic_selection import (
 from skmohn.mohn._sparse.selection import FEWEST_ROWS
 from skmohn.mohn._strategies import STRATEGIES
 from skmohn.mohn._table.coding import NUMERIC, InputCoding
-from skmohn.mohn._table.columns import Categories, find_one_hot
+from skmohn.mohn._table.columns import find_one_hot
 from skmohn.mohn._table.rows import Rows
-from skmohn.mohn._table.vocabulary import Vocabulary, name_columns, require_sets
+from skmohn.mohn._table.vocabulary import Vocabulary, require_sets
 from skmohn.mohn._walsh.design import product_columns
 from skmohn.mohn._walsh.terms import in_order, with_kept
 
@@ -80,6 +82,7 @@ def code_samples(
     split_params=None,
     has_levels=False,
     one_hot=None,
+    factor=None,
 ):
     """Weigh and code the samples of a fit.
 
@@ -112,6 +115,9 @@ def code_samples(
     one_hot : "auto", sequence of sequences, or None, default=None
         Groups of columns that are one categorical, see `find_one_hot`.
 
+    factor : ndarray of shape (n_samples,), default=None
+        Weight of the class of each sample.
+
     Returns
     -------
     samples : Samples
@@ -119,7 +125,7 @@ def code_samples(
     target, classes = y
     names = name_columns(columns, X.shape[1])
     groups = find_one_hot(X, one_hot, categories.encoders, names)
-    weight, rows, unit = positive_weights(weight, X)
+    weight, count, given, rows = weigh_classes(weight, factor, X)
     is_classes = classes is not None
     folds = wanted_folds(wishes.cv, X, target, rows, is_classes, split_params)
     if len(rows) < len(X):
@@ -133,12 +139,13 @@ def code_samples(
         coding.encode(X),
         target,
         weight,
+        count,
+        given,
         classes,
         folds=folds,
         seed=seed,
         coding=coding,
         vocabulary=Vocabulary(coding, categories, columns),
-        weight_unit=unit,
     )
 
 
@@ -364,6 +371,7 @@ def _by_regression(samples, wishes, start, most, report):
         wishes=narrower,
         seed=check_random_state(samples.seed).randint(2**31),
         categories=Categories({}, "error"),
+        unit=1.0,
     )
     weights = np.ones(len(inputs)) if weight is None else weight
     present = set(start)

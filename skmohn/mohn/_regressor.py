@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from skmohn._core._categories import Categories, column_names, one_row, read_table
 from skmohn._core._control import control_of
 from skmohn._core._fitting import (
     FitLoop,
@@ -37,7 +38,6 @@ from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._sparse.sobol import column_of
 from skmohn.mohn._strategies import STRATEGIES
 from skmohn.mohn._table.coding import ONE_HOT, InputCoding
-from skmohn.mohn._table.columns import Categories, column_names, one_row, read_table
 from skmohn.mohn._table.rows import member_values
 
 

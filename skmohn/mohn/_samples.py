@@ -9,14 +9,15 @@ import numpy as np
 from sklearn.model_selection import check_cv, train_test_split
 from sklearn.utils.validation import _check_sample_weight
 
-from skmohn._core._validation import to_numpy, weight_unit
+from skmohn._core._names import name_columns
+from skmohn._core._validation import are_counts, mean_weight, to_numpy, weight_unit
 from skmohn.mohn._dense.scale import Scale, choose_scale
 from skmohn.mohn._dense.together import OneOf
 from skmohn.mohn._model import Model
 from skmohn.mohn._table.coding import NUMERIC, InputCoding
 from skmohn.mohn._table.columns import find_one_hot
 from skmohn.mohn._table.rows import Rows
-from skmohn.mohn._table.vocabulary import Vocabulary, name_columns, to_inputs
+from skmohn.mohn._table.vocabulary import Vocabulary, to_inputs
 
 # Of a numeric column: more cost time and hardly predict better.
 _MOST_LEVELS = 16
@@ -60,6 +61,13 @@ class Samples(NamedTuple):
     weight : ndarray of shape (n_samples,), default=None
         Positive; None when all are 1.
 
+    count : ndarray of shape (n_samples,), default=None
+        How many observations each stands for; None where the weights say it, see
+        `count_observations`.
+
+    given : ndarray of shape (n_samples,), default=None
+        Weights of samples of classes as they were passed.
+
     classes : ndarray of shape (n_classes,), default=None
         Labels; None when the targets are numbers.
 
@@ -98,6 +106,8 @@ class Samples(NamedTuple):
     rows: Rows
     y: np.ndarray
     weight: np.ndarray | None = None
+    count: np.ndarray | None = None
+    given: np.ndarray | None = None
     classes: np.ndarray | None = None
     held: Held | None = None
     folds: list | None = None
@@ -174,6 +184,7 @@ def read_samples(
     earlier=None,
     split_params=None,
     together=None,
+    unit=None,
 ):
     """Weigh, split and code the samples of a fit.
 
@@ -210,6 +221,9 @@ def read_samples(
     together : OneOf, default=None
         What is learnt of this target with others.
 
+    unit : float, default=None
+        What the weights are divided by, see :func:`positive_weights`.
+
     Returns
     -------
     samples : Samples
@@ -219,7 +233,7 @@ def read_samples(
     if strategy.finds_all:
         wanted, taken = wishes.dense_control.one_hot, categories.encoders
         one_hot = find_one_hot(X, wanted, taken, names)
-    weight, rows, unit = positive_weights(weight, X)
+    weight, rows, unit = positive_weights(weight, X, unit=unit)
     folds = wanted_folds(wishes.cv, X, y, rows, split_params=split_params)
     if len(rows) < len(y):
         X, y = X[rows], y[rows]
@@ -325,6 +339,50 @@ def positive_weights(sample_weight, X, *, unit=None):
     unit = unit or weight_unit(sample_weight)
     sample_weight = sample_weight / unit
     return (None if np.all(sample_weight == 1) else sample_weight), rows, unit
+
+
+def weigh_classes(sample_weight, factor, X):
+    """Weights of samples times those of their classes.
+
+    Whole weights of samples say how many observations there are, those of classes how
+    much each of them counts; others are relative to a mean of 1 over the observations.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,) or None
+
+    factor : ndarray of shape (n_samples,) or None
+        Weight of the class of each sample.
+
+    X : ndarray of shape (n_samples, n_features)
+
+    Returns
+    -------
+    weight : ndarray of shape (n_positive,) or None
+        None if all are equal to 1.
+
+    count : ndarray of shape (n_positive,) or None
+        See `Samples`.
+
+    given : ndarray of shape (n_positive,)
+        The weights of the samples.
+
+    rows : ndarray of shape (n_positive,), int
+        Those that have any.
+    """
+    given = _check_sample_weight(to_numpy(sample_weight), X, ensure_non_negative=True)
+    if factor is None:
+        weight, rows, _ = positive_weights(sample_weight, X)
+        return weight, None, given[rows], rows
+    weight = _check_sample_weight(given * factor, X, ensure_non_negative=True)
+    rows = np.flatnonzero(weight)
+    if not rows.size:
+        raise ValueError("sample_weight is zero for every sample")
+    given, factor, weight = (part[rows] for part in (given, factor, weight))
+    count = given if are_counts(given) else np.ones(len(rows))
+    if not all(map(are_counts, (given, factor, weight))):
+        weight = weight / mean_weight(weight, count)
+    return weight, count, given, rows
 
 
 def wanted_folds(cv, X, y, rows, classifier=False, split_params=None):

@@ -21,6 +21,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
+from skmohn._core._categories import read_table
 from skmohn._core._fitting import History, gather_warnings, warn_caller
 from skmohn._core._validation import is_pair_given, is_whole, to_numpy
 from skmohn.mohn._controls import Wishes
@@ -30,7 +31,6 @@ from skmohn.mohn._linkage import Linkage
 from skmohn.mohn._samples import read_samples
 from skmohn.mohn._show import join_tables
 from skmohn.mohn._strategies import STRATEGIES
-from skmohn.mohn._table.columns import read_table
 from skmohn.mohn._walsh.terms import in_order
 
 _Method = TypeVar("_Method", bound=Callable)

@@ -17,6 +17,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
+from skmohn._core._categories import read_table
 from skmohn._core._fitting import FitLoop, History, all_or_nothing, blas_threads_for
 from skmohn.mohn._base import BaseMOHN
 from skmohn.mohn._controls import MSDAControl, Wishes
@@ -28,7 +29,6 @@ from skmohn.mohn._products import (
     expand_rows,
 )
 from skmohn.mohn._table.coding import InputCoding
-from skmohn.mohn._table.columns import read_table
 from skmohn.mohn._table.vocabulary import Vocabulary
 from skmohn.mohn._walsh.design import product_columns
 
@@ -56,7 +56,9 @@ class ProductFinder(BaseMOHN):
         "n_jobs": [Integral, None],
     }
 
-    def _find(self, X, y, sample_weight, params, read_target, search, attributes):
+    def _find(
+        self, X, y, sample_weight, params, read_target, search, attributes, factor=None
+    ):
         """Read the samples of a fit and search; set what a search leaves.
 
         Parameters
@@ -72,6 +74,9 @@ class ProductFinder(BaseMOHN):
 
         attributes : callable
             Of the samples and what is reported; returns the fitted attributes.
+
+        factor : ndarray of shape (n_samples,), default=None
+            Weight of the class of each sample.
 
         Returns
         -------
@@ -99,6 +104,7 @@ class ProductFinder(BaseMOHN):
             categories=self._categories,
             columns=self._names(),
             split_params=self._split_params(params),
+            factor=factor,
             **self._coding_options(),
         )
         self._check_order()

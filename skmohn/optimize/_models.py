@@ -9,13 +9,13 @@ from numbers import Integral
 
 import numpy as np
 
+from skmohn._core._categories import Categories, to_number
 from skmohn._core._control import control_of
 from skmohn._core._times import from_seconds, seconds
 from skmohn._core._validation import input_dtype, is_whole
 from skmohn.mohn import MOHNRegressor
 from skmohn.mohn._regressor import require_regressor
 from skmohn.mohn._table.coding import CATEGORIES, CONSTANT, NUMERIC, ONE_HOT
-from skmohn.mohn._table.columns import Categories, to_number
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 from skmohn.optimize._dense import DenseMean
 

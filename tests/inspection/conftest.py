@@ -57,7 +57,7 @@ def mixed():
             rng.normal(size=(80, 2)),
             np.full(80, 3.0),
             rng.integers(0, 2, 80),
-            rng.beta(0.4, 0.4, 80),
+            np.clip(0.5 + 1.5 * rng.normal(size=80), 0, 1),
             rng.integers(0, 4, 80),
         ]
     )

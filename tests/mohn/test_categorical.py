@@ -17,9 +17,9 @@ from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 from skmohn import DenseControl, MOHNRegressor
+from skmohn._core._categories import Categories
 from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._dense.terms import screen
-from skmohn.mohn._table.columns import Categories
 from skmohn.mohn._table.rows import Alphabet, Rows
 from skmohn.mohn._table.vocabulary import Vocabulary
 

@@ -113,9 +113,14 @@ def test_unknown_inputs_average_the_log_odds():
     assert_allclose(model.decision_function(unknown), expected)
 
 
-def test_weights_of_rows_are_repeats():
+@pytest.mark.parametrize(
+    "class_weight", [None, {"yes": 2, "no": 1}, {"yes": 0.5, "no": 1.2}, "balanced"]
+)
+@pytest.mark.parametrize("strategy", ["logistic", "pursuit"])
+def test_weights_of_rows_are_repeats(strategy, class_weight):
     weights = np.random.default_rng(7).integers(0, 4, 400)
-    weighted = MOHNClassifier(include_inputs=False, random_state=0)
+    options = {"include_inputs": False, "class_weight": class_weight}
+    weighted = MOHNClassifier(strategy, random_state=0, **options)
     weighted.fit(X, Y, sample_weight=weights)
     rows = np.repeat(np.arange(400), weights)
     repeated = clone(weighted).fit(X[rows], Y[rows])

@@ -16,6 +16,7 @@ from sklearn.model_selection import train_test_split
 
 from skmohn.mohn._dense import doubt as _doubt
 from skmohn.mohn._dense import model as _dense_model
+from skmohn.mohn._dense import terms as _terms
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import Evidence, join_equal_rows, log_density
 from skmohn.mohn._dense.exact import ExactPosterior
@@ -295,9 +296,9 @@ def test_noise_map_tells_left_out_rows():
     inputs, y, _ = make_data(6, 60, 0.3)
     y = np.where(inputs[:, 0] > 0, y + 2 * np.random.default_rng(2).normal(size=60), y)
     model = fit_dense(plain(inputs), (y - y.mean()) / y.std(), noise="constant")
-    noise_map, share, excess = map_noise(model.posterior)
+    noise_map, share = map_noise(model.posterior)
     assert noise_map is not None
-    assert excess.shape == (len(model.posterior.sample),)
+    assert noise_map.known.shape == (len(model.posterior.sample),)
     assert share in (0.0, 0.5, 1.0)
 
 
@@ -307,11 +308,11 @@ def test_rows_are_weighed_by_the_share_of_noise_that_predicts_best():
     y += np.where(inputs[:, 0] > 0, 2.0, 0.0) * rng.normal(size=120)
     model = fit_dense(plain(inputs), (y - y.mean()) / y.std(), noise="constant")
     posterior = model.posterior
-    _, share, excess = map_noise(posterior)
+    noise_map, share = map_noise(posterior)
     assert share > 0
     errors = {}
     for other in (0.0, 0.5, 1.0):
-        sample = replace(posterior.sample, excess=excess ** (other / share))
+        sample = replace(posterior.sample, excess=noise_map.known**other)
         again = ExactPosterior.condition(posterior.covariance, sample)
         errors[other] = np.mean(again.leave_one_out()[0] ** 2)
     assert share == min(errors, key=errors.get)
@@ -382,6 +383,30 @@ def test_a_strong_term_raises_the_evidence_by_what_the_score_says():
         gains.append(posterior.log_evidence() - before.log_evidence())
     # The variance that the score gives is the best one.
     assert max(gains) == gains[1] > 2.0
+
+
+def test_further_strong_terms_are_as_in_a_factor_of_their_own():
+    rng = np.random.default_rng(0)
+    inputs = rng.choice([-1.0, 1.0], (90, 7))
+    y = rng.standard_normal(90) + 2.0 * inputs[:, 0] * inputs[:, 1]
+    weight = rng.integers(1, 3, 90).astype(float)
+    sample = join_equal_rows(plain(inputs), y, weight)
+    sample = replace(sample, excess=rng.uniform(0.5, 2.0, len(sample)))
+    prior = Prior(np.full(7, 0.2), np.empty(0), 0.7, 0.5, 0.3)
+    given = Covariance(prior, (), ((2,),), (0.4,))
+    extended = _terms._Extended(ExactPosterior.condition(given, sample))
+    extended.add((0, 1), 1.5)
+    extended.add((3, 4, 5), 0.02)
+    whole = Covariance(prior, (), ((2,), (0, 1), (3, 4, 5)), (0.4, 1.5, 0.02))
+    assert extended.covariance == whole
+    posterior = ExactPosterior.condition(whole, sample)
+    assert_allclose(extended.alpha, posterior.alpha, atol=1e-10)
+    columns = rng.standard_normal((len(sample), 4))
+    expected = np.diag(columns.T @ posterior.solve(columns))
+    assert_allclose(extended.squares(columns), expected, rtol=1e-10)
+    assert_allclose(posterior.squares(columns), expected, rtol=1e-10)
+    found, expected = extended.leave_one_out(), posterior.leave_one_out()
+    assert_allclose(found, expected, rtol=1e-9, atol=1e-10)
 
 
 # ------------------------------------------------------------------------- doubt

@@ -213,8 +213,9 @@ def test_left_out_means_are_those_of_a_fit_to_the_others(weights):
 def test_labels_have_noise_and_latent_functions_vary_widely():
     rows = signs(60, 5)
     label = (rows.inputs[:, 0] > 0).astype(int)
-    lesson = Lesson.read(rows, label, 2, None, (), "lines", memory_budget=1e9, seed=0)
-    (squares, _), (logistic, _) = lesson.learn()
+    lesson = Lesson.read(rows, (label, 2), (), (), "lines", memory_budget=1e9, seed=0)
+    squares, _ = lesson.learn("least squares")
+    logistic, _ = lesson.learn("logistic", squares.covariance.prior)
     assert squares.covariance.prior.noise == pytest.approx(0.05)
     ratio = logistic.covariance.prior.scale / squares.covariance.prior.scale
     assert ratio > 10
@@ -276,9 +277,10 @@ def test_many_rows_go_through_some(monkeypatch):
         monkeypatch.setattr(classes, "_MOST_WORK", 0.0)
         monkeypatch.setattr("skmohn.mohn._dense.model._RESIDUAL_ROWS", 200)
         lesson = Lesson.read(
-            rows, label, 2, None, (), "lines", memory_budget=budget, seed=0
+            rows, (label, 2), (), (), "lines", memory_budget=budget, seed=0
         )
-        ((member, left_out),) = lesson.learn()
+        member, left_out = lesson.learn("least squares")
+        assert lesson.learn("logistic", member.covariance.prior) is None
         losses.append(-left_out.mean())
     assert len(member.rows) < 200
     assert losses[1] == pytest.approx(losses[0], abs=0.03)
@@ -398,7 +400,9 @@ def test_rows_with_gaps_teach():
     assert log_loss(y[test], model.predict_proba(X[test])) < 0.4
 
 
-@pytest.mark.parametrize("class_weight", [None, {"in": 2, "out": 1}])
+@pytest.mark.parametrize(
+    "class_weight", [None, {"in": 2, "out": 1}, {"in": 1.3, "out": 0.4}]
+)
 def test_repeated_rows_count_as_weights_do(class_weight):
     X, y = curved(80)
     repeats = np.random.default_rng(0).integers(1, 4, 80)
@@ -406,6 +410,17 @@ def test_repeated_rows_count_as_weights_do(class_weight):
     weighted = clone(model).fit(X, y, sample_weight=repeats)
     repeated = clone(model).fit(np.repeat(X, repeats, axis=0), np.repeat(y, repeats))
     assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-4)
+
+
+def test_weights_of_classes_are_no_repeats():
+    X, y = curved(80)
+    model = MOHNClassifier("dense", random_state=0)
+    twice = clone(model).set_params(class_weight={"in": 2, "out": 2}).fit(X, y)
+    left_out = [record["validation_log_loss"] for record in twice.history_]
+    repeated = clone(model).fit(X, y, sample_weight=np.full(80, 2))
+    of_repeats = [record["validation_log_loss"] for record in repeated.history_]
+    # A repeat foresees itself; an observation that counts twice does not.
+    assert min(left_out) > 1.2 * min(of_repeats)
 
 
 def test_two_columns_of_categories():
@@ -483,6 +498,19 @@ def test_numeric_columns_are_taken_as_wanted():
     # Without a numeric column there are no levels to take.
     model = MOHNClassifier("dense", dense_control=control).fit(X > 0, y)
     assert all(name.endswith("lines") for name in model.pool_)
+
+
+@pytest.mark.parametrize("is_product", [False, True])
+def test_one_logistic_likelihood_must_do_where_two_take_long(is_product, monkeypatch):
+    X, y = curved(80)
+    if is_product:
+        y = X[:, 0] * X[:, 1] * X[:, 2] > 0
+    monkeypatch.setattr(classes, "_MOST_WORK_TOGETHER", 2 * 6.0 * 79**3)
+    model = MOHNClassifier("dense", random_state=0)
+    names = [name for name in clone(model).fit(X, y).pool_ if "logistic" in name]
+    assert names == ["logistic, lines" if is_product else "logistic, levels"]
+    monkeypatch.setattr(classes, "_MOST_WORK_TOGETHER", 2 * 6.0 * 80**3)
+    assert len(clone(model).fit(X, y).pool_) == 4
 
 
 @pytest.mark.parametrize("wrong", [{"noise": "constant"}, {"clip": False}])

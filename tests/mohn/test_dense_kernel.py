@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from scipy.stats import multivariate_normal, norm
 
@@ -309,6 +309,22 @@ def test_gradient_equals_finite_differences(kind, weighted):
         assert slope[j] == pytest.approx((up - down) / (2 * step), abs=1e-6)
 
 
+def test_gradient_where_factors_vanish():
+    rng = np.random.default_rng(0)
+    rows = Rows(np.empty((80, 0)), rng.integers(64, size=(80, 1)))
+    sample = join_equal_rows(rows, rng.standard_normal(80))
+    evidence = Evidence(sample, (Alphabet(64, True),))
+    # Levels that are far apart have covariances that are too small for a number.
+    prior = Prior(np.empty(0), np.full(64, 8.0), 1.0, 1.0, 0.1)
+    assert (evidence.pairs.product(prior) == 0).any()
+    slope = evidence.value_and_slope(prior)[1]
+    logs, shift = prior.to_logs(), np.append(np.full(64, 1e-4), np.zeros(3))
+    up, down = (
+        evidence.value(Prior.from_logs(logs + sign * shift, 0)) for sign in (1, -1)
+    )
+    assert slope[:64].sum() == pytest.approx((up - down) / 2e-4, abs=1e-6)
+
+
 @pytest.mark.parametrize("kind", ["numbers", *KINDS])
 def test_gradients_at_once_are_those_one_by_one(kind):
     sample, alphabets = make_sample("signs" if kind == "numbers" else kind)
@@ -534,3 +550,57 @@ def test_joining_keeps_the_density(weighted):
     sample = join_equal_rows(rows, y, weight)
     assert len(sample) < 13
     assert Evidence(sample).value(prior) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("n_targets", [1, 3])
+def test_evaluations_share_memory_and_nothing_else(n_targets, dtype):
+    rng = np.random.default_rng(0)
+    inputs = np.column_stack(
+        [rng.choice([-1.0, 0.0, 1.0], (40, 3)), rng.uniform(-1.0, 1.0, (40, 2))]
+    )
+    rows = Rows(inputs, rng.integers(0, 3, (40, 1)))
+    alphabets = (Alphabet(3, False),)
+    y = rng.standard_normal((40, n_targets)).squeeze()
+    sample = join_equal_rows(rows, y)
+    priors = [
+        Prior(*np.split(rng.uniform(0.1, 0.5, 8), [5]), 1.0, 0.5, noise)
+        for noise in (0.1, 0.4)
+    ]
+    shared = Evidence(sample, alphabets, dtype)
+    for prior in (*priors, *priors):
+        value, slope = shared.value_and_slope(prior)
+        alone = Evidence(sample, alphabets, dtype)
+        expected = alone.value_and_slope(prior)
+        assert value == expected[0] == shared.value(prior)
+        assert_array_equal(slope, expected[1])
+        assert_array_equal(shared.slopes([prior])[0][0], slope)
+
+
+@pytest.mark.parametrize("unknown", [False, True])
+def test_equal_columns_are_compared_once(unknown):
+    rng = np.random.default_rng(0)
+    inputs = rng.choice([-1.0, 1.0], (30, 4))
+    if unknown:
+        inputs[rng.uniform(size=inputs.shape) < 0.2] = 0.0
+    inputs = np.column_stack([inputs[:, [0, 1, 0, 2, 3, 1, 1]], rng.uniform(size=30)])
+    rows = Rows(inputs, np.empty((30, 0), dtype=int))
+    prior = Prior(rng.uniform(0.1, 0.5, 8), np.empty(0), 0.7, 0.5, 0.2)
+    pairs = Pairs(rows, rows)
+    assert pairs.left.signs.shape == (30, 4)
+    # Of other rows, columns are compared as they are.
+    other = rows.take(np.arange(30))
+    plain = Pairs(rows, other)
+    assert plain.left.signs.shape == (30, 7)
+    product = pairs.product(prior)
+    assert_allclose(product, plain.product(prior), rtol=1e-12)
+    assert_allclose(pairs.covariance(prior), plain.covariance(prior), rtol=1e-12)
+    outer = rng.standard_normal((30, 30))
+    slope, logs = pairs.slope(prior, product, outer), prior.to_logs()
+
+    def height(k, step):
+        moved = Prior.from_logs(logs + step * (np.arange(len(logs)) == k), 8)
+        return np.sum(outer * plain.covariance(moved))
+
+    numeric = [(height(k, 1e-5) - height(k, -1e-5)) / 2e-5 for k in range(10)]
+    assert_allclose(slope, numeric, rtol=1e-6, atol=1e-6)

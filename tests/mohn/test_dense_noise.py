@@ -10,9 +10,10 @@ from scipy.special import digamma
 from scipy.stats import multivariate_normal
 
 from skmohn.mohn._dense.covariance import Covariance
-from skmohn.mohn._dense.evidence import join_equal_rows, start_prior
+from skmohn.mohn._dense.evidence import find_rows, join_equal_rows, start_prior
 from skmohn.mohn._dense.exact import ExactPosterior
 from skmohn.mohn._dense.kernel import Pairs, Prior
+from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._dense.noise import NoiseMap, _smooth, map_noise
 from skmohn.mohn._dense.terms import find_strong_terms
 from skmohn.mohn._table.rows import Rows
@@ -85,7 +86,7 @@ def by_hand(posterior):
         return np.sum(residual**2 / total + np.log(total))
 
     scale = np.exp(minimize_scalar(loss, bounds=(-3, 3), method="bounded").x)
-    return scale * np.clip(own, 0.05, 20.0), share, excess**share
+    return scale * np.clip(own, 0.05, 20.0), share, excess
 
 
 # Rates that suit the function, that leave out two of its inputs, that exaggerate them.
@@ -109,13 +110,20 @@ EVEN, FIRST, OTHERS = [0.2] * 5, [0.9, *[0.02] * 4], [0.02, *[0.5] * 3, 0.02]
 def test_noise_is_mapped_as_by_hand(ratio, rates, seed, share):
     posterior = make_posterior(ratio, rates, seed)
     noise, best_share, excess = by_hand(posterior)
-    noise_map, found_share, found_excess = map_noise(posterior)
+    noise_map, found_share = map_noise(posterior)
     assert found_share == best_share == (share or 0.0)
     if share is None:
-        assert noise is noise_map is found_excess is None
+        assert noise is noise_map is None
     else:
         assert_allclose(noise_map.at(posterior.sample.rows), noise, rtol=1e-3)
-        assert_allclose(found_excess, excess, rtol=1e-3)
+        assert_allclose(noise_map.known, excess, rtol=1e-3)
+        weighing = noise_map.weighing(posterior.sample.rows)
+        assert_allclose(weighing, excess, rtol=1e-3)
+        fresh = Rows(-posterior.sample.rows.inputs, posterior.sample.rows.categories)
+        is_own = find_rows(fresh, posterior.sample.rows) >= 0
+        expected = np.where(is_own, np.nan, noise_map.at(fresh))
+        found = np.where(is_own, np.nan, noise_map.weighing(fresh))
+        assert_allclose(found, expected)
 
 
 @pytest.mark.parametrize("amplitude", [0.1, 0.3, 1.0, 3.0])
@@ -136,7 +144,9 @@ def test_noise_has_a_least_and_a_largest_share():
     covariance = Covariance(Prior(np.array(EVEN), np.empty(0), 1.0, 1.0, 0.2))
     rows = Rows(np.ones((3, 5)), np.empty((3, 0), dtype=int))
     for alpha, share in ((-9.0, 0.05), (9.0, 20.0)):
-        found = NoiseMap(covariance, rows, np.full(3, alpha), scale=2.0).at(rows)
+        found = NoiseMap(covariance, rows, np.full(3, alpha), np.ones(3), scale=2.0).at(
+            rows
+        )
         assert_allclose(found, 2.0 * share)
 
 
@@ -164,3 +174,38 @@ def test_noise_is_learnt_again_beside_strong_terms(repeats):
     noise = found.covariance.prior.noise
     assert noise == pytest.approx(best, rel=0.1)
     assert find_strong_terms(found) is found
+
+
+@pytest.mark.parametrize("ratio", [1.0, 5.0])
+def test_variances_at_the_own_rows_need_no_covariance(ratio, monkeypatch):
+    rng = np.random.default_rng(0)
+    inputs = rng.choice([-1.0, 1.0], (150, 6))
+    std = np.where(inputs[:, 0] > 0, 0.3 * ratio, 0.3)
+    y = inputs[:, 1] + inputs[:, 2] * inputs[:, 3] + std * rng.standard_normal(150)
+    rows = Rows(inputs, np.empty((150, 0), dtype=int))
+    model = fit_dense(rows, y, rng.integers(1, 3, 150).astype(float))
+    assert (model.share > 0) == (ratio > 1)
+    asked, variance = [], ExactPosterior.variance
+
+    def spy(posterior, rows):
+        asked.append(len(rows))
+        return variance(posterior, rows)
+
+    monkeypatch.setattr(ExactPosterior, "variance", spy)
+    both = rows.join(Rows(2.0 * inputs[:3], rows.categories[:3]))
+    function, _, _ = model.given_variances(both)
+    assert asked == [3]
+    assert_allclose(function, model.posterior.variance(both), rtol=1e-8)
+
+
+@pytest.mark.parametrize("few", [[3, 3, 11], list(range(40))])
+def test_precisions_are_those_of_the_inverse(few):
+    posterior = make_posterior(3.0, [0.1] * 5)
+    K = posterior.covariance.between(posterior.sample.rows, posterior.sample.rows)
+    K += np.diag(posterior.sample.noise(posterior.covariance.prior))
+    few = np.array(few) % len(K)
+    expected = np.diag(np.linalg.inv(K))
+    for _ in range(2):
+        assert_allclose(posterior.precision(few), expected[few], rtol=1e-10)
+        assert_allclose(posterior.precisions, expected, rtol=1e-10)
+    assert "precisions" not in posterior.__getstate__()

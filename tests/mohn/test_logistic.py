@@ -396,7 +396,7 @@ def test_twelve_models_are_learnt_after_the_best(monkeypatch, best, n_models):
 
 def test_products_of_a_choice_are_counted():
     path = Products(None, None, None, 2, None).extend([3])
-    choice = _logistic_selection._settle(path, [], 1, "cv")
+    choice = _logistic_selection._settle(path, [], 1, "cv", [])
     assert [row["kept"] for row in choice.coverage] == [3, 0]
 
 

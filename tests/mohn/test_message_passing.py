@@ -55,7 +55,7 @@ def test_posterior_is_the_integral(noise):
     prior = MixturePrior()
     r = pseudo_data(noise=noise)
     for _ in range(3):  # the first prior, and those learnt from the data
-        found = prior.posterior(r, noise)
+        found = prior.posterior(r, noise, np.ones(len(r)))
         assert prior.share.sum() == pytest.approx(1)
         expected = posterior_by_quadrature(prior, r, noise)
         for one, other in zip(found, expected, strict=True):
@@ -67,7 +67,7 @@ def test_shares_follow_expectation_maximisation(monkeypatch):
     prior, noise = MixturePrior(), 0.3
     r = pseudo_data()
     before = prior.share.copy()
-    prior.posterior(r, noise)
+    prior.posterior(r, noise, np.ones(len(r)))
     spread = np.sqrt(noise**2 + widths(prior.grid) ** 2)
     likelihood = np.column_stack(
         [
@@ -89,7 +89,7 @@ def test_prior_learns_how_many_weights_there_are():
     r[:200] += 1.0
     prior = MixturePrior()
     for _ in range(20):
-        mean, _, inclusion = prior.posterior(r, 0.1)
+        mean, _, inclusion = prior.posterior(r, 0.1, np.ones(len(r)))
     assert prior.share[0] == pytest.approx(0.9, abs=0.02)
     assert np.all(inclusion[:200] > 0.5)
     assert np.mean(inclusion[200:] > 0.5) < 0.01
@@ -98,17 +98,30 @@ def test_prior_learns_how_many_weights_there_are():
 
 def test_sign_is_symmetric():
     r = pseudo_data()
-    mean, variance, inclusion = MixturePrior().posterior(r, 0.3)
-    flipped = MixturePrior().posterior(-r, 0.3)
+    counts = np.ones(len(r))
+    mean, variance, inclusion = MixturePrior().posterior(r, 0.3, counts)
+    flipped = MixturePrior().posterior(-r, 0.3, counts)
     assert_array_equal(flipped[0], -mean)
     assert_array_equal(flipped[1], variance)
     assert_array_equal(flipped[2], inclusion)
 
 
 def test_nothing_to_see():
-    mean, _, inclusion = MixturePrior().posterior(np.zeros(10), 1.0)
+    mean, _, inclusion = MixturePrior().posterior(np.zeros(10), 1.0, np.ones(10))
     assert np.isfinite(inclusion).all()
     assert_array_equal(mean, 0.0)
+
+
+def test_counts_are_repeats():
+    r = pseudo_data()
+    counts = np.random.default_rng(1).integers(1, 4, len(r))
+    repeated = np.repeat(r, counts)
+    prior, other = MixturePrior(), MixturePrior()
+    for _ in range(3):
+        found = np.repeat(prior.posterior(r, 0.3, counts), counts, axis=1)
+        expected = other.posterior(repeated, 0.3, np.ones(len(repeated)))
+        assert_allclose(found, expected, rtol=1e-10)
+        assert_allclose(prior.share, other.share)
 
 
 # --------------------------------------------------------------------- structures
@@ -179,6 +192,35 @@ def test_memory_is_within_the_budget(weights):
     assert peak < budget + 10e6
 
 
+@pytest.mark.parametrize("heredity", [False, True])
+@pytest.mark.parametrize("weights", [None, np.linspace(0.5, 1.5, 60)])
+def test_sets_of_equal_inputs_are_weighed_once(heredity, weights, monkeypatch):
+    rng = np.random.default_rng(0)
+    inputs = rng.choice([-1.0, 1.0], (60, 8))
+    y = 2.0 * inputs[:, 0] + inputs[:, 1] * inputs[:, 2]
+    y += 0.1 * rng.standard_normal(60)
+    inputs = inputs[:, [0, 1, 2, 1, 3, 4, 0, 5, 6, 7, 1]]
+    design, plain = make_design(inputs, weights), make_design(inputs, weights)
+    plain.first_equal = np.arange(11)
+    terms = {(0,), (1, 2), (0, 1, 2)}
+    n_columns, pass_messages = [], _message_passing.pass_messages
+
+    def spy(columns, *rest):
+        n_columns.append(len(columns))
+        return pass_messages(columns, *rest)
+
+    monkeypatch.setattr(_message_passing, "pass_messages", spy)
+    found = infer(design, y, terms, heredity=heredity)
+    assert found == infer(plain, y, terms, heredity=heredity)
+    # Of terms that are equal, the first comes first.
+    assert found[:5] == [(0,), (6,), (1, 2), (2, 3), (2, 10)]
+    merged, apart = n_columns
+    assert apart == 11 + 55 + 1
+    # 8 inputs, their pairs, and squares of the two that repeat; the higher term. With
+    # heredity sets that extend (0,) are apart from those that extend (6,).
+    assert merged == 8 + 28 + 2 + 1 + (7 if heredity else 0)
+
+
 def test_higher_orders_extend_two_known_weights():
     problem = make_sparse_walsh(
         20, {1: 6, 2: 8, 3: 2}, n_samples=300, weight_distribution="pm1", random_state=0
@@ -206,11 +248,12 @@ def test_candidates_above_the_base_orders():
 def test_classes_are_numbered_by_order_and_support():
     present = {(0,), (1,), (0, 1)}
     candidates = [(0,), (2,), (0, 1), (0, 2), (2, 3), (0, 1, 2)]
-    classes = _message_passing._classes(candidates, present, 0)
+    lowest = np.array([[-1, 0], [-1, 2], [0, 1], [0, 2], [2, 3]])
+    classes = _message_passing._classes(lowest, candidates[5:], present, True)
     kinds = [(1, 0), (1, 0), (2, 2), (2, 1), (2, 0), (3, 1)]
     for (i, one), (j, other) in itertools.combinations(enumerate(kinds), 2):
         assert (classes[i] == classes[j]) == (one == other)
-    flat = _message_passing._classes(candidates, present, 2)
+    flat = _message_passing._classes(lowest, candidates[5:], present, False)
     assert flat[:5].tolist() == [0] * 5
     assert flat[5] == 1
 

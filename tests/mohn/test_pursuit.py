@@ -507,6 +507,30 @@ def test_falling_bar_gives_significant_terms():
     assert sizes == sorted(sizes)
 
 
+def test_a_residual_is_screened_once(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (100, 8))
+    y = X[:, 0] + 0.3 * X[:, 1] * X[:, 2] + rng.standard_normal(100)
+    search = Pursuit(PackedDesign(X), y, PursuitControl(max_order=2))
+    screened, screen = [], search.frontier.screen_base
+
+    def spy(residuals, size):
+        screened.extend(residuals)
+        return screen(residuals, size)
+
+    monkeypatch.setattr(search.frontier, "screen_base", spy)
+    bars = 0.9 ** np.arange(8)
+    path = list(search.descend(bars))
+    assert len({id(residual) for residual in screened}) == len(screened)
+    # Each bar proposes once more than it accepts.
+    assert len(screened) < search.round + len(bars)
+    again = Pursuit(PackedDesign(X), y, PursuitControl(max_order=2))
+    for bar, terms in zip(bars, path, strict=True):
+        # As if each residual were new.
+        again._screened = None, []
+        assert list(again.descend([bar])) == [terms]
+
+
 def test_small_weights_next_to_large_ones():
     rng = np.random.default_rng(0)
     X = rng.choice([-1.0, 1.0], (200, 20))

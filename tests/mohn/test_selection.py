@@ -342,6 +342,19 @@ def test_the_lasso_is_that_of_scikit_learn_with_its_errors():
     assert choice.intercept == pytest.approx(model.intercept_)
 
 
+@pytest.mark.parametrize("make_design", [PackedDesign, DenseDesign])
+def test_the_lasso_has_one_of_equal_products(make_design):
+    X, y = make_pairs()
+    folds = list(KFold(3).split(X))
+    path = SimpleNamespace(terms=[], control=PursuitControl(2))
+    choice = _selection._shrink(make_design(X), y, path, folds, None)
+    repeated = make_design(X[:, [0, 1, 2, 3, 4, 5, 6, 7, 2, 0]])
+    found = _selection._shrink(repeated, y, path, folds, None)
+    assert found.terms == choice.terms
+    assert_allclose(found.coef, choice.coef, rtol=1e-5)
+    assert_allclose(found.errors, choice.errors, rtol=1e-5)
+
+
 def test_two_folds_may_say_that_the_lasso_is_clearly_better():
     model = MOHNRegressor("pursuit", cv=2, random_state=0).fit(*make_pairs())
     assert "lasso" in model.stopping_reason_

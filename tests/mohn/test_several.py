@@ -34,6 +34,7 @@ from skmohn.mohn._dense.exact import ExactPosterior
 from skmohn.mohn._dense.kernel import Prior
 from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._dense.noise import map_noise, smooth_noise
+from skmohn.mohn._dense.scale import keep_scale
 from skmohn.mohn._dense.shared import SharedFactor, TargetPosterior, remember
 from skmohn.mohn._table.rows import Rows
 from skmohn.optimize import maximize
@@ -425,6 +426,18 @@ def test_targets_of_another_kind_keep_hyperparameters_of_their_own(seed):
     assert model.shared_targets_ == [0, 1, 2, 3]
     alone = MOHNRegressor("dense").fit(rows, other)
     assert_array_equal(model.predict(rows)[:, 4], alone.predict(rows))
+
+
+def test_scales_are_asked_for_as_of_one_target():
+    rows = Rows(X, np.empty((len(X), 0), dtype=int))
+    targets = np.column_stack([Y[:, 0], np.exp(2.0 * Y[:, 1]), Y[:, 2], Y[:, 0] > 0])
+    prior = Prior(np.full(8, 0.1), np.empty(0), 1.0, 1.0, 0.2)
+    asked = Covariance(prior), rows
+    keeps = keep_scale(*asked, targets, None, 0)
+    assert keeps.tolist() == [True, False, True, True]
+    for k in range(4):
+        assert keep_scale(*asked, targets[:, [k]], None, 0) == keeps[[k]]
+    assert not len(keep_scale(*asked, targets[:, []], None, 0))
 
 
 def test_a_constant_target_and_scales_far_apart():

@@ -1,11 +1,16 @@
 """Heavy tails: oracles are scipy's distributions and samples from them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import kurtosis, norm, t
 
 from skmohn import DenseControl, MOHNRegressor
+from skmohn.mohn._dense import model as dense_model
+from skmohn.mohn._dense.evidence import find_rows
+from skmohn.mohn._dense.exact import ExactPosterior
 from skmohn.mohn._table.tails import Tails, fit_tails
 
 
@@ -137,3 +142,91 @@ def test_samples_of_different_precision_have_no_heavy_tails():
     model = MOHNRegressor("dense", random_state=0)
     assert model.fit(X, y, sample_weight=precision).model_.tails == Tails()
     assert model.fit(X, y).model_.tails != Tails()
+
+
+def test_rows_are_left_out_as_they_were_weighed():
+    """Where noise differs by row: as by the inverse of the covariance."""
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (150, 8))
+    X = np.unique(X, axis=0)
+    noise = np.where(X[:, 0] > 0, 1.0, 0.1)
+    y = 3.0 * X[:, 1] + X[:, 2] * X[:, 3] + noise * rng.standard_normal(len(X))
+    model = MOHNRegressor("dense", random_state=0).fit(X, y)
+    posterior = model.model_.posterior
+    assert model.model_.share > 0.0
+    assert np.ptp(posterior.sample.excess) > 0.1
+    found = model.model_.leave_out(model._to_rows(X), y, None, np.arange(len(X)))
+    residual, variance = posterior.leave_one_out()
+    assert_allclose(found.squares, residual**2, rtol=1e-6)
+    given = posterior.sample.noise(model.model_.prior)
+    assert_allclose(found.variance + found.noise, variance, rtol=1e-6)
+    assert_allclose(found.noise, given, rtol=1e-9)
+
+
+def test_rows_beyond_a_part_are_foreseen_already(monkeypatch):
+    """They are left out of nothing."""
+    monkeypatch.setattr(dense_model, "_MOST_EXACT", 100)
+    monkeypatch.setattr(dense_model, "_MANY_MORE", 2)
+    rng = np.random.default_rng(0)
+    X = np.unique(rng.choice([-1.0, 0.0, 1.0], (200, 8)), axis=0)[:150]
+    y = X[:, 1] + X[:, 2] * X[:, 3] + 0.3 * rng.standard_normal(150)
+    control = DenseControl(noise="constant", clip=False)
+    model = MOHNRegressor("dense", dense_control=control, random_state=0).fit(X, y)
+    fitted = model.model_
+    assert fitted.route == "part"
+    rows = model._to_rows(X)
+    found = fitted.leave_out(rows, y, None, np.arange(150))
+    place = find_rows(rows, fitted.posterior.sample.rows)
+    is_told = place >= 0
+    assert is_told.sum() == 100
+    away = ((y - model.predict(X)) / fitted.scale) ** 2
+    assert_allclose(found.squares[~is_told], away[~is_told])
+    assert_allclose(found.variance[~is_told], fitted.posterior.variance(rows)[~is_told])
+    residual, variance = (
+        part[place[is_told]] for part in fitted.posterior.leave_one_out()
+    )
+    assert_allclose(found.squares[is_told], residual**2, rtol=1e-6)
+    assert_allclose((found.variance + found.noise)[is_told], variance, rtol=1e-6)
+
+
+def test_rows_that_are_hit_are_left_out_as_well():
+    """The function goes through them, but nobody else says so."""
+    rng = np.random.default_rng(0)
+    X = np.unique(rng.choice([-1.0, 1.0], (150, 6)), axis=0)
+    y = (X @ [4.0, 3.0, 2.0, 2.0, 1.0, 1.0]) ** 2
+    control = DenseControl(noise="constant", clip=False, target_transform=None)
+    model = MOHNRegressor("dense", dense_control=control).fit(X, y)
+    covariance = model.model_.covariance
+    exact = replace(covariance, prior=covariance.prior._replace(noise=1e-6))
+    posterior = ExactPosterior.condition(exact, model.model_.posterior.sample)
+    fitted = replace(model.model_, posterior=posterior)
+    found = fitted.leave_out(model._to_rows(X), y, None, np.arange(len(X)))
+    residual, _ = posterior.leave_one_out()
+    assert found.count.all()
+    assert_allclose(found.squares, residual**2, rtol=1e-3)
+
+
+@pytest.mark.parametrize("is_weight", [False, True])
+def test_intervals_of_twins_hold_for_others(is_weight):
+    """Twins foresee each other exactly, which says nothing of rows elsewhere."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((660, 4))
+    y = 2.0 * X[:, 1] + X[:, 2] * X[:, 3]
+    y += np.where(X[:, 0] > 0.0, 1.0, 0.1) * rng.standard_normal(660)
+    model = MOHNRegressor("dense", random_state=0)
+    if is_weight:
+        model.fit(X[:160], y[:160], sample_weight=np.full(160, 2.0))
+    else:
+        model.fit(np.repeat(X[:160], 2, axis=0), np.repeat(y[:160], 2))
+    low, high = model.predict_quantiles(X[160:], [0.05, 0.95]).T
+    assert 0.75 < np.mean((low < y[160:]) & (y[160:] < high)) < 0.95
+
+
+def test_repeats_with_noise_of_their_own_say_how_heavy_it_is():
+    """Though all else says little of the function at their places."""
+    rng = np.random.default_rng(0)
+    X = np.sign(rng.standard_normal((400, 4)))
+    y = X[:, 0] * X[:, 1] + 0.1 * rng.standard_normal(400)
+    model = MOHNRegressor("dense", random_state=0).fit(X[:200], y[:200])
+    low, high = model.predict_quantiles(X[200:], [0.05, 0.95]).T
+    assert 0.8 < np.mean((low < y[200:]) & (y[200:] < high)) < 0.97

@@ -497,3 +497,36 @@ def test_transforms_concern_numbers():
         MOHNClassifier("dense", dense_control=control).fit(X, y > 1.0)
     with pytest.raises(ValueError, match="target_transform"):
         fitted(X, y, "square root")
+
+
+def test_errors_of_many_rows_decide(monkeypatch):
+    """Of 400 of them, from which is learnt, a few have most of the error."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2000, 2))
+    y = np.exp(X[:, 0] + 0.3 * rng.standard_normal(2000))
+    rows = Rows(np.clip(X / 4.0, -1.0, 1.0), np.empty((2000, 0), dtype=int))
+    asked, compared = [], []
+    learn, error = _Part.learn, _Part.error
+    monkeypatch.setattr(
+        _Part, "learn", lambda *args, **kw: asked.append(args[0]) or learn(*args, **kw)
+    )
+    monkeypatch.setattr(
+        _Part, "error", lambda *args: compared.append(args[0]) or error(*args)
+    )
+    assert isinstance(
+        choose_scale("auto", rows, (), 0, y, None, 0).transform, Logarithm
+    )
+    assert {len(part.y) for part in asked} == {400}
+    assert {len(part.y) for part in compared} == {1600}
+
+
+@pytest.mark.parametrize(("loss", "is_taken"), [(1.02, True), (1.04, False)])
+def test_a_scale_must_not_cost_accuracy(monkeypatch, loss, is_taken):
+    """More than three percent, whatever its evidence."""
+    X, y = skewed(60)
+    rows = Rows(X, np.empty((60, 0), dtype=int))
+    monkeypatch.setattr(
+        _Part, "error", lambda part, t: loss ** (not isinstance(t.transform, Unchanged))
+    )
+    found = choose_scale("auto", rows, (), 0, y, None, 0).transform
+    assert isinstance(found, Unchanged) is not is_taken

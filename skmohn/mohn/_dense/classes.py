@@ -32,7 +32,7 @@ from skmohn.mohn._dense.model import choose_inducing
 from skmohn.mohn._dense.nystroem import NystroemPosterior
 from skmohn.mohn._dense.terms import find_significant_terms
 from skmohn.mohn._dense.variance import PairVariance
-from skmohn.mohn._table.rows import Rows, row_blocks
+from skmohn.mohn._table.rows import Rows, count_observations, row_blocks
 from skmohn.mohn._walsh.terms import in_order
 
 LEAST_SQUARES, LOGISTIC = "least squares", "logistic"
@@ -50,6 +50,8 @@ _LATENT_ENDS = np.array([np.log(_WIDER), 0.0, 0.0]), np.array([1.5, np.inf, 1.0]
 # Operations that the logistic likelihood of all rows may take, and those for each
 # output and cube of the number of rows.
 _MOST_WORK = 5e11
+# Operations that those of all ways to take numeric columns may take together.
+_MOST_WORK_TOGETHER = 4e11
 _OPERATIONS = 6.0
 # Normal densities of the link: mean and variance of the logarithm of the slope, and
 # variance of each class's constant.
@@ -97,7 +99,7 @@ class Labels(NamedTuple):
     unit: np.ndarray
 
     @classmethod
-    def join(cls, rows, label, n_classes, sample_weight=None):
+    def join(cls, rows, label, n_classes, sample_weight=None, count=None):
         """Join equal rows.
 
         Parameters
@@ -109,7 +111,7 @@ class Labels(NamedTuple):
         n_classes : int
             Each has an observation.
 
-        sample_weight : ndarray of shape (n_observations,), default=None
+        sample_weight, count : ndarrays of shape (n_observations,), default=None
             As of `join_equal_rows`.
 
         Returns
@@ -123,11 +125,11 @@ class Labels(NamedTuple):
         values, vectors = np.linalg.eigh(np.diag(shares) - np.outer(shares, shares))
         values, vectors = np.maximum(values[1:], _LEAST_SHARE), vectors[:, 1:]
         codes = (np.eye(n_classes) - shares) @ vectors / np.sqrt(values)
-        sample = join_equal_rows(rows, codes[label], sample_weight)
+        count = count_observations(weight) if count is None else count
+        sample = join_equal_rows(rows, codes[label], weight, count)
         row = place_of_rows(rows)
         counts = np.zeros((len(sample), n_classes))
         np.add.at(counts, (row, label), weight)
-        is_repeats = np.all(weight == np.rint(weight))
         return cls(
             sample,
             np.sqrt(values)[:, None] * vectors.T,
@@ -137,7 +139,7 @@ class Labels(NamedTuple):
             row,
             label,
             weight,
-            np.ones(len(label)) if is_repeats else weight,
+            weight / count,
         )
 
     def leave_out(self, noise, residual, variance):
@@ -329,37 +331,65 @@ class Lesson(NamedTuple):
     seed: int
 
     @classmethod
-    def read(cls, rows, label, n_classes, sample_weight, alphabets, numeric, **others):
-        """Join equal rows; levels are left out where `alphabets` has none."""
+    def read(cls, rows, classes, weights, alphabets, numeric, **others):
+        """Join equal rows; levels are left out where `alphabets` has none.
+
+        Classes are their numbers and how many there are, weights those of the
+        observations and how many each stands for, as of `Labels.join`.
+        """
         rows = _known_to(alphabets, rows)
-        labels = Labels.join(rows, label, n_classes, sample_weight)
+        labels = Labels.join(rows, *classes, *weights)
         return cls(labels, alphabets, numeric, **others)
 
+    @property
+    def is_exact(self):
+        """Whether the covariances of all rows are taken, and not inducing rows."""
+        n_rows = len(self.labels.sample)
+        return not choose_inducing(n_rows, self.memory_budget, is_inverted=True)
+
+    @property
+    def work(self):
+        """Operations that a logistic likelihood takes, about."""
+        n_classes = len(self.labels.shares)
+        n_outputs = 1 if n_classes == 2 else n_classes
+        return _OPERATIONS * n_outputs * len(self.labels.sample) ** 3
+
     @one_blas_thread
-    def learn(self):
-        """Learn the members, the same in all processes.
+    def learn(self, likelihood, start=None, prior=None):
+        """Learn a member, the same in all processes.
+
+        Parameters
+        ----------
+        likelihood : {"least squares", "logistic"}
+
+        start : Prior, default=None
+            Where hyper-parameters begin: for "logistic", those of least squares.
+
+        prior : Prior, default=None
+            Hyper-parameters to be taken as they are; None to learn them.
 
         Returns
         -------
-        found : list of (Member, ndarray of shape (n_observations,))
-            With the log probability of what was observed, left out.
+        found : tuple of (Member, ndarray of shape (n_observations,)), or None
+            With the log probability of what was observed, left out. None where it would
+            take too long, or has no mode.
         """
-        found, start = [], None
-        for likelihood, learn in (
-            (LEAST_SQUARES, self._by_least_squares),
-            (LOGISTIC, self._by_likelihood),
-        ):
-            learnt = learn(start)
-            if learnt is None:
-                break
-            start, rows, weights, means = learnt
-            link = Link.learn(means, self.labels)
-            covariance = Covariance(start, self.alphabets)
-            member = Member(likelihood, self.numeric, covariance, rows, weights, link)
-            label = self.labels.label
-            chances = log_softmax(link.log_odds(means), axis=1)
-            found.append((member, chances[np.arange(len(label)), label]))
-        return found
+        is_squares = likelihood == LEAST_SQUARES
+        learn = self._by_least_squares if is_squares else self._by_likelihood
+        learnt = learn(start, prior)
+        if learnt is None:
+            return None
+        prior, rows, weights, means = learnt
+        link = Link.learn(means, self.labels)
+        covariance = Covariance(prior, self.alphabets)
+        member = Member(likelihood, self.numeric, covariance, rows, weights, link)
+        label = self.labels.label
+        chances = log_softmax(link.log_odds(means), axis=1)
+        return member, chances[np.arange(len(label)), label]
+
+    def loss(self, chances):
+        """Log loss of what was observed, from its log probabilities."""
+        return -float(np.average(chances, weights=self.labels.weight))
 
     def listed(self, member, max_order=None):
         """The significant weights of a member by least squares.
@@ -407,38 +437,30 @@ class Lesson(NamedTuple):
         )
         return posterior, partial(posterior.leave_one_out, sample)
 
-    def _by_least_squares(self, start):
+    def _by_least_squares(self, start, prior=None):
         labels = self.labels
-        prior = learn_prior(
-            labels.sample,
-            self.alphabets,
-            start,
-            seed=self.seed,
-            least_noise=_LEAST_NOISE,
-        ).prior
+        if prior is None:
+            prior = learn_prior(
+                labels.sample,
+                self.alphabets,
+                start,
+                seed=self.seed,
+                least_noise=_LEAST_NOISE,
+            ).prior
         posterior, leave_one_out = self._condition(prior)
         means = labels.leave_out(prior.noise, *leave_one_out())
         rows, alpha = posterior.support()
         return prior, rows, alpha @ labels.axes, means @ labels.axes
 
-    def _by_likelihood(self, start):
+    def _by_likelihood(self, start, prior=None):
         """None where it would take too long, or has no mode."""
         labels, rows = self.labels, self.labels.sample.rows
+        if self.work > _MOST_WORK:
+            return None
         n_classes = len(labels.shares)
         n_outputs = 1 if n_classes == 2 else n_classes
-        if _OPERATIONS * n_outputs * len(rows) ** 3 > _MOST_WORK:
-            return None
-        prior = start._replace(scale=_WIDER * start.scale, linear=_WIDER * start.linear)
-        drawn = np.random.default_rng(self.seed).permutation(len(rows))
-        drawn = np.sort(drawn[:_LEARNT])
-        counts = labels.counts[drawn]
-        present = counts.sum(axis=0) > 0
-        if present.sum() > 1:
-            evidence = LaplaceEvidence(
-                rows.take(drawn), counts[:, present], self.alphabets
-            )
-            steps = _MOST_STEPS if n_outputs == 1 else _MOST_STEPS_OF_MANY
-            prior = climb(evidence, prior, steps, ends=_LATENT_ENDS).prior
+        if prior is None:
+            prior = self._latent_prior(start)
         whole = LaplaceEvidence(rows, labels.counts, self.alphabets)
         covariance = whole.pairs.covariance(prior)
         weights, means = [], []
@@ -452,6 +474,22 @@ class Lesson(NamedTuple):
         signs = np.array([[-0.5, 0.5]]) if n_outputs == 1 else np.eye(n_classes)
         weights, means = np.transpose(weights) @ signs, np.transpose(means) @ signs
         return prior, rows, weights, means
+
+    def _latent_prior(self, start):
+        """The hyper-parameters of the latent functions, learnt from some rows."""
+        labels, rows = self.labels, self.labels.sample.rows
+        prior = start._replace(scale=_WIDER * start.scale, linear=_WIDER * start.linear)
+        drawn = np.random.default_rng(self.seed).permutation(len(rows))
+        drawn = np.sort(drawn[:_LEARNT])
+        counts = labels.counts[drawn]
+        counts = counts[:, counts.sum(axis=0) > 0]
+        n_classes = counts.shape[1]
+        if n_classes < 2:
+            return prior
+        evidence = LaplaceEvidence(rows.take(drawn), counts, self.alphabets)
+        is_single = len(labels.shares) == 2
+        steps = _MOST_STEPS if is_single else _MOST_STEPS_OF_MANY
+        return climb(evidence, prior, steps, ends=_LATENT_ENDS).prior
 
 
 class _Scores(NamedTuple):
@@ -473,6 +511,29 @@ class _Scores(NamedTuple):
         """Rows and numbers whose covariances with a weight sum to its mean."""
         rows, alpha = self.posterior.support()
         return rows, alpha @ self.axis
+
+
+def worth_likelihoods(lessons, squares):
+    """Which lessons are to have a logistic likelihood, too.
+
+    Where these take long, that is the one whose least squares foresee best: the others
+    hardly add to it.
+
+    Parameters
+    ----------
+    lessons : list of Lesson
+
+    squares : list of tuples
+        What `Lesson.learn` has found by least squares.
+
+    Returns
+    -------
+    are_worth : list of bool
+    """
+    pairs = zip(lessons, squares, strict=True)
+    losses = [lesson.loss(chances) for lesson, (_, chances) in pairs]
+    is_cheap = sum(lesson.work for lesson in lessons) <= _MOST_WORK_TOGETHER
+    return [is_cheap or loss == min(losses) for loss in losses]
 
 
 def weigh(left_out, sample_weight=None):

@@ -95,8 +95,8 @@ class Covariance:
         covariance : ndarray of shape (n_rows,)
         """
         tau, chosen = self.prior.tau, dict(categories)
-        values = self._share(term) * parity(rows.inputs, term)
-        linear = np.zeros(len(rows))
+        product = parity(rows.inputs, term)
+        values, linear = self._share(term) * product, 0.0
         if len(term) == 1 and not chosen:
             linear = tau[term[0]] * rows.inputs[:, term[0]]
         for i, (factors, centred) in enumerate(self.tables):
@@ -106,10 +106,8 @@ class Covariance:
                 if not term and len(chosen) == 1:
                     linear = centred[chosen[i]][rows.categories[:, i]]
             values = values * row[rows.categories[:, i]]
-        covariance = values + self.prior.linear * linear
-        if not chosen:
-            covariance = covariance + self._extra(term) * parity(rows.inputs, term)
-        return covariance
+        extra = 0.0 if chosen else self._extra(term)
+        return values + self.prior.linear * linear + extra * product
 
     def split(self, members):
         """Take a set apart: its inputs, then its categoricals and their categories.
@@ -126,12 +124,13 @@ class Covariance:
         categories : tuple of (categorical, category)
         """
         n_inputs = len(self.prior.rates)
+        term = tuple(m for m in members if m < n_inputs)
+        others = [m for m in members if m >= n_inputs]
         first = n_inputs + np.cumsum([0, *sizes_of(self.alphabets)])
-        categoricals = (np.searchsorted(first, m, side="right") - 1 for m in members)
-        return tuple(m for m in members if m < n_inputs), tuple(
+        places = np.searchsorted(first, others, side="right") - 1
+        return term, tuple(
             (int(categorical), int(m - first[categorical]))
-            for m, categorical in zip(members, categoricals, strict=True)
-            if m >= n_inputs
+            for m, categorical in zip(others, places, strict=True)
         )
 
     def screening(self, rows):

@@ -7,15 +7,16 @@ climbed by L-BFGS-B. Many rows are climbed in stages, the first ones on a part o
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import blas, lapack, solve_triangular
 from scipy.optimize import LbfgsInvHessProduct, minimize
 
 from skmohn.mohn._dense.kernel import Pairs, Prior
 from skmohn.mohn._model import LEAST_NOISE, LOG_NOISE, LOG_SCALE
-from skmohn.mohn._table.rows import Rows, sizes_of
+from skmohn.mohn._table.rows import Rows, count_observations, distinct_rows, sizes_of
 
 _BOUNDS = {
     "rate": (1e-8, 8.0),
@@ -82,7 +83,7 @@ class Sample:
         Noise variance relative to other rows.
 
     log_weight : float
-        Sum of the logarithms of the weights that are precisions; 0 for repeats.
+        Sum of the logarithms of the weights of all observations; 0 for repeats.
     """
 
     rows: Rows
@@ -124,7 +125,7 @@ class Sample:
 
     def join_equal(self):
         """Join rows that are equal, as :func:`join_equal_rows` does."""
-        place, first = _distinct(self.rows)
+        place, first = distinct_rows(self.rows)
         total = np.bincount(place, self.weight)
         columns = self.target.reshape(len(self), -1).T
         means = [np.bincount(place, self.weight * y) / total for y in columns]
@@ -150,7 +151,7 @@ class Sample:
         return -0.5 * (np.sum(self.within / noise) + self.n_targets * single)
 
 
-def join_equal_rows(rows, y, sample_weight=None):
+def join_equal_rows(rows, y, sample_weight=None, count=None):
     """Join equal rows into one whose target is their mean; sort them.
 
     Parameters
@@ -163,13 +164,16 @@ def join_equal_rows(rows, y, sample_weight=None):
         Positive. Whole numbers are repeats of a row; others are precisions, relative
         to a mean of 1.
 
+    count : ndarray of shape (n_rows,), default=None
+        How many observations each stands for; None for :func:`count_observations`.
+
     Returns
     -------
     sample : Sample
     """
     ones = np.ones(len(y))
     weight = ones if sample_weight is None else sample_weight
-    count = count_observations(weight)
+    count = count_observations(weight) if count is None else count
     single = Sample(
         # The covariance takes an unknown input and the middle of a range alike.
         Rows(rows.inputs, rows.categories),
@@ -178,28 +182,22 @@ def join_equal_rows(rows, y, sample_weight=None):
         count,
         np.zeros(len(y)),
         ones,
-        0.0 if count is weight else float(np.sum(np.log(weight))),
+        float(count @ np.log(weight / count)),
     )
     return single.join_equal()
 
 
-def count_observations(weight):
-    """How many observations samples stand for, see :func:`join_equal_rows`."""
-    return weight if np.all(weight == np.rint(weight)) else np.ones(len(weight))
-
-
 def place_of_rows(rows):
     """Where :func:`join_equal_rows` puts each row, ndarray of shape (n_rows,), int."""
-    return _distinct(rows)[0]
+    return distinct_rows(rows)[0]
 
 
-def _distinct(rows):
-    """Number the distinct rows in their sorted order; return numbers, first places."""
-    table = np.hstack([rows.inputs, rows.categories])
-    if not table.shape[1]:
-        return np.zeros(len(rows), dtype=int), np.zeros(1, dtype=int)
-    _, first, place = np.unique(table, axis=0, return_index=True, return_inverse=True)
-    return place, first
+def find_rows(rows, among):
+    """Where equal rows are among distinct ones, -1 for none; ndarray of int."""
+    place = place_of_rows(among.join(rows))
+    first = np.full(place.max(initial=-1) + 1, -1)
+    first[place[: len(among)]] = np.arange(len(among))
+    return first[place[len(among) :]]
 
 
 class Evidence:
@@ -223,15 +221,21 @@ class Evidence:
         self._potrf, self._potrs, self._potri = lapack.get_lapack_funcs(
             ("potrf", "potrs", "potri"), dtype=self.dtype
         )
+        (self._syrk,) = blas.get_blas_funcs(("syrk",), dtype=self.dtype)
+
+    @cached_property
+    def _memory(self):
+        """Where product and covariance are written: new memory takes a while."""
+        return np.empty((2, len(self.sample), len(self.sample)), self.dtype)
 
     def value(self, prior):
         """Log evidence; minus infinity where the covariance is not positive."""
-        found = self._factor(prior, self.pairs.product(prior))
+        found = self._factor(prior, self.pairs.product(prior, self._memory[0]))
         return -np.inf if found is None else self._density(prior, *found)
 
     def value_and_slope(self, prior):
         """Log evidence and its gradient in the logarithms of the hyper-parameters."""
-        product = self.pairs.product(prior)
+        product = self.pairs.product(prior, self._memory[0])
         found = self._factor(prior, product)
         if found is None:
             return -np.inf, None
@@ -258,7 +262,7 @@ class Evidence:
         slopes = np.zeros((len(priors), len(priors[0].to_logs())))
         left = np.zeros((len(priors), self.sample.target.size))
         for k, prior in enumerate(priors):
-            product = self.pairs.product(prior)
+            product = self.pairs.product(prior, self._memory[0])
             found = self._factor(prior, product)
             if found is not None:
                 left[k] = (self.sample.noise(prior) * found[1].T).T.ravel()
@@ -267,7 +271,7 @@ class Evidence:
 
     def _factor(self, prior, product):
         """Cholesky factor and ``K^-1 target``, or None."""
-        covariance = self.pairs.join(prior, product)
+        covariance = self.pairs.join(prior, product, self._memory[1])
         size = len(covariance)
         noise = self.sample.noise(prior)
         covariance.ravel()[:: size + 1] += noise.astype(self.dtype)
@@ -285,13 +289,9 @@ class Evidence:
         """
         # Twice the lower half in place of both.
         inverse, _ = self._potri(factor, lower=1, overwrite_c=1)
-        n_targets = self.sample.n_targets
-        own = n_targets * np.diagonal(inverse)
-        outer = inverse.T
-        outer *= -2.0 * n_targets
-        outer.ravel()[:: len(own) + 1] = -own
-        alpha = alpha.reshape(len(own), -1)
-        outer += alpha @ alpha.T
+        columns, share = alpha.reshape(len(alpha), -1), -2.0 * self.sample.n_targets
+        outer = self._syrk(2.0, columns, share, inverse, lower=1, overwrite_c=1).T
+        outer.ravel()[:: len(outer) + 1] *= 0.5
         return outer
 
     def _slope(self, prior, product, factor, alpha):

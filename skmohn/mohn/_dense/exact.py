@@ -55,8 +55,9 @@ class ExactPosterior:
         return _factorise(self.covariance, self.sample)
 
     def __getstate__(self):
-        """Leave the factor, the only part that grows as n_rows^2, to be made again."""
-        return {name: part for name, part in vars(self).items() if name != "factor"}
+        """Leave what is made again: the factor alone grows as n_rows^2."""
+        made = "factor", "precisions"
+        return {name: part for name, part in vars(self).items() if name not in made}
 
     def update(self, more):
         """Condition on a further sample by extending the factor. O(n_rows^2) a row."""
@@ -153,6 +154,25 @@ class ExactPosterior:
         """Rows and numbers whose covariances with a weight sum to its mean."""
         return self.sample.rows, self.alpha
 
+    @cached_property
+    def precisions(self):
+        """Inverse variances of targets given all others. O(n_rows^3)."""
+        inverse, _ = lapack.dtrtri(self.factor, lower=1)
+        return np.einsum("ij,ij->j", inverse, inverse)
+
+    def precision(self, index):
+        """Inverse variances of some targets given all others. O(n_rows^2) each."""
+        # Of all it takes as long as of a third.
+        if "precisions" in vars(self) or 3 * len(index) > len(self.alpha):
+            return self.precisions[index]
+        precision = np.empty(len(index))
+        for part in row_blocks(len(index)):
+            units = np.zeros((len(self.alpha), len(index[part])))
+            units[index[part], np.arange(units.shape[1])] = 1.0
+            known = self._whiten(units)
+            precision[part] = np.einsum("dt,dt->t", known, known)
+        return precision
+
     def leave_one_out(self, targets=None):
         """Means and variances of targets given all others (Sundararajan, Keerthi 2001).
 
@@ -168,13 +188,16 @@ class ExactPosterior:
         variance : ndarray of shape (n_rows,)
         """
         alpha = self.alpha if targets is None else self.solve(targets)
-        inverse, _ = lapack.dtrtri(self.factor, lower=1)
-        precision = np.einsum("ij,ij->j", inverse, inverse)
-        return (alpha.T / precision).T, 1.0 / precision
+        return (alpha.T / self.precisions).T, 1.0 / self.precisions
 
     def solve(self, columns):
         """Inverse covariance of the targets times columns."""
         return cho_solve((self.factor, True), columns, check_finite=False)
+
+    def squares(self, columns):
+        """``u' K^-1 u`` of columns, K being the covariance of the targets."""
+        known = self._whiten(columns)
+        return np.einsum("dj,dj->j", known, known)
 
     def _whiten(self, columns):
         return solve_triangular(self.factor, columns, lower=True, check_finite=False)

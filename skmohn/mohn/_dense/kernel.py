@@ -21,7 +21,7 @@ that of a thermometer code, an input for each step. Unknown categories are avera
 all categories, exactly.
 """
 
-from functools import cache
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +36,7 @@ from skmohn.mohn._dense.pair_kernels import (
 )
 from skmohn.mohn._model import CONSTANT_VARIANCE
 from skmohn.mohn._table.rows import row_blocks, sizes_of
+from skmohn.mohn._walsh.design import find_equal
 
 
 class Prior(NamedTuple):
@@ -105,15 +106,28 @@ class Pairs:
         self.signs, self.reals = np.flatnonzero(~real), np.flatnonzero(real)
         self.alphabets, self.categoricals = alphabets, find_alike(alphabets)
         self.is_half = right is left
-        self.left = _Side(left, self.signs, self.reals, self.categoricals, dtype)
+        # Columns that repeat each other are compared once, by the sum of their rates.
+        distinct, self.place = self.signs, np.arange(len(self.signs))
+        if self.is_half and len(distinct):
+            first = find_equal(np.ascontiguousarray(left.inputs[:, distinct].T))
+            first, self.place = np.unique(first, return_inverse=True)
+            distinct = distinct[first]
+        self.left = _Side(left, distinct, self.reals, self.categoricals, dtype)
         self.right = self.left
         if right is not left:
-            self.right = _Side(right, self.signs, self.reals, self.categoricals, dtype)
+            self.right = _Side(right, distinct, self.reals, self.categoricals, dtype)
         self.any_unknown = self.left.any_unknown or self.right.any_unknown
         self._latest = None, None
 
-    def product(self, prior):
+    def product(self, prior, out=None):
         """The product of all factors, without `scale`.
+
+        Parameters
+        ----------
+        prior : Prior
+
+        out : ndarray of shape (n_left, n_right), default=None
+            Where to write it.
 
         Returns
         -------
@@ -121,7 +135,9 @@ class Pairs:
             1 for equal rows without unknown inputs.
         """
         left, right = self.left, self.right
-        product = self._product_of_signs(prior)
+        if out is None:
+            out = np.empty((len(left), len(right)), left.signs.dtype)
+        product = self._product_of_signs(prior, out)
         if len(self.reals):
             factors = self._lines(prior)
             multiply_lines(left.reals, right.reals, *factors, self.is_half, product)
@@ -129,14 +145,15 @@ class Pairs:
             self._look_up(i, part.factors, True, product)
         return self._complete(product)
 
-    def _product_of_signs(self, prior):
-        """The product of the factors of inputs that are -1, 0 or +1."""
+    def _product_of_signs(self, prior, out):
+        """Write the product of the factors of inputs that are -1, 0 or +1."""
         left, right = self.left, self.right
         if not len(self.signs):
-            return np.ones((len(left.signs), len(right.signs)), left.signs.dtype)
-        rates = prior.rates[self.signs].astype(left.signs.dtype)
-        damping = _log_cosh(rates)
-        exponent = (left.signs * rates) @ right.signs.T
+            out.fill(1.0)
+            return out
+        rates = self._sum_equal(prior.rates).astype(left.signs.dtype)
+        damping = self._sum_equal(_log_cosh(prior.rates)).astype(rates.dtype)
+        exponent = np.matmul(left.signs * rates, right.signs.T, out=out)
         if self.any_unknown:
             for part in row_blocks(len(exponent)):
                 exponent[part] -= (left.known[part] * damping) @ right.known.T
@@ -144,6 +161,10 @@ class Pairs:
         else:
             exponent -= np.sum(rates)
         return np.exp(exponent, out=exponent)
+
+    def _sum_equal(self, values):
+        """Sums of values of inputs over those whose signs are equal."""
+        return np.bincount(self.place, values[self.signs])
 
     def _lines(self, prior):
         """``level`` and ``slope`` of the factors of inputs with any values."""
@@ -168,19 +189,20 @@ class Pairs:
         product *= prior.scale
         return self._add_to_product(prior, product)
 
-    def join(self, prior, product):
+    def join(self, prior, product, out=None):
         """Covariance of the function values from their :meth:`product`."""
-        return self._add_to_product(prior, prior.scale * product)
+        return self._add_to_product(prior, np.multiply(prior.scale, product, out=out))
 
     def _add_to_product(self, prior, covariance):
         """Add in place what depends on one input alone, and on none."""
         left, right = self.left, self.right
         covariance += CONSTANT_VARIANCE
         weights = (prior.linear * prior.tau).astype(covariance.dtype)
+        of_signs = self._sum_equal(weights).astype(covariance.dtype)
         # Of many rows there is hardly room for two such matrices.
         for part in row_blocks(len(covariance)):
             if len(self.signs):
-                some = left.signs[part] * weights[self.signs]
+                some = left.signs[part] * of_signs
                 covariance[part] += some @ right.signs.T
             if len(self.reals):
                 some = left.reals[:, part].T * weights[self.reals]
@@ -212,20 +234,20 @@ class Pairs:
         side, tau = self.left, prior.tau
         outer = np.ascontiguousarray(outer, product.dtype)
         # Relative changes of the product are weighed by `weighted`.
-        folded, weighted = np.zeros((2, *product.shape), product.dtype)
+        folded, weighted = self._folds
         fold(outer, product, product.dtype.type(prior.scale), folded, weighted)
         total = float(weighted.sum())
         by_product = np.empty(len(tau))
         by_linear = np.empty(len(tau))
         # Sums over pairs of x_i x'_i, the diagonal of X' W X.
-        by_product[self.signs] = _diagonal(side.signs, weighted)
+        by_product[self.signs] = _diagonal(side.signs, weighted)[self.place]
         if self.any_unknown:
-            both_known = _diagonal(side.known, weighted)
+            both_known = _diagonal(side.known, weighted)[self.place]
             by_product[self.signs] -= tau[self.signs] * both_known
             by_product[self.signs] -= (1.0 - tau[self.signs]) * total
         else:
             by_product[self.signs] -= total
-        by_linear[self.signs] = _diagonal(side.signs, folded)
+        by_linear[self.signs] = _diagonal(side.signs, folded)[self.place]
         if len(self.reals):
             sums = np.zeros(len(self.reals))
             sum_lines(side.reals, *self._lines(prior), weighted, sums)
@@ -237,9 +259,9 @@ class Pairs:
         for i, part in enumerate(self._tables(prior)):
             on_centred, on_factors = side.sum_by_categories(i, folded, weighted)
             explained += float(np.sum(on_centred * part.centred))
-            by_category[part.places] = part.slope(
-                on_factors / part.factors, prior.linear * on_centred
-            )
+            # Where a factor has vanished, so has its part of the product.
+            relative = on_factors / np.where(part.factors == 0, 1.0, part.factors)
+            by_category[part.places] = part.slope(relative, prior.linear * on_centred)
         by_rate = by_product + prior.linear * (1.0 - tau**2) * by_linear
         return np.concatenate(
             [
@@ -248,6 +270,12 @@ class Pairs:
                 [total, prior.linear * explained],
             ]
         )
+
+    @cached_property
+    def _folds(self):
+        """Memory for `fold`, which writes up to the diagonal."""
+        shape = 2, len(self.left), len(self.left)
+        return np.zeros(shape, self.left.signs.dtype)
 
     def _tables(self, prior):
         """Tables of alike categoricals; once for all that is asked of a prior."""

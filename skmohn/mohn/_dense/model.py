@@ -12,7 +12,7 @@ from skmohn.mohn._dense.covariance import Covariance, parity
 from skmohn.mohn._dense.doubt import MOST_ROWS, PriorDoubt, doubt_prior
 from skmohn.mohn._dense.evidence import (
     MAX_ITER,
-    count_observations,
+    find_rows,
     join_equal_rows,
     learn_prior,
 )
@@ -25,8 +25,8 @@ from skmohn.mohn._dense.terms import (
     find_strong_terms,
 )
 from skmohn.mohn._dense.walsh import WalshPosterior, is_on_cube
-from skmohn.mohn._model import CONSTANT_VARIANCE, Gaps, Model
-from skmohn.mohn._table.rows import standardise
+from skmohn.mohn._model import CONSTANT_VARIANCE, Gaps, Model, share_kept
+from skmohn.mohn._table.rows import count_observations, standardise
 from skmohn.mohn._table.target import Unchanged, moments, require_domain
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 
@@ -243,12 +243,28 @@ class DenseModel(Model):
             return np.full(len(rows), self.noise)
         return self.noise * self.noise_map.at(rows)
 
-    def given_variances(self, rows):
-        """Both variances at the hyper-parameters that were found."""
+    def given_variances(self, rows, precision=1.0):
+        """Variances at the hyper-parameters that were found."""
         noise = np.full(len(rows), self.noise)
         if self.noise_map is not None:
-            noise *= self.noise_map.at(rows) ** self.share
-        return self.posterior.variance(rows), noise
+            noise *= self.noise_map.weighing(rows) ** self.share
+        noise /= precision
+        if not isinstance(self.posterior, ExactPosterior):
+            function = self.posterior.variance(rows)
+            return function, noise, share_kept(function, noise)
+        sample = self.posterior.sample
+        place = find_rows(rows, sample.rows)
+        known = place >= 0
+        function, kept = np.empty(len(rows)), np.ones(len(rows))
+        function[~known] = self.posterior.variance(rows.take(~known))
+        share = (precision / sample.weight[place])[known]
+        of_row = sample.noise(self.prior)[place[known]]
+        left = of_row * self.posterior.precision(place[known])
+        # The row of the covariance is that of the factor but for the noise.
+        function[known] = of_row * (1.0 - left)
+        # As `share_kept` says it, without a difference of almost equal numbers.
+        kept[known] = 1.0 - share + share * left
+        return function, noise, kept
 
     def draw_function(self, rows, n_draws, rng):
         """Joint draws of the function."""
@@ -340,7 +356,9 @@ class DenseModel(Model):
         values = (self.transform.forward(y) - self.centre) / self.scale
         more = join_equal_rows(rows, values, sample_weight)
         if self.noise_map is not None and self.share:
-            more = replace(more, excess=self.noise_map.at(more.rows) ** self.share)
+            more = replace(
+                more, excess=self.noise_map.weighing(more.rows) ** self.share
+            )
         if self.route == "walsh" and not is_on_cube(more.rows).all():
             raise ValueError(
                 "this dense model cannot be updated with missing values, or values "
@@ -459,10 +477,9 @@ def fit_dense(
         posterior = find_strong_terms(posterior, max_order)
         covariance = posterior.covariance
     if noise == "auto":
-        noise_map, share, known = map_noise(posterior)
+        noise_map, share = map_noise(posterior)
         if share:
-            excess = noise_map.at(sample.rows) ** share
-            excess[drawn] = known
+            excess = noise_map.weighing(sample.rows) ** share
             sample = replace(sample, excess=excess)
             posterior = None
     rate = None

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import cho_solve, cholesky, lapack
 
 from skmohn.mohn._dense.covariance import Covariance
-from skmohn.mohn._dense.evidence import start_prior
+from skmohn.mohn._dense.evidence import find_rows, start_prior
 from skmohn.mohn._dense.exact import ExactPosterior
 from skmohn.mohn._dense.kernel import Pairs, Prior
 from skmohn.mohn._model import fit_scale
@@ -48,6 +48,9 @@ class NoiseMap:
     alpha : ndarray of shape (n_rows,)
         Weights of their products in the logarithm, the amplitude included.
 
+    known : ndarray of shape (n_rows,)
+        Relative noise of its own rows, as the others tell it.
+
     scale : float, default=1.0
         Factor that makes the variances of left-out rows fit best.
     """
@@ -55,6 +58,7 @@ class NoiseMap:
     covariance: Covariance
     rows: Rows
     alpha: np.ndarray
+    known: np.ndarray
     scale: float = 1.0
 
     def at(self, rows):
@@ -65,6 +69,16 @@ class NoiseMap:
             alike = Pairs(rows.take(part), self.rows, alphabets).product(prior)
             log_noise[part] = alike @ self.alpha
         return self.scale * _bounded(log_noise)
+
+    def weighing(self, rows):
+        """Relative noise as training rows are weighed, ndarray of shape (n_rows,).
+
+        What a row itself is off has no say in its weight.
+        """
+        place = find_rows(rows, self.rows)
+        noise, is_other = self.known[place], place < 0
+        noise[is_other] = self.at(rows.take(is_other))
+        return noise
 
 
 class Smoothed(NamedTuple):
@@ -108,16 +122,13 @@ def map_noise(posterior, smoothed=None):
     share : float
         The power of the map by which rows are best weighed: the one with the smallest
         leave-one-out error.
-
-    excess : ndarray of shape (n_rows,) or None
-        Relative noise of each row to that power, as the others tell it.
     """
     covariance, sample = posterior.covariance, posterior.sample
     if smoothed is None:
         (smoothed,) = smooth_noise([posterior])
     residual, variance = smoothed.residual, smoothed.variance
     if smoothed.alpha is None:
-        return None, 0.0, None
+        return None, 0.0
     alpha, excess = smoothed.alpha, _bounded(smoothed.log_noise)
     alike = replace(covariance, prior=smoothed.prior)
     tried = {0.0: (residual, variance)}
@@ -131,7 +142,7 @@ def map_noise(posterior, smoothed=None):
     noise = covariance.prior.noise / sample.weight
     certain = np.maximum(variance - noise * excess**share, 0.0)
     scale = fit_scale(residual**2, certain, noise * excess)
-    return NoiseMap(alike, sample.rows, alpha, scale), share, excess**share
+    return NoiseMap(alike, sample.rows, alpha, excess, scale), share
 
 
 def smooth_noise(posteriors):

@@ -16,13 +16,12 @@ from skmohn._core._fitting import one_blas_thread
 from skmohn._core._units import binary_unit
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import (
-    count_observations,
     join_equal_rows,
     learn_prior,
     place_of_rows,
 )
 from skmohn.mohn._dense.exact import ExactPosterior
-from skmohn.mohn._table.rows import Rows, standardise
+from skmohn.mohn._table.rows import Rows, count_observations, standardise
 from skmohn.mohn._table.target import (
     Logarithm,
     Unchanged,
@@ -33,8 +32,8 @@ from skmohn.mohn._table.target import (
 
 # Distinct rows that are asked; where a line does not do, they tell by tens of nats.
 _ROWS_ASKED = 400
-# Nats that levels must gain: weights of lines and levels say less each.
-_PRICE_OF_LEVELS = 5.0
+# Rows by which scales are compared: a few large targets have most of the error.
+_ROWS_COMPARED = 1600
 # Powers that are tried; 1 changes nothing.
 _POWERS = np.linspace(0.0, 2.0, 21)
 # Fewer distinct targets than this have no density: a scale could gain by their gaps.
@@ -69,12 +68,6 @@ class _Trial(NamedTuple):
     has_levels: bool
     posterior: ExactPosterior
     evidence: float
-    error: float
-
-    @property
-    def merit(self):
-        """What scales are compared by."""
-        return self.evidence, self.error
 
 
 @one_blas_thread
@@ -133,45 +126,55 @@ def choose_scale(wanted, rows, alphabets, n_levels, y, sample_weight, seed):
                 contenders.append(Logarithm())
             others += [part.learn_again(transform, trial) for transform in contenders]
     if is_open:
-        others = [other for other in others if _is_better(other.merit, best.merit)]
+        least = best.evidence + _LEAST_GAIN
+        others = [other for other in others if other.evidence > least]
+    if is_open and others:
+        compared = _Part.draw(rows, y, sample_weight, seed, _ROWS_COMPARED)
+        most = _LARGEST_LOSS * compared.error(best)
+        others = [other for other in others if compared.error(other) <= most]
     best = max(others, key=attrgetter("evidence"), default=best)
     return Scale(best.transform, best.has_levels)
 
 
-def keeps_scale(covariance, rows, y, sample_weight, seed):
-    """Whether no other scale explains a target better with the same covariance.
+def keep_scale(covariance, rows, targets, sample_weight, seed):
+    """Which targets no other scale explains better with the same covariance.
 
     Parameters
     ----------
     covariance : Covariance
-        That of the target as it is.
+        That of the targets as they are.
 
-    rows, y, sample_weight, seed
+    targets : ndarray of shape (n_rows, n_targets)
+
+    rows, sample_weight, seed
         As of :func:`choose_scale`.
 
     Returns
     -------
-    keeps : bool
+    keeps : ndarray of shape (n_targets,), bool
     """
-    part = _Part.draw(rows, y, sample_weight, seed)
-    if not part.has_density():
-        return True
-    trials = [Unchanged(), *_powers(y, sample_weight)]
-    if np.min(y) > 0.0:
-        trials.append(Logarithm())
-    own = part.condition(Unchanged(), covariance)
-    first, *others = zip(*part.judge(trials, own), strict=True)
-    return not any(_is_better(other, first) for other in others)
+    part, own, keeps = _Part.draw(rows, targets, sample_weight, seed), None, []
+    for y, asked in zip(targets.T, part.y.T, strict=True):
+        one = part._replace(y=asked)
+        if not one.has_density():
+            keeps.append(True)
+            continue
+        if own is None:
+            # What is asked of it depends on no target.
+            own = one.condition(Unchanged(), covariance)
+        trials = [Unchanged(), *_powers(y, sample_weight)]
+        if np.min(y) > 0.0:
+            trials.append(Logarithm())
+        heights, errors = one.judge(trials, own)
+        is_better = heights - heights[0] > _LEAST_GAIN
+        is_better &= errors <= _LARGEST_LOSS * errors[0]
+        keeps.append(not is_better.any())
+    return np.array(keeps, dtype=bool)
 
 
 def _powers(y, sample_weight):
     _, centre, deviation = standardise(y, sample_weight)
     return [YeoJohnson(power, centre, deviation) for power in _POWERS.tolist()]
-
-
-def _is_better(other, first):
-    """Whether evidence and error of another scale beat those of the first."""
-    return other[0] - first[0] > _LEAST_GAIN and other[1] <= _LARGEST_LOSS * first[1]
 
 
 class _Part(NamedTuple):
@@ -195,12 +198,12 @@ class _Part(NamedTuple):
     place: np.ndarray
 
     @classmethod
-    def draw(cls, rows, y, sample_weight, seed):
-        """Draw the rows; all where there are not too many."""
+    def draw(cls, rows, y, sample_weight, seed, n_rows=_ROWS_ASKED):
+        """Draw distinct rows; all where there are no more."""
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         place = place_of_rows(rows)
         shuffled = np.random.default_rng(seed).permutation(place.max() + 1)
-        some = np.flatnonzero(np.isin(place, shuffled[:_ROWS_ASKED]))
+        some = np.flatnonzero(np.isin(place, shuffled[:n_rows]))
         rows = rows.take(some)
         count = count_observations(weight)[some]
         return cls(rows, y[some], weight[some], count, place_of_rows(rows))
@@ -217,12 +220,15 @@ class _Part(NamedTuple):
         sample = self._observe(transform, alphabets)
         covariance = Covariance(learn_prior(sample, alphabets, start).prior, alphabets)
         posterior = ExactPosterior.condition(covariance, sample)
-        evidence, error = posterior.log_evidence(), math.nan
+        evidence = posterior.log_evidence()
         if self.y.ndim == 1:
-            (evidence,), (error,) = self.judge([transform], posterior)
-        if has_levels:
-            evidence -= _PRICE_OF_LEVELS
-        return _Trial(transform, has_levels, posterior, evidence, error)
+            (evidence,), _ = self.judge([transform], posterior)
+        return _Trial(transform, has_levels, posterior, evidence)
+
+    def error(self, trial):
+        """Mean square of what rows are off that all others predict, on a scale."""
+        own = self.condition(trial.transform, trial.posterior.covariance)
+        return float(self.judge([trial.transform], own)[1][0])
 
     def condition(self, transform, covariance):
         """Condition known hyper-parameters on the rows."""

@@ -80,9 +80,17 @@ class SharedFactor:
         """The Cholesky factor."""
         return ExactPosterior.condition(self.covariance, self.sample).factor
 
+    @cached_property
+    def precisions(self):
+        """Inverse variances of the targets given all others."""
+        return ExactPosterior._solve(
+            self.covariance, self.sample, self.lower
+        ).precisions
+
     def __getstate__(self):
         """Leave the factor, which is made again; see `ExactPosterior`."""
-        return {name: part for name, part in vars(self).items() if name != "lower"}
+        made = "lower", "precisions"
+        return {name: part for name, part in vars(self).items() if name not in made}
 
     def condition(self, sample):
         """The posterior of one more target.
@@ -131,6 +139,11 @@ class TargetPosterior(ExactPosterior):
         """The shared Cholesky factor."""
         return self.shared.lower
 
+    @cached_property
+    def precisions(self):
+        """Those of all that share the factor."""
+        return self.shared.precisions
+
     def mean(self, rows):
         """Posterior mean of the function at rows."""
         if _KNOWN.get() is None:
@@ -144,14 +157,6 @@ class TargetPosterior(ExactPosterior):
         """Posterior variance of the function at rows."""
         key = "variance", self.shared, _digest(rows.inputs, rows.categories)
         return _recall(key, lambda: ExactPosterior.variance(self, rows)).copy()
-
-    def leave_one_out(self, targets=None):
-        """Means and variances of targets given all others."""
-        alone = ExactPosterior.leave_one_out
-        if targets is not None:
-            return alone(self, targets)
-        variance = _recall(("left out", self.shared), lambda: alone(self)[1])
-        return self.alpha * variance, variance.copy()
 
     def update(self, more):
         """Condition on a further sample, with those targets that have the same one."""

@@ -102,22 +102,16 @@ def find_strong_terms(posterior, max_order=None):
     -------
     posterior : ExactPosterior
     """
-    given = posterior
+    extended = _Extended(posterior)
     for _ in range(_MOST_ROUNDS):
-        found = _strongest(posterior, max_order)
+        found = _strongest(extended, max_order)
         if found is None:
             break
-        term, variance = found
-        covariance = posterior.covariance
-        covariance = replace(
-            covariance,
-            terms=(*covariance.terms, term),
-            variances=(*covariance.variances, variance),
-        )
-        posterior = ExactPosterior.condition(covariance, posterior.sample)
-    if posterior is given:
+        extended.add(*found)
+    if extended.covariance is posterior.covariance:
         return posterior
     # What a strong term explains was noise to the hyper-parameters.
+    posterior = extended
     for _ in range(_MOST_REFITS):
         level = _noise_level(posterior)
         prior = posterior.covariance.prior
@@ -127,6 +121,46 @@ def find_strong_terms(posterior, max_order=None):
         if abs(math.log(level)) < _SMALL_CHANGE:
             break
     return posterior
+
+
+class _Extended:
+    """A posterior with further strong terms, by the lemma of Woodbury.
+
+    Its inverse covariance is that of the posterior less ``less @ less.T``.
+
+    Parameters
+    ----------
+    posterior : ExactPosterior
+    """
+
+    def __init__(self, posterior):
+        self.posterior, self.sample = posterior, posterior.sample
+        self.covariance, self.alpha = posterior.covariance, posterior.alpha
+        self.less = np.empty((len(posterior.sample), 0))
+
+    def add(self, term, variance):
+        """Give a weight a variance of its own beside that which it has."""
+        covariance = self.covariance
+        self.covariance = replace(
+            covariance,
+            terms=(*covariance.terms, term),
+            variances=(*covariance.variances, variance),
+        )
+        column = parity(self.sample.rows.inputs, term)
+        solved = self.posterior.solve(column) - self.less @ (self.less.T @ column)
+        solved /= math.sqrt(1.0 / variance + column @ solved)
+        self.less = np.column_stack([self.less, solved])
+        self.alpha = self.alpha - solved * (solved @ self.sample.target)
+
+    def squares(self, columns):
+        """``u' K^-1 u`` of columns."""
+        own = self.less.T @ columns
+        return self.posterior.squares(columns) - np.einsum("dj,dj->j", own, own)
+
+    def leave_one_out(self):
+        """See `ExactPosterior.leave_one_out`."""
+        precision = self.posterior.precisions - np.sum(self.less**2, axis=1)
+        return self.alpha / precision, 1.0 / precision
 
 
 def _noise_level(posterior):
@@ -147,26 +181,29 @@ def _noise_level(posterior):
 def _strongest(posterior, max_order):
     """The term that shortens the description most, and its variance, or None."""
     inputs, alpha = posterior.sample.rows.inputs, posterior.alpha
-    present = posterior.covariance.terms
-    best, found = _LEAST_GAIN, None
+    present, terms, prices, bars = posterior.covariance.terms, [], [], []
     for order in range(1, highest_order(inputs.shape[1], max_order) + 1):
-        terms = screen(inputs, alpha, order, _SCORED + len(present))
-        terms = [term for term in terms if term not in present]
-        if not terms:
+        found = screen(inputs, alpha, order, _SCORED + len(present))
+        found = [term for term in found if term not in present]
+        if not found:
             continue
-        columns = np.stack([parity(inputs, term) for term in terms], axis=1)
-        q = columns.T @ alpha
-        s = np.einsum("dj,dj->j", columns, posterior.solve(columns))
-        z_square = q**2 / np.maximum(s, 1e-300)
         n_sets = math.comb(inputs.shape[1], order)
         n_present = sum(len(other) == order for other in present)
-        gains = 0.5 * (z_square - 1.0 - np.log(np.maximum(z_square, 1.0)))
-        gains -= log_comb(n_sets, n_present + 1) - log_comb(n_sets, n_present)
-        gains[z_square <= max(2.0 * math.log(n_sets), 1.0)] = -np.inf
-        j = int(np.argmax(gains))
-        if gains[j] > best:
-            best, found = gains[j], (terms[j], float((q[j] ** 2 - s[j]) / s[j] ** 2))
-    return found
+        price = log_comb(n_sets, n_present + 1) - log_comb(n_sets, n_present)
+        terms += found
+        prices += [price] * len(found)
+        bars += [max(2.0 * math.log(n_sets), 1.0)] * len(found)
+    if not terms:
+        return None
+    columns = np.stack([parity(inputs, term) for term in terms], axis=1)
+    q, s = columns.T @ alpha, posterior.squares(columns)
+    z_square = q**2 / np.maximum(s, 1e-300)
+    gains = 0.5 * (z_square - 1.0 - np.log(np.maximum(z_square, 1.0))) - prices
+    gains[z_square <= bars] = -np.inf
+    j = int(np.argmax(gains))
+    if gains[j] <= _LEAST_GAIN:
+        return None
+    return terms[j], float((q[j] ** 2 - s[j]) / s[j] ** 2)
 
 
 def find_significant_terms(model, max_order=None):

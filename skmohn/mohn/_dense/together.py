@@ -27,8 +27,8 @@ from skmohn.mohn._dense.evidence import (
 from skmohn.mohn._dense.exact import ExactPosterior
 from skmohn.mohn._dense.model import DenseModel, choose_route, fit_dense, sum_log_slope
 from skmohn.mohn._dense.noise import map_noise, smooth_noise
-from skmohn.mohn._dense.scale import keeps_scale
-from skmohn.mohn._dense.shared import SharedFactor, remember
+from skmohn.mohn._dense.scale import keep_scale
+from skmohn.mohn._dense.shared import SharedFactor
 from skmohn.mohn._dense.terms import find_strong_terms
 from skmohn.mohn._model import Gaps
 from skmohn.mohn._table.coding import NUMERIC
@@ -90,15 +90,14 @@ class Together:
         )
         sharing = vary[shares]
         if self.wanted == "auto":
-            covariance = Covariance(prior, self.alphabets)
-            sharing = [k for k in sharing if self._keeps_scale(k, covariance)]
+            sharing = sharing[self._keep_scale(sharing, prior)]
         return [int(k) for k in sharing if len(sharing) > 1], prior
 
-    def _keeps_scale(self, k, covariance):
-        """Whether a target has no use for a scale of its own."""
-        samples = self.samples
-        data = self.rows, samples.y[:, k], samples.weight
-        return keeps_scale(covariance, *data, samples.seed)
+    def _keep_scale(self, sharing, prior):
+        """Which targets have no use for a scale of their own."""
+        samples, covariance = self.samples, Covariance(prior, self.alphabets)
+        data = self.rows, samples.y[:, sharing], samples.weight
+        return keep_scale(covariance, *data, samples.seed)
 
     def model(self, k, start=None, report=None):
         """The model of one target by the hyper-parameters of all that share.
@@ -286,9 +285,9 @@ class _Group:
         found, sample = self.posteriors[place], self.posteriors[place].sample
         noise_map, share = None, 0.0
         if options["noise"] == "auto":
-            noise_map, share, excess = map_noise(found, self.smoothed[place])
+            noise_map, share = map_noise(found, self.smoothed[place])
             if share:
-                weighed = replace(sample, excess=excess)
+                weighed = replace(sample, excess=noise_map.known**share)
                 found = ExactPosterior.condition(found.covariance, weighed)
         y = samples.y[:, k]
         return DenseModel(
@@ -320,8 +319,7 @@ class _Group:
     @cached_property
     def smoothed(self):
         """What leave-one-out residuals say of each target's noise."""
-        with remember():
-            return smooth_noise(self.posteriors)
+        return smooth_noise(self.posteriors)
 
     @cached_property
     def _doubts(self):

@@ -54,6 +54,9 @@ class LogisticChoice(NamedTuple):
 
     position : int
         Of the model on the paths.
+
+    held : list of ndarray, int
+        The samples that each fold leaves out.
     """
 
     terms: list
@@ -61,6 +64,27 @@ class LogisticChoice(NamedTuple):
     coverage: list
     folds: list
     position: int
+    held: list
+
+    def losses_left_out(self, n_samples, C):
+        """Log loss of each sample by the model of the fold that leaves it out.
+
+        Parameters
+        ----------
+        n_samples : int
+
+        C : float
+            The penalty of these models.
+
+        Returns
+        -------
+        losses : ndarray of shape (n_samples,)
+            NaN of samples that no fold leaves out.
+        """
+        losses = np.full(n_samples, np.nan)
+        for rows, path in zip(self.held, self.folds, strict=True):
+            losses[rows] = path.refit_losses(self.position, C)
+        return losses
 
     def best_penalty(self):
         """The C of the least log loss on left-out samples; the search's without."""
@@ -122,6 +146,7 @@ def choose_products(
     longest = min(_LONGEST_PATH * path.weights.sum(), room - len(control.start))
     sizes = _sizes_up_to(int(min(control.most, max(longest, 1))))[:max_rounds]
     parts = [_fold(samples, control, *fold) for fold in folds]
+    held = [test for _, test in folds]
     shown = 0
     for start in range(0, max(len(sizes), 1), _STAGE):
         stage = sizes[start : start + _STAGE]
@@ -142,11 +167,11 @@ def choose_products(
             means = [None] * len(path.sizes)
         while shown < len(path.sizes):
             if report(path, shown, means[shown]):
-                return _settle(path, parts, shown, "stopped")
+                return _settle(path, parts, shown, "stopped", held)
             shown += 1
         if ended or best < shown - _PATIENCE:
             break
-    return _settle(path, parts, chosen, "cv" if parts else "ebic")
+    return _settle(path, parts, chosen, "cv" if parts else "ebic", held)
 
 
 def deal_folds(samples, selection, cv):
@@ -215,7 +240,7 @@ def learn_on_folds(samples, terms, selection, cv):
     control = LogisticControl(1, 0, 0.0, np.arange(0), tuple(terms))
     folds = deal_folds(samples, selection, cv)
     parts = [_fold(samples, control, *fold) for fold in folds]
-    return LogisticChoice(terms, "given", [], parts, 0)
+    return LogisticChoice(terms, "given", [], parts, 0, [test for _, test in folds])
 
 
 def _fold(samples, control, train, test):
@@ -283,10 +308,10 @@ def _ebic(path, position):
     return 2 * n * path.deviances[position] + n_weights * np.log(n) + 2 * code
 
 
-def _settle(path, parts, position, how):
+def _settle(path, parts, position, how, held):
     terms = path.model(position)
     coverage = with_kept(path.frontier.coverage(), terms)
-    return LogisticChoice(terms, how, coverage, parts, position)
+    return LogisticChoice(terms, how, coverage, parts, position, held)
 
 
 def _sizes_up_to(most):

@@ -13,11 +13,12 @@ grid.
 """
 
 import math
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 
-from skmohn.mohn._walsh.terms import count_parents
+from skmohn.mohn._walsh.design import as_tuples
+from skmohn.mohn._walsh.terms import count_parents, shared_children
 
 _GRID_SIZE = 30
 # Steps near zero are this many e-folds smaller than steps near the largest magnitude.
@@ -47,7 +48,7 @@ class MixturePrior:
         self.share = np.full(_GRID_SIZE + 1, 0.1 / _GRID_SIZE)
         self.share[0] = 0.9
 
-    def posterior(self, pseudo_data, noise):
+    def posterior(self, pseudo_data, noise, counts):
         """Posterior mean, variance and probability of being non-zero.
 
         Parameters
@@ -55,6 +56,8 @@ class MixturePrior:
         pseudo_data : ndarray of shape (n_candidates,)
         noise : float
             Standard deviation of the pseudo-data around the true weights.
+        counts : ndarray of shape (n_candidates,)
+            How many sets each candidate stands for.
 
         Returns
         -------
@@ -69,9 +72,9 @@ class MixturePrior:
         if self.grid is not None:
             self._move_to(grid)
         self.grid = grid
-        return self._weigh(np.abs(pseudo_data), np.sign(pseudo_data), noise)
+        return self._weigh(np.abs(pseudo_data), np.sign(pseudo_data), noise, counts)
 
-    def _weigh(self, sizes, signs, noise):
+    def _weigh(self, sizes, signs, noise, counts):
         """Re-learn the shares, and answer; components are half a step wide."""
         share, centre = self.share, self.grid[1:]
         variance = (0.5 * np.diff(self.grid)) ** 2
@@ -92,10 +95,10 @@ class MixturePrior:
         ratios = near + far
         near -= far
         for _ in range(_EM_STEPS):
-            evidence = 1.0 / (share[0] + ratios @ share[1:])
+            evidence = counts / (share[0] + ratios @ share[1:])
             share = share * np.append(evidence.sum(), evidence @ ratios)
             # One imagined candidate over all components keeps each alive.
-            share = (share + 1.0 / len(share)) / (len(sizes) + 1.0)
+            share = (share + 1.0 / len(share)) / (counts.sum() + 1.0)
         self.share = share
         evidence = share[0] + ratios @ share[1:]
         # Of the means, what comes from the pseudo-data and what from the centre, which
@@ -117,7 +120,7 @@ class MixturePrior:
         self.share[0] = spike
 
 
-def pass_messages(columns, y, classes, n_samples, max_iter=150):
+def pass_messages(columns, y, classes, counts, n_samples, max_iter=150):
     """Infer which columns carry weight, an iteration at a time.
 
     Parameters
@@ -130,6 +133,9 @@ def pass_messages(columns, y, classes, n_samples, max_iter=150):
 
     classes : ndarray of shape (n_candidates,), int
         Candidates of one class share a prior. All of ``0 .. max`` occur.
+
+    counts : ndarray of shape (n_candidates,)
+        How many sets each candidate stands for, whose columns and weights are equal.
 
     n_samples : float
         Effective number of samples.
@@ -165,18 +171,18 @@ def pass_messages(columns, y, classes, n_samples, max_iter=150):
         mean, variance, inclusion = np.empty((3, len(columns)))
         for group, prior in zip(groups, priors, strict=True):
             mean[group], variance[group], inclusion[group] = prior.posterior(
-                pseudo_data[group], noise
+                pseudo_data[group], noise, counts[group]
             )
         if noise < best[0]:
             best = (noise, mean, inclusion)
         damped = coef + _DAMPING * (mean - coef)
-        onsager = variance.sum() / max(noise**2, np.finfo(float).tiny) / n_samples
-        target = y - _combine(damped, columns) + onsager * residual
+        onsager = counts @ variance / max(noise**2, np.finfo(float).tiny) / n_samples
+        target = y - _combine(counts * damped, columns) + onsager * residual
         residual += _DAMPING * (target - residual)
-        change = np.linalg.norm(damped - coef)
+        change, length = counts @ (damped - coef) ** 2, counts @ damped**2
         coef = damped
         yield float(_COST_OF_ENTRY * columns.size + _COST_OF_WEIGHT * len(columns))
-        if change < _TOLERANCE * np.linalg.norm(coef):
+        if change < _TOLERANCE**2 * length:
             break
     noise, mean, inclusion = best
     return mean, inclusion, noise
@@ -226,68 +232,121 @@ def infer_structure(design, y, terms, *, base, max_order, memory_budget, heredit
     Returns
     -------
     terms : list of tuples of int
-        The likely weights, the strongest first; none when the candidates do not fit in
-        the memory budget.
+        The likely weights, the strongest first, not more than samples; none when the
+        candidates do not fit in the memory budget.
     """
+    n = design.n_features
     room = memory_budget / bytes_of_candidate(design.n_samples)
-    n_base = sum(math.comb(design.n_features, order) for order in range(1, base + 1))
-    if n_base > room:
+    n_lowest = sum(math.comb(n, order) for order in range(1, base + 1))
+    if n_lowest > room:
         return []
-    candidates = [
-        term
-        for order in range(1, base + 1)
-        for term in combinations(range(design.n_features), order)
-    ]
-    higher = _extensions(terms, design.n_features, base, max_order)
-    candidates += higher[: int(room) - n_base]
+    lowest = _lowest_sets(n, base)
+    higher = _extensions(terms, n, base, max_order)[: int(room) - n_lowest]
+    classes = _classes(lowest, higher, terms, heredity)
+    first, group = _merge(lowest, classes, design.first_equal)
+    columns = _unit_columns(design, lowest[first[first < n_lowest]], higher)
+    yield _COST_OF_MAKING * columns.size
     y = y - np.average(y, weights=design.weights)
     if design.weights is not None:
         y = y * np.sqrt(design.weights)
-    classes = _classes(candidates, terms, 0 if heredity else base)
-    columns = _unit_columns(design, candidates)
-    yield _COST_OF_MAKING * columns.size
     coef, inclusion, _ = yield from pass_messages(
-        columns, y, classes, design.weight_sum
+        columns, y, classes[first], np.bincount(group), design.weight_sum
     )
-    strongest = np.argsort(-np.abs(coef), kind="stable")
-    return [candidates[j] for j in strongest if inclusion[j] > 0.5]
+    likely = np.flatnonzero((inclusion > 0.5)[group])
+    strongest = np.argsort(-np.abs(coef[group[likely]]), kind="stable")
+    # No model has more. Where columns repeat each other there are many thousands.
+    likely = likely[strongest[: int(design.weight_sum)]]
+    lower = iter(as_tuples(lowest[likely[likely < n_lowest]]))
+    return [next(lower) if j < n_lowest else higher[j - n_lowest] for j in likely]
 
 
-def _unit_columns(design, terms):
-    """Centred columns of unit length, shape (n_terms, n_samples), float32."""
-    columns = np.empty((len(terms), design.n_samples), dtype=np.float32)
+def _lowest_sets(n_features, base):
+    """All sets up to an order; shorter ones have -1 in their first places."""
+    blocks = []
+    for order in range(1, base + 1):
+        members = chain.from_iterable(combinations(range(n_features), order))
+        sets = np.fromiter(members, dtype=np.int32).reshape(-1, order)
+        blocks.append(np.pad(sets, ((0, 0), (base - order, 0)), constant_values=-1))
+    return np.concatenate(blocks)
+
+
+def _merge(lowest, classes, first_equal):
+    """Find sets with the same column and class; those of higher orders stay apart.
+
+    Where inputs repeat each other, such sets are most of all.
+
+    Parameters
+    ----------
+    lowest : ndarray of shape (n_lowest, base)
+
+    classes : ndarray of shape (n_candidates,)
+        Of these, then of higher sets.
+
+    first_equal : ndarray of shape (n_features,)
+        The first input equal to each.
+
+    Returns
+    -------
+    first : ndarray of shape (n_groups,)
+        The first set of each group.
+
+    group : ndarray of shape (n_candidates,)
+        The group of each set.
+    """
+    n_lowest = len(lowest)
+    names = np.sort(np.append(first_equal, -1)[lowest], axis=1) + 1
+    key = np.zeros(n_lowest, dtype=np.int64)
+    for members in names.T:
+        key = key * (len(first_equal) + 1) + members
+    key = key * (classes.max() + 1) + classes[:n_lowest]
+    _, first, group = np.unique(key, return_index=True, return_inverse=True)
+    higher = np.arange(n_lowest, len(classes))
+    return np.append(first, higher), np.append(group, higher - n_lowest + len(first))
+
+
+def _unit_columns(design, *blocks):
+    """Centred columns of unit length, shape (n_sets of all blocks, n_samples)."""
+    columns = np.empty((sum(map(len, blocks)), design.n_samples), dtype=np.float32)
     # Some at a time: what is computed on the way is several times as large.
     n_columns = 1 + _ENTRIES_AT_ONCE // design.n_samples
-    for start in range(0, len(terms), n_columns):
-        some = slice(start, start + n_columns)
-        part = design.unpack(design.columns(terms[some]), np.float32)
-        part -= np.average(part, axis=1, weights=design.weights)[:, None]
-        if design.weights is not None:
-            part *= np.sqrt(design.weights).astype(np.float32)
-        norms = np.linalg.norm(part, axis=1)
-        columns[some] = part / np.where(norms > 1e-3, norms, np.inf)[:, None]
+    filled = 0
+    for sets in blocks:
+        for start in range(0, len(sets), n_columns):
+            part = design.columns(sets[start : start + n_columns])
+            part = design.unpack(part, np.float32)
+            part -= np.average(part, axis=1, weights=design.weights)[:, None]
+            if design.weights is not None:
+                part *= np.sqrt(design.weights).astype(np.float32)
+            norms = np.linalg.norm(part, axis=1)
+            part /= np.where(norms > 1e-3, norms, np.inf)[:, None]
+            columns[filled : filled + len(part)] = part
+            filled += len(part)
     return columns
 
 
 def _extensions(terms, n_features, base, max_order):
     """Sets above the base order that are in the model or extend two of its weights."""
-    parents = {}
-    for term in terms:
-        if base <= len(term) < max_order:
-            for i in set(range(n_features)).difference(term):
-                child = tuple(sorted((*term, i)))
-                parents[child] = parents.get(child, 0) + 1
     present = [term for term in terms if len(term) > base]
-    extended = {child for child, count in parents.items() if count > 1}
+    extended = set()
+    for order in range(base, min(max_order, max(map(len, terms), default=0) + 1)):
+        parents = [term for term in terms if len(term) == order]
+        extended.update(shared_children(parents, n_features))
     return present + sorted(extended.difference(present))
 
 
-def _classes(candidates, present, base):
-    """Number the candidates so that those of one order and support share a class."""
-    present = set(present)
-    kinds = [
-        (len(term), count_parents(term, present)) if len(term) > base else (0, 0)
-        for term in candidates
-    ]
-    _, classes = np.unique(np.array(kinds), axis=0, return_inverse=True)
-    return classes
+def _classes(lowest, higher, present, heredity):
+    """Number the candidates so that those of one order and support share a class.
+
+    Without heredity those of the lowest orders, up to two, are one class.
+    """
+    present, n_lowest = set(present), len(lowest)
+    kinds = np.zeros((n_lowest + len(higher), 2), dtype=np.int64)
+    if heredity:
+        order = (lowest >= 0).sum(axis=1)
+        found = [i for term in present if len(term) == 1 for i in term]
+        support = (order > 1) * np.isin(lowest, found).sum(axis=1)
+        kinds[:n_lowest] = np.column_stack([order, support])
+    for j, term in enumerate(higher, start=n_lowest):
+        kinds[j] = len(term), count_parents(term, present)
+    order, support = kinds.T
+    return np.unique(order * (support.max() + 1) + support, return_inverse=True)[1]

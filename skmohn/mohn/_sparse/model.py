@@ -23,6 +23,7 @@ from skmohn.mohn._model import (
     Model,
     NoPosteriorError,
     occam_factor,
+    share_kept,
 )
 from skmohn.mohn._sparse.chance import rounding_variance
 from skmohn.mohn._sparse.learning import delta_rule, longest_step
@@ -211,8 +212,8 @@ class SparseModel(Model):
         """Posterior variance, with its factor of doubt."""
         return self.doubt * self.given_variances(rows)[0]
 
-    def given_variances(self, rows):
-        """Both variances, as if they were known."""
+    def given_variances(self, rows, precision=1.0):
+        """Variances, as if hyper-parameters were known."""
         self._require_posterior()
         function = np.zeros(len(rows))
         if self.factor is not None:
@@ -220,7 +221,8 @@ class SparseModel(Model):
                 columns = self._columns(rows.inputs[part])
                 half = solve_triangular(self.factor, columns, lower=True)
                 function[part] = np.einsum("ij,ij->j", half, half)
-        return function, np.full(len(rows), self.noise)
+        noise = np.full(len(rows), self.noise) / precision
+        return function, noise, share_kept(function, noise)
 
     def noise_variance(self, rows):
         """Noise, with its factor of doubt; the same for all rows."""

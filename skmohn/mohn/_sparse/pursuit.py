@@ -110,6 +110,7 @@ class Pursuit:
         self.banned = {}
         self.likely = set()
         self.passes = 0
+        self._screened = None, []
         start = [term for term in start if term][: max(self.most - 1, 0)]
         if start:
             self.model.add(start)
@@ -194,7 +195,11 @@ class Pursuit:
         if not batch:
             return []
         residuals = [self.model.residual]
-        found = self.frontier.screen_base(residuals, batch)
+        # A bar that is lowered often finds the residual as it was.
+        if self._screened[0] is not self.model.residual:
+            found = self.frontier.screen_base(residuals, batch)
+            self._screened = self.model.residual, found
+        found = list(self._screened[1])
         chosen = self._select(found, batch)
         # Extending all weights costs more than screening the base orders, so it waits
         # until these have little left to give.
@@ -318,8 +323,7 @@ class Pursuit:
             memory_budget=self.control.memory_budget,
             heredity=self.passes > 0,
         )
-        # No model has more. Where columns repeat each other there are thousands, and
-        # all that extends two of them would be weighed next.
+        # No model has more, and all that extends two of them would be weighed next.
         likely = likely[: self.most - 1]
         self.passes += 1
         if not likely or self.likely == set(likely):

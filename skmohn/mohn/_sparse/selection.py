@@ -21,7 +21,7 @@ from sklearn.model_selection import GroupKFold
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.chance import rounding_variance
 from skmohn.mohn._sparse.pursuit import Pursuit
-from skmohn.mohn._walsh.design import make_design
+from skmohn.mohn._walsh.design import find_equal, make_design
 from skmohn.mohn._walsh.terms import choice_length
 
 # Bars in stages: the next stage is searched when the last bar so far is the best.
@@ -237,7 +237,11 @@ def _shrink(design, y, path, folds, n_jobs):
         terms += combinations(range(n), 2)
     found = {term for model in path.terms[:_STANDING_OUT] for term in model}
     terms += sorted(term for term in found if len(term) > 2)
-    columns = design.unpack(design.columns(terms), np.float64).T
+    columns = design.columns(terms)
+    # What the first of equal columns explains is nothing to the others but rounding.
+    distinct = np.unique(find_equal(columns))
+    terms = [terms[j] for j in distinct]
+    columns = design.unpack(columns[distinct], np.float64).T
     # Cyclic descent draws no numbers, yet would advance numpy's global generator.
     fixed = {"random_state": 0}
     search = LassoCV(**_LASSO_PATH, **fixed, cv=folds, n_jobs=n_jobs)

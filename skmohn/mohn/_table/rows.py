@@ -87,6 +87,20 @@ class Rows:
         return self.unknown
 
 
+def count_observations(weight):
+    """How many observations weights stand for: whole ones are repeats, others one."""
+    return weight if np.all(weight == np.rint(weight)) else np.ones(len(weight))
+
+
+def distinct_rows(rows):
+    """Number the distinct rows in their sorted order; return numbers, first places."""
+    table = np.hstack([rows.inputs, rows.categories])
+    if not table.shape[1]:
+        return np.zeros(len(rows), dtype=int), np.zeros(1, dtype=int)
+    _, first, place = np.unique(table, axis=0, return_index=True, return_inverse=True)
+    return place, first
+
+
 def row_blocks(n_rows):
     """Yield slices: what is computed for some rows at a time stays small."""
     for start in range(0, n_rows, _ROWS_AT_ONCE):

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from skmohn._core._names import find_column, index_names, name_columns
 from skmohn._core._validation import is_whole
 from skmohn.mohn._table.coding import CATEGORIES, NUMERIC
 from skmohn.mohn._table.rows import sizes_of
@@ -198,7 +199,7 @@ class Vocabulary:
                     f"{parameter} has {given!r}, which is neither a feature nor a pair "
                     "(feature, category)"
                 )
-            column = _find_column(column, self.index, self.n_features)
+            column = find_column(column, self.index, self.n_features)
             if column is None:
                 raise ValueError(
                     f"{parameter} has {given!r}, which is not a feature: use "
@@ -241,66 +242,6 @@ def _is_category_of(column, label):
     return isinstance(label, tuple) and label[0] == column
 
 
-# ------------------------------------------------------ columns alone, without a coding
-
-
-def name_columns(names, n_features):
-    """What columns are called: x0, x1, ... where the user gave them no names."""
-    if names is None:
-        return [f"x{j}" for j in range(n_features)]
-    return [str(name) for name in names]
-
-
-def index_names(names):
-    """Columns by their names; none where the user gave them none."""
-    return {} if names is None else {name: j for j, name in enumerate(names)}
-
-
-def _find_column(given, index, n_features):
-    """The column of an index or a name; None where there is no such."""
-    column = index.get(given, given)
-    is_column = is_whole(column) and 0 <= column < n_features
-    return int(column) if is_column else None
-
-
-def find_columns(wanted, index, n_features, parameter):
-    """Indices of columns given by index or name.
-
-    Parameters
-    ----------
-    wanted : sequence of int or str
-
-    index : dict of str to int
-        The names there are.
-
-    n_features : int
-
-    parameter : str
-        What the columns are given in, for messages.
-
-    Returns
-    -------
-    columns : list of int
-    """
-    columns = []
-    for given in wanted:
-        column = _find_column(given, index, n_features)
-        if column is None:
-            known = (
-                f"or one of the names {list(index)}"
-                if index
-                else "(columns have no names)"
-            )
-            raise ValueError(
-                f"{parameter} has {given!r}, which is not a column of X: use "
-                f"indices from 0 to {n_features - 1} {known}"
-            )
-        columns.append(column)
-    if len(set(columns)) < len(columns):
-        raise ValueError(f"{parameter} repeats a column: {list(wanted)!r}")
-    return columns
-
-
 def find_sets(terms, n_features, index, max_order=None):
     """Sorted tuples of the columns that sets of indices or names are made of.
 
@@ -325,7 +266,7 @@ def find_sets(terms, n_features, index, max_order=None):
     for given in terms:
         term = []
         for member in given:
-            column = _find_column(member, index, n_features)
+            column = find_column(member, index, n_features)
             if column is None:
                 raise ValueError(
                     f"terms has {given!r}, but {member!r} is not a feature: use "

@@ -45,7 +45,8 @@ def flatten_sets(sets):
 
     Parameters
     ----------
-    sets : sequence of tuples of int
+    sets : sequence of tuples of int, or ndarray of shape (n_sets, longest), int
+        In an array, -1 fills up shorter sets.
 
     Returns
     -------
@@ -53,11 +54,29 @@ def flatten_sets(sets):
     members : ndarray of shape (sum of sizes,), int32
     """
     indptr = np.zeros(len(sets) + 1, dtype=np.int64)
+    if isinstance(sets, np.ndarray):
+        is_member = sets >= 0
+        np.cumsum(is_member.sum(axis=1), out=indptr[1:])
+        return indptr, sets[is_member].astype(np.int32)
     np.cumsum([len(members) for members in sets], out=indptr[1:])
     members = np.fromiter(
         (i for members in sets for i in members), dtype=np.int32, count=indptr[-1]
     )
     return indptr, members
+
+
+def find_equal(columns):
+    """The first column that is equal to each, shape (n_columns,)."""
+    first = {}
+    return np.array(
+        [first.setdefault(bytes(column), i) for i, column in enumerate(columns)]
+    )
+
+
+def as_tuples(sets):
+    """Rows of increasing members, before which shorter sets have -1, as tuples."""
+    starts = (sets < 0).sum(axis=1).tolist()
+    return [tuple(row[k:]) for row, k in zip(sets.tolist(), starts, strict=True)]
 
 
 def pack_signs(rows):
@@ -72,6 +91,11 @@ def pack_signs(rows):
 
 class _Design:
     """What both designs share: the search for the sets that go best with a residual."""
+
+    @cached_property
+    def first_equal(self):
+        """The first input that is equal to each, shape (n_features,)."""
+        return find_equal(self.columns([(i,) for i in range(self.n_features)]))
 
     def screen(self, residual, order, size):
         """Find the sets of one order that go best with a residual.
@@ -128,10 +152,8 @@ def _places(size, longest):
 
 
 def _best_first(scores, sets):
-    """What a kernel wrote, as sorted tuples; shorter sets have -1 in some places."""
-    sets = np.sort(sets[np.argsort(-scores)], axis=1)
-    starts = (sets < 0).sum(axis=1).tolist()
-    return [tuple(row[k:]) for row, k in zip(sets.tolist(), starts, strict=True)]
+    """What a kernel wrote, as sorted tuples."""
+    return as_tuples(np.sort(sets[np.argsort(-scores)], axis=1))
 
 
 def _nonzero(spread, scale):

@@ -273,7 +273,7 @@ def screen_packed(
         parent = members[indptr[j] : indptr[j + 1]]
         _packed_scores(columns[j], bits, 0, planes, total, n_samples, balanced, row)
         for i in range(bits.shape[0]):
-            if _is_new(parent, i):
+            if (size < scores.shape[0] or row[i] > scores[0]) and _is_new(parent, i):
                 size = _offer(row[i], parent, i, scores, sets, size)
     return size
 
@@ -300,7 +300,8 @@ def screen_order_packed(
             first = parent[order - 2] + 1
         _packed_scores(stem, bits, first, planes, total, n_samples, balanced, row)
         for i in range(first, n):
-            size = _offer(row[i], parent, i, scores, sets, size)
+            if size < scores.shape[0] or row[i] > scores[0]:
+                size = _offer(row[i], parent, i, scores, sets, size)
         changed = _next_parent(parent, n)
     return size
 
@@ -345,7 +346,7 @@ def screen_dense(
         parent = members[indptr[j] : indptr[j + 1]]
         _dense_scores(columns[j], inputs, 0, residual, weights, weight_sum, row)
         for i in range(inputs.shape[0]):
-            if _is_new(parent, i):
+            if (size < scores.shape[0] or row[i] > scores[0]) and _is_new(parent, i):
                 size = _offer(row[i], parent, i, scores, sets, size)
     return size
 
@@ -370,7 +371,8 @@ def screen_order_dense(
             first = parent[order - 2] + 1
         _dense_scores(stem, inputs, first, residual, weights, weight_sum, row)
         for i in range(first, n):
-            size = _offer(row[i], parent, i, scores, sets, size)
+            if size < scores.shape[0] or row[i] > scores[0]:
+                size = _offer(row[i], parent, i, scores, sets, size)
         changed = _next_parent(parent, n)
     return size
 

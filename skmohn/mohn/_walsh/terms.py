@@ -88,12 +88,49 @@ def count_children(parents, order, n_features):
     -------
     n_children : int
     """
-    parents = np.array([p for p in parents if len(p) == order - 1], dtype=int)
-    if not parents.size:
-        return 0
+    parents = [parent for parent in parents if len(parent) == order - 1]
+    return len(_find_children(parents, n_features)[0]) if parents else 0
+
+
+def shared_children(parents, n_features):
+    """Find the sets that extend two or more of some sets of one order.
+
+    Parameters
+    ----------
+    parents : list of tuples of int
+
+    n_features : int
+
+    Returns
+    -------
+    children : list of tuples of int
+    """
+    if not parents:
+        return []
+    first, counts = _find_children(parents, n_features)
+    parent, added = np.divmod(first[counts > 1], n_features)
+    children = np.column_stack([np.array(parents)[parent], added])
+    return list(map(tuple, np.sort(children, axis=1).tolist()))
+
+
+def _find_children(parents, n_features):
+    """Find the different sets that extend one of some sets of one order by an input.
+
+    Returns
+    -------
+    first : ndarray of shape (n_children,)
+        ``parent * n_features + input``, the first that makes each.
+
+    counts : ndarray of shape (n_children,)
+        How many make each.
+    """
+    parents = np.array(parents)
     # A set is known by the exclusive or of its members' random 64-bit names.
     names = np.random.default_rng(0).integers(2**64, size=n_features, dtype=np.uint64)
     children = np.bitwise_xor.reduce(names[parents], axis=1)[:, None] ^ names
-    fresh = np.ones(children.shape, dtype=bool)
-    np.put_along_axis(fresh, parents, False, axis=1)
-    return len(np.unique(children[fresh]))
+    is_new = np.ones(children.shape, dtype=bool)
+    np.put_along_axis(is_new, parents, False, axis=1)
+    _, first, counts = np.unique(
+        children[is_new], return_index=True, return_counts=True
+    )
+    return np.flatnonzero(is_new)[first], counts
