@@ -14,6 +14,7 @@ _HOMES = {
     "DeltaControl": "skmohn.mohn",
     "DenseControl": "skmohn.mohn",
     "EnergyNetClassifier": "skmohn.energynet",
+    "EnergyNetImputer": "skmohn.energynet",
     "EnergyNetRegressor": "skmohn.energynet",
     "EnergyNetTransformer": "skmohn.energynet",
     "MOHNClassifier": "skmohn.mohn",
@@ -33,6 +34,7 @@ __all__ = [
     "DeltaControl",
     "DenseControl",
     "EnergyNetClassifier",
+    "EnergyNetImputer",
     "EnergyNetRegressor",
     "EnergyNetTransformer",
     "MOHNClassifier",
@@ -57,6 +59,7 @@ if TYPE_CHECKING:  # what the names are, for editors and type checkers
     )
     from skmohn.energynet import (
         EnergyNetClassifier,
+        EnergyNetImputer,
         EnergyNetRegressor,
         EnergyNetTransformer,
         PaperControl,

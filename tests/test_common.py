@@ -30,6 +30,7 @@ from skmohn import (
     DeltaControl,
     DenseControl,
     EnergyNetClassifier,
+    EnergyNetImputer,
     EnergyNetRegressor,
     EnergyNetTransformer,
     MOHNClassifier,
@@ -98,6 +99,8 @@ STACKS = [
 FEW_UNITS = EnergyNetTransformer(None, 5, polish=20)
 ENERGY_NETS = [
     EnergyNetClassifier(FEW_UNITS),
+    EnergyNetImputer(FEW_UNITS),
+    EnergyNetImputer(FEW_UNITS, strategy="mode", add_indicator=True),
     EnergyNetRegressor(
         FEW_UNITS,
         MLPRegressor(activation="logistic", solver="lbfgs", max_iter=100),

@@ -82,8 +82,8 @@ def calibration_error(probabilities, right):
     return float(np.average(gaps, weights=[len(part) for part in order]))
 
 
-def measure(X, y, n_rows, seed, names, slow):
-    """Return log loss, accuracy, calibration error and seconds of each learner."""
+def measure(X, y, n_rows, seed, name):
+    """Return a learner's log loss, accuracy, calibration error and seconds."""
     n_train = min(n_rows, int(SHARE_OF_ROWS * len(X)))
     X_train, X_test, y_train, y_test = train_test_split(
         X,
@@ -93,30 +93,34 @@ def measure(X, y, n_rows, seed, names, slow):
         stratify=y,
         random_state=seed,
     )
-    found = []
-    for name in names:
-        if name == GP and n_train > slow:
-            found.append([np.inf, -np.inf, np.inf, np.inf])
-            continue
-        learner = LEARNERS[name](seed)
-        with warnings.catch_warnings():
-            # Of unknown categories, rare ones, and climbs that end early.
-            warnings.simplefilter("ignore")
-            seconds = common.timed_fit(learner, X_train, y_train)
-            chances = np.clip(learner.predict_proba(X_test), LEAST, None)
-        chances /= chances.sum(axis=1, keepdims=True)
-        best = chances.argmax(axis=1)
-        found.append(
-            [
-                log_loss(y_test, chances, labels=np.unique(y_train)),
-                accuracy_score(y_test, np.unique(y_train)[best]),
-                calibration_error(
-                    chances.max(axis=1), np.unique(y_train)[best] == y_test
-                ),
-                seconds,
-            ]
-        )
-    return found
+    learner = LEARNERS[name](seed)
+    with warnings.catch_warnings():
+        # Of unknown categories, rare ones, and climbs that end early.
+        warnings.simplefilter("ignore")
+        seconds = common.timed_fit(learner, X_train, y_train)
+        chances = np.clip(learner.predict_proba(X_test), LEAST, None)
+    chances /= chances.sum(axis=1, keepdims=True)
+    labels = np.unique(y_train)
+    said = labels[chances.argmax(axis=1)]
+    found = (
+        log_loss(y_test, chances, labels=labels),
+        accuracy_score(y_test, said),
+        calibration_error(chances.max(axis=1), said == y_test),
+        seconds,
+    )
+    return [float(value) for value in found]
+
+
+def measured(path, X, y, seed, options, name):
+    """Return what `measure` does; a process that would take too long is the last."""
+    n_train = min(options.rows, int(SHARE_OF_ROWS * len(X)))
+    if name == GP and n_train > options.slow:
+        return [np.inf, -np.inf, np.inf, np.inf]
+    return common.kept(
+        options.keep,
+        (path.stem, name, options.rows, options.gaps, seed),
+        partial(measure, X, y, options.rows, seed, name),
+    )
 
 
 def main():
@@ -131,9 +135,11 @@ def main():
             parser.add_argument("--only", nargs="+", metavar="NAME"),
             parser.add_argument("--gaps", type=float, default=0.0, metavar="SHARE"),
             parser.add_argument("--methods", nargs="+", choices=LEARNERS),
+            common.add_keep(parser),
         ),
     )
-    n_rows = min(options.rows, 150) if options.quick else options.rows
+    if options.quick:
+        options.rows = min(options.rows, 150)
     paths = sorted((common.data_folder() / "tables" / "classification").glob("*.csv"))
     if not paths:
         print("No tables; set SKMOHN_DATA to the folder that holds them")
@@ -162,9 +168,12 @@ def main():
             continue
         y = pd.factorize(y, sort=True)[0]
         seeds = range(options.seed, options.seed + options.instances)
-        runs = [measure(X, y, n_rows, s, names, options.slow) for s in seeds]
+        runs = [
+            [measured(path, X, y, seed, options, name) for name in names]
+            for seed in seeds
+        ]
         means.append(np.mean(runs, axis=0))
-        n_train = min(n_rows, int(SHARE_OF_ROWS * len(X)))
+        n_train = min(options.rows, int(SHARE_OF_ROWS * len(X)))
         table.row(path.stem, n_train, *(f"{loss:.4f}" for loss in means[-1][:, 0]))
     print()
     means = np.array(means)

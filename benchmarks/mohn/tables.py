@@ -85,8 +85,8 @@ LEARNERS = {
 PACKAGES = {"CatBoost": "catboost", "LightGBM": "lightgbm", "EBM": "interpret.glassbox"}
 
 
-def measure(X, y, n_rows, seed, names):
-    """Return R2, log density and seconds of each learner, and the coverage of ours."""
+def measure(X, y, n_rows, seed, name):
+    """Return a learner's R2, log density, seconds, and coverage if it is ours."""
     n_train = min(n_rows, int(SHARE_OF_ROWS * len(X)))
     X_train, X_test, y_train, y_test = train_test_split(
         X,
@@ -95,23 +95,30 @@ def measure(X, y, n_rows, seed, names):
         test_size=min(MOST_TEST, len(X) - n_train),
         random_state=seed,
     )
-    found = []
-    for name in names:
-        learner = LEARNERS[name](seed)
-        with warnings.catch_warnings():
-            # Of unknown categories, rare ones, and climbs that end early.
-            warnings.simplefilter("ignore")
-            seconds = common.timed_fit(learner, X_train, y_train)
-            if name == OURS:
-                mean = learner.predict(X_test)
-                density = learner.log_density(X_test, y_test).mean()
-                low, high = learner.predict_quantiles(X_test, [0.05, 0.95]).T
-                coverage = np.mean((low < y_test) & (y_test < high))
-            else:
-                mean, std = _predict(name, learner, X_train, y_train, X_test)
-                density = norm.logpdf(y_test, mean, std).mean()
-        found.append([r2_score(y_test, mean), density, seconds])
-    return np.array(found), coverage
+    learner = LEARNERS[name](seed)
+    with warnings.catch_warnings():
+        # Of unknown categories, rare ones, and climbs that end early.
+        warnings.simplefilter("ignore")
+        seconds = common.timed_fit(learner, X_train, y_train)
+        coverage = np.nan
+        if name == OURS:
+            mean = learner.predict(X_test)
+            density = learner.log_density(X_test, y_test).mean()
+            low, high = learner.predict_quantiles(X_test, [0.05, 0.95]).T
+            coverage = np.mean((low < y_test) & (y_test < high))
+        else:
+            mean, std = _predict(name, learner, X_train, y_train, X_test)
+            density = norm.logpdf(y_test, mean, std).mean()
+    return [float(v) for v in (r2_score(y_test, mean), density, seconds, coverage)]
+
+
+def measured(path, X, y, n_rows, seed, options, name):
+    """Return what `measure` does, or has done before."""
+    return common.kept(
+        options.keep,
+        (path.stem, name, n_rows, options.gaps, seed),
+        partial(measure, X, y, n_rows, seed, name),
+    )
 
 
 def _predict(name, learner, X_train, y_train, X_test):
@@ -165,6 +172,7 @@ def main():
             parser.add_argument("--gaps", type=float, default=0.0, metavar="SHARE"),
             parser.add_argument("--methods", nargs="+", choices=LEARNERS),
             parser.add_argument("--draw", metavar="FILE"),
+            common.add_keep(parser),
         ),
     )
     n_rows = min(options.rows, 150) if options.quick else options.rows
@@ -173,7 +181,8 @@ def main():
         print("No tables; set SKMOHN_DATA to the folder that holds them")
         return
     common.warm_up()
-    names = list(options.methods or LEARNERS)
+    chosen = {OURS, *(options.methods or LEARNERS)}
+    names = [name for name in LEARNERS if name in chosen]
     for name in [name for name in names if name in PACKAGES]:
         try:
             import_module(PACKAGES[name])
@@ -196,11 +205,15 @@ def main():
         if options.quick and X.shape[1] > 15:
             continue
         seeds = range(options.seed, options.seed + options.instances)
-        runs = [measure(X, y, n_rows, seed, names) for seed in seeds]
-        found = np.array([run[0] for run in runs])
+        found = np.array(
+            [
+                [measured(path, X, y, n_rows, seed, options, name) for name in names]
+                for seed in seeds
+            ]
+        )
         scores[path.stem] = found[..., :2]
         seconds.append(np.median(found[..., 2], axis=0))
-        coverages[path.stem] = np.mean([run[1] for run in runs])
+        coverages[path.stem] = np.mean(found[..., names.index(OURS), 3])
         means = found[..., 0].mean(axis=0)
         table.row(
             path.stem,

@@ -154,7 +154,7 @@ def compare(name, options):
         for k, split in enumerate(splits):
             compute = partial(select, method, X, y, split, k, budget)
             key = name, options.seed, method, k, budget
-            rows.append(bench.kept(options.keep, key, compute))
+            rows.append(common.kept(options.keep, key, compute))
         outer[method] = np.array([row["outer"] for row in rows])
         error = sem(outer[method]) if len(rows) > 1 else 0.0
         table.row(

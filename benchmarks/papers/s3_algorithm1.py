@@ -166,7 +166,7 @@ def try_on(X, name, what, options):
     plan = OrderedPlan(
         threshold=energynet.GAMMA[name], resample=not are_bits(units),
         max_units=MOST_UNITS, max_steps=max_steps,
-        thermometers=learnt.thermometers, **parameters,
+        groups=learnt.groups, **parameters,
     )  # fmt: skip
     widths = []
     for seed in options.seeds:

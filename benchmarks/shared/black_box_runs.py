@@ -5,11 +5,9 @@ method. Where only some points are measured, evaluations are distinct measured p
 With noise every call counts.
 """
 
-import json
 import warnings
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -280,9 +278,7 @@ def parse_options(
                 )
         parser.add_argument("--seeds", type=int, help="runs on each instance")
         parser.add_argument("--budget", type=int, help="evaluations of a run, at most")
-        parser.add_argument(
-            "--keep", type=Path, metavar="FOLDER", help="for finished runs"
-        )
+        common.add_keep(parser)
         parser.set_defaults(problems=None, methods=None)
 
     options = common.parse_options(
@@ -302,20 +298,6 @@ def parse_options(
     if {OURS, OURS_BY_OPTUNA} & set(options.methods):
         common.warm_up()
     return options
-
-
-def kept(folder, key, compute):
-    """Return what was computed under a key before; compute and store it otherwise."""
-    if folder is None:
-        return compute()
-    name = "_".join(str(part) for part in key)
-    path = folder / ("".join(c if c.isalnum() else "-" for c in name) + ".json")
-    if path.exists():
-        return json.loads(path.read_text(encoding="utf-8"))
-    result = compute()
-    folder.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(result), encoding="utf-8")
-    return result
 
 
 def runs(
@@ -352,7 +334,7 @@ def runs(
             key = name, problem.instance, method, seed, budget
             if noise_of is not None:
                 key = *key, "noise"
-            results.append(kept(options.keep, key, compute))
+            results.append(common.kept(options.keep, key, compute))
     return results, budget
 
 

@@ -5,6 +5,7 @@ BENCHMARK_CLOCK to "cpu": seconds are then the CPU time of the process.
 """
 
 import argparse
+import json
 import multiprocessing
 import os
 import resource
@@ -63,6 +64,25 @@ def parse_options(description, *, instances, quick_instances, add_arguments=None
     if options.instances is None:
         options.instances = quick_instances if options.quick else instances
     return options
+
+
+def add_keep(parser):
+    """Add the option --keep: finished runs are stored, and not done again."""
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="for finished runs")
+
+
+def kept(folder, key, compute):
+    """Return what was computed under a key before; compute and store it otherwise."""
+    if folder is None:
+        return compute()
+    name = "_".join(str(part) for part in key)
+    path = folder / ("".join(c if c.isalnum() else "-" for c in name) + ".json")
+    if path.exists():
+        return json.loads(path.read_text(encoding="utf-8"))
+    result = compute()
+    folder.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(result), encoding="utf-8")
+    return result
 
 
 def warm_up(quiet=False):

@@ -9,6 +9,7 @@ from skmohn import (
     BLMRegressor,
     DenseControl,
     EnergyNetClassifier,
+    EnergyNetImputer,
     EnergyNetRegressor,
     EnergyNetTransformer,
     MOHNClassifier,
@@ -73,12 +74,20 @@ ESTIMATORS = {
         (3,), "step", loss="hinge", early_stopping=True, **_SMALL_BLM
     ),
     "EnergyNetTransformer": _SMALL_STACK,
+    "EnergyNetTransformer, held out": EnergyNetTransformer(
+        "held_out", max_layers=1, max_units=4, max_steps=300, polish=2,
+        handle_unknown="missing", n_temperatures=20, random_state=0,
+    ),
     "EnergyNetTransformer, paper": EnergyNetTransformer(
         "paper", max_layers=1, max_units=3, max_steps=300, polish=2, coding="minmax",
         random_state=0,
     ),
     "EnergyNetTransformer, given": EnergyNetTransformer(
         None, [3, 2], polish=2, layer="all", append_input=True, random_state=0
+    ),
+    "EnergyNetImputer": EnergyNetImputer(_GIVEN_STACK, add_indicator=True),
+    "EnergyNetImputer, draws": EnergyNetImputer(
+        _SMALL_STACK, sample_posterior=True, random_state=0
     ),
     "EnergyNetClassifier": EnergyNetClassifier(
         _GIVEN_STACK, MLPClassifier((3,), max_iter=5, random_state=0), random_state=0
@@ -122,7 +131,7 @@ def fine_targets(estimator):
     """Kinds of targets that an estimator is meant for."""
     if is_classifier(estimator):
         return ("two", "three", "words", "truth")
-    if isinstance(estimator, EnergyNetTransformer):
+    if isinstance(estimator, EnergyNetTransformer | EnergyNetImputer):
         return ("none", "plain", "two")
     return ("plain", "whole", "bits", "constant", "large", "small", "far", "column")
 
