@@ -1,6 +1,6 @@
 """How columns of a table become visible units, and back."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.utils import gen_batches
@@ -10,6 +10,7 @@ from skmohn._core._units import binary_units
 from skmohn._core._validation import require_memory
 from skmohn.energynet._groups import Groups
 from skmohn.energynet._rbm import ROWS_AT_ONCE
+from skmohn.energynet._whitening import Whitening
 
 PROBABILITY = "probability"
 MINMAX = "minmax"
@@ -51,6 +52,10 @@ class UnitCoding:
 
     strict : bool
         Whether numbers outside [0, 1] are refused instead of clipped.
+
+    whitening : Whitening or None
+        Makes thermometers of uncorrelated coordinates, which all else says of the
+        columns is then of.
     """
 
     kind: np.ndarray
@@ -60,9 +65,10 @@ class UnitCoding:
     levels: list
     is_point: list
     strict: bool
+    whitening: Whitening | None = None
 
     @classmethod
-    def learn(cls, X, coding, n_bins, names=None, n_categories=None):
+    def learn(cls, X, coding, n_bins, names=None, n_categories=None, whiten=None):
         """Look at the values of each column.
 
         Parameters
@@ -81,6 +87,10 @@ class UnitCoding:
         n_categories : dict of int to int, default=None
             Of the columns that hold numbers of categories, from 0.
 
+        whiten : int, default=None
+            Seed of a whitening of the thermometers of which no value makes a level of
+            its own; None for none.
+
         Returns
         -------
         coding : UnitCoding
@@ -88,8 +98,14 @@ class UnitCoding:
         Raises
         ------
         ValueError
-            If columns leave [0, 1] and are meant for probabilities, or none varies.
+            If columns leave [0, 1] and are meant for probabilities, or none varies; or
+            if there are no levels to whiten.
         """
+        if whiten is not None and coding in (MINMAX, PROBABILITY):
+            raise ValueError(
+                f"whiten=True needs levels, but coding={coding!r} has none: use "
+                'coding="auto" or "thermometer"'
+            )
         _require_known(X, names)
         low, high = np.nanmin(X, axis=0), np.nanmax(X, axis=0)
         if not np.any(low < high):
@@ -111,19 +127,44 @@ class UnitCoding:
         parts = list(nothing), list(nothing), [np.zeros(0, bool)] * len(kind)
         found = cls(kind, low, high, *parts, strict)
         for j in np.flatnonzero(kind == THERMOMETER):
-            known = X[~np.isnan(X[:, j]), j]
-            found.thresholds[j] = quantile_thresholds(known, n_bins)
-            level = np.searchsorted(found.thresholds[j], known, side="right")
-            sums = np.bincount(level, known / found.scale[j])
-            found.levels[j] = sums / np.bincount(level) * found.scale[j]
-            _, at = np.unique(known, return_index=True)
-            found.is_point[j] = np.bincount(level[at]) == 1
+            found._learn_levels(j, X[:, j], n_bins)
         for j, size in (n_categories or {}).items():
             # The most frequent one needs no unit.
             known = X[~np.isnan(X[:, j]), j]
             counts = np.bincount(known.astype(int), minlength=size)
             found.levels[j] = np.argsort(-counts, kind="stable").astype(float)
-        return found
+        return found if whiten is None else found._whitened(X, n_bins, whiten)
+
+    def _learn_levels(self, j, values, n_bins):
+        """Cut the values of a thermometer into levels."""
+        known = values[~np.isnan(values)]
+        self.thresholds[j] = quantile_thresholds(known, n_bins)
+        level = np.searchsorted(self.thresholds[j], known, side="right")
+        sums = np.bincount(level, known / self.scale[j])
+        self.levels[j] = sums / np.bincount(level) * self.scale[j]
+        _, at = np.unique(known, return_index=True)
+        self.is_point[j] = np.bincount(level[at]) == 1
+
+    def _whitened(self, X, n_bins, seed):
+        """The same with levels of uncorrelated coordinates, where there are any."""
+        smooth = self.n_units * (self.kind == THERMOMETER)
+        columns = [j for j in np.flatnonzero(smooth) if self._is_smooth(j, X, n_bins)]
+        if len(columns) < 2:
+            return self
+        columns = np.array(columns)
+        whitening = Whitening.learn(X, columns, seed)
+        X = whitening.forward(whitening.filled(X, seed))
+        for ends, of_columns in ((self.low, X.min(axis=0)), (self.high, X.max(axis=0))):
+            ends[columns] = of_columns[columns]
+        for j in columns:
+            self._learn_levels(j, X[:, j], n_bins)
+        return replace(self, whitening=whitening)
+
+    def _is_smooth(self, j, X, n_bins):
+        """Whether no value of a thermometer makes a level of its own."""
+        known = X[~np.isnan(X[:, j]), j]
+        _, counts = np.unique(known, return_counts=True)
+        return not self.is_point[j].any() and counts.max() * n_bins <= len(known)
 
     @property
     def scale(self):
@@ -149,6 +190,22 @@ class UnitCoding:
         is_ordered = self.kind[has_units] != CATEGORY
         return Groups(self.n_units[has_units], is_ordered)
 
+    def filled(self, X, seed):
+        """The table with a draw in each gap of whitened columns.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+
+        seed : int
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            The same table where nothing is whitened.
+        """
+        return X if self.whitening is None else self.whitening.filled(X, seed)
+
     def encode(self, X, names=None):
         """Turn values into states of visible units.
 
@@ -166,6 +223,7 @@ class UnitCoding:
         """
         if self.strict:
             _require_probabilities(X, self.is_single, names)
+        X = self._coordinates(X)
         ends = np.cumsum(self.n_units)
         require_memory(
             4.0 * len(X) * ends[-1],
@@ -204,11 +262,14 @@ class UnitCoding:
             In nats, of thermometers in the units of X.
         """
         single = np.flatnonzero(self.is_single)
-        total = np.empty(len(X))
+        total = np.zeros(len(X))
+        if self.whitening is not None:
+            total += self.whitening.log_slope(X)
+            X = self.whitening.forward(X)
         for rows in gen_batches(len(X), ROWS_AT_ONCE):
             place = self._on_line(X[rows][:, single], single)
             beyond = np.minimum(np.abs(place - np.clip(place, 0.0, 1.0)), _FARTHEST)
-            total[rows] = -np.nansum(beyond, axis=1)
+            total[rows] -= np.nansum(beyond, axis=1)
         for j in np.flatnonzero(self.n_units * (self.kind == THERMOMETER)):
             total += self._log_density_of(j, X[:, j])
         return total
@@ -253,8 +314,12 @@ class UnitCoding:
             Units are taken for probabilities: of a thermometer the mean level, of
             categories the number of the most probable one.
         """
+        return self._inverse(self._means_of(units))
+
+    def _means_of(self, units):
+        """Mean values, or coordinates, of units taken for probabilities."""
         ends = np.cumsum(self.n_units)
-        X = np.empty((len(units), len(self.kind)))
+        X = np.zeros((len(units), len(self.kind)))
         single = np.flatnonzero(self.is_single)
         low, high = (end[single] / self.scale[single] for end in (self.low, self.high))
         X[:, single] = low + units[:, ends[single] - 1] * (high - low)
@@ -276,7 +341,7 @@ class UnitCoding:
         units : ndarray of shape (n_samples, n_units)
             Bits.
 
-        rng : numpy.random.Generator
+        rng : numpy.random.Generator or RandomState
 
         Returns
         -------
@@ -284,7 +349,7 @@ class UnitCoding:
             Of a level of which one value was seen that value, else a number as
             :meth:`log_density` has them.
         """
-        X, ends = self.decode(units), np.cumsum(self.n_units)
+        X, ends = self._means_of(units), np.cumsum(self.n_units)
         for j in np.flatnonzero(self.n_units * (self.kind == THERMOMETER)):
             level = units[:, ends[j] - self.n_units[j] : ends[j]].sum(axis=1)
             level = level.astype(int)
@@ -297,7 +362,7 @@ class UnitCoding:
             values = np.where(level == len(edges), edges[-1] + far * tails[1], values)
             values *= self.scale[j]
             X[:, j] = np.where(self.is_point[j][level], X[:, j], values)
-        return X
+        return self._inverse(X)
 
     def modes(self, units):
         """The most probable state of each column, of probabilities of the units.
@@ -371,6 +436,12 @@ class UnitCoding:
             else:
                 blocks.append(X[:, [j]])
         return np.hstack(blocks)
+
+    def _coordinates(self, X):
+        return X if self.whitening is None else self.whitening.forward(X)
+
+    def _inverse(self, X):
+        return X if self.whitening is None else self.whitening.inverse(X)
 
     def _shares(self, j, units):
         """Probabilities of the categories of a column, in the order of its levels."""

@@ -155,7 +155,9 @@ def drawer(rbm, stream):
     return draw
 
 
-def known_free_energies(rbm, V, gaps, seed):
+def known_free_energies(
+    rbm, V, gaps, seed, *, n_chains=_CHAINS, n_temperatures=_TEMPERATURES, alike=False
+):
     """Free energies of what is known of samples: the gaps are summed out.
 
     Parameters
@@ -169,6 +171,13 @@ def known_free_energies(rbm, V, gaps, seed):
 
     seed : int
         Of the estimates of a machine of many hidden units.
+
+    n_chains, n_temperatures : int
+        Of these estimates, for each sample.
+
+    alike : bool, default=False
+        Whether all samples see the same random numbers, so that what is said of one
+        does not depend on the others. Means over samples vary less if they do not.
 
     Returns
     -------
@@ -185,11 +194,14 @@ def known_free_energies(rbm, V, gaps, seed):
     if rbm.n_hidden <= MOST_LISTED:
         found[rows] = -_listed(rbm, known, unknown)
     else:
-        rng = np.random.default_rng(seed)
-        n_rows = max(_MOST_ROWS // _CHAINS, 1)
+        n_streams = 1 if alike else len(rows)
+        streams = np.random.default_rng(seed).integers(0, 2**63, (n_streams, n_chains))
+        streams = np.repeat(streams, len(rows) // n_streams, axis=0).astype(np.uint64)
+        n_rows = max(_MOST_ROWS // n_chains, 1)
         for first in range(0, len(rows), n_rows):
             part = slice(first, first + n_rows)
-            found[rows[part]] = -_annealed(rbm, known[part], unknown[part], rng)
+            of_part = known[part], unknown[part], streams[part]
+            found[rows[part]] = -_annealed(rbm, *of_part, n_temperatures)
     return found
 
 
@@ -239,7 +251,7 @@ def listed_exponents(rbm, known, unknown):
     return exponent, states, logits
 
 
-def _annealed(rbm, known, unknown, rng):
+def _annealed(rbm, known, unknown, streams, n_temperatures):
     """The same by annealed importance sampling over the gaps, chains side by side.
 
     The first distribution has the gaps independent of the known units, as the mean of
@@ -251,19 +263,22 @@ def _annealed(rbm, known, unknown, rng):
     given = known @ W.T + rbm.hidden_bias
     base = np.where(unknown, c + expit(given) @ W, 0.0)
     start = _log_sums_of_gaps(base, unknown, groups)
+    n_chains, streams = streams.shape[1], streams.ravel()
     given, base, mask = (
-        np.repeat(table, _CHAINS, axis=0) for table in (given, base, unknown)
+        np.repeat(table, n_chains, axis=0) for table in (given, base, unknown)
     )
-    stream = rng.integers(0, 2**63, 1).astype(np.uint64)
 
-    def draw(logits):
-        drawn = np.empty(logits.shape, np.float32)
-        zeros = np.zeros(logits.shape[1], np.float32)
-        draw_visible(logits.astype(np.float32), zeros, rbm.groups, stream, drawn)
-        return np.where(mask, drawn, 0.0)
+    def draw(kernel, logits, *parts):
+        logits = logits.astype(np.float32)
+        zeros, drawn = np.zeros(logits.shape[1], np.float32), np.empty_like(logits)
+        kernel(logits, zeros, *parts, streams, drawn)
+        return drawn
 
-    V = draw(base)
-    temperatures = np.linspace(0.0, 1.0, _TEMPERATURES + 1)
+    def draw_gaps(logits):
+        return np.where(mask, draw(draw_visible, logits, rbm.groups), 0.0)
+
+    V = draw_gaps(base)
+    temperatures = np.linspace(0.0, 1.0, n_temperatures + 1)
     log_weight = np.zeros(len(V))
     slope = np.where(mask, c - base, 0.0)
     for before, after in pairwise(temperatures):
@@ -271,10 +286,10 @@ def _annealed(rbm, known, unknown, rng):
         log_weight += (after - before) * np.einsum("ij,ij->i", V, slope)
         log_weight += np.logaddexp(0.0, after * active).sum(axis=1)
         log_weight -= np.logaddexp(0.0, before * active).sum(axis=1)
-        hidden = rng.random(active.shape) < expit(after * active)
-        V = draw(base + after * slope + after * (hidden @ W))
-    log_weight = log_weight.reshape(-1, _CHAINS)
-    found = logsumexp(log_weight, axis=1) - np.log(_CHAINS)
+        hidden = draw(kernels.sample, after * active)
+        V = draw_gaps(base + after * slope + after * (hidden @ W))
+    log_weight = log_weight.reshape(-1, n_chains)
+    found = logsumexp(log_weight, axis=1) - np.log(n_chains)
     return found + start + rbm.n_hidden * np.log(2.0) + known @ c
 
 

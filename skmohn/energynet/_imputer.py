@@ -28,7 +28,7 @@ class EnergyNetImputer(HTMLRepr, ShortRequests, TransformerMixin, BaseEstimator)
     Parameters
     ----------
     transformer : EnergyNetTransformer, default=None
-        Learns the distribution; None is ``EnergyNetTransformer()``.
+        Learns the distribution; None is ``EnergyNetTransformer(whiten=True)``.
     strategy : {"mean", "mode"}, default="mean"
         Expected value or most probable one. Categories are the most probable ones with
         either.
@@ -177,7 +177,9 @@ class EnergyNetImputer(HTMLRepr, ShortRequests, TransformerMixin, BaseEstimator)
         return np.concatenate([names, self.indicator_.get_feature_names_out(names)])
 
     def _like(self):
-        return EnergyNetTransformer() if self.transformer is None else self.transformer
+        if self.transformer is None:
+            return EnergyNetTransformer(whiten=True)
+        return self.transformer
 
     def __sklearn_tags__(self):
         """Say what the estimator can take."""

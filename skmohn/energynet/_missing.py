@@ -3,7 +3,8 @@
 An unknown value could be any state of the visible units of its column: both of a bit,
 each level of a thermometer, each category. Given the known units of a sample, the first
 layer is a machine of the unknown ones, whose hidden biases hold what the known ones
-say: means and sums over all completions are those of this machine.
+say: means and sums over all completions are those of this machine. Numbers that are
+whitened are drawn given one another instead, and the draws weighed by the machine.
 """
 
 from numbers import Integral
@@ -14,7 +15,12 @@ from sklearn.utils import check_random_state, check_scalar, gen_batches
 
 from skmohn._core._validation import require_memory
 from skmohn.energynet._features import batches
-from skmohn.energynet._gaps import Gaps, drawer, listed_exponents
+from skmohn.energynet._gaps import (
+    Gaps,
+    drawer,
+    known_free_energies,
+    listed_exponents,
+)
 from skmohn.energynet._groups import list_states, unit_probabilities
 from skmohn.energynet._rbm import (
     MOST_LISTED,
@@ -23,6 +29,7 @@ from skmohn.energynet._rbm import (
     hidden_means,
     sides_of,
 )
+from skmohn.energynet._whitening import N_COMPLETIONS, Completions
 
 # Completions of a sample, or states of the hidden units, that are summed over.
 MOST_COMPLETIONS = 4096
@@ -162,6 +169,15 @@ def filled(rbm, coding, X, units, seed):
     """
     if not np.isnan(X).any():
         return X, units, {}
+    if coding.whitening is None:
+        visible, hidden = _filled_units(rbm, coding, X, units, seed)
+    else:
+        X, visible, hidden = _filled_numbers(rbm, coding, X, units, seed)
+    return coding.complete(X, visible), visible, hidden
+
+
+def _filled_units(rbm, coding, X, units, seed):
+    """Visible units with means in the place of unknown ones, and hidden means."""
     visible, hidden = units.astype(np.float64), {}
     gaps = Gaps.of(coding, X)
     if gaps is not None:
@@ -170,7 +186,63 @@ def filled(rbm, coding, X, units, seed):
         means, of_hidden = _means_of_gaps(rbm, known, gaps.unknown, seed)
         visible[rows] = np.where(gaps.unknown, means, visible[rows])
         hidden = dict(zip(rows.tolist(), of_hidden, strict=True))
-    return coding.complete(X, visible), visible, hidden
+    return visible, hidden
+
+
+def _filled_numbers(rbm, coding, X, units, seed):
+    """The same by draws of whitened numbers, whose means the table then has."""
+    X, visible, hidden = X.astype(np.float64), units.astype(np.float64), {}
+    for rows, drawn, log_density in weighed_draws(rbm, coding, X, seed):
+        shares = drawn.shares(log_density)
+        units_drawn = coding.encode(drawn.table)
+        of_draws, known = _filled_units(rbm, coding, drawn.table, units_drawn, seed)
+        states = hidden_means(rbm, of_draws.astype(np.float32)).astype(np.float64)
+        if known:
+            states[list(known)] = list(known.values())
+        visible[rows] = drawn.means(of_draws, shares)
+        means = drawn.means(states, shares)
+        hidden |= dict(zip(rows.tolist(), means, strict=True))
+        # Other columns may be unknown in the draws, too.
+        table, columns = X[rows], coding.whitening.columns
+        table[:, columns] = drawn.means(drawn.table[:, columns], shares)
+        X[rows] = np.where(np.isnan(X[rows]), table, X[rows])
+    return X, visible, hidden
+
+
+def weighed_draws(rbm, coding, X, seed):
+    """Draw whitened numbers in incomplete rows, some rows at once.
+
+    Parameters
+    ----------
+    rbm : RBM
+        The first layer.
+
+    coding : UnitCoding
+        With a whitening.
+
+    X : ndarray of shape (n_samples, n_features)
+
+    seed : int
+
+    Yields
+    ------
+    rows : ndarray of int
+        Some of the rows with NaN.
+
+    drawn : Completions
+        Of these. What is NaN in other columns still is.
+
+    log_density : ndarray of shape (n_draws,)
+        Of the draws, by the machine, up to a constant.
+    """
+    incomplete = np.flatnonzero(np.isnan(X).any(axis=1))
+    for part in _in_parts(len(incomplete), N_COMPLETIONS * X.shape[1]):
+        rows = incomplete[part]
+        drawn = Completions.of(coding.whitening, X[rows], N_COMPLETIONS, seed)
+        units = np.rint(coding.encode(drawn.table))
+        gaps = Gaps.of(coding, drawn.table)
+        energies = known_free_energies(rbm, units, gaps, seed)
+        yield rows, drawn, coding.log_density(drawn.table) - energies
 
 
 def _means_of_gaps(rbm, known, unknown, seed):
@@ -235,11 +307,22 @@ def imputed(rbm, coding, X, encode, strategy, seed):
         raise ValueError(f'strategy must be "mean" or "mode", got {strategy!r}')
     blocks = []
     for rows in batches(X):
-        means, visible, _ = filled(rbm, coding, X[rows], encode(X[rows]), seed)
+        part = X[rows]
+        if strategy == "mode" and coding.whitening is not None:
+            part = _likeliest_numbers(rbm, coding, part, seed)
+        means, visible, _ = filled(rbm, coding, part, encode(part), seed)
         if strategy == "mode":
-            means = coding.complete(X[rows], coding.modes(visible))
+            means = coding.complete(part, coding.modes(visible))
         blocks.append(means)
     return np.concatenate(blocks)
+
+
+def _likeliest_numbers(rbm, coding, X, seed):
+    """The table with the most probable of draws in the place of whitened numbers."""
+    X = X.astype(np.float64)
+    for rows, found, density in weighed_draws(rbm, coding, X, seed):
+        X[rows] = found.table[found.largest(density)]
+    return X
 
 
 def drawn(rbm, coding, X, encode, n_draws, random_state):
@@ -270,39 +353,45 @@ def drawn(rbm, coding, X, encode, n_draws, random_state):
         8.0 * n_draws * X.size, f"{n_draws} completed tables", "draw fewer at once"
     )
     seed = check_random_state(random_state).randint(2**31 - 1)
-    rng, units = np.random.default_rng(seed), encode(X)
-    tables, gaps = np.repeat(X[None], n_draws, axis=0), Gaps.of(coding, X)
+    rng = np.random.default_rng(seed)
+    tables = np.repeat(X[None], n_draws, axis=0)
+    if coding.whitening is not None:
+        tables = tables.astype(np.float64)
+        for rows, found, log_density in weighed_draws(rbm, coding, X, seed):
+            shares = found.shares(log_density)
+            for table in tables:
+                table[rows] = found.table[found.chosen(shares, rng)]
+    flat = tables.reshape(-1, X.shape[1])
+    gaps = Gaps.of(coding, flat)
     if gaps is not None:
-        rows = gaps.rows
-        bits = rng.random(units[rows].shape) < units[rows]
-        known = np.where(gaps.unknown, np.float32(0.0), bits.astype(np.float32))
-        for part in _in_parts(len(rows), n_draws * rbm.n_visible):
-            states = _draw_gaps(rbm, known[part], gaps.unknown[part], n_draws, rng)
-            for table, one in zip(tables, states, strict=True):
-                values = coding.draw(one, rng)
-                at = rows[part]
-                table[at] = np.where(np.isnan(X[at]), values, X[at])
+        width = max(rbm.n_visible, 2 ** min(rbm.n_hidden, MOST_LISTED))
+        for part in _in_parts(len(gaps.rows), width):
+            rows, unknown = gaps.rows[part], gaps.unknown[part]
+            units = encode(flat[rows])
+            bits = (rng.random(units.shape) < units).astype(np.float32)
+            known = np.where(unknown, np.float32(0.0), bits)
+            values = coding.draw(_draw_gaps(rbm, known, unknown, rng), rng)
+            flat[rows] = np.where(np.isnan(flat[rows]), values, flat[rows])
     # What never varies is known.
-    constant = coding.decode(np.zeros((1, units.shape[1])))
+    constant = coding.decode(np.zeros((1, rbm.n_visible)))
     return np.where(np.isnan(tables), constant, tables)
 
 
-def _draw_gaps(rbm, known, unknown, n_draws, rng):
-    """Visible units of incomplete samples, (n_draws, n_samples, n_visible)."""
-    streams = rng.integers(0, 2**63, n_draws * len(known)).astype(np.uint64)
+def _draw_gaps(rbm, known, unknown, rng):
+    """Visible units of incomplete samples, (n_samples, n_visible)."""
+    streams = rng.integers(0, 2**63, len(known)).astype(np.uint64)
     if rbm.n_hidden <= MOST_LISTED:
         exponent, states, _ = listed_exponents(rbm, known, unknown)
         share = np.cumsum(softmax(exponent, axis=1), axis=1)
-        place = rng.random((n_draws, len(known), 1)) * share[:, -1:]
-        chosen = states[np.minimum((share < place).sum(axis=2), len(states) - 1)]
-        logits = chosen.reshape(-1, rbm.n_hidden).astype(np.float32) @ rbm.weights
+        place = rng.random((len(known), 1)) * share[:, -1:]
+        chosen = states[np.minimum((share < place).sum(axis=1), len(states) - 1)]
+        logits = chosen.astype(np.float32) @ rbm.weights
         V = np.empty_like(logits)
         draw_visible(logits, rbm.visible_bias, rbm.groups, streams, V)
-    else:
-        chains = _Chains(rbm, known, unknown, streams, n_draws)
-        chains.step(_BURN_IN)
-        V = chains.V.reshape(len(known), n_draws, -1).swapaxes(0, 1)
-    return V.reshape(n_draws, len(known), -1)
+        return V
+    chains = _Chains(rbm, known, unknown, streams, 1)
+    chains.step(_BURN_IN)
+    return chains.V
 
 
 def completions(coding, units, unknown, row):

@@ -76,8 +76,8 @@ def known_samples(X, n_needed):
     return X if known.all() else X[known]
 
 
-def put_in_order(X, coding, names):
-    """Put samples in an order of their own; code them, and find their gaps.
+def put_in_order(X, coding, names, seed):
+    """Put samples in an order of their own; code them, and find and fill their gaps.
 
     Parameters
     ----------
@@ -88,15 +88,20 @@ def put_in_order(X, coding, names):
     names : sequence of str or None
         Of the columns, for errors.
 
+    seed : int
+        Of what is put in the gaps at first.
+
     Returns
     -------
     X : ndarray of shape (n_samples, n_features)
+        With draws in the place of unknown whitened numbers.
 
     units : ndarray of shape (n_samples, n_units), float32
-        What is in the gaps says nothing.
+        With values of other samples in the gaps.
 
     gaps : Gaps or None
     """
+    X = coding.filled(X, seed)
     units, gaps = coding.encode(X, names), Gaps.of(coding, X)
     if gaps is not None:
         # What could be there is in no order.
@@ -104,4 +109,7 @@ def put_in_order(X, coding, names):
     X = X[order_of(units)]
     # Coded again, since the units in two orders would take the most memory of all.
     del units
-    return X, coding.encode(X, names), Gaps.of(coding, X)
+    units, gaps = coding.encode(X, names), Gaps.of(coding, X)
+    if gaps is not None:
+        gaps.begin(units, coding.groups, np.random.default_rng(seed))
+    return X, units, gaps

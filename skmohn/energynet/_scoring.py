@@ -7,18 +7,24 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import logsumexp
+from sklearn.utils import gen_batches
 
 from skmohn._core._fitting import one_blas_thread
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._coding import UnitCoding
-from skmohn.energynet._gaps import BURN_IN, Gaps
+from skmohn.energynet._gaps import BURN_IN, Gaps, known_free_energies
 from skmohn.energynet._likelihood import known_log_likelihoods, stack_log_likelihood
-from skmohn.energynet._missing import completions, given_known
+from skmohn.energynet._missing import completions
 from skmohn.energynet._partition import LogPartition, log_partition
 from skmohn.energynet._rbm import draw_stream, random_stream
+from skmohn.energynet._whitening import N_COMPLETIONS, Completions
 
 # Draws of the bits of a sample that is given as probabilities.
 _N_BIT_DRAWS = 10
+# Annealing over the gaps of a sample: chains and temperatures.
+_CHAINS, _TEMPERATURES = 20, 300
+# Samples whose unknown numbers are drawn at once.
+_ROWS_DRAWN = 256
 # Of a monitor: samples that stand for all, and most temperatures of sampling.
 _N_MONITORED = 2000
 _MONITOR_TEMPERATURES = 1000
@@ -94,45 +100,6 @@ def marginal_log_likelihood(rbms, states, log_z, n_draws, seed):
     )
 
 
-def known_log_likelihood(rbm, units, unknown, log_z, means, n_temperatures, seed):
-    """Estimate the log-likelihood of what is known of a sample under a single layer.
-
-    Parameters
-    ----------
-    rbm : RBM
-
-    units : ndarray of shape (n_units,), float32
-        In [0, 1]. What is in the place of unknown ones does not count.
-
-    unknown : ndarray of shape (n_units,), bool
-
-    log_z : float
-        Log partition function of the machine.
-
-    means : ndarray of shape (n_units,)
-        Of the units, for :func:`~skmohn.energynet.log_partition`.
-
-    n_temperatures, seed : int
-        For that, too; the seed also draws bits.
-
-    Returns
-    -------
-    float
-        In nats.
-    """
-    row = np.where(unknown, np.float32(0.0), units)[None]
-    found = []
-    for (bits,) in _drawn(row, seed) if _are_uncertain(row).any() else [row]:
-        rest = log_partition(
-            given_known(rbm, bits, unknown),
-            means[None, unknown],
-            n_temperatures=n_temperatures,
-            random_state=seed,
-        )
-        found.append(bits @ rbm.visible_bias.astype(np.float64) + rest.value)
-    return float(np.mean(found) - log_z)
-
-
 @dataclass(frozen=True)
 class Scorer:
     """How a fitted stack scores samples, complete or not.
@@ -142,18 +109,14 @@ class Scorer:
     rbms : list of RBM
         From the bottom to the top.
     coding : UnitCoding
-    means : ndarray of shape (n_units,)
-        Of the visible units on the samples of the fit.
-    n_temperatures, n_draws, seed : int
-        For partition functions and stacks.
+    n_draws, seed : int
+        For stacks, and for what is unknown.
     log_partition : LogPartition
         Of the top machine.
     """
 
     rbms: list
     coding: UnitCoding
-    means: np.ndarray
-    n_temperatures: int
     n_draws: int
     seed: int
     log_partition: LogPartition
@@ -177,6 +140,20 @@ class Scorer:
         ndarray of shape (n_samples,)
             In nats, in the units of X.
         """
+        if self.coding.whitening is None or not np.isnan(X).any():
+            return self._score(X, units, np.arange(first, first + len(X)))
+        found = np.empty(len(X))
+        for rows in gen_batches(len(X), _ROWS_DRAWN):
+            drawn = Completions.of(
+                self.coding.whitening, X[rows], N_COMPLETIONS, self.seed
+            )
+            numbers = first + rows.start + drawn.rows
+            units = self.coding.encode(drawn.table)
+            found[rows] = drawn.log_means(self._score(drawn.table, units, numbers))
+        return found
+
+    def _score(self, X, units, numbers):
+        """The same where no whitened number is unknown; samples have numbers."""
         log_z = self.log_partition.value
         options = log_z, self.n_draws, self.seed
         gaps, found = Gaps.of(self.coding, X), np.empty(len(X))
@@ -185,14 +162,24 @@ class Scorer:
             return found + self.coding.log_density(X)
         complete = gaps.place < 0
         found[complete] = log_likelihoods(self.rbms, units[complete], *options)
-        for row, unknown in zip(gaps.rows.tolist(), gaps.unknown, strict=True):
-            if len(self.rbms) == 1:
-                found[row] = known_log_likelihood(
-                    self.rbms[0], units[row], unknown, log_z, self.means,
-                    self.n_temperatures, self.seed,
-                )  # fmt: skip
-            else:
-                states = completions(self.coding, units[row], unknown, first + row)
+        if len(self.rbms) == 1:
+            rows = gaps.rows
+            known = np.where(gaps.unknown, np.float32(0.0), units[rows])
+            of_rows = gaps.take(rows)
+            drawn = _drawn(known, self.seed) if _are_uncertain(known).any() else [known]
+            found[rows] = -log_z - np.mean(
+                [
+                    known_free_energies(
+                        self.rbms[0], bits, of_rows, self.seed, n_chains=_CHAINS,
+                        n_temperatures=_TEMPERATURES, alike=True,
+                    )
+                    for bits in drawn
+                ],
+                axis=0,
+            )  # fmt: skip
+        else:
+            for row, unknown in zip(gaps.rows.tolist(), gaps.unknown, strict=True):
+                states = completions(self.coding, units[row], unknown, numbers[row])
                 found[row] = marginal_log_likelihood(self.rbms, states, *options)
         return found + self.coding.log_density(X)
 

@@ -10,10 +10,11 @@ import numpy as np
 from scipy.linalg import eigvalsh
 from scipy.optimize import minimize_scalar
 
+from skmohn._core._powers import YeoJohnson
 from skmohn.mohn._table.coding import NUMERIC
 from skmohn.mohn._table.rows import Rows, count_observations, distinct_rows, sizes_of
 from skmohn.mohn._table.tails import Tails, fit_tails
-from skmohn.mohn._table.target import Logarithm, Unchanged, YeoJohnson, moments
+from skmohn.mohn._table.target import Logarithm, Unchanged, moments
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 
 # A priori variance of the constant; the target is standardised.

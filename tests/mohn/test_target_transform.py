@@ -14,12 +14,13 @@ from scipy.stats import lognorm
 from sklearn.preprocessing import PowerTransformer
 
 from skmohn import DenseControl, MOHNClassifier, MOHNRegressor
+from skmohn._core._powers import YeoJohnson
 from skmohn._core._units import binary_unit
 from skmohn.mohn._dense.evidence import join_equal_rows, place_of_rows
 from skmohn.mohn._dense.exact import ExactPosterior
 from skmohn.mohn._dense.scale import _Part, choose_scale
 from skmohn.mohn._table.rows import Rows, standardise
-from skmohn.mohn._table.target import Logarithm, Unchanged, YeoJohnson, moments
+from skmohn.mohn._table.target import Logarithm, Unchanged, moments
 from skmohn.optimize import maximize
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from skmohn._core._fitting import one_blas_thread
+from skmohn._core._powers import YeoJohnson
 from skmohn._core._units import binary_unit
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import (
@@ -25,7 +26,6 @@ from skmohn.mohn._table.rows import Rows, count_observations, standardise
 from skmohn.mohn._table.target import (
     Logarithm,
     Unchanged,
-    YeoJohnson,
     moments,
     require_domain,
 )

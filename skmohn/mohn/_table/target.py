@@ -1,14 +1,12 @@
-"""Scales that a target can be on: as it is, its logarithm, a power of Yeo and Johnson.
+"""Scales that a target can be on: as it is, its logarithm; what is normal on a scale.
 
-Source: Yeo and Johnson, A new family of power transformations to improve normality or
-symmetry, Biometrika 87, 2000.
+A third scale, the powers of Yeo and Johnson, is in ``_core/_powers.py``.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
-from scipy.stats import yeojohnson
 
 from skmohn._core._units import binary_unit
 
@@ -51,49 +49,6 @@ class Logarithm:
 
     def __str__(self):
         return "logarithm"
-
-
-@dataclass(frozen=True)
-class YeoJohnson:
-    """A power of what lies on either side of the centre, of slope 1 there.
-
-    See `Unchanged` for the methods.
-
-    Attributes
-    ----------
-    power : float
-        From 0 to 2. 1 changes nothing, less shortens the upper tail, more the lower.
-
-    centre, scale : float
-        Mean and standard deviation of the targets that it was made for.
-    """
-
-    power: float
-    centre: float
-    scale: float
-
-    def forward(self, y):
-        """From the target to the scale."""
-        standard = (y - self.centre) / self.scale
-        return self.centre + self.scale * yeojohnson(standard, self.power)
-
-    def inverse(self, values):
-        """From the scale to the target."""
-        standard = (values - self.centre) / self.scale
-        # The lower side is the upper one, mirrored, of the power that 2 lacks.
-        power = np.where(standard < 0.0, 2.0 - self.power, self.power)
-        log = np.log1p(power * np.abs(standard)) / np.where(power, power, 1.0)
-        away = np.expm1(np.where(power, log, np.abs(standard)))
-        return self.centre + self.scale * np.copysign(away, standard)
-
-    def log_slope(self, y):
-        """Logarithm of the slope of the scale at a target."""
-        standard = (y - self.centre) / self.scale
-        away = np.copysign(np.log1p(np.abs(standard)), standard)
-        return (self.power - 1.0) * away
-
-    def __str__(self):
-        return f"Yeo-Johnson transform of power {self.power:.1f}"
 
 
 def moments(transform, mean, std):

@@ -1,0 +1,54 @@
+"""Powers that make skewed values more nearly normal.
+
+Source: Yeo and Johnson, A new family of power transformations to improve normality or
+symmetry, Biometrika 87, 2000.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import boxcox1p, inv_boxcox1p
+
+
+@dataclass(frozen=True)
+class YeoJohnson:
+    """A power of what lies on either side of the centre, of slope 1 there.
+
+    Attributes
+    ----------
+    power : float or ndarray of shape (n_columns,)
+        From 0 to 2, so that all numbers have a value, and are one. 1 changes nothing,
+        less shortens the upper tail, more the lower.
+
+    centre, scale : float or ndarray of shape (n_columns,)
+        Mean and standard deviation of the values that it was made for.
+    """
+
+    power: float | np.ndarray
+    centre: float | np.ndarray
+    scale: float | np.ndarray
+
+    def forward(self, y):
+        """From values to the scale."""
+        standard = (y - self.centre) / self.scale
+        away = boxcox1p(np.abs(standard), self._power_at(standard))
+        return self.centre + self.scale * np.copysign(away, standard)
+
+    def inverse(self, values):
+        """From the scale to values."""
+        standard = (values - self.centre) / self.scale
+        away = inv_boxcox1p(np.abs(standard), self._power_at(standard))
+        return self.centre + self.scale * np.copysign(away, standard)
+
+    def _power_at(self, standard):
+        # The lower side is the upper one, mirrored, of the power that 2 lacks.
+        return np.where(standard < 0.0, 2.0 - self.power, self.power)
+
+    def log_slope(self, y):
+        """Logarithm of the slope of the scale at a value."""
+        standard = (y - self.centre) / self.scale
+        away = np.copysign(np.log1p(np.abs(standard)), standard)
+        return (self.power - 1.0) * away
+
+    def __str__(self):
+        return f"Yeo-Johnson transform of power {self.power:.1f}"

@@ -1,0 +1,385 @@
+"""Numbers that vary together, made uncorrelated before they are cut into levels.
+
+Each column is given the power that makes it most nearly normal, then all are rotated to
+uncorrelated coordinates of variance 1, those nearest to the columns. The normal
+distribution behind this also says what an unknown number could be, given the known ones
+of its row: draws of it, weighed by how much likelier a machine finds them, stand for
+the row.
+
+Source: Kessy, Lewin and Strimmer, Optimal whitening and decorrelation, The American
+Statistician 72, 2018 (ZCA-cor).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import eigh, solve
+from scipy.special import logsumexp
+from scipy.stats import norm
+from sklearn.covariance import (
+    ShrunkCovariance,
+    empirical_covariance,
+    shrunk_covariance,
+)
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.preprocessing import PowerTransformer
+
+from skmohn._core._powers import YeoJohnson
+from skmohn._core._rows import order_of
+from skmohn._core._units import binary_units
+
+# Weights of the identity in the place of correlations, of which the likeliest for
+# other rows is taken.
+_SHRINKAGES = (1e-5, 1e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1.0)
+_FOLDS = 5
+# Rows of which that is asked.
+_MOST_ROWS = 10_000
+# With gaps: shrinkage while covariances are sought, steps, and operations of a step.
+_SAFE, _STEPS, _MOST_OPERATIONS = 0.01, 10, 1e9
+# Draws of the unknown numbers of a row, by which all is averaged that it could be.
+N_COMPLETIONS = 100
+# Standard deviations from the mean that are told apart, so that sums are within range.
+_FARTHEST = 1e50
+
+
+@dataclass(frozen=True)
+class Whitening:
+    """Which columns are made uncorrelated, and how.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (n_columns,), int
+
+    unit : ndarray of shape (n_columns,)
+        Power of two near the largest value of each.
+
+    powers : YeoJohnson
+        Of the columns, in these units.
+
+    mean, std : ndarrays of shape (n_columns,)
+        Of their powers.
+
+    correlation : ndarray of shape (n_columns, n_columns)
+        Of their powers, shrunk towards the identity.
+
+    root : ndarray of shape (n_columns, n_columns)
+        Its symmetric square root.
+
+    inverse_root : ndarray of shape (n_columns, n_columns)
+    """
+
+    columns: np.ndarray
+    unit: np.ndarray
+    powers: YeoJohnson
+    mean: np.ndarray
+    std: np.ndarray
+    correlation: np.ndarray
+    root: np.ndarray
+    inverse_root: np.ndarray
+
+    @classmethod
+    def learn(cls, X, columns, seed):
+        """Learn powers and correlations of columns.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            With NaN for unknown values.
+
+        columns : ndarray of int
+            None is constant.
+
+        seed : int
+            Of folds, and of draws for gaps.
+
+        Returns
+        -------
+        whitening : Whitening
+        """
+        values = X[:, columns].astype(np.float64)
+        # The same samples in another order say the same.
+        values = values[order_of(values)]
+        unit = binary_units(np.nan_to_num(values))
+        values = values / unit
+        centre, scale = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
+        scale = np.where(scale > 0.0, scale, 1.0)
+        standard = (values - centre) / scale
+        found = PowerTransformer(standardize=False).fit(standard).lambdas_
+        # Beyond 0 and 2 not all numbers are powers.
+        powers = YeoJohnson(np.clip(found, 0.0, 2.0), centre, scale)
+        Z = powers.forward(values)
+        mean, std = np.nanmean(Z, axis=0), np.nanstd(Z, axis=0)
+        std = np.where(std > 0.0, std, 1.0)
+        found = _moments((Z - mean) / std, np.random.default_rng(seed))
+        shift, scale, correlation = found
+        mean, std = mean + std * shift, std * scale
+        variances, directions = eigh(correlation)
+        root = (directions * np.sqrt(variances)) @ directions.T
+        inverse = (directions / np.sqrt(variances)) @ directions.T
+        return cls(columns, unit, powers, mean, std, correlation, root, inverse)
+
+    def forward(self, X):
+        """The table with coordinates in the place of its columns.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+            Where one of the columns is NaN, all coordinates are.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features), float64
+        """
+        coordinates = self._powers_of(X[:, self.columns]) @ self.inverse_root
+        X = X.astype(np.float64)
+        X[:, self.columns] = coordinates
+        return X
+
+    def inverse(self, X):
+        """The table with its columns in the place of coordinates."""
+        X = X.astype(np.float64)
+        X[:, self.columns] = self._values_of(X[:, self.columns] @ self.root)
+        return X
+
+    def log_slope(self, X):
+        """Logarithm of the volume of coordinates for one of values, (n_samples,)."""
+        slopes = self._log_slopes(X[:, self.columns]).sum(axis=1)
+        return slopes - np.linalg.slogdet(self.correlation).logabsdet / 2.0
+
+    def incomplete(self, X):
+        """Which samples have gaps in these columns, (n_samples,)."""
+        return np.isnan(X[:, self.columns]).any(axis=1)
+
+    def filled(self, X, seed):
+        """The table with a draw in each gap of these columns, in any order of rows."""
+        rows = np.flatnonzero(self.incomplete(X))
+        if not len(rows):
+            return X
+        rows = rows[order_of(X[rows])]
+        noise = np.random.default_rng(seed).standard_normal(
+            (1, len(rows), len(self.columns))
+        )
+        tables, _ = self.draw(X[rows], noise)
+        X = X.astype(np.float64)
+        X[rows] = tables[0]
+        return X
+
+    def draw(self, X, noise):
+        """Fill the gaps of these columns, given what is known of them.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+
+        noise : ndarray of shape (n_draws, n_samples or 1, n_columns)
+            Standard normal.
+
+        Returns
+        -------
+        tables : ndarray of shape (n_draws, n_samples, n_features), float64
+
+        log_density : ndarray of shape (n_draws, n_samples)
+            Of what was drawn, in the units of X.
+        """
+        noise = np.broadcast_to(noise, (len(noise), len(X), len(self.columns)))
+        given = X[:, self.columns].astype(np.float64)
+        Z = self._powers_of(given)
+        drawn = np.repeat(Z[None], len(noise), axis=0)
+        log_density = np.zeros(drawn.shape[:2])
+        for rows, unknown in _patterns(np.isnan(Z)):
+            expected, rest = _given(self.correlation, Z[rows], unknown)
+            factor = np.linalg.cholesky(rest)
+            normal = noise[:, rows][:, :, unknown]
+            drawn[:, rows[:, None], unknown] = expected + normal @ factor.T
+            log_density[:, rows] = norm.logpdf(normal).sum(axis=2)
+            log_density[:, rows] -= np.log(np.diag(factor)).sum()
+        gaps = np.isnan(given)
+        values = np.where(gaps, self._values_of(drawn), given)
+        log_density += np.where(gaps, self._log_slopes(values), 0.0).sum(axis=2)
+        tables = np.repeat(X[None].astype(np.float64), len(noise), axis=0)
+        tables[:, :, self.columns] = values
+        return tables, log_density
+
+    def _in_units(self, values):
+        with np.errstate(over="ignore"):
+            in_units = values.astype(np.float64) / self.unit
+        return np.clip(in_units, -_FARTHEST, _FARTHEST)
+
+    def _powers_of(self, values):
+        """Powers of values, of mean 0 and variance 1."""
+        powers = self.powers.forward(self._in_units(values))
+        return (powers - self.mean) / self.std
+
+    def _values_of(self, Z):
+        """Values of such powers."""
+        # Far out they may be beyond all numbers.
+        largest = np.finfo(np.float64).max
+        with np.errstate(over="ignore"):
+            values = self.powers.inverse(Z * self.std + self.mean) * self.unit
+        return np.clip(values, -largest, largest)
+
+    def _log_slopes(self, values):
+        """Logarithms of the slopes of powers, of the shape of the values."""
+        slopes = self.powers.log_slope(self._in_units(values))
+        return slopes - np.log(self.std) - np.log(self.unit)
+
+
+def _moments(Z, rng):
+    """Means, deviations and correlations of columns of mean 0 and variance 1 as known.
+
+    Correlations are shrunk towards 0 as makes other rows likeliest.
+    """
+    if len(Z) > _MOST_ROWS:
+        Z = Z[rng.choice(len(Z), _MOST_ROWS, replace=False)]
+    mean, covariance, Z = _covariance(Z, rng)
+    std = np.sqrt(np.diag(covariance))
+    std = np.where(std > 0.0, std, 1.0)
+    correlation, shrinkage = covariance / np.outer(std, std), 1.0
+    if len(Z) >= 2 * _FOLDS:
+        folds = KFold(_FOLDS, shuffle=True, random_state=int(rng.integers(2**31)))
+        search = GridSearchCV(ShrunkCovariance(), {"shrinkage": _SHRINKAGES}, cv=folds)
+        shrinkage = search.fit((Z - mean) / std).best_params_["shrinkage"]
+    return mean, std, shrunk_covariance(correlation, shrinkage)
+
+
+def _covariance(Z, rng):
+    """Mean and covariance of rows with gaps by expectation maximization; the rows, with
+    draws in their gaps."""
+    unknown = np.isnan(Z)
+    if not unknown.any():
+        return Z.mean(axis=0), empirical_covariance(Z), Z
+    n_rows = max(int(_MOST_OPERATIONS / Z.shape[1] ** 3), 10 * Z.shape[1])
+    if len(Z) > n_rows:
+        rows = rng.choice(len(Z), n_rows, replace=False)
+        Z, unknown = Z[rows], unknown[rows]
+    parts = list(_patterns(unknown))
+    mean, covariance = np.zeros(Z.shape[1]), np.eye(Z.shape[1])
+    for _ in range(_STEPS):
+        safe, filled = shrunk_covariance(covariance, _SAFE), Z.copy()
+        rests = np.zeros_like(covariance)
+        for rows, gaps in parts:
+            expected, rest = _given(safe, Z[rows] - mean, gaps)
+            filled[np.ix_(rows, gaps)] = expected + mean[gaps]
+            rests[np.ix_(gaps, gaps)] += len(rows) * rest
+        mean = filled.mean(axis=0)
+        covariance = empirical_covariance(filled) + rests / len(Z)
+    safe = shrunk_covariance(covariance, _SAFE)
+    for rows, gaps in parts:
+        expected, rest = _given(safe, Z[rows] - mean, gaps)
+        normal = rng.standard_normal(expected.shape) @ np.linalg.cholesky(rest).T
+        filled[np.ix_(rows, gaps)] = mean[gaps] + expected + normal
+    return mean, covariance, filled
+
+
+def _patterns(unknown):
+    """Rows that have the same gaps, and these, one after another."""
+    kinds, of_rows = np.unique(unknown, axis=0, return_inverse=True)
+    of_rows = of_rows.ravel()
+    order = np.argsort(of_rows, kind="stable")
+    ends = np.cumsum(np.bincount(of_rows))
+    for kind, rows in zip(kinds, np.split(order, ends[:-1]), strict=True):
+        if kind.any():
+            yield rows, np.flatnonzero(kind)
+
+
+def _given(covariance, Z, unknown):
+    """Mean and covariance of what is unknown of normal rows, given the rest."""
+    known = np.setdiff1d(np.arange(Z.shape[1]), unknown, assume_unique=True)
+    rest = covariance[np.ix_(unknown, unknown)]
+    if not len(known):
+        return np.zeros((len(Z), len(unknown))), rest
+    across = covariance[np.ix_(known, unknown)]
+    slopes = solve(covariance[np.ix_(known, known)], across, assume_a="pos")
+    return Z[:, known] @ slopes, rest - across.T @ slopes
+
+
+@dataclass(frozen=True)
+class Completions:
+    """What rows could be: those with gaps several times, each draw with its density.
+
+    Attributes
+    ----------
+    table : ndarray of shape (n_draws, n_features), float64
+        The draws of the first row, then those of the second, and so on.
+
+    starts : ndarray of shape (n_rows,), int
+        Where those of each row begin.
+
+    log_density : ndarray of shape (n_draws,)
+        Of what was drawn; 0 where nothing was.
+    """
+
+    table: np.ndarray
+    starts: np.ndarray
+    log_density: np.ndarray
+
+    @classmethod
+    def of(cls, whitening, X, n_draws, seed):
+        """Draw numbers in the place of gaps; the same for the same row.
+
+        Parameters
+        ----------
+        whitening : Whitening
+
+        X : ndarray of shape (n_rows, n_features)
+
+        n_draws, seed : int
+
+        Returns
+        -------
+        completions : Completions
+        """
+        incomplete = whitening.incomplete(X)
+        rng = np.random.default_rng(seed)
+        noise = rng.standard_normal((n_draws, 1, len(whitening.columns)))
+        drawn, log_density = whitening.draw(X[incomplete], noise)
+        counts = np.where(incomplete, n_draws, 1)
+        table = np.repeat(X.astype(np.float64), counts, axis=0)
+        is_drawn = np.repeat(incomplete, counts)
+        table[is_drawn] = drawn.swapaxes(0, 1).reshape(-1, X.shape[1])
+        densities = np.zeros(len(table))
+        densities[is_drawn] = log_density.T.ravel()
+        return cls(table, np.cumsum(counts) - counts, densities)
+
+    @property
+    def rows(self):
+        """Number of the row of each draw."""
+        counts = np.diff(self.starts, append=len(self.table))
+        return np.repeat(np.arange(len(counts)), counts)
+
+    def largest(self, values):
+        """Number of the draw of the largest value of each row, (n_rows,)."""
+        parts = np.split(values, self.starts[1:])
+        return self.starts + np.array([np.argmax(part) for part in parts], int)
+
+    def log_means(self, log_density):
+        """Logarithms of the densities of what is known of the rows, (n_rows,).
+
+        Parameters
+        ----------
+        log_density : ndarray of shape (n_draws,)
+            Of the completed rows.
+        """
+        gains = log_density - self.log_density
+        parts = np.split(gains, self.starts[1:])
+        return np.array([logsumexp(part) - np.log(len(part)) for part in parts])
+
+    def shares(self, log_density):
+        """Shares of the draws in what a row could be, (n_draws,); see `log_means`."""
+        gains = log_density - self.log_density
+        counts = np.diff(self.starts, append=len(gains))
+        top = np.maximum.reduceat(gains, self.starts)
+        weights = np.exp(gains - np.repeat(top, counts))
+        return weights / np.repeat(np.add.reduceat(weights, self.starts), counts)
+
+    def chosen(self, shares, rng):
+        """A draw of each row, by their shares, (n_rows,)."""
+        counts = np.diff(self.starts, append=len(shares))
+        ends = np.cumsum(shares)
+        place = np.arange(len(counts)) + rng.random(len(counts))
+        at = np.searchsorted(ends, place * (ends[-1] / len(counts)))
+        return np.clip(at, self.starts, self.starts + counts - 1)
+
+    def means(self, values, shares):
+        """Means of values of the draws for each row, (n_rows, ...)."""
+        return np.add.reduceat(shares[:, None] * values, self.starts)

@@ -1,0 +1,361 @@
+"""Uncorrelated coordinates: densities, gaps and draws, beside scipy and quadrature."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import logsumexp
+from scipy.stats import kstest, multivariate_normal, norm, spearmanr
+from scipy.stats import yeojohnson as scipy_yeojohnson
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.impute import SimpleImputer
+from sklearn.preprocessing import PowerTransformer
+
+from skmohn import EnergyNetImputer, EnergyNetTransformer
+from skmohn._core._powers import YeoJohnson
+from skmohn.energynet._whitening import Completions, Whitening
+
+NAN = np.nan
+UNITS = np.array([1.0, 1e150, 1e-200])
+
+
+def correlated(n=500, seed=0):
+    """Three numbers that vary together; the last is skewed."""
+    rng = np.random.default_rng(seed)
+    common = rng.normal(size=n)
+    parts = [common, common + 0.3 * rng.normal(size=n), -common + rng.normal(size=n)]
+    parts[2] = np.exp(0.7 * parts[2])
+    return np.column_stack(parts)
+
+
+X = correlated()
+WHITENING = Whitening.learn(X, np.arange(3), 0)
+
+
+def net(**parameters):
+    options = {"n_components": 4, "polish": 60, "whiten": True, "random_state": 0}
+    return EnergyNetTransformer(**(options | parameters))
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return net(polish=200).fit(X)
+
+
+# ---------------------------------------------------------------------- coordinates
+
+
+def test_powers_are_those_of_scipy():
+    values = np.linspace(-5, 5, 21)
+    centre, scale = np.array([0.5, -1.0, 2.0]), np.array([1.0, 2.0, 0.3])
+    powers = YeoJohnson(np.array([0.0, 0.7, 2.0]), centre, scale)
+    found = powers.forward(np.tile(values[:, None], 3))
+    for j, power in enumerate(powers.power):
+        standard = (values - centre[j]) / scale[j]
+        expected = centre[j] + scale[j] * scipy_yeojohnson(standard, power)
+        assert_allclose(found[:, j], expected, rtol=1e-12)
+    assert_allclose(powers.inverse(found)[:, 1], values, atol=1e-12)
+
+
+def test_coordinates_are_uncorrelated_and_nearest_to_the_columns():
+    Z = WHITENING.forward(X)
+    assert_allclose(Z.mean(axis=0), 0.0, atol=1e-12)
+    assert_allclose(np.cov(Z.T, bias=True), np.eye(3), atol=0.02)
+    powers = PowerTransformer().fit_transform(X)
+    assert np.all(np.diag(np.corrcoef(Z.T, powers.T)[:3, 3:]) > 0.7)
+    # As a rotation of principal components is, by the same variances.
+    components = PCA(whiten=True).fit_transform(powers)
+    rotation = np.linalg.lstsq(components, Z, rcond=None)[0]
+    assert_allclose(rotation @ rotation.T, np.eye(3), atol=0.15)
+
+
+@given(st.integers(0, 1000), st.sampled_from([0.0, 3.0, -1e3]))
+@settings(max_examples=20, deadline=None)
+def test_values_come_back_in_units_of_any_size(seed, offset):
+    table = (correlated(60, seed) + offset) * UNITS
+    whitening = Whitening.learn(table, np.arange(3), seed)
+    Z = whitening.forward(table)
+    assert np.all(np.isfinite(Z))
+    assert_allclose(whitening.inverse(Z), table, rtol=1e-6)
+
+
+def test_slopes_are_those_of_finite_differences():
+    row, step = X[7], 1e-6
+    J = [
+        (WHITENING.forward(row[None] + e) - WHITENING.forward(row[None] - e))[0]
+        for e in step * np.eye(3)
+    ]
+    expected = np.linalg.slogdet(np.array(J) / (2 * step)).logabsdet
+    assert WHITENING.log_slope(row[None])[0] == pytest.approx(expected, abs=1e-6)
+
+
+def test_other_columns_stay():
+    table = np.column_stack([np.arange(500.0), X])
+    whitening = Whitening.learn(table, np.array([1, 3]), 0)
+    assert_array_equal(whitening.forward(table)[:, [0, 2]], table[:, [0, 2]])
+    assert_array_equal(whitening.inverse(table)[:, [0, 2]], table[:, [0, 2]])
+
+
+def test_noise_is_left_as_it_is():
+    """Correlations by chance are shrunk away."""
+    noise = np.random.default_rng(0).normal(size=(60, 20))
+    whitening = Whitening.learn(noise, np.arange(20), 0)
+    apart = whitening.correlation - np.diag(np.diag(whitening.correlation))
+    assert np.abs(apart).max() < 0.1
+    alike = Whitening.learn(X[:, [0, 0]] + [0.0, 1.0], np.arange(2), 0)
+    assert alike.correlation[0, 1] > 0.999
+
+
+def test_correlations_are_learned_from_rows_with_gaps():
+    table, rng = correlated(3000, 1), np.random.default_rng(0)
+    table[:, 2] = np.log(table[:, 2])
+    complete = Whitening.learn(table, np.arange(3), 0).correlation
+    # Where the first is large the second is unknown: complete rows are no sample.
+    table[table[:, 0] > 0.5, 1] = NAN
+    table[rng.random(3000) < 0.3, 2] = NAN
+    found = Whitening.learn(table, np.arange(3), 0).correlation
+    rows = ~np.isnan(table).any(axis=1)
+    naive = np.corrcoef(table[rows].T)
+    assert_allclose(found, complete, atol=0.06)
+    assert np.abs(naive - complete).max() > 0.1
+
+
+def test_draws_are_those_of_the_normal_distribution():
+    rows = X[:2].copy()
+    rows[0, 1] = NAN
+    rows[1, :2] = NAN
+    noise = np.random.default_rng(0).standard_normal((4000, 1, 3))
+    tables, log_density = WHITENING.draw(rows, noise)
+    assert_array_equal(tables[:, 0, [0, 2]], np.tile(X[0, [0, 2]], (4000, 1)))
+    normal = multivariate_normal(np.zeros(3), WHITENING.correlation)
+
+    def log_normal(values):
+        Z = WHITENING.forward(values) @ WHITENING.root
+        return normal.logpdf(Z) + WHITENING.log_slope(values) - log_volume
+
+    # Densities of coordinates are those of powers, less their volume.
+    log_volume = -np.linalg.slogdet(WHITENING.root).logabsdet
+    ratio = log_normal(tables[:, 0]) - log_density[:, 0]
+    assert_allclose(ratio, ratio[0], atol=1e-8)
+    ratio = log_normal(tables[:, 1]) - log_density[:, 1]
+    assert_allclose(ratio, ratio[0], atol=1e-8)
+    # One that is known alone has the density of its power.
+    z = (WHITENING.powers.forward(X[1] / WHITENING.unit) - WHITENING.mean)[2]
+    marginal = norm.logpdf(z / WHITENING.std[2]) - np.log(WHITENING.std[2])
+    slope = WHITENING.powers.log_slope(X[1] / WHITENING.unit)[2]
+    marginal += slope - np.log(WHITENING.unit[2])
+    assert ratio[0] == pytest.approx(marginal, abs=1e-8)
+
+
+# ------------------------------------------------------------------------ densities
+
+
+def test_density_sums_to_one(fitted):
+    """By draws from a wider distribution, whose density scipy knows."""
+    rng = np.random.default_rng(0)
+    log_last = np.log(X[:, 2])
+    logs = np.column_stack([X[:, :2], log_last])
+    wide = multivariate_normal(logs.mean(axis=0), 2.0 * np.cov(logs.T), seed=rng)
+    drawn = wide.rvs(20_000)
+    table = np.column_stack([drawn[:, :2], np.exp(drawn[:, 2])])
+    log_ratio = fitted.score_samples(table) + drawn[:, 2] - wide.logpdf(drawn)
+    assert np.exp(logsumexp(log_ratio)) / len(drawn) == pytest.approx(1.0, abs=0.03)
+
+
+def test_density_is_far_better_where_columns_vary_together():
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(600, 1)) + 0.05 * rng.normal(size=(600, 4))
+    train, test = table[:400], table[400:]
+    scores = {
+        whiten: net(n_components=None, whiten=whiten).fit(train).score(test)
+        for whiten in (False, True)
+    }
+    truth = multivariate_normal(np.zeros(4), 1.0 + 0.05**2 * np.eye(4))
+    best = truth.logpdf(test).mean()
+    assert best - 0.7 < scores[True] < best + 0.1
+    assert scores[True] > scores[False] + 2.0
+
+
+def test_density_of_another_unit(fitted):
+    other = net(polish=200).fit(X * 1024.0)
+    found = other.score_samples(X * 1024.0) + 3 * np.log(1024.0)
+    assert_allclose(found, fitted.score_samples(X), atol=1e-4)
+
+
+def test_outliers_are_unlikely_and_finite(fitted):
+    far = np.array([[1e3, -1e3, 1.0], [1e300, 0.0, 1.0], [-1e300, 1e300, 1e300]])
+    found = fitted.score_samples(far)
+    assert np.all(found < fitted.score_samples(X).min())
+    assert np.all(np.isfinite(found))
+
+
+# ----------------------------------------------------------------------------- gaps
+
+
+def integral(fitted, row, j):
+    """Log-density of a row without column j, and the mean of that, by quadrature."""
+    places = np.linspace(-4, 4, 4001) if j < 2 else np.linspace(1e-3, 30, 8001)
+    table = np.repeat(row[None], len(places), axis=0)
+    table[:, j] = places
+    log_density = fitted.score_samples(table)
+    step = places[1] - places[0]
+    total = logsumexp(log_density) + np.log(step)
+    return total, np.exp(log_density - total) @ places * step
+
+
+@pytest.mark.parametrize("j", [0, 1, 2])
+def test_gaps_are_integrated_out(fitted, j):
+    rows = X[:8].copy()
+    rows[:, j] = NAN
+    expected, means = zip(*(integral(fitted, row, j) for row in X[:8]), strict=True)
+    assert_allclose(fitted.score_samples(rows), expected, atol=0.25)
+    error = fitted.score_samples(rows) - expected
+    assert abs(error.mean()) < 0.1
+    spread = X[:, j].std()
+    assert_allclose(
+        fitted.impute(rows)[:, j] / spread, np.divide(means, spread), atol=0.15
+    )
+
+
+def test_what_is_said_of_a_row_does_not_depend_on_the_others(fitted):
+    rows = X[:6].copy()
+    rows[::2, 1] = NAN
+    rows[4] = NAN
+    for answer in (fitted.score_samples, fitted.impute, fitted.transform):
+        together = answer(rows)
+        assert np.all(np.isfinite(together))
+        for k in range(6):
+            assert_allclose(answer(rows[k : k + 1])[0], together[k], rtol=1e-6)
+
+
+def test_draws_follow_the_density(fitted):
+    row = X[:1].copy()
+    row[0, 1] = NAN
+    drawn = np.array([t[0, 1] for t in fitted.impute(row, n_draws=60, random_state=0)])
+    table = np.repeat(X[:1], 4001, axis=0)
+    table[:, 1] = np.linspace(-4, 4, 4001)
+    share = np.exp(fitted.score_samples(table))
+    cdf = np.cumsum(share) / share.sum()
+    assert kstest(np.interp(drawn, table[:, 1], cdf), "uniform").pvalue > 1e-3
+    mode = fitted.impute(row, strategy="mode")[0, 1]
+    assert np.interp(mode, table[:, 1], share) > 0.7 * share.max()
+
+
+def test_gaps_of_categories_and_numbers_together():
+    """Both unknown is the sum over the categories, each with the number unknown."""
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 3, 400)
+    table = np.column_stack([X[:400, :2] + kind[:, None], kind])
+    model = net(categorical_features=[2], polish=100).fit(table)
+    rows = table[:5].copy()
+    rows[:, 0] = NAN
+    every = []
+    for c in range(3):
+        rows[:, 2] = c
+        every.append(model.score_samples(rows))
+    rows[:, 2] = NAN
+    assert_allclose(model.score_samples(rows), logsumexp(every, axis=0), atol=1e-6)
+    filled = model.impute(rows)
+    assert set(filled[:, 2]) <= {0, 1, 2}
+    assert_array_equal(filled[:, 1], rows[:, 1])
+    for drawn in model.impute(rows, n_draws=3, random_state=0):
+        assert not np.isnan(np.asarray(drawn, float)).any()
+
+
+def test_fit_with_gaps_comes_near_to_that_of_all_values():
+    rng, new = np.random.default_rng(0), correlated(400, 5)
+    holes = X.copy()
+    holes[rng.random(X.shape) < 0.2] = NAN
+    complete, model = net().fit(X), net().fit(holes)
+    assert model.score(new) > complete.score(new) - 0.25
+    again = net().fit(holes[::-1])
+    assert_array_equal(again.weights_[0], model.weights_[0])
+    weights = np.arange(500) % 3
+    weighted = net().fit(holes, sample_weight=weights)
+    repeated = net().fit(holes.repeat(weights, axis=0))
+    assert_array_equal(weighted.weights_[0], repeated.weights_[0])
+
+
+def test_imputer_whitens_by_itself():
+    rng, new = np.random.default_rng(0), correlated(300, 6)
+    holes = np.where(rng.random(new.shape) < 0.2, NAN, new)
+    gaps = np.isnan(holes)
+
+    def error(imputer):
+        found = imputer.fit(X).transform(holes)
+        return np.mean(((found - new) / X.std(axis=0))[gaps] ** 2)
+
+    ours = error(EnergyNetImputer(random_state=0))
+    raw = EnergyNetImputer(EnergyNetTransformer(), random_state=0)
+    assert ours < 0.9 * error(raw)
+    assert ours < 0.7 * error(SimpleImputer())
+
+
+# ------------------------------------------------------------------------ estimator
+
+
+def test_levels_that_are_single_values_stay():
+    table = np.column_stack([X, np.arange(500) % 4, np.maximum(X[:, 0], 0.0)])
+    coding = net().fit(table).coding_
+    assert_array_equal(coding.whitening.columns, [0, 1, 2])
+    alone = net().fit(table[:, [0, 3]])
+    assert alone.coding_.whitening is None
+    assert net(coding="auto").fit(X > 0).coding_.whitening is None
+
+
+def test_samples_look_like_the_data(fitted):
+    drawn = fitted.sample(800, random_state=0)
+    found, expected = (spearmanr(table).statistic for table in (drawn, X))
+    assert_allclose(found, expected, atol=0.1)
+    again = fitted.inverse_transform(fitted.transform(X))
+    assert again.shape == X.shape
+    assert np.all(np.isfinite(again))
+
+
+def test_later_calls_and_copies(fitted):
+    rows = X[:50].copy()
+    rows[::3, 0] = NAN
+    same = pickle.loads(pickle.dumps(fitted))
+    assert_array_equal(same.score_samples(rows), fitted.score_samples(rows))
+    model = net().fit(X)
+    before = model.coding_
+    model.partial_fit(rows)
+    assert model.coding_ is before
+    assert clone(model).whiten
+
+
+@pytest.mark.parametrize("coding", ["minmax", "probability"])
+def test_codings_without_levels_are_refused(coding):
+    with pytest.raises(ValueError, match=f"whiten=True needs levels.*{coding}"):
+        net(coding=coding).fit(np.abs(np.tanh(X)))
+
+
+def test_few_rows_and_many_columns():
+    wide = np.random.default_rng(0).normal(size=(30, 60))
+    model = net().fit(wide)
+    assert np.isfinite(model.score(wide))
+    few = net(n_bins=2).fit(X[:4])
+    assert np.isfinite(few.score(X))
+
+
+def test_shares_and_draws_of_completions():
+    rows = X[:3].copy()
+    rows[1, 0] = NAN
+    drawn = Completions.of(WHITENING, rows, 5, 0)
+    assert_array_equal(drawn.rows, [0, 1, 1, 1, 1, 1, 2])
+    gains = np.log([1.0, 1.0, 2.0, 3.0, 4.0, 0.0 + 1e-300, 1.0])
+    shares = drawn.shares(gains + drawn.log_density)
+    assert_allclose(shares, [1, 0.1, 0.2, 0.3, 0.4, 0, 1], atol=1e-12)
+    assert_allclose(
+        drawn.log_means(gains + drawn.log_density)[1], np.log(2.0), atol=1e-12
+    )
+    rng = np.random.default_rng(0)
+    chosen = np.array([drawn.chosen(shares, rng) for _ in range(4000)])
+    assert_array_equal(chosen[:, [0, 2]], np.tile([0, 6], (4000, 1)))
+    counts = np.bincount(chosen[:, 1], minlength=6)[1:6] / 4000
+    assert_allclose(counts, [0.1, 0.2, 0.3, 0.4, 0.0], atol=0.03)
+    assert drawn.largest(gains)[1] == 4
