@@ -2,6 +2,7 @@
 
 from skmohn.blm._classifier import BLMClassifier
 from skmohn.blm._controller import BLMController
+from skmohn.blm._device.export import DeviceModel
 from skmohn.blm._objective import Stage
 from skmohn.blm._policy import make_policy
 from skmohn.blm._policy_kernels import Policy
@@ -12,6 +13,7 @@ __all__ = [
     "BLMClassifier",
     "BLMController",
     "BLMRegressor",
+    "DeviceModel",
     "Policy",
     "SearchControl",
     "Stage",

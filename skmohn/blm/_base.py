@@ -24,6 +24,8 @@ from skmohn._core._scaling import fitted_scaler
 from skmohn._core._times import validate_columns
 from skmohn._core._validation import as_counts, densify, is_pair_given
 from skmohn.blm._codec import auto_bound, auto_range
+from skmohn.blm._device.export import DeviceMixin
+from skmohn.blm._device.network import of_estimator
 from skmohn.blm._forms import Samples, form_of, learn_form
 from skmohn.blm._network import (
     ACTIVATIONS,
@@ -46,7 +48,9 @@ def _positive(kind):
     return Interval(kind, 0, None, closed="neither")
 
 
-class BaseBLM(Nested, HTMLRepr, ShortRequests, CallbackSupportMixin, BaseEstimator):
+class BaseBLM(
+    DeviceMixin, Nested, HTMLRepr, ShortRequests, CallbackSupportMixin, BaseEstimator
+):
     """Network trained by local search on the bits of its weights."""
 
     _controls = {"search_control": SearchControl}
@@ -341,15 +345,27 @@ class BaseBLM(Nested, HTMLRepr, ShortRequests, CallbackSupportMixin, BaseEstimat
     def _outputs(self, X):
         """Mean of the members' outputs, shape (n_rows, n_outputs)."""
         check_is_fitted(self)
-        X, lengths = self._form.inputs(X)
-        X = self._scale_inputs(self._read_table(X, reset=False))
+        X, lengths = self._rows_of(X)
+        X = self._scale_inputs(X)
         how = self._made_with["activation"], self.out_activation_
         outputs = [
             self._form.outputs(X, lengths, member, *how) for member in self.members_
         ]
         return np.mean(outputs, axis=0)
 
+    def _rows_of(self, X):
+        """What a user predicts on: rows, and lengths of the sequences if any."""
+        X, lengths = self._form.inputs(X)
+        return self._read_table(X, reset=False), lengths
+
+    def _answers_to(self, rows, X):
+        """Answers to rows in the form of the targets."""
+        return self._form.answers(rows, X)
+
     # -------------------------------------------------------------------- storage
+
+    def _device_network(self):
+        return of_estimator(self, self._made_with)
 
     def to_packed(self):
         """Store the best network in `n_bits` bits per weight.

@@ -340,7 +340,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         outputs = self._outputs(X)
         # Raw outputs are compared with 0, probabilities with one half.
         threshold = 0.5 if has_probabilities(self) else 0.0
-        return self._form.answers(self._labels.decode(outputs, threshold), X)
+        return self._answers_to(self._labels.decode(outputs, threshold), X)
 
     @available_if(has_probabilities)
     def predict_proba(self, X):
@@ -358,7 +358,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
             several classes are normalized.
         """
         outputs = self._outputs(X)
-        return self._form.answers(self._labels.probabilities(outputs), X)
+        return self._answers_to(self._labels.probabilities(outputs), X)
 
     @available_if(_has_raw_outputs)
     def decision_function(self, X):
@@ -376,7 +376,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
             largest for the predicted one of several classes.
         """
         outputs = self._outputs(X)
-        return self._form.answers(self._labels.scores(outputs), X)
+        return self._answers_to(self._labels.scores(outputs), X)
 
     def to_mlp(self):
         """Convert the network to an equal one of scikit-learn, with scales folded in.

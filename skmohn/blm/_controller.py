@@ -20,6 +20,8 @@ from skmohn._core._requests import ShortRequests
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._codec import gray_bits, grid_step
 from skmohn.blm._control import ControlPlan, train_controller
+from skmohn.blm._device.export import DeviceMixin
+from skmohn.blm._device.network import of_controller
 from skmohn.blm._network import read_hidden_sizes
 from skmohn.blm._objective import read_size, read_stages
 from skmohn.blm._policy import ACTIVATIONS, Layout, act
@@ -46,7 +48,7 @@ _COUNT = Interval(Integral, 1, None, closed="left")
 
 
 class BLMController(
-    Nested, HTMLRepr, ShortRequests, CallbackSupportMixin, BaseEstimator
+    DeviceMixin, Nested, HTMLRepr, ShortRequests, CallbackSupportMixin, BaseEstimator
 ):
     """Neural network with low-bit weights that learns to control a black box.
 
@@ -361,17 +363,28 @@ class BLMController(
             The outputs.
         """
         check_is_fitted(self)
+        X, _ = self._rows_of(X)
+        actions = np.empty((len(X), self.policy_.sizes[-1]))
+        state = self.policy_.initial_state()
+        for observation, action in zip(X, actions, strict=True):
+            self.policy_.step(observation, state, action)
+        return actions
+
+    def _rows_of(self, X):
+        """Observations, and the length of their only sequence."""
         X = check_array(X, dtype=np.float64, input_name="X")
         if X.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has shape {X.shape}, but the controller takes observations of "
                 f"shape {(self.n_features_in_,)}"
             )
-        actions = np.empty((len(X), self.policy_.sizes[-1]))
-        state = self.policy_.initial_state()
-        for observation, action in zip(X, actions, strict=True):
-            self.policy_.step(observation, state, action)
-        return actions
+        return X, np.array([len(X)])
+
+    def _answers_to(self, rows, X):
+        return rows
+
+    def _device_network(self):
+        return of_controller(self.codes_, self._made_with)
 
     def _plan(self, stages, validation):
         if validation is not None and not callable(validation):

@@ -35,8 +35,8 @@ _FAST = {"reassoc", "nsz", "contract", "arcp"}
 _0, _1, _2, _HALF = (np.float32(x) for x in (0, 1, 2, 0.5))
 # A rational function that is the hyperbolic tangent to 3e-7 in float32 (least squares
 # for the largest error, on squares of the argument up to the limit).
-_LIMIT = np.float32(8.0)
-_P1, _P2, _P3, _P4 = (
+LIMIT = np.float32(8.0)
+P1, P2, P3, P4 = (
     np.float32(x)
     for x in (
         0.13444481790065765,
@@ -45,7 +45,7 @@ _P1, _P2, _P3, _P4 = (
         1.5229986161102715e-08,
     )
 )
-_Q1, _Q2, _Q3, _Q4 = (
+Q1, Q2, Q3, Q4 = (
     np.float32(x)
     for x in (
         0.4677780866622925,
@@ -129,11 +129,11 @@ def connect(numbers, **arrays):
 
 @jit(fastmath=_FAST)
 def _tanh(x):
-    x = _LIMIT if x > _LIMIT else x
-    x = -_LIMIT if x < -_LIMIT else x
+    x = LIMIT if x > LIMIT else x
+    x = -LIMIT if x < -LIMIT else x
     z = x * x
-    p = _1 + z * (_P1 + z * (_P2 + z * (_P3 + z * _P4)))
-    q = _1 + z * (_Q1 + z * (_Q2 + z * (_Q3 + z * _Q4)))
+    p = _1 + z * (P1 + z * (P2 + z * (P3 + z * P4)))
+    q = _1 + z * (Q1 + z * (Q2 + z * (Q3 + z * Q4)))
     return x * p / q
 
 

@@ -319,8 +319,11 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
         outputs = self._outputs(X)
         if self.target_scaler_ is not None:
             outputs = self.target_scaler_.inverse_transform(outputs)
-        outputs = outputs.ravel() if self._one_dimensional else outputs
-        return self._form.answers(outputs, X)
+        return self._answers_to(outputs, X)
+
+    def _answers_to(self, rows, X):
+        rows = rows.ravel() if self._one_dimensional else rows
+        return super()._answers_to(rows, X)
 
     def to_mlp(self):
         """Convert the network to an equal one of scikit-learn, with scales folded in.

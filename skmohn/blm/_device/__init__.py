@@ -1,0 +1,1 @@
+"""Trained networks on microcontrollers: whole numbers, C, and the same in numpy."""

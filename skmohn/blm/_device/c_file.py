@@ -1,0 +1,311 @@
+"""The files of a program: a header, and a test of it."""
+
+import string
+import textwrap
+
+import numpy as np
+
+from skmohn import __version__
+from skmohn.blm._device.c_floats import FloatWriter
+from skmohn.blm._device.c_parts import Array, counter, indent, literal, number
+from skmohn.blm._device.c_wholes import WholeWriter
+from skmohn.blm._device.quantize import WholeProgram
+
+_INPUT_TYPES = {"uint8": "uint8_t", "int16": "int16_t", "float32": "float"}
+
+
+def writer_of(program):
+    """What writes a program of either arithmetic."""
+    is_whole = isinstance(program, WholeProgram)
+    return (WholeWriter if is_whole else FloatWriter)(program)
+
+
+def header(name, program, answers):
+    """Text of the header.
+
+    Parameters
+    ----------
+    name : str
+    program : WholeProgram or FloatProgram
+    answers : Answering
+
+    Returns
+    -------
+    text : str
+    """
+    writer = writer_of(program)
+    declarations = [line for array in writer.arrays() for line in array.declaration()]
+    lines = [
+        *_title(name, program, writer),
+        "#ifndef @H",
+        "#define @H",
+        "",
+        "#include <stdint.h>",
+        "",
+        *_memory(),
+        "",
+        *_macros(program, writer, answers),
+        "",
+        *_kinds(program, writer),
+        "",
+        *declarations,
+        "",
+        *writer.functions(),
+        *_predict(program, writer, answers),
+        *(_probabilities(program, answers) if answers.has_probabilities else []),
+        "#endif",
+    ]
+    return _named("\n".join(lines) + "\n", name)
+
+
+def _named(text, name):
+    """Put the name of the program in place of the marks."""
+    parts = text.split("@")
+    return parts[0] + "".join(
+        (name.upper() if part[:1].isupper() else name) + "_" + part
+        for part in parts[1:]
+    )
+
+
+def _title(name, program, writer):
+    sizes = "-".join(str(n) for n in writer.sizes)
+    kind = "in single precision"
+    if isinstance(program, WholeProgram):
+        kind = f"in whole numbers, activations of {program.bits} bits"
+    many = f", mean of {writer.n_members}" if writer.n_members > 1 else ""
+    text = (
+        f"{name}: a {sizes} network{many}, weights of {program.network.n_bits} bits, "
+        f"{kind}. Written by skmohn {__version__}."
+    )
+    notes = [
+        "@run computes the outputs, @predict what they stand for. Inputs beyond the "
+        "range that the network was made for are cut to its ends."
+    ]
+    if writer.is_recurrent:
+        notes.append("A state belongs to one sequence; @reset begins the next one.")
+    body = textwrap.wrap(text, 84) + textwrap.wrap(" ".join(notes), 84)
+    return ["/*", *(f" * {line}" for line in body), " */"]
+
+
+def _memory():
+    """Tables in the program memory of an AVR, which is read by functions."""
+    return """\
+#if defined(__AVR__) && !defined(__AVR_TINY__)
+#include <avr/pgmspace.h>
+#define @ROM PROGMEM
+#define @READ8(p) pgm_read_byte(p)
+#define @READ16(p) pgm_read_word(p)
+#define @READ32(p) pgm_read_dword(p)
+#define @READ_FLOAT(p) pgm_read_float(p)
+#else
+#define @ROM
+#define @READ8(p) (*(p))
+#define @READ16(p) (*(p))
+#define @READ32(p) (*(p))
+#define @READ_FLOAT(p) (*(p))
+#endif""".splitlines()
+
+
+def _macros(program, writer, answers):
+    lines = [
+        f"#define @INPUTS {writer.sizes[0]}",
+        f"#define @OUTPUTS {writer.sizes[-1]}",
+    ]
+    if answers.labels is None or answers.has_probabilities:
+        lines.append("/* An output stands for output * scale + offset. */")
+        for what in ("scale", "offset"):
+            values = getattr(program, f"output_{what}")
+            macro = f"#define @{what.upper()}"
+            if np.all(values == values[0]):
+                lines.append(f"{macro} {number(values[0])}")
+            else:
+                listed = ", ".join(number(value) for value in values)
+                lines.append(f"{macro}S {{{listed}}}")
+    if answers.labels is not None and not answers.labels.multilabel:
+        classes = answers.labels.classes
+        lines.append(f"#define @CLASSES {len(classes)}")
+        lines.append("/* Labels of the classes that @predict numbers. */")
+        lines.append(f"#define @LABELS {{{', '.join(_label(c) for c in classes)}}}")
+    return lines
+
+
+def _label(label):
+    """A label in C: a number, or text in quotation marks."""
+    if isinstance(label, bool | np.bool_):
+        return str(int(label))
+    if isinstance(label, int | np.integer) and abs(int(label)) < 2**31:
+        return literal(label)
+    if isinstance(label, float | np.floating):
+        return repr(float(label))
+    # Others in octal: no character has a meaning of its own in a macro or a string.
+    plain = f"{string.ascii_letters}{string.digits} _-+.,:;()[]=".encode()
+    text = "".join(
+        chr(byte) if byte in plain else f"\\{byte:03o}" for byte in str(label).encode()
+    )
+    return f'"{text}"'
+
+
+def _kinds(program, writer):
+    lines = [f"typedef {_INPUT_TYPES[program.kind]} @input;"]
+    if writer.is_recurrent:
+        size = sum(writer.state_sizes) * writer.n_members
+        lines.append(f"typedef struct {{ {writer.code} units[{size}]; }} @state;")
+    return [*lines, f"typedef {writer.output} @output;"]
+
+
+def _predict(program, writer, answers):
+    """From outputs to what they stand for."""
+    n = writer.sizes[-1]
+    state = "state, " if writer.is_recurrent else ""
+    run = [f"@output output[{n}];", f"@run({state}input, output);"]
+    index = counter(n)
+    kind, argument, last = "void", "", []
+    if answers.labels is None:
+        argument = ", float *values"
+        what = "Compute the outputs in the units of the targets."
+        scales, offsets = (
+            Array(what, getattr(program, f"output_{what}").astype(np.float32))
+            for what in ("scale", "offset")
+        )
+        tables = [
+            f"static const float {array.name}s[{n}] = @{array.name.upper()}S;"
+            for array in (scales, offsets)
+            if array.is_table
+        ]
+        scale, offset = (
+            f"{array.name}s[i]" if array.is_table else f"@{array.name.upper()}"
+            for array in (scales, offsets)
+        )
+        run = [*tables, f"{index} i;", *run]
+        last = [
+            f"for (i = 0; i < {n}; i++)",
+            f"    values[i] = (float)output[i] * {scale} + {offset};",
+        ]
+    elif answers.labels.multilabel:
+        argument = ", uint8_t *labels"
+        what = "Compute for each label whether it applies, 0 or 1."
+        run = [f"{index} i;", *run]
+        last = [
+            f"for (i = 0; i < {n}; i++)",
+            f"    labels[i] = output[i] > {answers.threshold_text};",
+        ]
+    elif n == 1:
+        kind, what = "uint8_t", "Compute the number of the class, 0 or 1."
+        last = [f"return output[0] > {answers.threshold_text};"]
+    else:
+        kind, what = index, "Compute the number of the class."
+        run = [f"{index} i, best = 0;", *run]
+        last = [
+            f"for (i = 1; i < {n}; i++)",
+            "    if (output[i] > output[best]) best = i;",
+            "return best;",
+        ]
+    return [
+        f"/* {what} */",
+        f"static inline {kind} @predict({writer.own_state()}const @input *input"
+        f"{argument})",
+        "{",
+        *indent([*run, *last]),
+        "}",
+        "",
+    ]
+
+
+def _probabilities(program, answers):
+    """Probabilities of classes; compiled if a macro asks for them."""
+    n, activation = program.network.layout.sizes[-1], program.network.out_activation
+    value = "(float)output[i] * @SCALE + @OFFSET"
+    if program.network.answers_raw and activation == "logistic":
+        value = f"1.0f / (1.0f + expf(-({value})))"
+    index = counter(n + 1)
+    lines = [f"{index} i;"]
+    if activation == "softmax" and program.network.answers_raw:
+        lines += f"""\
+@output most = output[0];
+float total = 0.0f;
+for (i = 1; i < {n}; i++) if (output[i] > most) most = output[i];
+for (i = 0; i < {n}; i++)
+    total += probabilities[i] = expf(((float)output[i] - (float)most) * @SCALE);
+for (i = 0; i < {n}; i++) probabilities[i] /= total;""".splitlines()
+    else:
+        lines.append(f"for (i = 0; i < {n}; i++) probabilities[i] = {value};")
+        if answers.labels.one_of_many:
+            lines += [
+                "{",
+                "    float total = 0.0f;",
+                f"    for (i = 0; i < {n}; i++) total += probabilities[i];",
+                f"    for (i = 0; i < {n}; i++) probabilities[i] /= total;",
+                "}",
+            ]
+    if n == 1 and not answers.labels.multilabel:
+        lines += [
+            "probabilities[1] = probabilities[0];",
+            "probabilities[0] = 1.0f - probabilities[1];",
+        ]
+    return [
+        "#ifdef @WITH_PROBABILITIES",
+        "#include <math.h>",
+        "/* From what @run has computed to the probability of each class. */",
+        "static inline void @probabilities(const @output *output,",
+        "    float *probabilities)",
+        "{",
+        *indent(lines),
+        "}",
+        "#endif",
+        "",
+    ]
+
+
+def test_file(name, program, raw, expected):
+    """Text of a program that compares outputs with those of the emulator.
+
+    Parameters
+    ----------
+    name : str
+    program : WholeProgram or FloatProgram
+    raw : ndarray of shape (n_tests, n_inputs)
+        What the device reads; of recurrent networks one sequence.
+    expected : ndarray of shape (n_tests, n_outputs)
+
+    Returns
+    -------
+    text : str
+    """
+    writer = writer_of(program)
+    tables = []
+    for what, values in (("input", raw), ("output", expected)):
+        entry = number if values.dtype.kind == "f" else literal
+        tables.append(
+            f"static const @{what} {what}s[{len(raw)}][{values.shape[1]}] = {{"
+        )
+        for row in values:
+            listed = ", ".join(entry(value) for value in row)
+            tables += textwrap.wrap(
+                f"{{{listed}}},", 84, initial_indent="    ", subsequent_indent="     "
+            )
+        tables.append("};")
+    state, reset = ("&state, ", ["@state state;"]) if writer.is_recurrent else ("", [])
+    lines = [
+        f"/* Compares {name}.h with what is expected; returns how many rows differ. */",
+        "#include <stdio.h>",
+        f'#include "{name}.h"',
+        "",
+        *tables,
+        "",
+        "int main(void)",
+        "{",
+        *indent([*reset, "int row, k, wrong = 0;"]),
+        *indent(["@reset(&state);"] if reset else []),
+        f"    for (row = 0; row < {len(raw)}; row++) {{",
+        f"        @output output[{writer.sizes[-1]}];",
+        "        int differs = 0;",
+        f"        @run({state}inputs[row], output);",
+        f"        for (k = 0; k < {writer.sizes[-1]}; k++)",
+        "            if (output[k] != outputs[row][k]) differs = 1;",
+        "        wrong += differs;",
+        "    }",
+        f'    printf("{name}: %d of {len(raw)} rows differ\\n", wrong);',
+        "    return wrong;",
+        "}",
+    ]
+    return _named("\n".join(lines) + "\n", name)

@@ -1,0 +1,96 @@
+"""Pieces of C that both kinds of arithmetic need."""
+
+import textwrap
+
+import numpy as np
+
+TYPES = {8: "int8_t", 16: "int16_t", 32: "int32_t"}
+
+
+def counter(n):
+    """Smallest type that counts so far."""
+    return "uint8_t" if n < 2**8 else "uint16_t" if n < 2**16 else "uint32_t"
+
+
+def smallest_type(values):
+    """Smallest type of whole numbers that holds all values."""
+    kinds = [f"{sign}int{bits}_t" for bits in (8, 16, 32) for sign in ("u", "")]
+    return next(
+        kind
+        for kind in kinds
+        if np.iinfo(kind[:-2]).min <= np.min(values)
+        and np.max(values) <= np.iinfo(kind[:-2]).max
+    )
+
+
+def number(value):
+    """A float in C that reads back as the same number in single precision."""
+    text = np.format_float_scientific(np.float32(value), unique=True)
+    return f"{text}f"
+
+
+class Array:
+    """A constant table in the program memory, or one constant where all are equal.
+
+    Parameters
+    ----------
+    name : str
+    values : array-like
+        Whole numbers, or floats in single precision.
+    always : bool, default=False
+        Whether it is a table even if all values are equal.
+    """
+
+    def __init__(self, name, values, always=False):
+        self.name, self.values = name, np.ravel(values)
+        self.is_float = self.values.dtype.kind == "f"
+        self.kind = "float" if self.is_float else smallest_type(self.values)
+        self.is_table = always or bool(np.any(self.values != self.values[0]))
+
+    @property
+    def nbytes(self):
+        """Bytes in the program memory."""
+        if not self.is_table:
+            return 0
+        width = 32 if self.is_float else np.iinfo(self.kind[:-2]).bits
+        return len(self.values) * width // 8
+
+    def at(self, index):
+        """The expression of an entry."""
+        if not self.is_table:
+            return self._text(self.values[0])
+        if self.is_float:
+            return f"@READ_FLOAT({self.name} + {index})"
+        width = np.iinfo(self.kind[:-2]).bits
+        cast = "" if self.kind[0] == "u" else f"({self.kind})"
+        return f"{cast}@READ{width}({self.name} + {index})"
+
+    def declaration(self):
+        """The table, no lines if there is none."""
+        if not self.is_table:
+            return []
+        values = ", ".join(self._text(value).strip("()") for value in self.values)
+        head = f"static const {self.kind} {self.name}[{len(self.values)}] @ROM = {{"
+        return [
+            head,
+            *textwrap.wrap(values, 84, initial_indent="    ", subsequent_indent="    "),
+            "};",
+        ]
+
+    def _text(self, value):
+        return number(value) if self.is_float else literal(value)
+
+
+def literal(value):
+    """A whole number in C, on machines whose int has 16 bits too."""
+    value = int(value)
+    if value == -(2**31):
+        return "(-2147483647L - 1)"
+    suffix = "" if -(2**15) < value < 2**15 else "L" if value < 2**31 else "UL"
+    text = f"{value}{suffix}"
+    return text if value >= 0 else f"({text})"
+
+
+def indent(lines, depth=1):
+    """Lines further to the right."""
+    return [f"{'    ' * depth}{line}" if line else "" for line in lines]

@@ -1,0 +1,95 @@
+"""Which numbers a network meets: how far inputs and hidden units may reach."""
+
+import numpy as np
+
+from skmohn.blm._device.floats import in_single, run_float
+from skmohn.blm._device.quantize import quantize
+from skmohn.blm._device.wholes import run_whole
+
+# Rows that decide.
+_MOST_ROWS = 1000
+# Outputs of hidden units may be so many times as large as those seen.
+_MARGIN = 1.25
+# Standard deviations of inputs, with up to 10 bits and with more, and of sums.
+_FEW, _MORE = 4.0, 8.0
+_UNBOUNDED = ("relu", "identity")
+
+
+def calibrated(network, reader, bits, rows=None, lengths=None):
+    """A program in whole numbers, for the rows that the network will meet.
+
+    Parameters
+    ----------
+    network : Network
+    reader : Reader
+    bits : int
+    rows : ndarray of shape (n_rows, n_inputs), default=None
+        In the units of the table. Without them inputs may reach as many standard
+        deviations, or as far as the type does.
+    lengths : ndarray of shape (n_sequences,), default=None
+        Rows of each sequence.
+
+    Returns
+    -------
+    program : WholeProgram
+    """
+    if rows is None:
+        reach = _reach_unseen(network, reader, bits)
+        return quantize(network, reader, bits, reach, _peaks_unseen(network, reach))
+    rows, lengths = _first(rows, lengths)
+    raw = reader.read(rows)
+    peaks = np.zeros(network.n_layers - 1)
+    expected = run_float(in_single(network, reader), raw, lengths, peaks)
+    peaks = np.maximum(peaks * _MARGIN, 1e-6)
+    inputs = (rows - network.input_mean) / network.input_scale
+    most = max(float(np.abs(inputs).max()), 1e-6)
+    best, least = None, np.inf
+    # What is cut off costs as much as coarse steps do somewhere between.
+    for reach in most * 2.0 ** (-0.5 * np.arange(9)):
+        program = quantize(network, reader, bits, reach, peaks)
+        found = run_whole(program, raw, lengths) * program.output_scale
+        error = np.mean((found + program.output_offset - expected) ** 2)
+        if error < least:
+            best, least = program, error
+    return best
+
+
+def _first(rows, lengths):
+    """The first rows, of sequences whole ones as far as possible."""
+    n = len(rows) if len(rows) <= _MOST_ROWS else _MOST_ROWS
+    ends = np.minimum(np.cumsum([len(rows)] if lengths is None else lengths), n)
+    lengths = np.diff(ends, prepend=0)
+    return rows[:n], lengths[lengths > 0]
+
+
+def _reach_unseen(network, reader, bits):
+    if network.is_standardized:
+        return _FEW if bits <= 10 else _MORE
+    if reader.kind == "float32":
+        raise ValueError(
+            "the range of the inputs is not known: pass X, rows as the device will "
+            'read them, or use input_type="int16" with an input_unit'
+        )
+    return reader.largest(network)
+
+
+def _peaks_unseen(network, reach):
+    """Largest outputs of hidden units, if inputs are independent."""
+    if network.activation not in _UNBOUNDED:
+        return np.ones(network.n_layers - 1)
+    if network.layout.recurrent:
+        raise ValueError(
+            f'how far units with activation="{network.activation}" go depends on the '
+            "sequences that a recurrent network hears: pass X, some of them"
+        )
+    size, peaks = 1.0 if network.is_standardized else reach / 2.0, []
+    for depth in range(network.n_layers - 1):
+        squares = [
+            np.square(member[depth].biases / size)
+            + np.square(member[depth].weights).sum(axis=1)
+            for member in network.members
+        ]
+        size *= network.steps[depth] * np.sqrt(np.max(squares))
+        peaks.append(max(_FEW * size, 1e-6))
+        size = max(size, 1e-6)
+    return np.array(peaks)

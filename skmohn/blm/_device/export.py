@@ -1,0 +1,342 @@
+"""`to_c`: from a fitted estimator to C, and to what the C will answer."""
+
+import re
+from copy import copy
+from dataclasses import dataclass
+from numbers import Integral, Real
+from pathlib import Path
+
+import numpy as np
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import (
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
+from sklearn.utils.validation import check_is_fitted
+
+from skmohn.blm._device import c_file
+from skmohn.blm._device.calibrate import calibrated
+from skmohn.blm._device.floats import FloatProgram, in_single, run_float
+from skmohn.blm._device.inputs import RANGES, TYPES, Reader
+from skmohn.blm._device.wholes import run_whole
+from skmohn.blm._labels import Labels
+
+# Labels that have to stay the same for activations of 8 bits to be enough.
+_ENOUGH = 0.995
+_CONSTRAINTS = {
+    "name": [str],
+    "path": [str, Path, None],
+    "arithmetic": [StrOptions({"integer", "float32"})],
+    "input_type": [StrOptions(set(TYPES))],
+    "activation_bits": [Interval(Integral, 4, 16, closed="both"), StrOptions({"auto"})],
+    "n_tests": [Interval(Integral, 0, None, closed="left")],
+}
+
+
+@dataclass(frozen=True)
+class Answering:
+    """What outputs of a device stand for.
+
+    Parameters
+    ----------
+    labels : Labels or None
+        None of numbers.
+    has_probabilities : bool
+        Whether the network answers with probabilities.
+    threshold : float
+        Labels apply above it, in units of the outputs.
+    """
+
+    labels: Labels | None
+    has_probabilities: bool = False
+    threshold: float = 0.0
+
+    @property
+    def threshold_text(self):
+        """The threshold in C."""
+        return c_file.number(self.threshold) if self.threshold else "0"
+
+
+class DeviceModel:
+    """A network in C, and what it answers.
+
+    Made by the method `to_c` of :class:`~skmohn.BLMClassifier`,
+    :class:`~skmohn.BLMRegressor` and :class:`~skmohn.BLMController`. Its answers are
+    those of the compiled C, in every bit: computed by numpy in the same arithmetic.
+
+    Parameters
+    ----------
+    model : estimator
+        What was fitted.
+    name : str
+        The prefix of all names.
+    program : object
+        The network in the arithmetic of the device.
+    reader : object
+        The numbers that the device is given.
+    n_tests : int
+        Number of rows in the test.
+    X : array-like
+        Rows to compare answers on, or None.
+
+    Attributes
+    ----------
+    name : str
+        The prefix of all names.
+    header, test : str
+        Text of ``name.h``, and of ``name_test.c``, empty without tests.
+    activation_bits : int or None
+        Bits of inputs and activations; None in single precision.
+    sum_bits : tuple of int
+        Bits that the sums of each layer are proven to fit; none in single precision.
+    weight_bytes, table_bytes : int
+        Program memory that the weights take, and all other tables.
+    agreement : float or None
+        Fraction of the labels of X that are those of the estimator.
+    largest_error : float or None
+        Of numbers the largest difference on X, in standard deviations of what the
+        estimator answers.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from skmohn import BLMClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = BLMClassifier((5,), n_bits=4, random_state=0).fit(X, y)
+    >>> device = model.to_c("iris", X=X, input_type="int16", input_unit=0.1)
+    >>> device.agreement > 0.98
+    True
+    >>> device.weight_bytes
+    19
+    >>> print(device.header[:50])
+    /*
+     * iris: a 4-5-3 network, weights of 4 bits, in
+    """
+
+    def __init__(self, model, name, program, reader, n_tests, X=None):
+        # What a later fit sets are other attributes: this network stays.
+        self._model, self._program, self._reader = copy(model), program, reader
+        self._answers = _answering(model, program)
+        writer = c_file.writer_of(program)
+        self.name = name
+        self.header = c_file.header(name, program, self._answers)
+        self.weight_bytes = writer.weights.nbytes
+        tables = sum(array.nbytes for array in writer.arrays())
+        self.table_bytes = tables - self.weight_bytes
+        is_float = isinstance(program, FloatProgram)
+        self.activation_bits = None if is_float else program.bits
+        layers = [] if is_float else program.layers
+        self.sum_bits = tuple(layer.sum_bits for layer in layers)
+        self.test = self._test(n_tests, X) if n_tests else ""
+        self.agreement = self.largest_error = None
+        if X is not None:
+            self._compare(X)
+
+    def __repr__(self):
+        """Say what it is and how large."""
+        return (
+            f"<{self.name}.h: {self.weight_bytes} bytes of weights, "
+            f"{self.table_bytes} of tables>"
+        )
+
+    def run(self, X):
+        """Compute what ``name_run`` fills its outputs with.
+
+        Parameters
+        ----------
+        X : array-like
+            As for `predict` of the estimator. Inputs are rounded to the unit and cut to
+            the range that the device has.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_outputs)
+            Whole numbers, or numbers in single precision.
+        """
+        rows, lengths = self._model._rows_of(X)
+        return self._run(self._reader.read(rows), lengths)
+
+    def predict(self, X):
+        """Predict as the device does.
+
+        Parameters
+        ----------
+        X : array-like
+            As for `predict` of the estimator.
+
+        Returns
+        -------
+        ndarray
+            As of `predict` of the estimator.
+        """
+        outputs = self.run(X)
+        if self._answers.labels is None:
+            program = self._program
+            answers = outputs * program.output_scale + program.output_offset
+        else:
+            answers = self._answers.labels.decode(outputs, self._answers.threshold)
+        return self._model._answers_to(answers, X)
+
+    def _run(self, raw, lengths):
+        is_float = isinstance(self._program, FloatProgram)
+        return (run_float if is_float else run_whole)(self._program, raw, lengths)
+
+    def _compare(self, X):
+        found, wanted = self.predict(X), self._model.predict(X)
+        if isinstance(found, list):
+            found, wanted = np.concatenate(found), np.concatenate(wanted)
+        if self._answers.labels is not None:
+            self.agreement = float(np.mean(found == wanted))
+            return
+        spread = wanted.std(axis=tuple(range(wanted.ndim - 1)) or None)
+        gaps = np.abs(found - wanted) / np.where(spread > 0.0, spread, 1.0)
+        self.largest_error = float(gaps.max())
+
+    def _test(self, n_tests, X):
+        """Rows spread over X, or drawn, and the ends of the range."""
+        network, reader = self._program.network, self._reader
+        n_inputs = network.layout.sizes[0]
+        if X is None:
+            z = np.random.default_rng(0).uniform(-3.0, 3.0, (n_tests, n_inputs))
+            if not network.is_standardized and reader.kind != "float32":
+                z *= reader.largest(network) / 3.0
+            rows = z * network.input_scale + network.input_mean
+        else:
+            rows, _ = self._model._rows_of(X)
+        places = np.linspace(0, len(rows) - 1, n_tests).astype(int)
+        raw = reader.read(rows[places])
+        ends = RANGES.get(reader.kind, (raw.min(), raw.max()))
+        raw[-2:] = np.array(ends)[-len(raw[-2:]) :, None]
+        expected = self._run(raw, np.array([len(raw)]))
+        return c_file.test_file(self.name, self._program, raw, expected)
+
+
+def _answering(model, program):
+    """What outputs of a program stand for."""
+    network = program.network
+    if not network.of_classes:
+        return Answering(None)
+    has_probabilities = network.out_activation != "identity"
+    is_share = isinstance(program, FloatProgram) and not network.answers_raw
+    return Answering(model._labels, has_probabilities, 0.5 if is_share else 0.0)
+
+
+class DeviceMixin:
+    """What all BLM estimators can do for devices."""
+
+    def to_c(
+        self,
+        name,
+        path: str | Path | None = None,
+        *,
+        arithmetic="integer",
+        X=None,
+        input_type="float32",
+        input_unit=1.0,
+        activation_bits: int | str = "auto",
+        n_tests=16,
+    ) -> DeviceModel:
+        """Write the network in C, for microcontrollers.
+
+        ``name.h`` is C99, needs no memory but its arguments and the stack, and has
+        ``name_run``, which fills outputs, and ``name_predict``. On AVR tables are in
+        the program memory. ``name_test.c`` compares it with what is expected here.
+
+        Parameters
+        ----------
+        name : str
+            Of the files, and prefix of all names in them: a C identifier.
+        path : str or Path, default=None
+            Folder to write both files to. None writes none: their texts are in what is
+            returned.
+        arithmetic : {"integer", "float32"}, default="integer"
+            Whole numbers of `activation_bits` bits, with sums that are proven to fit 16
+            or else 32 bits, or single precision.
+        X : array-like, default=None
+            Rows as the device will meet them, in the form of `predict`. They decide how
+            far inputs and units may reach, answers on them are compared with those of
+            the estimator, and some make the test. Without X inputs may reach 4 standard
+            deviations, with more than 10 bits 8; if the estimator does not standardize,
+            as far as the input type. What is beyond is cut.
+        input_type : {"float32", "int16", "uint8"}, default="float32"
+            Type of the inputs that the device is given. Whole numbers leave floating
+            point out altogether.
+        input_unit : float or array-like of shape (n_features,), default=1.0
+            What an input of 1 stands for in the table, such as 0.1 for tenths.
+        activation_bits : int or "auto", default="auto"
+            Bits of inputs and activations with the sign, 4 to 16. "auto" is 12, and for
+            classifiers that are not recurrent 8 if at least 99.5 % of the labels of X
+            stay the same, else 10.
+        n_tests : int, default=16
+            Rows in ``name_test.c``; 0 writes none.
+
+        Returns
+        -------
+        DeviceModel
+            The texts, sizes and proven widths, and an emulator.
+
+        Raises
+        ------
+        ValueError
+            If the name is no C identifier, if X has values that are no numbers, if
+            nothing says how far inputs reach, or if sums may not fit 32 bits.
+        """
+        check_is_fitted(self)
+        given = {
+            "name": name,
+            "path": path,
+            "arithmetic": arithmetic,
+            "input_type": input_type,
+            "activation_bits": activation_bits,
+            "n_tests": n_tests,
+        }
+        validate_parameter_constraints(_CONSTRAINTS, given, caller_name="to_c")
+        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,30}", name):
+            raise ValueError(
+                f"name must be a C identifier of at most 31 letters, digits and "
+                f"underscores that begins with a letter, got {name!r}"
+            )
+        network = self._device_network()
+        reader = Reader(input_type, _read_unit(input_unit, network))
+        if arithmetic == "float32":
+            program = in_single(network, reader)
+        else:
+            program = _in_integers(self, network, reader, activation_bits, X)
+        device = DeviceModel(self, name, program, reader, n_tests, X)
+        if path is not None:
+            folder = Path(path)
+            (folder / f"{name}.h").write_text(device.header, encoding="ascii")
+            if n_tests:
+                test = folder / f"{name}_test.c"
+                test.write_text(device.test, encoding="ascii")
+        return device
+
+
+def _read_unit(unit, network):
+    """The unit of each input."""
+    n_inputs = network.layout.sizes[0]
+    if isinstance(unit, Real):
+        unit = np.full(n_inputs, float(unit))
+    unit = check_array(unit, dtype=np.float64, ensure_2d=False, input_name="input_unit")
+    if unit.shape != (n_inputs,) or not np.all(unit > 0.0):
+        raise ValueError(
+            f"input_unit must be a positive number, or one for each of the {n_inputs} "
+            f"inputs, got {unit!r}"
+        )
+    return unit
+
+
+def _in_integers(model, network, reader, bits, X):
+    """The network in whole numbers, of as many bits as it takes."""
+    given = () if X is None else model._rows_of(X)
+    if bits != "auto":
+        return calibrated(network, reader, int(bits), *given)
+    if not network.of_classes or network.layout.recurrent:
+        return calibrated(network, reader, 12, *given)
+    if X is not None:
+        program = calibrated(network, reader, 8, *given)
+        device = DeviceModel(model, "x", program, reader, 0, X)
+        if device.agreement >= _ENOUGH:
+            return program
+    return calibrated(network, reader, 10, *given)

@@ -1,0 +1,152 @@
+"""Networks in single precision, step for step as the C computes them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skmohn.blm import _kernels as kernels
+from skmohn.blm._device.inputs import standardized
+from skmohn.blm._device.network import Network
+from skmohn.blm._device.steps import StatesOf, answer
+
+_0, _1, _HALF = (np.float32(x) for x in (0, 1, 0.5))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FloatProgram:
+    """Networks in single precision.
+
+    Parameters
+    ----------
+    network : Network
+    kind : str
+        Type of the numbers that are read.
+    mean, inverse : ndarrays of shape (n_inputs,), float32
+        Inputs of the network are ``(v - mean) * inverse``.
+    scale, offset : ndarrays of shape (n_outputs,), float32
+        Of the sum of what all members answer.
+    """
+
+    network: Network
+    kind: str
+    mean: np.ndarray
+    inverse: np.ndarray
+    scale: np.ndarray
+    offset: np.ndarray
+
+    @property
+    def last_activation(self):
+        """What is done to the sums of the outputs."""
+        raw = self.network.answers_raw
+        return "identity" if raw else self.network.out_activation
+
+    @property
+    def output_scale(self):
+        """What one unit of an output stands for: shape (n_outputs,)."""
+        return np.ones(len(self.scale))
+
+    @property
+    def output_offset(self):
+        """What an output of zero stands for: shape (n_outputs,)."""
+        return np.zeros(len(self.scale))
+
+
+def in_single(network, reader):
+    """Lay a network out in single precision."""
+    mean, inverse = standardized(reader, network)
+    scale = network.output_scale / len(network.members)
+    return FloatProgram(
+        network=network,
+        kind=reader.kind,
+        mean=mean,
+        inverse=inverse,
+        scale=scale.astype(np.float32),
+        offset=network.output_mean.astype(np.float32),
+    )
+
+
+def run_float(program, raw, lengths, peaks=None):
+    """Outputs of a program in single precision.
+
+    Parameters
+    ----------
+    program : FloatProgram
+    raw : ndarray of shape (n_rows, n_inputs)
+        What the device reads.
+    lengths : ndarray of shape (n_sequences,)
+        Rows of each sequence; only recurrent networks look at it.
+    peaks : ndarray of shape (n_hidden_layers,), default=None
+        Raised to the largest output of hidden units.
+
+    Returns
+    -------
+    outputs : ndarray of shape (n_rows, n_outputs), float32
+    """
+    network = program.network
+
+    def step(rows, states):
+        inputs = (rows.astype(np.float32) - program.mean) * program.inverse
+        total = sum(
+            _member(program, m, inputs, StatesOf(states, network, m), peaks)
+            for m in range(len(network.members))
+        )
+        return total * program.scale + program.offset
+
+    silent = [_0] * (network.n_layers - 1)
+    return answer(network, step, raw, lengths, silent)
+
+
+def _member(program, member, heard, states, peaks):
+    """Outputs of one network."""
+    network = program.network
+    for depth, codes in enumerate(network.members[member]):
+        sums = _sums(heard, codes.weights, codes.biases)
+        sums = sums * np.float32(network.steps[depth])
+        if codes.own is not None:
+            within = _sums(states[depth], codes.own, np.zeros(len(codes.biases)))
+            sums = sums + within * np.float32(network.own_steps[depth])
+        is_last = depth == network.n_layers - 1
+        kind = program.last_activation if is_last else network.activation
+        heard = _activate(kind, sums, np.float32(network.tie))
+        if codes.own is not None:
+            states[depth] = heard
+        if peaks is not None and not is_last:
+            peaks[depth] = max(peaks[depth], np.abs(heard).max())
+    return heard
+
+
+def _sums(heard, weights, biases):
+    """Weighted sums in the order of the C, one input after the other."""
+    sums = np.tile(biases.astype(np.float32), (len(heard), 1))
+    for column, codes in zip(heard.T, weights.T.astype(np.float32), strict=True):
+        sums += column[:, None] * codes
+    return sums
+
+
+def _activate(kind, sums, tie):
+    if kind == "tanh":
+        return _tanh(sums)
+    if kind == "logistic":
+        return _HALF + _HALF * _tanh(_HALF * sums)
+    if kind == "relu":
+        return np.maximum(sums, _0)
+    if kind == "step":
+        return (sums > tie).astype(np.float32)
+    if kind == "softmax":
+        falls = _tanh(_HALF * (sums - sums.max(axis=1, keepdims=True)))
+        parts = (_1 + falls) / (_1 - falls)
+        total = np.zeros(len(sums), dtype=np.float32)
+        for column in parts.T:
+            total += column
+        return parts / total[:, None]
+    return sums
+
+
+def _tanh(x):
+    """The rational function by which networks are trained."""
+    k = kernels
+    x = np.clip(x, -k.LIMIT, k.LIMIT)
+    z = x * x
+    p = _1 + z * (k.P1 + z * (k.P2 + z * (k.P3 + z * k.P4)))
+    q = _1 + z * (k.Q1 + z * (k.Q2 + z * (k.Q3 + z * k.Q4)))
+    return x * p / q

@@ -1,0 +1,139 @@
+"""Inputs as a device reads them, and as the first layer takes them."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+RANGES = {"uint8": (0, 255), "int16": (-(2**15), 2**15 - 1)}
+TYPES = (*RANGES, "float32")
+# Largest factor: then it is a signed number of 16 bits, which is quick to multiply.
+_MOST = 2**15 - 1
+
+
+@dataclass(frozen=True)
+class Reader:
+    """The numbers that a device is given.
+
+    Parameters
+    ----------
+    kind : {"uint8", "int16", "float32"}
+    unit : ndarray of shape (n_inputs,)
+        What 1 stands for in each column of the table.
+    """
+
+    kind: str
+    unit: np.ndarray
+
+    def read(self, X):
+        """A table as the device gets it: rounded to units, within the type's range."""
+        if self.kind == "float32":
+            most = np.finfo(np.float32).max
+            return np.clip(X / self.unit, -most, most).astype(np.float32)
+        return np.clip(np.rint(X / self.unit), *RANGES[self.kind]).astype(np.int64)
+
+    def largest(self, network):
+        """Largest size of an input of the network that the type can hold."""
+        ends = np.multiply.outer(RANGES[self.kind], self.unit)
+        return np.abs((ends - network.input_mean) / network.input_scale).max()
+
+
+class WholeInputs(NamedTuple):
+    """From whole numbers to codes: ``((u - center) * factor + half) >> shift``."""
+
+    center: np.ndarray  # (n_inputs,)
+    factor: np.ndarray
+    shift: np.ndarray
+    low: np.ndarray  # smallest code
+    high: np.ndarray  # largest code
+    offset: np.ndarray  # what all codes lack to be inputs, for the biases
+    top: int  # codes beyond +-top are cut
+
+    def codes(self, raw):
+        """Codes of a table of whole numbers."""
+        return np.clip(_shifted(self, raw), -self.top, self.top)
+
+
+def _shifted(inputs, raw):
+    half = (1 << inputs.shift) >> 1
+    return ((raw - inputs.center) * inputs.factor + half) >> inputs.shift
+
+
+def whole_inputs(reader, network, scale, top):
+    """Prepare whole numbers as inputs.
+
+    Parameters
+    ----------
+    reader : Reader
+    network : Network
+    scale : float
+        What one unit of a code stands for.
+    top : int
+        The largest code.
+
+    Returns
+    -------
+    inputs : WholeInputs
+    """
+    least, most = RANGES[reader.kind]
+    center = np.clip(np.rint(network.input_mean / reader.unit), least, most)
+    center = center.astype(np.int64)
+    # A step that is larger than the whole range is cut anyway.
+    ratio = reader.unit / (network.input_scale * scale)
+    ratio = np.minimum(ratio, min(top + 1.0, _MOST))
+    farthest = np.maximum(center - least, most - center)
+    shift = _largest_shifts(ratio, farthest)
+    # One shift for all inputs is shorter and quicker, if rounding a factor moves no
+    # code by more than a half.
+    if np.rint(ratio * 2.0 ** shift.min()).min() >= top:
+        shift[:] = shift.min()
+    factor = np.rint(ratio * 2.0**shift).astype(np.int64)
+    offset = center * reader.unit - network.input_mean
+    offset = offset / (network.input_scale * scale)
+    inputs = WholeInputs(center, factor, shift, None, None, offset, top)
+    ends = [np.full_like(center, end) for end in (least, most)]
+    low, high = (inputs.codes(end) for end in ends)
+    return inputs._replace(low=low, high=high)
+
+
+def _largest_shifts(ratio, farthest):
+    """Shifts at which products just fit 32 bits, and factors 16."""
+    shifts = np.zeros(len(ratio), dtype=np.int64)
+    for shift in range(1, 31):
+        factor = np.rint(ratio * 2.0**shift)
+        fits = farthest * factor + 2.0 ** (shift - 1) < 2.0**31
+        shifts[fits & (factor <= _MOST)] = shift
+    return shifts
+
+
+class FloatInputs(NamedTuple):
+    """From numbers to codes: ``floor((v - start) * inverse)``."""
+
+    start: np.ndarray  # (n_inputs,) float32
+    inverse: np.ndarray
+    low: np.ndarray  # smallest code
+    high: np.ndarray
+    offset: np.ndarray  # zeros
+    top: int
+
+    def codes(self, raw):
+        """Codes of a table of numbers in single precision."""
+        with np.errstate(over="ignore"):
+            places = (raw - self.start) * self.inverse
+        top = np.float32(self.top)
+        return np.floor(np.clip(places, -top, top)).astype(np.int64)
+
+
+def float_inputs(reader, network, scale, top):
+    """Prepare numbers in single precision as inputs; see :func:`whole_inputs`."""
+    width = network.input_scale * scale
+    start = ((network.input_mean - width / 2.0) / reader.unit).astype(np.float32)
+    inverse = (reader.unit / width).astype(np.float32)
+    high = np.full(len(start), top)
+    return FloatInputs(start, inverse, -high, high, np.zeros(len(start)), top)
+
+
+def standardized(reader, network):
+    """What makes numbers inputs of the network itself: ``(v - mean) * inverse``."""
+    mean = (network.input_mean / reader.unit).astype(np.float32)
+    return mean, (reader.unit / network.input_scale).astype(np.float32)

@@ -1,0 +1,175 @@
+"""What a device is to compute: the codes of the weights, and what they stand for."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from skmohn.blm._codec import grid_step
+from skmohn.blm._network import Layout
+
+
+class Codes(NamedTuple):
+    """The whole numbers of one layer of weights."""
+
+    weights: np.ndarray  # (n_out, n_in)
+    biases: np.ndarray  # (n_out,)
+    own: np.ndarray | None  # (n_out, n_out), from the units a step ago
+
+
+@dataclass(frozen=True, kw_only=True)
+class Network:
+    """Networks that answer together, as they were trained.
+
+    Parameters
+    ----------
+    layout : Layout
+    n_bits : int
+    members : list of lists of Codes, layer by layer
+    steps, own_steps : ndarrays of shape (n_layers,)
+        Weight that one unit of a code stands for; of weights within a layer.
+    activation : str
+        Of the hidden units.
+    out_activation : str
+        Of the outputs, also "softmax".
+    input_mean, input_scale : ndarrays of shape (n_inputs,)
+        Inputs of the network are ``(x - mean) / scale``.
+    output_mean, output_scale : ndarrays of shape (n_outputs,)
+        What is answered is ``outputs * scale + mean``.
+    is_standardized : bool
+        Whether the inputs of the network are of variance 1.
+    tie : float
+        The largest sum that a step takes for zero.
+    of_classes : bool
+        Whether only the order of the outputs counts.
+    """
+
+    layout: Layout
+    n_bits: int
+    members: list
+    steps: np.ndarray
+    own_steps: np.ndarray
+    activation: str
+    out_activation: str
+    input_mean: np.ndarray
+    input_scale: np.ndarray
+    output_mean: np.ndarray
+    output_scale: np.ndarray
+    is_standardized: bool
+    tie: float
+    of_classes: bool
+
+    @property
+    def n_layers(self):
+        """Number of layers of weights."""
+        return len(self.layout.sizes) - 1
+
+    @property
+    def answers_raw(self):
+        """Whether sums may stand for outputs.
+
+        Of classes nothing but the order counts. Several networks answer by the mean of
+        their probabilities, which sums cannot stand for.
+        """
+        if self.out_activation == "identity":
+            return True
+        return self.of_classes and len(self.members) == 1
+
+
+def split_codes(layout, codes):
+    """Codes of each layer, given those of all weights in one vector."""
+    weights, biases, own = layout.split(np.asarray(codes, dtype=np.int64))
+    own = [part.T for part in own] + [None] * (len(biases) - len(own))
+    return [
+        Codes(part.T, bias, within)
+        for part, bias, within in zip(weights, biases, own, strict=True)
+    ]
+
+
+def _center_and_spread(scaler, size):
+    if scaler is None:
+        return np.zeros(size), np.ones(size)
+    return scaler.mean_, scaler.scale_
+
+
+def of_estimator(model, made_with):
+    """The network of a fitted classifier or regressor.
+
+    Parameters
+    ----------
+    model : BLMClassifier or BLMRegressor
+    made_with : dict
+        Parameters of its last fit.
+
+    Returns
+    -------
+    network : Network
+    """
+    sizes = model.n_features_in_, *made_with["hidden_layer_sizes"], model.n_outputs_
+    layout = Layout(sizes, made_with["recurrent"])
+    steps = grid_step(made_with["n_bits"], model.w_max_)
+    spread = layout.spread(steps)
+    members = [
+        split_codes(layout, np.rint(layout.join(*_parts(member)) / spread))
+        for member in model.members_
+    ]
+    input_mean, input_scale = _center_and_spread(model.input_scaler_, sizes[0])
+    output_mean, output_scale = _center_and_spread(model.target_scaler_, sizes[-1])
+    return Network(
+        layout=layout,
+        n_bits=made_with["n_bits"],
+        members=members,
+        steps=steps,
+        own_steps=steps / 10.0,
+        activation=made_with["activation"],
+        out_activation=model.out_activation_,
+        input_mean=input_mean,
+        input_scale=input_scale,
+        output_mean=output_mean,
+        output_scale=output_scale,
+        is_standardized=model.input_scaler_ is not None,
+        tie=0.0 if made_with["recurrent"] else 1e-5,
+        of_classes=is_classifier(model),
+    )
+
+
+def _parts(member):
+    """Matrices, biases, and matrices within layers, if any, of a member."""
+    return (*member, []) if len(member) == 2 else member
+
+
+def of_controller(codes, made_with):
+    """The network of a fitted controller.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_weights,)
+    made_with : dict
+        What it was made with, the step of each weight among it.
+
+    Returns
+    -------
+    network : Network
+    """
+    layout = Layout(made_with["layers"], made_with["recurrent"])
+    coefs, _, own = layout.split(made_with["w_max"])
+    steps = np.array([coef[0, 0] for coef in coefs])
+    own_steps = np.append([coef[0, 0] for coef in own], steps[len(own) :])
+    n_inputs, n_outputs = layout.sizes[0], layout.sizes[-1]
+    return Network(
+        layout=layout,
+        n_bits=made_with["n_bits"],
+        members=[split_codes(layout, codes)],
+        steps=steps,
+        own_steps=own_steps,
+        activation=made_with["activation"],
+        out_activation=made_with["out_activation"],
+        input_mean=np.zeros(n_inputs),
+        input_scale=np.ones(n_inputs),
+        output_mean=np.zeros(n_outputs),
+        output_scale=np.ones(n_outputs),
+        is_standardized=False,
+        tie=0.0,
+        of_classes=False,
+    )

@@ -1,0 +1,80 @@
+"""Codes of weights as bytes, in groups that end with a byte."""
+
+import numpy as np
+
+
+class Packing:
+    """How weights of so many bits are stored.
+
+    The bits of a weight are cut into parts of 8, 4, 2 and 1 bits, from the lowest on; a
+    group is the fewest weights whose parts fill bytes, and stores part by part. So each
+    weight takes its bits and no more, and no part lies in two bytes.
+
+    Parameters
+    ----------
+    n_bits : int
+    """
+
+    def __init__(self, n_bits):
+        self.n_bits = n_bits
+        self.parts = [8] * (n_bits // 8) + [p for p in (4, 2, 1) if n_bits & p]
+        self.group = 8 // self.parts[-1]
+        self.bytes_of_group = n_bits * self.group // 8
+
+    def padded(self, n):
+        """Number of weights that a row of so many is filled up to."""
+        return -(-n // self.group) * self.group
+
+    def row_bytes(self, n):
+        """Bytes of a row of so many weights."""
+        return self.padded(n) // self.group * self.bytes_of_group
+
+    def pack(self, codes):
+        """Bytes of a matrix of codes, row by row.
+
+        Stored is ``code + 2 ** (n_bits - 1)``, which is never negative, and zero where
+        there is no weight.
+        """
+        n_rows, n = codes.shape
+        stored = np.zeros((n_rows, self.padded(n)), dtype=np.int64)
+        stored[:, :n] = codes + 2 ** (self.n_bits - 1)
+        groups = stored.reshape(n_rows, -1, self.group)
+        found, low = [], 0
+        for part in self.parts:
+            fields = groups >> low & 2**part - 1
+            fields = fields.reshape(*groups.shape[:2], -1, 8 // part)
+            found.append((fields << np.arange(0, 8, part)).sum(axis=3))
+            low += part
+        return np.concatenate(found, axis=2).astype(np.uint8).ravel()
+
+    def unpacked(self):
+        """Reading a group in C: lines, and the expression of each weight."""
+        lines, fields, low = [], [[] for _ in range(self.group)], 0
+        for part in self.parts:
+            per_byte = 8 // part
+            for k in range(self.group * part // 8):
+                name = f"c{len(lines)}"
+                lines.append(f"const uint8_t {name} = @READ8(w++);")
+                for place in range(per_byte):
+                    field = _field(name, place * part, part)
+                    if low:
+                        kind = "uint16_t" if self.n_bits <= 16 else "uint32_t"
+                        field = f"(({kind}){field} << {low})"
+                    fields[k * per_byte + place].append(field)
+            low += part
+        return lines, [_joined(parts) for parts in fields]
+
+
+def _field(name, low, width):
+    """Some bits of a byte."""
+    if width == 8:
+        return name
+    if low == 0:
+        return f"({name} & {2**width - 1})"
+    if low + width == 8:
+        return f"({name} >> {low})"
+    return f"({name} >> {low} & {2**width - 1})"
+
+
+def _joined(parts):
+    return parts[0] if len(parts) == 1 else f"({' | '.join(parts)})"

@@ -1,0 +1,273 @@
+"""From a trained network to whole numbers, with sums that are proven to fit."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from skmohn.blm._device.inputs import (
+    FloatInputs,
+    WholeInputs,
+    float_inputs,
+    whole_inputs,
+)
+from skmohn.blm._device.network import Network
+from skmohn.blm._device.tables import (
+    ONE,
+    PLACES,
+    POWERS,
+    Curve,
+    Rescale,
+    make_rescale,
+    tanh_curve,
+)
+
+CURVED = ("tanh", "logistic")
+
+
+class Answers(NamedTuple):
+    """What the outputs of a layer are, as whole numbers.
+
+    They stand for ``scale * (output + offset)``.
+    """
+
+    low: int
+    high: int
+    silent: int  # the output that stands for zero
+    scale: float
+    offset: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layer:
+    """A layer in whole numbers, the same for all members but for codes and biases.
+
+    Parameters
+    ----------
+    activation : str
+        That of the network; of outputs also "softmax", "raw" for the sums themselves,
+        and "positive" for these above zero.
+    sum_bits : int
+        In so many bits its sums fit, 16 or 32.
+    answers : Answers
+    rescale : Rescale or None
+        Of sums, before the activation.
+    own_rescale : Rescale or None
+        Of sums over the layer's own units, to the unit of the others.
+    threshold : int
+        Of a step: the largest sum that is answered by 0.
+    """
+
+    activation: str
+    sum_bits: int
+    answers: Answers
+    rescale: Rescale | None
+    own_rescale: Rescale | None
+    threshold: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class WholeProgram:
+    """Networks in whole numbers.
+
+    Parameters
+    ----------
+    network : Network
+    bits : int
+        Of inputs and activations, with the sign.
+    kind : str
+        Type of the numbers that are read.
+    inputs : WholeInputs or FloatInputs
+    layers : list of Layer
+    biases : list of lists of ndarrays of shape (n_out,)
+        Of each member and layer, in the units of its sums.
+    curve : Curve
+        The hyperbolic tangent.
+    output_bits : int
+        Of an output, 16 or 32.
+    """
+
+    network: Network
+    bits: int
+    kind: str
+    inputs: WholeInputs | FloatInputs
+    layers: list
+    biases: list
+    curve: Curve
+    output_bits: int
+
+    @property
+    def output_scale(self):
+        """What one unit of an output stands for: shape (n_outputs,)."""
+        scale = self.layers[-1].answers.scale / len(self.network.members)
+        return scale * self.network.output_scale
+
+    @property
+    def output_offset(self):
+        """What an output of zero stands for: shape (n_outputs,)."""
+        answers = self.layers[-1].answers
+        offset = answers.scale * answers.offset
+        return offset * self.network.output_scale + self.network.output_mean
+
+
+class _Sums(NamedTuple):
+    """Bounds of the sums of a layer, over all members and units."""
+
+    total: int
+    bits: int
+    own_rescale: Rescale | None
+
+
+class _Heard(NamedTuple):
+    """What a layer hears from below; arrays of shape (n_in,), in units of codes."""
+
+    low: np.ndarray
+    high: np.ndarray
+    offset: np.ndarray
+    scale: float
+
+
+def quantize(network, reader, bits, reach, peaks):
+    """Lay a network out in whole numbers.
+
+    Parameters
+    ----------
+    network : Network
+    reader : Reader
+    bits : int
+        Of inputs and activations, with the sign.
+    reach : float
+        Inputs of the network beyond +-reach are cut.
+    peaks : ndarray of shape (n_hidden_layers,)
+        The same of outputs of hidden units that have no largest one of their own.
+
+    Returns
+    -------
+    program : WholeProgram
+    """
+    top = 2 ** (bits - 1) - 1
+    prepare = float_inputs if reader.kind == "float32" else whole_inputs
+    inputs = prepare(reader, network, reach / top, top)
+    curve = tanh_curve(top)
+    layers, biases = [], []
+    heard = _Heard(inputs.low, inputs.high, inputs.offset, reach / top)
+    for depth in range(network.n_layers):
+        peak = peaks[depth] if depth < len(peaks) else None
+        layer, of_members = _make_layer(network, depth, heard, top, curve, peak)
+        layers.append(layer)
+        biases.append(of_members)
+        ones = np.ones(network.layout.sizes[depth + 1], dtype=np.int64)
+        low, high, _, scale, offset = layer.answers
+        heard = _Heard(low * ones, high * ones, offset * ones, scale)
+    answers = layers[-1].answers
+    largest = max(-answers.low, answers.high) * len(network.members)
+    return WholeProgram(
+        network=network,
+        bits=bits,
+        kind=reader.kind,
+        inputs=inputs,
+        layers=layers,
+        biases=[list(member) for member in zip(*biases, strict=True)],
+        curve=curve,
+        output_bits=_bits_of(largest),
+    )
+
+
+def _bits_of(largest):
+    """Bits of numbers up to a size and its negative."""
+    if largest >= 2**31:
+        raise ValueError(
+            f"sums of this network reach {largest}, which 32 bits cannot hold: lower "
+            'activation_bits, n_bits or w_max, or use arithmetic="float32"'
+        )
+    return 16 if largest < 2**15 else 32
+
+
+def _make_layer(network, depth, heard, top, curve, peak):
+    """A layer, and the biases of each member."""
+    unit = network.steps[depth] * heard.scale
+    is_last = depth == network.n_layers - 1
+    activation = network.out_activation if is_last else network.activation
+    if is_last and network.answers_raw:
+        activation = "raw"
+    elif is_last and activation == "relu":
+        activation = "positive"
+    answers = _answers(activation, top, peak)
+    own_ratio = network.own_steps[depth] * answers.scale / unit
+    members = [member[depth] for member in network.members]
+    biases = [_biases(codes, heard, answers.offset * own_ratio) for codes in members]
+    sums = _bound(members, biases, heard, answers, own_ratio, top)
+    rescale, threshold = None, 0
+    if activation in CURVED:
+        ratio = unit / curve.step * PLACES / (1 if activation == "tanh" else 2)
+        rescale = make_rescale(ratio, sums.total, curve.end, 2 * top)
+    elif activation == "softmax":
+        # Differences of two sums.
+        ratio = unit / POWERS.step * PLACES
+        rescale = make_rescale(ratio, 2 * sums.total, 2**16 - 1, 2**12)
+    elif activation in ("relu", "identity"):
+        rescale = make_rescale(unit / answers.scale, sums.total, top, 2 * top)
+    elif activation == "step":
+        threshold = int(min(network.tie / unit, sums.total))
+    else:
+        low = 0 if activation == "positive" else -sums.total
+        answers = Answers(low, sums.total, 0, unit, 0)
+    layer = Layer(
+        activation=activation,
+        sum_bits=sums.bits,
+        answers=answers,
+        rescale=rescale,
+        own_rescale=sums.own_rescale,
+        threshold=threshold,
+    )
+    return layer, biases
+
+
+def _answers(activation, top, peak):
+    """Outputs of an activation; of sums, what is known before these are."""
+    if activation == "tanh":
+        return Answers(-top, top, 0, 1.0 / top, 0)
+    if activation == "logistic":
+        # Half of one more than a hyperbolic tangent, the part of one in the biases.
+        return Answers(-top, top, -top, 0.5 / top, top)
+    if activation == "relu":
+        return Answers(0, top, 0, peak / top, 0)
+    if activation == "identity":
+        return Answers(-top, top, 0, peak / top, 0)
+    if activation == "softmax":
+        return Answers(0, ONE, 0, 1.0 / ONE, 0)
+    return Answers(0, 1, 0, 1.0, 0)
+
+
+def _biases(codes, heard, own_offset):
+    """Biases in the unit of the sums, with what inputs lack."""
+    biases = codes.biases / heard.scale + codes.weights @ heard.offset
+    if codes.own is not None:
+        biases = biases + own_offset * codes.own.sum(axis=1)
+    return np.rint(biases).astype(np.int64)
+
+
+def _bound(members, biases, heard, answers, own_ratio, top):
+    """What the sums can reach whatever the inputs are."""
+    largest = own_largest = 0
+    for codes, bias in zip(members, biases, strict=True):
+        ends = _ends(codes.weights, heard.low, heard.high)
+        largest = max(largest, *(int(np.abs(bias + end).max()) for end in ends))
+        if codes.own is not None:
+            ends = _ends(codes.own, answers.low, answers.high)
+            own_largest = max(own_largest, *(int(np.abs(end).max()) for end in ends))
+    if members[0].own is None:
+        return _Sums(largest, _bits_of(largest), None)
+    _bits_of(own_largest)
+    rescale = make_rescale(own_ratio, own_largest, 2**31 - 1, 4 * top)
+    total = largest + int(rescale(np.int64(own_largest)))
+    return _Sums(total, _bits_of(max(total, own_largest)), rescale)
+
+
+def _ends(codes, low, high):
+    """Smallest and largest sums of inputs within bounds."""
+    products = codes * low, codes * high
+    return (
+        np.minimum(*products).sum(axis=1),
+        np.maximum(*products).sum(axis=1),
+    )

@@ -1,0 +1,57 @@
+"""Rows of sequences, one step after the other."""
+
+import numpy as np
+
+
+def answer(network, step, rows, lengths, silent):
+    """Answers to rows, step by step if the network is recurrent.
+
+    Parameters
+    ----------
+    network : Network
+    step : callable
+        Of rows and the states of their networks, a list of arrays of shape (n_rows,
+        n_units), which it replaces; returns the outputs.
+    rows : ndarray of shape (n_rows, n_inputs)
+    lengths : ndarray of shape (n_sequences,)
+        Rows of each sequence.
+    silent : list of int or float
+        What units of each hidden layer say before the first step.
+
+    Returns
+    -------
+    outputs : ndarray of shape (n_rows, n_outputs)
+    """
+    if not network.layout.recurrent:
+        return step(rows, None)
+    hidden = list(zip(network.layout.sizes[1:-1], silent, strict=True))
+    states = [
+        np.full((len(lengths), size), value)
+        for size, value in hidden * len(network.members)
+    ]
+    starts = np.cumsum(lengths) - lengths
+    outputs = None
+    for time in range(lengths.max()):
+        goes_on = np.flatnonzero(lengths > time)
+        now = [part[goes_on] for part in states]
+        places = starts[goes_on] + time
+        answers = step(rows[places], now)
+        if outputs is None:
+            outputs = np.empty((len(rows), answers.shape[1]), dtype=answers.dtype)
+        outputs[places] = answers
+        for part, changed in zip(states, now, strict=True):
+            part[goes_on] = changed
+    return outputs
+
+
+class StatesOf:
+    """The part of a list of states that belongs to a member."""
+
+    def __init__(self, states, network, member):
+        self.states, self.first = states, member * (network.n_layers - 1)
+
+    def __getitem__(self, depth):
+        return self.states[self.first + depth]
+
+    def __setitem__(self, depth, state):
+        self.states[self.first + depth] = state

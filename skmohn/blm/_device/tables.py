@@ -1,0 +1,130 @@
+"""Whole numbers in place of the reals: scaling, tanh, powers of two."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+# Steps of a table between which there is a straight line; places within a step.
+_STEPS = [2.0**-k for k in range(3, 6)]
+PLACES = 256
+# Error, in units of the last place, that lines between the entries may cause.
+_ERROR = 0.4
+
+
+class Rescale(NamedTuple):
+    """``((size >> pre) * factor + half) >> shift``, and `top` from `limit` on."""
+
+    pre: int
+    factor: int
+    shift: int
+    limit: int | None  # None: it is never reached
+    top: int
+
+    def __call__(self, size):
+        """Sizes, none of them negative, in other units."""
+        half = (1 << self.shift) >> 1
+        scaled = ((size >> self.pre) * self.factor + half) >> self.shift
+        if self.limit is None:
+            return scaled
+        return np.where(size >= self.limit, self.top, scaled)
+
+    def signed(self, numbers):
+        """The same of numbers of either sign."""
+        return np.sign(numbers) * self(np.abs(numbers))
+
+
+def make_rescale(ratio, largest, top, precision):
+    """Rescale sizes by a ratio, in 32 bits.
+
+    Parameters
+    ----------
+    ratio : float
+    largest : int
+        The largest size there is.
+    top : int
+        Results are at most this.
+    precision : int
+        What a factor should be at least: its rounding is then harmless.
+
+    Returns
+    -------
+    rescale : Rescale
+    """
+    # From here on the result is top.
+    most = min(largest, int(np.ceil(min((top + 1.0) / ratio, 2.0**32))))
+    pre = max(0, most.bit_length() - 16)
+    found = [_with_shift(ratio, pre, shift, largest, top) for shift in range(31)]
+    found = [rescale for rescale in found if rescale is not None]
+    if not found:
+        raise ValueError(
+            "the sums cannot be scaled in 32 bits, because some weights are "
+            f"{ratio:.3g} times as large as others: use a smaller w_max or "
+            'arithmetic="float32"'
+        )
+    # To shift by whole bytes is to leave them out.
+    bytewise = [one for one in found[::-1] if one.shift % 8 == 0]
+    return next((one for one in bytewise if one.factor >= precision), found[-1])
+
+
+def _with_shift(ratio, pre, shift, largest, top):
+    """Rescale with a shift, None if it does not fit in 32 bits."""
+    factor, half = int(ratio * 2.0 ** (pre + shift)), (1 << shift) >> 1
+    limit = largest + 1
+    if factor:
+        limit = min(limit, -(-((top << shift) - half) // factor) << pre)
+    most = (limit - 1) >> pre
+    if max(factor, most) >= 2**16 or most * factor + half >= 2**32:
+        return None
+    return Rescale(pre, factor, shift, limit if limit <= largest else None, top)
+
+
+class Curve(NamedTuple):
+    """Straight lines between points; one step is `PLACES` places wide."""
+
+    step: float
+    points: np.ndarray
+
+    @property
+    def end(self):
+        """The place of the last point."""
+        return (len(self.points) - 1) * PLACES
+
+    def __call__(self, places):
+        """Values at places from 0 to the end, which has the last value."""
+        index, part = np.divmod(places, PLACES)
+        index = np.minimum(index, len(self.points) - 1)
+        after = self.points[np.minimum(index + 1, len(self.points) - 1)]
+        rise = after - self.points[index]
+        # Curves rise or fall: of either, the product is of one sign.
+        between = (np.abs(rise) * part + PLACES // 2) // PLACES
+        return self.points[index] + np.sign(rise) * between
+
+
+def tanh_curve(top):
+    """The hyperbolic tangent from zero on, as whole numbers up to `top`."""
+    # Lines are at most step^2 / 8 max|tanh''| below the curve: points half of that
+    # above it divide the error.
+    bends = [0.77 * step**2 / 16.0 * top for step in _STEPS]
+    step = next(
+        (s for s, bend in zip(_STEPS, bends, strict=True) if bend <= _ERROR), _STEPS[-1]
+    )
+    n_steps = int(np.ceil(np.arctanh(1.0 - 0.5 / top) / step))
+    x = step * np.arange(n_steps + 1)
+    t = np.tanh(x)
+    points = np.rint(top * (t + step**2 / 8.0 * t * (1.0 - t**2)))
+    points = np.minimum(points, top).astype(np.int64)
+    points[-1] = top
+    return Curve(step, points)
+
+
+# Halves of 1 in sixteen steps: e^-d = 2^-(d / ln 2), of which the whole part shifts.
+ONE = 2**15 - 1
+POWERS = Curve(
+    np.log(2.0) / 16.0, np.rint(ONE * 2.0 ** -(np.arange(17) / 16)).astype(np.int64)
+)
+
+
+def exponential(places):
+    """Fall of e^-d, as whole numbers up to `ONE`, at places of `POWERS`."""
+    whole, part = np.divmod(places, POWERS.end)
+    return POWERS(part) >> whole

@@ -1,0 +1,570 @@
+"""Networks as C: numpy's emulator beside what gcc compiles, bit by bit.
+
+Many networks share an executable: it reads inputs and writes outputs as bytes.
+"""
+
+import pickle
+import re
+import shutil
+import subprocess
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+from skmohn import BLMClassifier, BLMController, BLMRegressor
+from skmohn.blm._device import c_file
+from skmohn.blm._device.export import Answering
+from skmohn.blm._device.floats import in_single, run_float
+from skmohn.blm._device.inputs import RANGES, Reader
+from skmohn.blm._device.network import Network, split_codes
+from skmohn.blm._device.packing import Packing
+from skmohn.blm._device.quantize import quantize
+from skmohn.blm._device.tables import POWERS, exponential, make_rescale, tanh_curve
+from skmohn.blm._device.wholes import run_whole
+from skmohn.blm._network import Layout
+
+needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not there")
+# What is undefined ends the program: to say what it was would take twice as long.
+FLAGS = [
+    "-std=c99",
+    "-pedantic",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-O0",
+    "-fsanitize=undefined",
+    "-fsanitize-undefined-trap-on-error",
+]
+TYPES = {"uint8": np.uint8, "int16": np.int16, "float32": np.float32}
+HIDDEN = ["tanh", "logistic", "relu", "step", "identity"]
+
+
+def compiled(folder, headers, mains, *flags):
+    """Compile headers with a main function; return the path of the executable."""
+    for name, text in headers.items():
+        (folder / f"{name}.h").write_text(text, encoding="ascii")
+    source = ["#include <stdio.h>"]
+    source += [f'#include "{name}.h"' for name in headers]
+    source += ["int main(void) {", *mains, "return 0; }"]
+    (folder / "all.c").write_text("\n".join(source), encoding="ascii")
+    command = ["gcc", *FLAGS, *flags, "all.c", "-o", "all", "-lm"]
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[:3000]
+    return folder / "all"
+
+
+def run_of(name, network, n_rows):
+    """C that runs a network on rows from the input, and writes its outputs."""
+    n_in, n_out = network.layout.sizes[0], network.layout.sizes[-1]
+    recurrent = network.layout.recurrent and network.n_layers > 1
+    state, reset = "", ""
+    if recurrent:
+        state, reset = "&state, ", f"{name}_state state; {name}_reset(&state);"
+    return f"""{{ int row; {reset}
+    for (row = 0; row < {n_rows}; row++) {{
+        {name}_input in[{n_in}]; {name}_output out[{n_out}];
+        if (fread(in, sizeof in[0], {n_in}, stdin) != {n_in}) return 1;
+        {name}_run({state}in, out);
+        fwrite(out, sizeof out[0], {n_out}, stdout);
+    }} }}"""
+
+
+def answers_of_c(folder, cases):
+    """Outputs of compiled programs on the rows of each, given by name."""
+    headers = {
+        name: c_file.header(name, program, Answering(None))
+        for name, (program, _) in cases.items()
+    }
+    mains = [
+        run_of(name, program.network, len(raw))
+        for name, (program, raw) in cases.items()
+    ]
+    executable = compiled(folder, headers, mains)
+    given = b"".join(
+        raw.astype(TYPES[program.kind]).tobytes() for program, raw in cases.values()
+    )
+    done = subprocess.run([executable], input=given, capture_output=True, check=True)
+    assert done.stderr == b"", done.stderr[:2000]
+    found, start = {}, 0
+    for name, (program, raw) in cases.items():
+        kind = np.float32
+        if hasattr(program, "output_bits"):
+            kind = np.int16 if program.output_bits == 16 else np.int32
+        n = len(raw) * program.network.layout.sizes[-1]
+        found[name] = np.frombuffer(done.stdout, kind, n, start).reshape(len(raw), -1)
+        start += n * np.dtype(kind).itemsize
+    assert start == len(done.stdout)
+    return found
+
+
+# ------------------------------------------------------------------- random networks
+
+
+def random_network(rng, *, of_classes=None):
+    """A network of random codes, from shallow to deep and of every kind."""
+    of_classes = bool(rng.integers(2)) if of_classes is None else of_classes
+    sizes = tuple(rng.integers(1, 12, rng.integers(2, 6)).tolist())
+    n_bits = int(rng.choice([2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24]))
+    layout = Layout(sizes, bool(rng.integers(2)))
+    low, high = -(2 ** (n_bits - 1)), 2 ** (n_bits - 1)
+    n_members = int(rng.choice([1, 1, 3])) if of_classes else int(rng.choice([1, 2]))
+    out_activation = "identity"
+    if of_classes:
+        out_activation = str(rng.choice(["identity", "logistic", "softmax"]))
+    elif n_members == 1:
+        out_activation = str(rng.choice(HIDDEN))
+    n_layers = len(sizes) - 1
+    steps = rng.uniform(0.3, 3.0, n_layers) / high
+    return Network(
+        layout=layout,
+        n_bits=n_bits,
+        members=[
+            split_codes(layout, rng.integers(low, high, layout.n_weights))
+            for _ in range(n_members)
+        ],
+        steps=steps,
+        own_steps=steps * rng.choice([0.1, 0.35]),
+        activation=str(rng.choice(HIDDEN)),
+        out_activation=out_activation,
+        input_mean=rng.normal(0.0, 3.0, sizes[0]),
+        input_scale=10.0 ** rng.uniform(-2.0, 2.0, sizes[0]),
+        output_mean=rng.normal(size=sizes[-1]),
+        output_scale=rng.uniform(0.1, 10.0, sizes[-1]),
+        is_standardized=True,
+        tie=float(rng.choice([0.0, 1e-5])),
+        of_classes=of_classes,
+    )
+
+
+def rows_for(rng, network, reader):
+    """Ordinary inputs, then the ends of the type, also against each of the weights."""
+    n_inputs = network.layout.sizes[0]
+    z = rng.normal(0.0, 2.0, (6, n_inputs))
+    rows = reader.read(z * network.input_scale + network.input_mean)
+    ends = RANGES.get(reader.kind, (np.float32(-1e12), np.float32(1e12)))
+    codes = network.members[0][0].weights[:4]
+    worst = np.where(codes > 0, ends[1], ends[0])
+    flat = [np.full((1, n_inputs), end) for end in ends]
+    return np.concatenate([rows, *flat, worst, ends[0] + ends[1] - worst])
+
+
+def random_program(rng):
+    """A program and rows for it, of either arithmetic."""
+    network = random_network(rng)
+    kind = str(rng.choice(["uint8", "int16", "float32"]))
+    unit = 10.0 ** rng.uniform(-2.0, 1.0, network.layout.sizes[0])
+    if rng.integers(3) == 0:
+        unit[:] = unit[0]
+    reader = Reader(kind, unit)
+    raw = rows_for(rng, network, reader)
+    if rng.integers(5) == 0:
+        return in_single(network, reader), raw
+    bits = int(rng.choice([4, 6, 8, 8, 8, 9, 10, 12, 12, 14, 16]))
+    peaks = rng.uniform(0.5, 5.0, network.n_layers)
+    return quantize(network, reader, bits, rng.uniform(1.0, 9.0), peaks), raw
+
+
+def emulated(program, raw):
+    run = run_whole if hasattr(program, "output_bits") else run_float
+    return run(program, raw, np.array([len(raw)]))
+
+
+@needs_gcc
+def test_emulator_equals_c_in_every_bit(tmp_path):
+    rng = np.random.default_rng(0)
+    cases, widths = {}, set()
+    while len(cases) < 300:
+        try:
+            program, raw = random_program(rng)
+        except ValueError as error:
+            # Only what cannot fit is refused.
+            if "32 bits" not in str(error):
+                raise
+            continue
+        cases[f"net{len(cases)}"] = program, raw
+        if hasattr(program, "layers"):
+            widths.update(layer.sum_bits for layer in program.layers)
+    assert widths == {16, 32}
+    found = answers_of_c(tmp_path, cases)
+    for name, (program, raw) in cases.items():
+        assert_array_equal(found[name], emulated(program, raw), err_msg=name)
+
+
+# ------------------------------------------------------------------------- estimators
+
+
+RNG = np.random.default_rng(7)
+X = RNG.normal(size=(90, 4)) * [1.0, 0.2, 30.0, 5.0] + [0.0, 1.0, 100.0, -3.0]
+UNIT = np.array([1e-3, 1e-4, 0.02, 2e-3])
+Y = X[:, 0] + 3 * X[:, 1] - 0.02 * X[:, 2]
+CLASSES = np.array(["a", 'say "b"', "ä@?"])[np.digitize(Y, [0.5, 1.5])]
+LABELS = np.column_stack([Y > 1, X[:, 0] > 0, X[:, 3] > -3]).astype(int)
+CALM = (X - X.mean(axis=0)) / X.std(axis=0)
+SEQUENCES = X.reshape(18, 5, 4)
+QUICK = {"n_bits": 8, "max_flips": 3000, "alpha": 0.0, "random_state": 0, "max_time": 9}
+MODELS = {
+    "many": (BLMClassifier((5,)), X, CLASSES),
+    "two": (BLMClassifier((5,)), X, Y > 1),
+    "squared": (BLMClassifier((5,), loss="squared"), X, CLASSES),
+    "hinge": (BLMClassifier((5, 4), loss="hinge", activation="relu"), X, CLASSES),
+    "labels": (BLMClassifier((5,), activation="logistic"), X, LABELS),
+    "together": (BLMClassifier((4,), n_restarts=3, ensemble=3), X, CLASSES),
+    "pair": (BLMClassifier((4,), n_restarts=2, ensemble=2), X, Y > 1),
+    "steps": (BLMClassifier((9,), activation="step"), X, CLASSES),
+    "linear": (BLMClassifier(()), X, CLASSES),
+    "one": (BLMRegressor((5,)), X, Y),
+    "both": (BLMRegressor((5,), n_restarts=2, ensemble=2), X, X[:, :2] * [1.0, 9.0]),
+    "deep": (BLMRegressor((4, 3, 3), activation="relu"), X, Y),
+    "own": (BLMRegressor((5,), standardize=False), CALM, Y),
+    "by_step": (BLMRegressor((5,), recurrent="steps"), SEQUENCES, Y.reshape(18, 5)),
+    "by_end": (
+        BLMClassifier((5,), recurrent="sequences", n_restarts=2, ensemble=2),
+        SEQUENCES,
+        CLASSES[::5],
+    ),
+}
+
+
+def rate(policy, rng, incumbent):
+    """A loss for controllers: be near the mean of what was seen."""
+    state, action, total = policy.initial_state(), np.empty(2), 0.0
+    for row in CALM:
+        policy.step(row, state, action)
+        total += (action[0] - 0.3 * row[0]) ** 2 + (action[1] + 0.2 * row[1]) ** 2
+    return total
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """All models, and what they are used on."""
+    found = {}
+    for name, (model, rows, y) in MODELS.items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            found[name] = model.set_params(**QUICK).fit(rows, y), rows
+    options = {"n_inputs": 4, "n_outputs": 2, "max_evaluations": 300, "random_state": 0}
+    found["steers"] = BLMController((3,), **options).fit(rate), CALM
+    model = BLMController((3,), True, out_activation="tanh", **options)
+    found["recalls"] = model.fit(rate), CALM
+    return found
+
+
+def made(fitted, arithmetic, input_type, **options):
+    """All models as devices."""
+    found = {}
+    for name, (model, rows) in fitted.items():
+        unit = UNIT if rows is X or rows is SEQUENCES else 1e-3
+        found[name] = model.to_c(
+            name,
+            arithmetic=arithmetic,
+            X=rows,
+            input_type=input_type,
+            input_unit=1.0 if input_type == "float32" else unit,
+            **options,
+        )
+    return found
+
+
+def predict_of(device, rows):
+    """C that predicts rows and writes answers and probabilities; how many of both."""
+    name, answers, network = device.name, device._answers, device._program.network
+    n_in, n_out = network.layout.sizes[0], network.layout.sizes[-1]
+    n_steps = rows.shape[1] if rows.ndim == 3 else len(rows)
+    state = kept = reset = proba = ""
+    if network.layout.recurrent:
+        state, kept = "&state, ", f"{name}_state state, before;"
+        # Probabilities are asked for at the same step.
+        reset = f"if (row % {n_steps} == 0)\n{name}_reset(&state);\nbefore = state;"
+    many = answers.labels is None or answers.labels.multilabel
+    kind = "float" if answers.labels is None else "uint8_t"
+    n_all = n_out if many else 1
+    call = f"{name}_predict({state}in, all)"
+    if not many:
+        call = f"all[0] = {name}_predict({state}in)"
+    n_proba = 0
+    if answers.has_probabilities:
+        n_proba = n_out if many else len(answers.labels.classes)
+        proba = f"""{name}_run({state.replace("state", "before")}in, out);
+            {name}_probabilities(out, p);"""
+    return (
+        n_all + n_proba,
+        f"""{{ int row; {kept}
+    for (row = 0; row < {len(rows.reshape(-1, n_in))}; row++) {{
+        {name}_input in[{n_in}]; {name}_output out[{n_out}];
+        {kind} all[{n_all}]; float p[{max(n_proba, 1)}]; int k;
+        if (fread(in, sizeof in[0], {n_in}, stdin) != {n_in}) return 1;
+        {reset}
+        {call};
+        for (k = 0; k < {n_all}; k++) {{
+            float f = all[k]; fwrite(&f, 4, 1, stdout); }}
+        {proba}
+        fwrite(p, 4, {n_proba}, stdout); (void)out; {kept and "(void)before;"}
+    }} }}""",
+    )
+
+
+def answers_of(tmp_path, devices, fitted):
+    """What compiled devices answer to rows: values or classes, and probabilities."""
+    pairs = {
+        name: predict_of(device, fitted[name][1]) for name, device in devices.items()
+    }
+    headers = {
+        name: f"#define {name.upper()}_WITH_PROBABILITIES\n{device.header}"
+        for name, device in devices.items()
+    }
+    executable = compiled(tmp_path, headers, [text for _, text in pairs.values()])
+    given = b""
+    for name, device in devices.items():
+        raw = device._reader.read(fitted[name][1].reshape(-1, 4))
+        given += raw.astype(TYPES[device._program.kind]).tobytes()
+    done = subprocess.run([executable], input=given, capture_output=True, check=True)
+    found, start = {}, 0
+    for name, (width, _) in pairs.items():
+        n = fitted[name][1].reshape(-1, 4).shape[0]
+        table = np.frombuffer(done.stdout, np.float32, n * width, start)
+        found[name], start = table.reshape(n, width), start + 4 * n * width
+    return found
+
+
+@needs_gcc
+@pytest.mark.parametrize(
+    ("arithmetic", "input_type"),
+    [("integer", "int16"), ("integer", "float32"), ("float32", "float32")],
+)
+def test_devices_answer_as_estimators_do(tmp_path, fitted, arithmetic, input_type):
+    bits = {"activation_bits": 12} if arithmetic == "integer" else {}
+    devices = made(fitted, arithmetic, input_type, **bits)
+    found = answers_of(tmp_path, devices, fitted)
+    is_float = arithmetic == "float32"
+    for name, device in devices.items():
+        model, rows = fitted[name]
+        predicted, answers = device.predict(rows), device._answers
+        assert predicted.shape == model.predict(rows).shape
+        ends = slice(4, None, 5) if name == "by_end" else slice(None)
+        if answers.labels is None:
+            values = predicted.reshape(len(found[name]), -1)
+            assert_allclose(found[name], values, rtol=1e-5, atol=1e-5)
+            # Controllers have large weights that take much of each other.
+            most = 0.05 if isinstance(model, BLMController) else 0.02
+            assert device.largest_error < (1e-5 if is_float else most), name
+            continue
+        assert device.agreement >= (1.0 if is_float else 0.97), name
+        n = 3 if name == "labels" else 1
+        classes = found[name][ends, :n].astype(int)
+        wanted = predicted if n == 3 else model.classes_[classes[:, 0]]
+        assert_array_equal(classes if n == 3 else wanted, predicted, err_msg=name)
+        if answers.has_probabilities:
+            proba = found[name][ends, n:]
+            tolerance = 2e-5 if is_float else 0.02
+            assert_allclose(proba, model.predict_proba(rows), atol=tolerance)
+
+
+def build_and_run(folder, name):
+    """Compile a test that was written to a folder; return how many rows differ."""
+    command = ["gcc", *FLAGS, f"{name}_test.c", "-o", name]
+    subprocess.run(command, cwd=folder, check=True)
+    done = subprocess.run([folder / name], capture_output=True, text=True, check=False)
+    assert f"{name}: {done.returncode} of " in done.stdout
+    return done.returncode
+
+
+@needs_gcc
+@pytest.mark.parametrize("arithmetic", ["integer", "float32"])
+@pytest.mark.parametrize("name", ["many", "recalls"])
+def test_written_test_finds_what_differs(tmp_path, fitted, name, arithmetic):
+    model, rows = fitted[name]
+    options = {"input_type": "int16", "input_unit": 1e-2, "arithmetic": arithmetic}
+    device = model.to_c(name, tmp_path, X=rows, **options)
+    assert (tmp_path / f"{name}.h").read_text() == device.header
+    assert build_and_run(tmp_path, name) == 0
+    sound = "return s < 0 ? -y : y;" if arithmetic == "integer" else "x * p / q"
+    broken = device.header.replace(sound, "return y;" if "s < 0" in sound else "p / q")
+    assert broken != device.header
+    (tmp_path / f"{name}.h").write_text(broken)
+    assert build_and_run(tmp_path, name) > 0
+
+
+def test_files_that_are_not_asked_for(tmp_path, fitted):
+    model, rows = fitted["many"]
+    device = model.to_c("net", tmp_path, X=rows, n_tests=0)
+    assert device.test == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["net.h"]
+    assert "net_test" in model.to_c("net").test.replace("net.h", "net_test")
+
+
+def test_bits_of_activations(fitted):
+    model, rows = fitted["many"]
+    assert model.to_c("x").activation_bits == 10
+    assert model.to_c("x", X=rows).activation_bits == 8
+    # Integers this coarse lose labels, whatever the activations.
+    coarse = {"input_type": "int16", "input_unit": [3.0, 0.3, 90.0, 9.0]}
+    device = model.to_c("x", X=rows, **coarse)
+    assert device.activation_bits == 10
+    assert device.agreement < 0.995
+    assert model.to_c("x", activation_bits=14).activation_bits == 14
+    for name in ("one", "by_step", "by_end", "steers"):
+        model, rows = fitted[name]
+        assert model.to_c("x", X=rows).activation_bits == 12
+    assert model.to_c("x", X=rows, arithmetic="float32").activation_bits is None
+
+
+def test_a_device_keeps_its_network(fitted):
+    model, rows = fitted["two"]
+    model = pickle.loads(pickle.dumps(model))
+    device = model.to_c("x", X=rows)
+    before = device.predict(rows)
+    model.set_params(random_state=3, n_bits=2).fit(rows, Y < 1)
+    assert_array_equal(device.predict(rows), before)
+    assert_array_equal(pickle.loads(pickle.dumps(device)).predict(rows), before)
+    assert repr(device) == (
+        f"<x.h: {device.weight_bytes} bytes of weights, {device.table_bytes} of tables>"
+    )
+
+
+def test_inputs_beyond_the_range_are_cut(fitted):
+    model, rows = fitted["one"]
+    device = model.to_c("x", X=rows)
+    far = rows.mean(axis=0) + 1e3 * rows.std(axis=0)
+    assert_array_equal(device.run([far]), device.run([far * 1e6]))
+    device = model.to_c("x", X=rows, input_type="uint8")
+    assert_array_equal(device.run([[300.0] * 4]), device.run([[255.0] * 4]))
+    assert_array_equal(device.run([[-9.0] * 4]), device.run([[0.0] * 4]))
+
+
+@pytest.mark.parametrize(
+    "name", ["", "1st", "a-b", "a b", "_x", "ä", "a.h", "x" * 32, "a\n"]
+)
+def test_names_that_c_does_not_know(fitted, name):
+    with pytest.raises(ValueError, match="name must be a C identifier of at most 31"):
+        fitted["one"][0].to_c(name)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"X": np.full((2, 4), np.nan)}, "contains NaN"),
+        ({"X": np.full((2, 4), np.inf)}, "contains infinity"),
+        ({"X": np.zeros((2, 3))}, "X has 3 features"),
+        ({"input_unit": 0.0}, "input_unit must be a positive number"),
+        ({"input_unit": [1.0, 2.0]}, "one for each of the 4 inputs"),
+        ({"input_unit": [1.0, 2.0, -1.0, 1.0]}, "input_unit must be a positive number"),
+        ({"input_unit": np.nan}, "input_unit contains NaN"),
+        ({"input_type": "int8"}, "'input_type' parameter of to_c must be a str among"),
+        ({"arithmetic": "float16"}, "'arithmetic' parameter of to_c must be"),
+        (
+            {"activation_bits": 3},
+            r"'activation_bits' parameter .* in the range \[4, 16\]",
+        ),
+        ({"activation_bits": 17}, "'activation_bits' parameter"),
+        ({"n_tests": -1}, "'n_tests' parameter"),
+        ({"path": 3}, "'path' parameter"),
+    ],
+)
+def test_parameters_that_cannot_be(fitted, options, message):
+    with pytest.raises(ValueError, match=message):
+        fitted["one"][0].to_c("net", **options)
+
+
+def test_only_fitted_networks_are_written():
+    for model in (BLMRegressor(), BLMClassifier(), BLMController()):
+        with pytest.raises(NotFittedError):
+            model.to_c("net")
+
+
+def test_ranges_that_nothing_tells(fitted):
+    controller, own = fitted["steers"][0], fitted["own"][0]
+    for model in (controller, own):
+        with pytest.raises(ValueError, match="range of the inputs is not known"):
+            model.to_c("net")
+        device = model.to_c("net", input_type="int16", input_unit=1e-4)
+        assert device.predict(CALM[:3]).shape[0] == 3
+    model = BLMRegressor((3,), recurrent="steps", activation="relu", **QUICK)
+    model.set_params(max_flips=50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(SEQUENCES, Y.reshape(18, 5))
+    with pytest.raises(ValueError, match="depends on the sequences"):
+        model.to_c("net")
+    assert model.to_c("net", X=SEQUENCES).largest_error < 0.1
+
+
+def test_networks_that_do_not_fit():
+    model = BLMRegressor((30,), **{**QUICK, "n_bits": 24, "max_flips": 1})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, Y)
+    with pytest.raises(ValueError, match="which 32 bits cannot hold: lower activation"):
+        model.to_c("net")
+    assert model.to_c("net", X=X, arithmetic="float32").largest_error < 1e-5
+
+
+# ----------------------------------------------------------------------------- pieces
+
+
+@pytest.mark.parametrize("n_bits", range(2, 25))
+@pytest.mark.parametrize("n", [1, 8, 13])
+def test_packed_codes_are_found_again(n_bits, n):
+    codes = RNG.integers(-(2 ** (n_bits - 1)), 2 ** (n_bits - 1), (3, n))
+    packing = Packing(n_bits)
+    packed = packing.pack(codes)
+    assert len(packed) == 3 * packing.row_bytes(n)
+    lines, fields = packing.unpacked()
+    found = []
+    for start in range(0, len(packed), packing.bytes_of_group):
+        group = [int(byte) for byte in packed[start:][: packing.bytes_of_group]]
+        names = {f"c{k}": byte for k, byte in enumerate(group)}
+        assert len(lines) == len(group)
+        # The expressions of C are those of Python, but for the casts.
+        found += [eval(re.sub(r"\(uint\d+_t\)", "", field), names) for field in fields]
+    stored = np.reshape(found, (3, -1))
+    assert_array_equal(stored[:, :n] - 2 ** (n_bits - 1), codes)
+    assert not stored[:, n:].any()
+    assert packing.row_bytes(8) == n_bits
+
+
+@pytest.mark.parametrize("bits", range(4, 17))
+def test_table_of_the_hyperbolic_tangent(bits):
+    top = 2 ** (bits - 1) - 1
+    curve = tanh_curve(top)
+    places = np.arange(curve.end + 1)
+    exact = top * np.tanh(places * curve.step / 256)
+    # Rounded are the points and what is between them; finer steps are not to be had
+    # with more than 13 bits.
+    most = 1.5 if bits < 14 else 2.7
+    assert np.abs(curve(places) - exact).max() < most
+    assert curve(np.array([0, curve.end])).tolist() == [0, top]
+    assert np.all(np.diff(curve(places)) >= 0)
+
+
+def test_powers():
+    places = np.arange(2**16)
+    exact = (2**15 - 1) * np.exp(-places * POWERS.step / 256)
+    assert np.abs(exponential(places) - exact).max() < 10
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_sizes_in_other_units(seed):
+    rng = np.random.default_rng(seed)
+    ratio = 10 ** rng.uniform(-6, 3)
+    largest = int(10 ** rng.uniform(2, 9))
+    top = int(rng.choice([127, 2047, 20000, 65535]))
+    rescale = make_rescale(ratio, largest, top, 256)
+    sizes = np.unique(rng.integers(0, largest + 1, 2000))
+    found = rescale(sizes)
+    wanted = np.minimum(sizes * ratio, top)
+    # Factors have eight bits at least, unless what they scale has fewer.
+    assert np.abs(found - wanted).max() <= 1 + top / 256
+    below = sizes if rescale.limit is None else sizes[sizes < rescale.limit]
+    products = (below >> rescale.pre) * rescale.factor + ((1 << rescale.shift) >> 1)
+    assert products.max(initial=0) < 2**32
+    assert (below >> rescale.pre).max(initial=0) < 2**16
+
+
+def test_ratios_that_are_too_large():
+    with pytest.raises(ValueError, match="cannot be scaled in 32 bits"):
+        make_rescale(1e9, 2**30, 2**31 - 1, 256)
