@@ -28,7 +28,8 @@ class EnergyNetImputer(HTMLRepr, ShortRequests, TransformerMixin, BaseEstimator)
     Parameters
     ----------
     transformer : EnergyNetTransformer, default=None
-        Learns the distribution; None is ``EnergyNetTransformer(whiten=True)``.
+        Learns the distribution, of which imputation needs one layer; None is
+        ``EnergyNetTransformer("held_out", max_layers=1, whiten=True)``.
     strategy : {"mean", "mode"}, default="mean"
         Expected value or most probable one. Categories are the most probable ones with
         either.
@@ -178,7 +179,7 @@ class EnergyNetImputer(HTMLRepr, ShortRequests, TransformerMixin, BaseEstimator)
 
     def _like(self):
         if self.transformer is None:
-            return EnergyNetTransformer(whiten=True)
+            return EnergyNetTransformer("held_out", max_layers=1, whiten=True)
         return self.transformer
 
     def __sklearn_tags__(self):
