@@ -273,13 +273,13 @@ def _covariance(Z, rng):
 
 def _patterns(unknown):
     """Rows that have the same gaps, and these, one after another."""
-    kinds, of_rows = np.unique(unknown, axis=0, return_inverse=True)
-    of_rows = of_rows.ravel()
-    order = np.argsort(of_rows, kind="stable")
-    ends = np.cumsum(np.bincount(of_rows))
-    for kind, rows in zip(kinds, np.split(order, ends[:-1]), strict=True):
-        if kind.any():
-            yield rows, np.flatnonzero(kind)
+    incomplete = np.flatnonzero(unknown.any(axis=1))
+    kinds, of_rows = np.unique(unknown[incomplete], axis=0, return_inverse=True)
+    order = incomplete[np.argsort(of_rows.ravel(), kind="stable")]
+    ends = np.cumsum(np.bincount(of_rows.ravel(), minlength=len(kinds)))
+    # What is behind the last end is empty.
+    for kind, rows in zip(kinds, np.split(order, ends), strict=False):
+        yield rows, np.flatnonzero(kind)
 
 
 def _given(covariance, Z, unknown):

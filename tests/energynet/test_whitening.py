@@ -260,6 +260,12 @@ def test_gaps_of_categories_and_numbers_together():
     rows[:, 2] = NAN
     assert_allclose(model.score_samples(rows), logsumexp(every, axis=0), atol=1e-6)
     filled = model.impute(rows)
+    # Here no number is unknown.
+    rows[:, 0] = table[:5, 0]
+    of_kinds = [
+        model.score_samples(np.where(np.isnan(rows), c, rows)) for c in range(3)
+    ]
+    assert_allclose(model.score_samples(rows), logsumexp(of_kinds, axis=0), atol=1e-6)
     assert set(filled[:, 2]) <= {0, 1, 2}
     assert_array_equal(filled[:, 1], rows[:, 1])
     for drawn in model.impute(rows, n_draws=3, random_state=0):
