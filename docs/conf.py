@@ -127,7 +127,7 @@ EXAMPLES = {
         "pendulum_restarts",
         "spirals_by_bits",
     ],
-    "energynet": ["digits", "few_labels"],
+    "energynet": ["digits", "mixed_table", "few_labels"],
 }
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
