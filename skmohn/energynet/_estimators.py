@@ -29,13 +29,14 @@ from sklearn.utils.validation import (
 )
 
 from skmohn._core._categories import Categories, as_table
-from skmohn._core._fitting import all_or_nothing
+from skmohn._core._fitting import History, all_or_nothing
 from skmohn._core._html import HTMLRepr
 from skmohn._core._requests import ShortRequests
 from skmohn._core._scaling import fitted_scaler
 from skmohn._core._validation import to_numpy
 from skmohn.energynet._building import widths_of
 from skmohn.energynet._coding import MINMAX
+from skmohn.energynet._heads import candidates, choose, folds_of
 from skmohn.energynet._missing import filled
 from skmohn.energynet._networks import Stages
 from skmohn.energynet._reading import read_columns
@@ -49,10 +50,6 @@ from skmohn.energynet._transformer import EnergyNetTransformer
 _KAPPA = 0.3
 _ARCHITECTURE_ONLY = {"polish": 0, "n_temperatures": 1000}
 _MLP = {"solver": "lbfgs", "tol": 3e-3, "max_iter": 2000}
-# More would drive a stack's large weights to zero before the outputs make use of them.
-_ALPHA = {"random": 10.0, "generative": 1.0}
-# With fewer samples it would drive all weights to zero, as it is shared by the samples.
-_FULL_ALPHA = 500
 # Of chains over what is unknown of a sample, where it could be too much to sum over.
 _SEED = 0
 
@@ -76,7 +73,7 @@ class _BaseEnergyNet(HTMLRepr, ShortRequests, CallbackSupportMixin, BaseEstimato
     @_fit_context(prefer_skip_nested_validation=False)
     @with_callbacks
     def fit(self, X, y, sample_weight=None) -> Self:
-        """Find the architecture, then train the network.
+        """Find the architecture, choose a network, and train it.
 
         Parameters
         ----------
@@ -112,7 +109,7 @@ class _BaseEnergyNet(HTMLRepr, ShortRequests, CallbackSupportMixin, BaseEstimato
         X, y = self._read_samples(X, y)
         self._check_targets(y)
         kept, weights = _weighted(X, sample_weight)
-        transformer, mlp = self._parts(len(X) if weights is None else weights.sum())
+        transformer, mlp = self._parts()
         stages = Stages(self, *given)
         self.transformer_ = stages.fit_layers(
             transformer, self._of_layers(X, given[0], kept), weights
@@ -127,16 +124,30 @@ class _BaseEnergyNet(HTMLRepr, ShortRequests, CallbackSupportMixin, BaseEstimato
         return _safe_indexing(as_table(to_numpy(given)), np.arange(len(X))[kept])
 
     def _train(self, mlp, X, y, weights, stages):
-        """Train the network on the architecture that the layers have."""
+        """Train the network that is to answer, on the architecture that was found."""
+        self.scaler_ = self._scaler(X, weights)
+        targets, sizes = self._learn_targets(y, weights), self._sizes(y)
         is_generative = self.init == "generative"
-        self.scaler_ = None
-        if not is_generative:
-            self.scaler_ = fitted_scaler(self._table(X)[1], "X", weights)
-        sizes = self._sizes(y)
-        mlp.set_params(hidden_layer_sizes=sizes)
         start = self.transformer_.layers_[: len(sizes)] if is_generative else ()
-        targets = self._learn_targets(y, weights)
-        return stages.fit_network(mlp, self._inputs(X), targets, weights, start)
+        mlp.set_params(hidden_layer_sizes=sizes)
+        self.candidates_ = History()
+        if self.mlp is None:
+            rows, folds = folds_of(self._table(X)[1], y)
+            mlp, self.candidates_ = choose(
+                candidates(mlp, sizes, widths_of(self.transformer_) is None),
+                lambda has_layers: self._inputs(X[rows], has_layers),
+                targets[rows], None if weights is None else weights[rows], folds, start,
+            )  # fmt: skip
+        has_layers = bool(mlp.hidden_layer_sizes)
+        start = start if has_layers else ()
+        inputs = self._inputs(X, has_layers)
+        return stages.fit_network(mlp, inputs, targets, weights, start)
+
+    def _scaler(self, X, weights):
+        """What standardises the columns, if a network may see them."""
+        if self.init == "generative" and self.mlp is not None:
+            return None
+        return fitted_scaler(self._table(X)[1], "X", weights)
 
     def predict(self, X):
         """Predict with the network.
@@ -152,8 +163,7 @@ class _BaseEnergyNet(HTMLRepr, ShortRequests, CallbackSupportMixin, BaseEstimato
             Class labels or label indicators; numbers for the regressor.
         """
         check_is_fitted(self)
-        predicted = self.mlp_.predict(self._inputs(self._read_table(X)))
-        return self._from_network(predicted)
+        return self._from_network(self.mlp_.predict(self._seen(X)))
 
     def _check_targets(self, y):
         """Refuse targets of the wrong kind before the layers take their time."""
@@ -182,7 +192,7 @@ class _BaseEnergyNet(HTMLRepr, ShortRequests, CallbackSupportMixin, BaseEstimato
         wide_enough = takewhile(lambda width: width >= n_outputs, upper)
         return (max(first, n_outputs), *wide_enough)
 
-    def _parts(self, n_samples):
+    def _parts(self):
         """The transformer and the network, not fitted."""
         transformer = self.transformer
         if transformer is None:
@@ -191,8 +201,7 @@ class _BaseEnergyNet(HTMLRepr, ShortRequests, CallbackSupportMixin, BaseEstimato
         activation = "relu" if self.init == "random" else "logistic"
         mlp = self.mlp
         if mlp is None:
-            alpha = _ALPHA[self.init] * min(float(n_samples) / _FULL_ALPHA, 1.0)
-            mlp = self._kind(activation=activation, alpha=alpha, **_MLP)
+            mlp = self._kind(activation=activation, **_MLP)
         elif self.init == "generative" and mlp.activation != activation:
             raise ValueError(
                 'init="generative" needs an mlp with activation="logistic", got '
@@ -205,10 +214,14 @@ class _BaseEnergyNet(HTMLRepr, ShortRequests, CallbackSupportMixin, BaseEstimato
                 part.set_params(random_state=random_state.randint(2**31 - 1))
         return transformer, mlp
 
-    def _inputs(self, X):
-        """What the network sees of samples."""
+    def _seen(self, X):
+        """What the network that answers sees of samples as a user has them."""
+        return self._inputs(self._read_table(X), bool(self.mlp_.hidden_layer_sizes))
+
+    def _inputs(self, X, has_layers):
+        """What a network with or without hidden layers sees of samples."""
         units, numbers = self._table(X)
-        if self.init == "generative":
+        if self.init == "generative" and has_layers:
             return units.astype(X.dtype)
         return self.scaler_.transform(numbers)
 
@@ -267,10 +280,12 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
         ``init="random"``, which uses the architecture alone, also
         ``polish=0, n_temperatures=1000``, to save time.
     mlp : MLPClassifier, default=None
-        The network; `hidden_layer_sizes` is replaced. None is an
-        :class:`~sklearn.neural_network.MLPClassifier` with
-        ``solver="lbfgs", alpha=10.0, tol=3e-3, max_iter=2000``; `alpha` is 1.0 for
-        ``init="generative"`` and proportionally less below 500 samples.
+        The network; `hidden_layer_sizes` is replaced. With None, networks are compared
+        by their log loss in five-fold cross-validation: logistic regression (a network
+        without hidden layers), one with the layers that were found and, where the
+        first has fewer than 100 units, one with 100 there; each with several values of
+        `alpha`. The simplest whose loss is within half a standard error of the least
+        answers.
     init : {"random", "generative"}, default="random"
         Initial weights: scikit-learn's, on standardized columns, or those of the
         transformer's layers, on its visible units. "generative" needs the activation
@@ -283,10 +298,15 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
     transformer_ : EnergyNetTransformer
         The fitted layers.
     mlp_ : MLPClassifier
-        The fitted network; its inputs are standardized columns, with an indicator for
-        each category, or, with ``init="generative"``, visible units.
+        The fitted network. Its inputs are standardized columns, with an indicator for
+        each category; with ``init="generative"`` and hidden layers, visible units.
+        Without hidden layers, ``mlp_.hidden_layer_sizes`` is ``()``.
+    candidates_ : History
+        The networks that were compared, as dicts: ``hidden_layer_sizes``, ``alpha``,
+        ``loss`` and ``error``, the standard error of the difference to the least loss.
+        Empty for a given `mlp`. ``candidates_.to_frame()`` makes a DataFrame.
     scaler_ : StandardScaler or None
-        Scaler of the columns.
+        Scaler of the columns; None for a given `mlp` with ``init="generative"``.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     n_features_in_ : int
@@ -301,10 +321,13 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
 
     Notes
     -----
-    The widths follow from how columns depend on one another, not from the target. If
-    columns are independent, or samples too few to tell, the layer is as wide as X. No
-    layer is narrower than the output: the first is widened, others are left out. To set
-    widths yourself, pass ``EnergyNetTransformer(n_components=...)``.
+    The widths follow from how columns depend on one another, not from the target: hence
+    the comparison with a linear model and with a wider first layer. Widths that you
+    give, by ``EnergyNetTransformer(n_components=...)``, are not widened. If columns are
+    independent, or samples too few to tell, the layer is as wide as X. No layer is
+    narrower than the output: the first is widened, others are left out.
+    At most 4000 distinct samples, spread over the targets, are compared on; the network
+    that answers learns from all of them.
 
     Callbacks that follow sub-estimators, such as
     :class:`~sklearn.callback.ProgressBar`, follow the layers too. All see each epoch of
@@ -327,6 +350,7 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
 
     transformer_: EnergyNetTransformer
     mlp_: MLPClassifier
+    candidates_: History
     scaler_: StandardScaler | None
     n_features_in_: int
     feature_names_in_: np.ndarray
@@ -364,7 +388,7 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
             In the order of `classes_`.
         """
         check_is_fitted(self)
-        return self.mlp_.predict_proba(self._inputs(self._read_table(X)))
+        return self.mlp_.predict_proba(self._seen(X))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -386,10 +410,12 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
         ``init="random"``, which uses the architecture alone, also
         ``polish=0, n_temperatures=1000``, to save time.
     mlp : MLPRegressor, default=None
-        The network; `hidden_layer_sizes` is replaced. None is an
-        :class:`~sklearn.neural_network.MLPRegressor` with
-        ``solver="lbfgs", alpha=10.0, tol=3e-3, max_iter=2000``; `alpha` is 1.0 for
-        ``init="generative"`` and proportionally less below 500 samples.
+        The network; `hidden_layer_sizes` is replaced. With None, networks are compared
+        by their squared error in five-fold cross-validation: ridge regression (a
+        network without hidden layers), one with the layers that were found and, where
+        the first has fewer than 100 units, one with 100 there; each with several values
+        of `alpha`. The simplest whose loss is within half a standard error of the least
+        answers.
     init : {"random", "generative"}, default="random"
         Initial weights: scikit-learn's, on standardized columns, or those of the
         transformer's layers, on its visible units. "generative" needs the activation
@@ -402,10 +428,15 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
     transformer_ : EnergyNetTransformer
         The fitted layers.
     mlp_ : MLPRegressor
-        The fitted network; its inputs are standardized columns, with an indicator for
-        each category, or, with ``init="generative"``, visible units.
+        The fitted network. Its inputs are standardized columns, with an indicator for
+        each category; with ``init="generative"`` and hidden layers, visible units.
+        Without hidden layers, ``mlp_.hidden_layer_sizes`` is ``()``.
+    candidates_ : History
+        The networks that were compared, as dicts: ``hidden_layer_sizes``, ``alpha``,
+        ``loss`` and ``error``, the standard error of the difference to the least loss.
+        Empty for a given `mlp`. ``candidates_.to_frame()`` makes a DataFrame.
     scaler_ : StandardScaler or None
-        Scaler of the columns.
+        Scaler of the columns; None for a given `mlp` with ``init="generative"``.
     target_scaler_ : StandardScaler or None
         Scaler of the targets; None for an `mlp` with ``loss="poisson"``, whose targets
         are counts.
@@ -421,10 +452,13 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
 
     Notes
     -----
-    The widths follow from how columns depend on one another, not from the target. If
-    columns are independent, or samples too few to tell, the layer is as wide as X. No
-    layer is narrower than the output: the first is widened, others are left out. To set
-    widths yourself, pass ``EnergyNetTransformer(n_components=...)``.
+    The widths follow from how columns depend on one another, not from the target: hence
+    the comparison with a linear model and with a wider first layer. Widths that you
+    give, by ``EnergyNetTransformer(n_components=...)``, are not widened. If columns are
+    independent, or samples too few to tell, the layer is as wide as X. No layer is
+    narrower than the output: the first is widened, others are left out.
+    At most 4000 distinct samples, spread over the targets, are compared on; the network
+    that answers learns from all of them.
 
     Callbacks that follow sub-estimators, such as
     :class:`~sklearn.callback.ProgressBar`, follow the layers too. All see each epoch of
@@ -447,6 +481,7 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
 
     transformer_: EnergyNetTransformer
     mlp_: MLPRegressor
+    candidates_: History
     scaler_: StandardScaler | None
     target_scaler_: StandardScaler | None
     n_features_in_: int

@@ -1,10 +1,11 @@
-"""scikit-learn's MLP with two things more: where it starts, and who is told.
+"""scikit-learn's MLP with more: where it starts, who is told, and several targets.
 
 A fit has two tasks, "layers" and "network". Callbacks that follow sub-estimators are
 handed on to the layers; what the network does is told by the estimator itself, since
 scikit-learn's MLP does not tell.
 """
 
+import numpy as np
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from skmohn._core._fitting import FitLoop
@@ -26,6 +27,10 @@ class _Told:
         Called with the loss after every epoch or, of ``solver="lbfgs"``, every
         evaluation.
     """
+
+    @staticmethod
+    def _watch(loss):
+        """Nobody wants to know."""
 
     def _initialize(self, y, layer_units, dtype):
         super()._initialize(y, layer_units, dtype)
@@ -52,6 +57,39 @@ class _ToldClassifier(_Told, MLPClassifier):
 
 class _ToldRegressor(_Told, MLPRegressor):
     """MLPRegressor that is told where to start and tells how it goes."""
+
+    def _backprop(self, X, y, sample_weight, activations, *memory):
+        found = super()._backprop(X, y, sample_weight, activations, *memory)
+        if self.loss != "squared_error" or y.shape[1] == 1:
+            return found
+        # Of several targets scikit-learn 1.9 computes the mean loss with the gradient
+        # of its sum, and L-BFGS comes to a halt (its issue 8349).
+        squares = np.square(activations[-1] - y).sum(axis=1)
+        n_samples = len(y) if sample_weight is None else sample_weight.sum()
+        penalty = self.alpha * sum(np.vdot(coef, coef) for coef in self.coefs_)
+        loss = np.average(squares, weights=sample_weight) + penalty / n_samples
+        return loss / 2, *found[1:]
+
+
+def started(mlp, start):
+    """A network with the parameters of another one that begins as a stack.
+
+    Parameters
+    ----------
+    mlp : MLPClassifier or MLPRegressor
+
+    start : sequence of RBM
+        The layers it begins as; none for random weights.
+
+    Returns
+    -------
+    told : MLPClassifier or MLPRegressor
+        Not fitted.
+    """
+    kind = _ToldClassifier if isinstance(mlp, MLPClassifier) else _ToldRegressor
+    told = kind(**mlp.get_params())
+    told._start = start
+    return told
 
 
 class Stages:
@@ -114,9 +152,7 @@ class Stages:
         mlp : MLPClassifier or MLPRegressor
             The fitted one, of scikit-learn's own class.
         """
-        kind = _ToldClassifier if isinstance(mlp, MLPClassifier) else _ToldRegressor
-        told = kind(**mlp.get_params())
-        told._start = start
+        told = started(mlp, start)
         # Neither counts its iterations ahead, but epochs have a maximum.
         most = None if told.solver == "lbfgs" else told.max_iter
         task = self._fit.subcontext(

@@ -86,7 +86,8 @@ def test_generative_start_is_trained_by_every_solver(digits, solver, early_stopp
 
 def test_random_start_is_that_of_scikit_learn(digits):
     X, y = digits
-    net = EnergyNetClassifier(STACK, random_state=0).fit(X, y)
+    mlp = MLPClassifier(solver="lbfgs", alpha=10.0, tol=3e-3)
+    net = EnergyNetClassifier(STACK, mlp, random_state=0).fit(X, y)
     assert type(net.mlp_) is MLPClassifier
     assert net.mlp_.hidden_layer_sizes == (6, 4)
     peer = clone(net.mlp_)
@@ -106,7 +107,9 @@ def test_architecture_is_the_one_found(digits, grown):
     X, y = digits[0][:60], digits[1][:60] % 3
     net = grown
     found = net.transformer_.n_components_per_layer_
-    assert net.mlp_.hidden_layer_sizes[0] == found[0]
+    assert (found[0],) in {tried["hidden_layer_sizes"] for tried in net.candidates_}
+    given = clone(net).set_params(mlp=MLPClassifier(solver="lbfgs", alpha=1.0))
+    assert given.fit(X, y).mlp_.hidden_layer_sizes[0] == found[0]
     assert net.transformer_.width_reasons_ == [PAYING_REASON] * len(found)
     assert net.transformer_.kappa == 0.3
     again = EnergyNetClassifier(random_state=0).fit(X, y)
@@ -149,12 +152,15 @@ def test_few_samples_are_classified_about_as_well_as_without_layers(load, n):
 def test_columns_without_structure_have_as_many_units(init):
     X = np.random.default_rng(0).random((200, 6)) * 10
     y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2] / 10
-    net = EnergyNetRegressor(init=init, random_state=0).fit(X, y)
+    activation = "relu" if init == "random" else "logistic"
+    mlp = MLPRegressor(activation=activation, solver="lbfgs", alpha=1.0, tol=1e-2)
+    net = EnergyNetRegressor(mlp=mlp, init=init, random_state=0).fit(X, y)
     assert net.transformer_.n_components_per_layer_ == [1]
     assert net.mlp_.hidden_layer_sizes == (6,)
     # What is given is taken.
     one = EnergyNetTransformer(n_components=1, polish=5)
-    assert EnergyNetRegressor(one).fit(X, y).mlp_.hidden_layer_sizes == (1,)
+    net.set_params(transformer=one).fit(X, y)
+    assert net.mlp_.hidden_layer_sizes == (1,)
 
 
 @pytest.mark.parametrize(
@@ -300,7 +306,8 @@ def test_whole_weights_are_repeated_rows(estimator, init):
 def test_other_weights_have_no_scale():
     X, y = load_iris(return_X_y=True)
     weights = np.random.default_rng(0).random(len(y))
-    net = EnergyNetClassifier(STACK, random_state=0)
+    mlp = MLPClassifier(solver="lbfgs", alpha=3.0, tol=3e-3)
+    net = EnergyNetClassifier(STACK, mlp, random_state=0)
     one, two = (clone(net).fit(X, y, weights * scale) for scale in (1.0, 1e-3))
     assert_allclose(one.predict_proba(X), two.predict_proba(X), atol=1e-6)
     plain = clone(net).fit(X, y)

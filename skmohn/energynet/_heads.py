@@ -1,0 +1,191 @@
+"""Which network answers: from one without hidden layers to one wider than was found.
+
+A network without hidden layers is a linear model: logistic regression or ridge, of one
+target or several. So all candidates are networks of scikit-learn, compared by their
+losses on samples that they have not learned from.
+"""
+
+import warnings
+from functools import cache
+from itertools import groupby
+from operator import attrgetter
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+
+from skmohn._core._fitting import History
+from skmohn.energynet._networks import started
+
+# Precisions of the normal priors of all weights, the largest first. A number says more
+# of them than a class does: with few samples of classes a network of larger ones is
+# constant, and its loss no worse than that of others.
+_ALPHAS_OF_CLASSES = 3.0, 1.0
+_ALPHAS_OF_NUMBERS = 100.0, 30.0, 10.0, 3.0, 1.0
+# Linear models have nothing to overfit by when they learn on; networks have.
+_LINEAR = {"hidden_layer_sizes": (), "tol": 1e-4}
+# Found layers are compared with wider ones, which some targets need.
+_WIDE = 100
+_FOLDS = 5
+# With more distinct samples the choice would be the same.
+_MOST_COMPARED = 4000
+# What is simpler may be worse by so many standard errors of the difference.
+_TOLERANCE = 0.5
+# The least probability, that of a class not learned from.
+_LEAST = 1e-6
+
+
+def candidates(mlp, sizes, is_found):
+    """Networks to choose from, simpler ones first.
+
+    Parameters
+    ----------
+    mlp : MLPClassifier or MLPRegressor
+        How networks with hidden layers are trained.
+
+    sizes : tuple of int
+        Widths of the hidden layers.
+
+    is_found : bool
+        Whether they were found without targets, and may be too small for them.
+
+    Returns
+    -------
+    mlps : list of MLPClassifier or MLPRegressor
+        Not fitted. Of each shape there is a range of `alpha`.
+    """
+    alphas = _ALPHAS_OF_CLASSES if is_classifier(mlp) else _ALPHAS_OF_NUMBERS
+    shapes = [_LINEAR, {"hidden_layer_sizes": sizes}]
+    if is_found and sizes[0] < _WIDE:
+        shapes.append({"hidden_layer_sizes": (_WIDE, *sizes[1:])})
+    return [
+        clone(mlp).set_params(**shape, alpha=alpha)
+        for shape in shapes
+        for alpha in alphas
+    ]
+
+
+def folds_of(table, y):
+    """Samples to compare networks on, in folds over which the targets are spread.
+
+    They follow from what samples say: equal ones are in one fold, so that it makes no
+    difference whether they are repeated or have a weight, nor in which order they are.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_samples, n_columns)
+
+    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Class labels, label indicators, or numbers.
+
+    Returns
+    -------
+    rows : ndarray of shape (n_compared,), int
+        All samples, or some that are spread over the targets.
+
+    folds : ndarray of shape (n_compared,), int
+    """
+    targets = np.unique(y, return_inverse=True)[1].reshape(len(y), -1)
+    keys = np.column_stack([table, targets])
+    order = np.lexsort(keys.T)
+    keys = keys[order]
+    is_new = np.any(keys[1:] != keys[:-1], axis=1)
+    which = np.concatenate([[0], np.cumsum(is_new)])
+    step = which[-1] // _MOST_COMPARED + 1
+    chosen = which % step == 0
+    return order[chosen], which[chosen] // step % _FOLDS
+
+
+def choose(mlps, inputs, y, weights, folds, start):
+    """Find the simplest network whose loss on samples left out is about the least.
+
+    Of one shape, smaller values of `alpha` are tried as long as they help: training
+    takes longer with each.
+
+    Parameters
+    ----------
+    mlps : list of MLPClassifier or MLPRegressor
+        Not fitted, simpler ones first.
+
+    inputs : callable
+        Called with whether a network has hidden layers; returns what it sees, an
+        ndarray of shape (n_samples, n_inputs).
+
+    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Class labels, label indicators, or standardised numbers.
+
+    weights : ndarray of shape (n_samples,) or None
+
+    folds : ndarray of shape (n_samples,), int
+
+    start : sequence of RBM
+        What hidden layers begin as; none for random weights.
+
+    Returns
+    -------
+    mlp : MLPClassifier or MLPRegressor
+
+    compared : History
+        A dict for each that was tried: ``hidden_layer_sizes``, ``alpha``, ``loss``,
+        and ``error``, of the difference to the least loss.
+    """
+    inputs = cache(inputs)
+    tried, losses, means = [], [], []
+    for sizes, alike in groupby(mlps, attrgetter("hidden_layer_sizes")):
+        least, has_layers = np.inf, bool(sizes)
+        for mlp in alike:
+            network = started(mlp, start if has_layers else ())
+            table = inputs(has_layers)
+            tried.append(mlp)
+            losses.append(_left_out_losses(network, table, y, weights, folds))
+            means.append(np.average(losses[-1], weights=weights))
+            if means[-1] > least:
+                break
+            least = means[-1]
+    best = np.argmin(means)
+    worse = np.array(means) - means[best]
+    n_samples = len(y) if weights is None else weights.sum()
+    spread = np.square(losses - losses[best] - worse[:, None])
+    errors = np.sqrt(np.average(spread, axis=1, weights=weights) / n_samples)
+    compared = History(
+        {
+            "hidden_layer_sizes": mlp.hidden_layer_sizes,
+            "alpha": mlp.alpha,
+            "loss": float(mean),
+            "error": float(error),
+        }
+        for mlp, mean, error in zip(tried, means, errors, strict=True)
+    )
+    return tried[np.argmax(worse <= _TOLERANCE * errors)], compared
+
+
+def _left_out_losses(mlp, X, y, weights, folds):
+    """Loss of each sample by a network that has learned from the other folds."""
+    losses = np.zeros(len(y))
+    for fold in np.unique(folds):
+        out, rest = folds == fold, folds != fold
+        if out.all():
+            break
+        with warnings.catch_warnings():
+            # The network that answers in the end speaks for itself.
+            warnings.simplefilter("ignore")
+            known = None if weights is None else weights[rest]
+            mlp.fit(X[rest], y[rest], sample_weight=known)
+        loss = _log_losses if is_classifier(mlp) else _squared_losses
+        losses[out] = loss(mlp, X[out], y[out])
+    return losses
+
+
+def _log_losses(mlp, X, y):
+    """Minus the log-probability of the class, or of all labels, of each sample."""
+    p = mlp.predict_proba(X)
+    if y.ndim > 1:
+        return -np.log(np.where(y, p, 1.0 - p).clip(_LEAST)).sum(axis=1)
+    at = np.searchsorted(mlp.classes_, y).clip(max=len(mlp.classes_) - 1)
+    p = np.where(mlp.classes_[at] == y, p[np.arange(len(y)), at], 0.0)
+    return -np.log(p.clip(_LEAST))
+
+
+def _squared_losses(mlp, X, y):
+    """Squared error of each sample, the mean over targets."""
+    errors = (mlp.predict(X) - y).reshape(len(y), -1)
+    return np.square(errors).mean(axis=1)

@@ -1,0 +1,275 @@
+"""Which network answers, beside scikit-learn's linear models and cross-validation."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import approx_fprime
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_iris, load_wine
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import log_loss
+from sklearn.model_selection import PredefinedSplit, cross_val_predict
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.preprocessing import StandardScaler
+
+from skmohn import EnergyNetClassifier, EnergyNetRegressor, EnergyNetTransformer
+from skmohn.energynet import _heads
+from skmohn.energynet._heads import candidates, choose, folds_of
+from skmohn.energynet._networks import started
+
+STACK = EnergyNetTransformer(None, 4, polish=5)
+CLASSES = MLPClassifier(solver="lbfgs", tol=3e-3, max_iter=2000, random_state=0)
+NUMBERS = MLPRegressor(solver="lbfgs", tol=3e-3, max_iter=2000, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def iris():
+    X, y = load_iris(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+def chosen_of(mlps, X, y, weights=None):
+    """What is chosen where all networks see the same."""
+    rows, folds = folds_of(X, y)
+    if weights is not None:
+        weights = weights[rows]
+    return choose(mlps, lambda has_layers: X[rows], y[rows], weights, folds, ())
+
+
+def test_linear_candidates_are_logistic_regression_and_ridge(iris):
+    X, classes = iris
+    numbers = X @ [1.0, 2.0, 3.0, 4.0]
+    for mlp, y, oracle in (
+        (CLASSES, classes, lambda alpha: LogisticRegression(C=1 / alpha, tol=1e-8)),
+        (CLASSES, classes > 0, lambda alpha: LogisticRegression(C=1 / alpha, tol=1e-8)),
+        (NUMBERS, numbers, lambda alpha: Ridge(alpha)),
+    ):
+        linear = [
+            one for one in candidates(mlp, (4,), False) if not one.hidden_layer_sizes
+        ]
+        assert len(linear) >= 2
+        for one in linear:
+            found, theirs = one.fit(X, y), oracle(one.alpha).fit(X, y)
+            if mlp is NUMBERS:
+                assert_allclose(found.predict(X), theirs.predict(X), atol=5e-3)
+            else:
+                expected = theirs.predict_proba(X)
+                assert_allclose(found.predict_proba(X), expected, atol=5e-3)
+
+
+@pytest.mark.parametrize("kind", ["classes", "labels", "numbers", "several"])
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_losses_are_those_of_cross_validation(iris, kind, is_weighted):
+    X, y = iris
+    y = {
+        "classes": np.array(["b", "c", "a"])[y],
+        "labels": np.column_stack([y == 0, y > 1]).astype(int),
+        "numbers": X[:, 0] - X[:, 1] ** 2,
+        "several": np.column_stack([X[:, 0] - X[:, 1] ** 2, X[:, 2]]),
+    }[kind]
+    mlp = CLASSES if kind in ("classes", "labels") else NUMBERS
+    mlps = candidates(mlp, (3,), is_found=False)[:2]
+    weights = np.random.default_rng(0).random(len(y)) + 0.5 if is_weighted else None
+    _, compared = chosen_of(mlps, X, y, weights)
+    rows, folds = folds_of(X, y)
+    X, y = X[rows], y[rows]
+    params = None if weights is None else {"sample_weight": weights[rows]}
+    method = "predict_proba" if mlp is CLASSES else "predict"
+    for one, tried in zip(mlps, compared, strict=True):
+        if kind == "several":
+            one = Ridge(one.alpha)
+        theirs = cross_val_predict(
+            one, X, y, cv=PredefinedSplit(folds), method=method, params=params
+        )
+        of_weights = params or {}
+        if kind == "classes":
+            expected = log_loss(y, theirs, **of_weights)
+        elif kind == "labels":
+            expected = sum(
+                log_loss(y[:, j], theirs[:, j], **of_weights) for j in (0, 1)
+            )
+        else:
+            squares = np.square(theirs - y).reshape(len(y), -1).mean(axis=1)
+            expected = np.average(squares, weights=of_weights.get("sample_weight"))
+        # scikit-learn's own network is not to be trusted with several numbers.
+        exact = kind != "several"
+        assert_allclose(tried["loss"], expected, rtol=1e-6 if exact else 1e-3)
+        assert tried["hidden_layer_sizes"] == ()
+        assert tried["alpha"] == one.alpha
+
+
+def test_folds_are_balanced_and_follow_from_what_samples_say(iris):
+    X, y = iris
+    rows, folds = folds_of(X, y)
+    for label in range(3):
+        assert np.ptp(np.bincount(folds[y[rows] == label])) <= 2
+    order = np.random.default_rng(0).permutation(np.repeat(np.arange(len(y)), 2))
+    again, folds_again = folds_of(X[order], y[order])
+    of_sample = dict(zip(rows.tolist(), folds, strict=True))
+    same = {tuple(X[k]): of_sample[k] for k in of_sample}
+    assert all(
+        same[tuple(X[order][k])] == fold
+        for k, fold in zip(again, folds_again, strict=True)
+    )
+
+
+def test_of_many_samples_some_of_all_targets_are_compared(iris, monkeypatch):
+    X, y = iris
+    monkeypatch.setattr(_heads, "_MOST_COMPARED", 60)
+    rows, folds = folds_of(X, y)
+    assert 30 <= len(rows) <= 60
+    assert np.bincount(y[rows]).min() >= 10
+    assert set(folds) == set(range(5))
+
+
+def noisy_line(seed, n=60):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    return X, X[:, 0] + rng.normal(size=n)
+
+
+def test_simpler_networks_answer_where_others_are_not_clearly_better():
+    simple = 0
+    for seed in range(3):
+        X, y = noisy_line(seed)
+        mlp, compared = chosen_of(candidates(NUMBERS, (3,), is_found=False), X, y)
+        sizes = [tried["hidden_layer_sizes"] for tried in compared]
+        assert sizes == sorted(sizes)
+        losses = np.array([tried["loss"] for tried in compared])
+        errors = np.array([tried["error"] for tried in compared])
+        near = losses - losses.min() <= errors / 2
+        first = compared[np.flatnonzero(near)[0]]
+        assert mlp.hidden_layer_sizes == first["hidden_layer_sizes"]
+        assert mlp.alpha == first["alpha"]
+        assert errors[losses.argmin()] == 0.0
+        simple += mlp.hidden_layer_sizes == ()
+    assert simple >= 2
+
+
+def test_weaker_priors_are_tried_while_they_help(iris):
+    X, y = iris
+    # Without noise, and of noise alone.
+    _, compared = chosen_of(candidates(CLASSES, (6,), False), X, y)
+    tried = [one["alpha"] for one in compared if not one["hidden_layer_sizes"]]
+    assert tried == [3.0, 1.0]
+    noise = np.random.default_rng(0).normal(size=len(y))
+    _, compared = chosen_of(candidates(NUMBERS, (6,), False), X, noise)
+    tried = [one["alpha"] for one in compared if not one["hidden_layer_sizes"]]
+    assert tried == [100.0, 30.0]
+
+
+def test_targets_get_the_units_that_they_need():
+    # Nothing of the columns tells how many units the product of two of them takes.
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, size=(400, 4)) + rng.normal(scale=0.1, size=(400, 4))
+    y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)
+    layers = EnergyNetTransformer(kappa=10.0, polish=0, n_temperatures=100)
+    net = EnergyNetClassifier(layers, random_state=0).fit(X[:200], y[:200])
+    assert net.mlp_.hidden_layer_sizes == (100,)
+    assert net.score(X[200:], y[200:]) > 0.95
+
+
+def test_given_widths_stay(iris):
+    for init in ("random", "generative"):
+        net = EnergyNetClassifier(STACK, init=init, random_state=0).fit(*iris)
+        sizes = {tried["hidden_layer_sizes"] for tried in net.candidates_}
+        assert sizes == {(), (4,)}
+
+
+def test_several_numbers_are_learned_to_the_end(iris):
+    X = iris[0]
+    Y = np.column_stack([X[:, 0] - X[:, 1] ** 2, X[:, 2], X[:, 3] + X[:, 0]])
+    weights = np.random.default_rng(0).random(len(X))
+    linear = MLPRegressor(hidden_layer_sizes=(), solver="lbfgs", alpha=2.0, tol=1e-6)
+    found = started(linear, ()).fit(X, Y, sample_weight=weights)
+    expected = Ridge(2.0).fit(X, Y, sample_weight=weights)
+    assert_allclose(found.coefs_[0].T, expected.coef_, atol=1e-4)
+    gradients = []
+    network = started(
+        MLPRegressor(hidden_layer_sizes=3, activation="tanh", solver="lbfgs"), ()
+    )
+    loss_and_gradient = network._loss_grad_lbfgs
+
+    def spied(w, *args):
+        def loss(w):
+            return loss_and_gradient(w, *args)[0]
+
+        numerical = approx_fprime(w, loss, 1e-6)
+        gradients.append((loss_and_gradient(w, *args)[1].copy(), numerical))
+        raise RuntimeError("enough")
+
+    network._loss_grad_lbfgs = spied
+    with pytest.raises(RuntimeError, match="enough"):
+        network.fit(X, Y, sample_weight=weights)
+    assert_allclose(*gradients[0], atol=1e-5)
+
+
+def test_five_samples_a_class_are_classified_as_well_as_by_a_line():
+    X, y = load_wine(return_X_y=True)
+    rng = np.random.default_rng(0)
+    chosen = np.concatenate(
+        [rng.choice(np.flatnonzero(y == c), 5, replace=False) for c in np.unique(y)]
+    )
+    rest = np.delete(np.arange(len(y)), chosen)
+    scaler = StandardScaler().fit(X[chosen])
+    line = LogisticRegression().fit(scaler.transform(X[chosen]), y[chosen])
+    expected = line.score(scaler.transform(X[rest]), y[rest])
+    net = EnergyNetClassifier(random_state=0).fit(X[chosen], y[chosen])
+    assert net.score(X[rest], y[rest]) > expected - 0.02
+
+
+def test_few_samples_are_predicted_as_well_as_by_a_line():
+    X, y = load_diabetes(return_X_y=True)
+    ours, theirs = [], []
+    for seed in range(2):
+        order = np.random.default_rng(seed).permutation(len(y))
+        few, rest = order[:40], order[40:]
+        net = EnergyNetRegressor(STACK, random_state=seed).fit(X[few], y[few])
+        ours.append(net.score(X[rest], y[rest]))
+        scaler = StandardScaler().fit(X[few])
+        line = Ridge(10.0).fit(scaler.transform(X[few]), y[few])
+        theirs.append(line.score(scaler.transform(X[rest]), y[rest]))
+    assert np.mean(ours) > np.mean(theirs) - 0.03
+
+
+@pytest.mark.parametrize("estimator", [EnergyNetClassifier, EnergyNetRegressor])
+def test_choice_does_not_depend_on_order_or_repetition(iris, estimator):
+    X, y = iris
+    weights = np.random.default_rng(0).integers(0, 3, len(y))
+    net = estimator(STACK, random_state=0)
+    order = np.random.default_rng(1).permutation(weights.sum())
+    repeated = clone(net).fit(
+        X.repeat(weights, axis=0)[order], y.repeat(weights)[order]
+    )
+    weighted = clone(net).fit(X, y, weights)
+    for one, two in zip(weighted.candidates_, repeated.candidates_, strict=True):
+        assert one["hidden_layer_sizes"] == two["hidden_layer_sizes"]
+        assert_allclose(one["loss"], two["loss"], rtol=1e-2)
+    assert weighted.mlp_.hidden_layer_sizes == repeated.mlp_.hidden_layer_sizes
+    assert weighted.mlp_.alpha == repeated.mlp_.alpha
+
+
+def test_a_class_of_one_sample_and_a_single_class(iris):
+    X, y = iris[0][:60], iris[1][:60] > 0
+    y[0], y[50:] = True, False
+    net = EnergyNetClassifier(STACK, random_state=0).fit(X, y)
+    assert_array_equal(net.classes_, [False, True])
+    assert all(np.isfinite(tried["loss"]) for tried in net.candidates_)
+    net.fit(X, np.zeros(60))
+    assert_array_equal(net.predict(X), np.zeros(60))
+
+
+def test_two_samples():
+    X, y = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([1.0, 2.0])
+    assert EnergyNetRegressor(STACK, random_state=0).fit(X, y).predict(X).shape == (2,)
+    net = EnergyNetClassifier(STACK, random_state=0).fit(X, ["a", "b"])
+    assert set(net.predict(X)) <= {"a", "b"}
+
+
+def test_a_network_that_is_given_answers(iris):
+    X, y = iris
+    mlp = MLPClassifier(solver="lbfgs", alpha=3.0, tol=1e-2)
+    net = EnergyNetClassifier(STACK, mlp, random_state=0).fit(X, y)
+    assert net.candidates_ == []
+    assert net.mlp_.hidden_layer_sizes == (4,)
+    assert net.mlp_.alpha == 3.0
