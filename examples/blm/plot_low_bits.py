@@ -77,8 +77,9 @@ plt.show()
 # On disk
 # -------
 #
-# ``to_packed`` writes the weights at just so many bits, behind a header with what is
-# needed to predict: here mostly the means and scales of the 64 inputs.
+# ``to_packed`` writes the weights at just so many bits, behind what is needed to
+# predict: here mostly the means and scales of the 64 inputs, which ``single=True`` would
+# halve.
 
 for n_bits, size in zip(bits, n_bytes, strict=True):
-    print(f"{n_bits} bits: {size:5} bytes with the header")
+    print(f"{n_bits} bits: {size:5} bytes in all")

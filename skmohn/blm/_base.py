@@ -32,12 +32,9 @@ from skmohn.blm._network import (
     Layout,
     read_hidden_sizes,
 )
+from skmohn.blm._packed import write_network
 from skmohn.blm._search import WORST, Moves, SearchControl, Start
-from skmohn.blm._storage import (
-    network_attributes,
-    read_network,
-    write_network,
-)
+from skmohn.blm._storage import network_attributes, restore_network
 from skmohn.blm._training import MOVES_PER_EPOCH, Plan, train
 
 # Moves tried per weight when max_flips is "auto".
@@ -367,17 +364,26 @@ class BaseBLM(
     def _device_network(self):
         return of_estimator(self, self._made_with)
 
-    def to_packed(self):
+    def to_packed(self, *, names=False, single=False):
         """Store the best network in `n_bits` bits per weight.
+
+        Parameters
+        ----------
+        names : bool, default=False
+            Whether to store the names of columns.
+        single : bool, default=False
+            Whether to store means and scales in single precision: half as many bytes,
+            and predictions that are equal to about 1e-6.
 
         Returns
         -------
         bytes
-            A header with everything needed to predict, then the Gray codes of the
-            weights, `nbytes_` bytes. A custom loss is not stored.
+            A header of 10 bytes, sizes and ranges of the layers, means and scales,
+            labels other than 0, 1, 2 ..., then the Gray codes of the weights, `nbytes_`
+            bytes. A custom loss is not stored.
         """
         check_is_fitted(self)
-        return write_network(self)
+        return write_network(self, names, single)
 
     @classmethod
     def from_packed(cls, packed) -> Self:
@@ -386,7 +392,7 @@ class BaseBLM(
         Parameters
         ----------
         packed : bytes
-            What `to_packed` returned.
+            What `to_packed` returned, also that of an earlier version.
 
         Returns
         -------
@@ -398,7 +404,7 @@ class BaseBLM(
         ValueError
             If the bytes are not those of such an estimator.
         """
-        return read_network(cls, packed)
+        return restore_network(cls, packed)
 
     def __sklearn_tags__(self):
         """Say what the estimator can take."""

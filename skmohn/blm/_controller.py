@@ -18,15 +18,17 @@ from skmohn._core._fitting import FitLoop, History, all_or_nothing, warn_caller
 from skmohn._core._html import HTMLRepr
 from skmohn._core._requests import ShortRequests
 from skmohn.blm._base import BaseBLM
-from skmohn.blm._codec import gray_bits, grid_step
+from skmohn.blm._codec import grid_step
 from skmohn.blm._control import ControlPlan, train_controller
 from skmohn.blm._device.export import DeviceMixin
 from skmohn.blm._device.network import of_controller
 from skmohn.blm._network import read_hidden_sizes
 from skmohn.blm._objective import read_size, read_stages
+from skmohn.blm._packed import write_controller
 from skmohn.blm._policy import ACTIVATIONS, Layout, act
 from skmohn.blm._policy_kernels import Policy
 from skmohn.blm._search import WORST, Moves, SearchControl, Start
+from skmohn.blm._storage import controller_attributes, restore_controller
 
 _SHARED = (
     "hidden_layer_sizes",
@@ -370,6 +372,39 @@ class BLMController(
             self.policy_.step(observation, state, action)
         return actions
 
+    def to_packed(self):
+        """Store the controller in `n_bits` bits per weight.
+
+        Returns
+        -------
+        bytes
+            What it takes to act, then the weights, `nbytes_` bytes: about 30 more with
+            one hidden layer.
+        """
+        check_is_fitted(self)
+        return write_controller(self.codes_, self._made_with)
+
+    @classmethod
+    def from_packed(cls, packed) -> Self:
+        """Load a controller stored by :meth:`to_packed`.
+
+        Parameters
+        ----------
+        packed : bytes
+            What `to_packed` returned.
+
+        Returns
+        -------
+        BLMController
+            Ready to act. What was measured in training, such as `loss_`, is not stored.
+
+        Raises
+        ------
+        ValueError
+            If the bytes are not those of a controller.
+        """
+        return restore_controller(cls, packed)
+
     def _rows_of(self, X):
         """Observations, and the length of their only sequence."""
         X = check_array(X, dtype=np.float64, input_name="X")
@@ -508,23 +543,14 @@ class BLMController(
 
     def _fitted(self, runs, plan):
         """Fitted attributes, given the best run and all others."""
-        best, codes = runs[0], runs[0].best_codes
-        coefs, intercepts, own = plan.layout.split(codes * plan.step)
+        best = runs[0]
         return {
-            "policy_": plan.policy(codes),
-            "codes_": codes,
-            "coefs_": coefs,
-            "intercepts_": intercepts,
-            "recurrent_coefs_": own,
-            "weight_bits_": gray_bits(codes, self.n_bits),
-            "nbytes_": -(-plan.layout.n_weights * self.n_bits // 8),
+            **controller_attributes(best.best_codes, _made_with(plan)),
             "loss_": float(best.best_loss),
             "succeeded_": bool(best.succeeded),
             "n_stages_done_": best.n_done,
             "n_restarts_": len(runs),
             "n_evaluations_": sum(run.evaluations for run in runs),
-            "n_features_in_": plan.layout.sizes[0],
-            "_made_with": _made_with(plan),
         }
 
 

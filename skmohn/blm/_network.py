@@ -85,6 +85,17 @@ class Layout:
             ]
         )
 
+    def gather(self, spread):
+        """Values of layers and of weights within them: the inverse of :meth:`spread`.
+
+        Without such weights the second are those of :meth:`spread` by default.
+        """
+        coefs, _, own = self.split(spread)
+        values = np.array([coef[0, 0] for coef in coefs])
+        own_values = values / 10.0
+        own_values[: len(own)] = [within[0, 0] for within in own]
+        return values, own_values
+
     def split(self, weights):
         """Matrices of shape (n_in, n_out), biases, and matrices within hidden layers.
 

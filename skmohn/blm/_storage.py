@@ -1,14 +1,12 @@
 """A trained network in other forms: attributes, bytes, scikit-learn's MLP."""
 
-import json
-
 import numpy as np
 
 from skmohn._core._scaling import plain_scaler
 from skmohn.blm import _codec
 from skmohn.blm._network import Layout
-
-_MAGIC = b"BLM1"
+from skmohn.blm._packed import read_controller, read_network
+from skmohn.blm._policy import make_policy
 
 
 def network_attributes(members, layout, n_bits, step):
@@ -44,43 +42,10 @@ def network_attributes(members, layout, n_bits, step):
     }
 
 
-def write_network(model):
-    """Bytes of a fitted network: magic, length of the header, header, Gray codes."""
-    made_with = dict(model._made_with)
-    hidden = made_with.pop("hidden_layer_sizes")
-    header = {
-        "class": type(model).__name__,
-        "sizes": [model.n_features_in_, *hidden, model.n_outputs_],
-        "params": {**made_with, "w_max": model.w_max_.tolist(), "loss": model._loss},
-        "per_step": model._per_step,
-        "columns": getattr(model, "feature_names_in_", np.array([])).tolist(),
-        "scalers": [
-            None if scaler is None else [scaler.mean_.tolist(), scaler.scale_.tolist()]
-            for scaler in (model.input_scaler_, model.target_scaler_)
-        ],
-        **model._header(),
-    }
-    text = json.dumps(header).encode()
-    size = len(text).to_bytes(4, "little")
-    return _MAGIC + size + text + _codec.pack(model.codes_, made_with["n_bits"])
-
-
-def read_network(cls, packed):
-    """Fitted network from what :func:`write_network` has written."""
-    if not isinstance(packed, bytes):
-        raise TypeError(f"packed must be bytes from to_packed, got {type(packed)}")
-    end = 8 + int.from_bytes(packed[4:8], "little")
-    if packed[:4] != _MAGIC or len(packed) < end:
-        raise ValueError("packed is not from to_packed, or it is incomplete")
-    header = json.loads(packed[8:end])
-    if header["class"] != cls.__name__:
-        raise ValueError(f"packed holds a {header['class']}, not a {cls.__name__}")
-    sizes = tuple(header["sizes"])
-    layout = Layout(sizes, header["params"]["recurrent"])
+def restore_network(cls, packed):
+    """Fitted classifier or regressor from its bytes."""
+    header, layout, codes = read_network(cls, packed)
     model = cls(hidden_layer_sizes=layout.sizes[1:-1], **header["params"])
-    if 8 * (len(packed) - end) < layout.n_weights * model.n_bits:
-        raise ValueError("packed ends before the last weight")
-    codes = _codec.unpack(packed[end:], layout.n_weights, model.n_bits)
     model.w_max_ = np.array(model.w_max)
     step = layout.spread(_codec.grid_step(model.n_bits, model.w_max_))
     attributes = network_attributes([codes], layout, model.n_bits, step)
@@ -104,6 +69,50 @@ def _scaler(stored):
     scaler.mean_, scaler.scale_ = map(np.array, stored)
     scaler.var_, scaler.n_features_in_ = scaler.scale_**2, len(scaler.mean_)
     return scaler
+
+
+def controller_attributes(codes, made_with):
+    """Fitted attributes of a controller that follow from the codes alone."""
+    layout = Layout(made_with["layers"], made_with["recurrent"])
+    weights = codes * made_with["w_max"]
+    coefs, intercepts, own = layout.split(weights)
+    kinds = {key: made_with[key] for key in ("activation", "out_activation")}
+    return {
+        "policy_": make_policy(
+            layout.sizes, weights, recurrent=layout.recurrent, **kinds
+        ),
+        "codes_": codes,
+        "coefs_": coefs,
+        "intercepts_": intercepts,
+        "recurrent_coefs_": own,
+        "weight_bits_": _codec.gray_bits(codes, made_with["n_bits"]),
+        "nbytes_": -(-layout.n_weights * made_with["n_bits"] // 8),
+        "n_features_in_": layout.sizes[0],
+        "_made_with": made_with,
+    }
+
+
+def restore_controller(cls, packed):
+    """Fitted controller from its bytes."""
+    codes, made_with = read_controller(cls, packed)
+    layers, n_bits = made_with["layers"], made_with["n_bits"]
+    layout = Layout(layers, made_with["recurrent"])
+    # The largest code stands for the range.
+    most = _codec.code_range(n_bits)[1]
+    ranges, own = (steps * most for steps in layout.gather(made_with["w_max"]))
+    is_tenth = np.allclose(own, ranges / 10.0)
+    model = cls(
+        layers[1:-1],
+        layout.recurrent,
+        n_inputs=layers[0],
+        n_outputs=layers[-1],
+        w_max=ranges.tolist(),
+        w_max_recurrent="auto" if is_tenth else float(own[0]),
+        **{key: made_with[key] for key in ("activation", "out_activation", "n_bits")},
+    )
+    for name, value in controller_attributes(codes, made_with).items():
+        setattr(model, name, value)
+    return model
 
 
 def fill_mlp(model, mlp):

@@ -14,9 +14,9 @@ from joblib import parallel_config
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.callback import ProgressBar
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from skmohn import SearchControl
+from skmohn import BLMRegressor, SearchControl
 from skmohn.blm import BLMController, Policy, Stage
 from skmohn.datasets import InvertedPendulum
 
@@ -686,3 +686,48 @@ def test_another_network_cannot_go_on():
         model.fit(distance)
     with pytest.raises(ValueError, match=r"the network has changed.*n_bits"):
         model.set_params(n_bits=4).fit([distance, distance])
+
+
+# --------------------------------------------------------------------------- storage
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"recurrent": True},
+        {"recurrent": True, "w_max_recurrent": 3.0, "hidden_layer_sizes": (3, 2)},
+        {"hidden_layer_sizes": (), "n_bits": 2},
+        {"activation": "relu", "out_activation": "tanh", "w_max": [0.3, 7.0]},
+        {"hidden_layer_sizes": (3, 2), "n_bits": 24},
+    ],
+)
+def test_packed_controller_comes_back(options):
+    model = small(max_evaluations=30).set_params(**options).fit(PENDULUM)
+    packed = model.to_packed()
+    assert 0 < len(packed) - model.nbytes_ <= 64
+    back = BLMController.from_packed(packed)
+    rows = np.random.default_rng(0).normal(size=(20, PENDULUM.n_inputs))
+    assert_array_equal(back.predict(rows), model.predict(rows))
+    assert_array_equal(back.act(rows[0])[0], model.act(rows[0])[0])
+    assert_array_equal(back.policy_.weights, model.policy_.weights)
+    for name in ("codes_", "weight_bits_", "nbytes_", "n_features_in_"):
+        assert_array_equal(getattr(back, name), getattr(model, name))
+    assert back.to_packed() == packed
+    # It can be trained anew as it was.
+    again = back.set_params(max_evaluations=30, random_state=0).fit(PENDULUM)
+    assert_array_equal(again.coefs_[0].shape, model.coefs_[0].shape)
+    np.testing.assert_allclose(again.policy_.weights, model.policy_.weights, rtol=1e-12)
+
+
+def test_bytes_that_are_no_controller():
+    packed = small(max_evaluations=30).fit(PENDULUM).to_packed()
+    for kept in (0, 4, 9, 14, 30, -1):
+        with pytest.raises(ValueError, match="packed"):
+            BLMController.from_packed(packed[:kept])
+    with pytest.raises(TypeError, match="packed must be bytes"):
+        BLMController.from_packed("BLM2")
+    with pytest.raises(ValueError, match="holds a BLMController, not a BLMRegressor"):
+        BLMRegressor.from_packed(packed)
+    with pytest.raises(NotFittedError):
+        small().to_packed()

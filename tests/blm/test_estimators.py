@@ -16,6 +16,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.callback import ScoringMonitor
+from sklearn.datasets import load_digits
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
@@ -1096,8 +1097,10 @@ def test_numpys_global_random_state_is_left_alone():
 def test_packed_network_comes_back(task, n_bits, standardize):
     model = fitted(task, n_bits=n_bits, standardize=standardize)
     packed = model.to_packed()
-    header = 8 + int.from_bytes(packed[4:8], "little")
-    assert len(packed) == header + model.nbytes_
+    # Means and scales in double precision, and few bytes that say what they are.
+    scalers = model.input_scaler_, model.target_scaler_
+    n_scales = sum(len(scaler.mean_) for scaler in scalers if scaler is not None)
+    assert 0 < len(packed) - model.nbytes_ - 16 * n_scales <= 64
     back = type(model).from_packed(packed)
     assert_array_equal(back.codes_, model.codes_)
     assert_array_equal(back.predict(X), model.predict(X))
@@ -1133,12 +1136,19 @@ def test_networks_packed_long_ago_still_come_back():
     layered = BLMRegressor.from_packed(OLD_LAYERED)
     expected = [1.024810335185252, 1.021509767790907, 1.1137841904567456]
     assert_allclose(layered.predict(ROWS[:3]), expected)
-    assert layered.to_packed() == OLD_LAYERED
+    again = BLMRegressor.from_packed(layered.to_packed())
+    assert_array_equal(again.predict(ROWS), layered.predict(ROWS))
     recurrent = BLMClassifier.from_packed(OLD_RECURRENT)
     expected = [0.3141542157959471, 0.3354327381483295, 0.35272362938415036]
     found = recurrent.predict_proba(ROWS.reshape(3, 2, 2))
     assert_allclose(found[:, 1], expected)
-    assert recurrent.to_packed() == OLD_RECURRENT
+    again = BLMClassifier.from_packed(recurrent.to_packed())
+    assert_array_equal(again.predict_proba(ROWS.reshape(3, 2, 2)), found)
+    with pytest.raises(ValueError, match="holds a BLMRegressor, not a BLMClassifier"):
+        BLMClassifier.from_packed(OLD_LAYERED)
+    for kept in (6, 50, -1):
+        with pytest.raises(ValueError, match="packed ends before"):
+            BLMRegressor.from_packed(OLD_LAYERED[:kept])
 
 
 @pytest.mark.parametrize("hidden", [(), (4, 2)])
@@ -1187,6 +1197,34 @@ def test_packed_classifier_without_probabilities(loss):
     assert back.out_activation_ == "identity"
     assert_array_equal(back.decision_function(X), model.decision_function(X))
     assert not hasattr(back, "predict_proba")
+
+
+@pytest.mark.parametrize("task", ["two", "classes"])
+def test_scales_in_single_precision(task):
+    model = fitted(task)
+    packed, single = model.to_packed(), model.to_packed(single=True)
+    n_scales = 3 + 2 * (task == "two")
+    assert len(single) == len(packed) - 8 * n_scales
+    back = type(model).from_packed(single)
+    ask = "predict" if task == "two" else "predict_proba"
+    assert_allclose(getattr(back, ask)(X), getattr(model, ask)(X), rtol=1e-5, atol=1e-5)
+    assert_array_equal(back.codes_, model.codes_)
+
+
+def test_the_digits_in_few_bytes():
+    X, y = load_digits(return_X_y=True)
+    model = BLMClassifier((20,), n_bits=4, max_flips=1, standardize=False)
+    model.fit(X, y)
+    assert model.nbytes_ == 755
+    assert len(model.to_packed()) <= 755 + 64
+
+
+@pytest.mark.parametrize(("place", "value"), [(4, 9), (6, 77), (9, 0)])
+def test_bytes_of_what_there_is_not_yet(place, value):
+    packed = bytearray(fitted("one").to_packed())
+    packed[place] = value
+    with pytest.raises(ValueError, match="packed is of a later version"):
+        BLMRegressor.from_packed(bytes(packed))
 
 
 def test_packed_network_can_learn_on():
@@ -1271,7 +1309,7 @@ def test_what_transformers_answer_with_does_not_matter(task, output):
     for table in (X, frame):
         with config_context(transform_output=output):
             found = clone(model).fit(table, y)
-            again = type(model).from_packed(found.to_packed())
+            again = type(model).from_packed(found.to_packed(names=True))
             assert_array_equal(found.predict(table), expected.predict(X))
             assert_array_equal(again.predict(table), expected.predict(X))
 
@@ -1306,14 +1344,13 @@ def test_names_of_columns():
     assert model.feature_names_in_.tolist() == ["first", "second", "third"]
     assert_array_equal(model.predict(frame), fitted("one").predict(X))
     assert model.to_mlp().feature_names_in_.tolist() == ["first", "second", "third"]
-    back = BLMRegressor.from_packed(model.to_packed())
+    back = BLMRegressor.from_packed(model.to_packed(names=True))
     for network in (model, back):
         assert_array_equal(network.predict(frame), fitted("one").predict(X))
         with pytest.raises(ValueError, match="feature names should match"):
             network.predict(frame[["second", "first", "third"]])
-    assert not hasattr(
-        BLMRegressor.from_packed(fitted("one").to_packed()), "feature_names_in_"
-    )
+    for packed in (model.to_packed(), fitted("one").to_packed(names=True)):
+        assert not hasattr(BLMRegressor.from_packed(packed), "feature_names_in_")
 
 
 def test_column_that_is_constant_changes_nothing_else():

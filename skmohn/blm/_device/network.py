@@ -153,9 +153,7 @@ def of_controller(codes, made_with):
     network : Network
     """
     layout = Layout(made_with["layers"], made_with["recurrent"])
-    coefs, _, own = layout.split(made_with["w_max"])
-    steps = np.array([coef[0, 0] for coef in coefs])
-    own_steps = np.append([coef[0, 0] for coef in own], steps[len(own) :])
+    steps, own_steps = layout.gather(made_with["w_max"])
     n_inputs, n_outputs = layout.sizes[0], layout.sizes[-1]
     return Network(
         layout=layout,
