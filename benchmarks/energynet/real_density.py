@@ -22,7 +22,6 @@ import warnings
 
 import numpy as np
 import pandas as pd
-from scipy.special import logsumexp
 from sklearn.datasets import (
     load_breast_cancer,
     load_diabetes,
@@ -94,44 +93,6 @@ def levels_of(net, X):
     return np.stack([part.sum(axis=1) for part in parts], axis=1).astype(int)
 
 
-class CategoricalMixture:
-    """Mixture of independent columns of levels, by expectation maximization."""
-
-    def __init__(self, n_components, n_levels, seed):
-        self.n_components, self.n_levels, self.seed = n_components, n_levels, seed
-
-    def fit(self, levels, n_iter=100):
-        """Estimate shares, and level probabilities with half a count more each."""
-        one_hot = np.concatenate(
-            [np.eye(n)[levels[:, j]] for j, n in enumerate(self.n_levels)], axis=1
-        )
-        starts = np.cumsum(self.n_levels) - self.n_levels
-        rng = np.random.default_rng(self.seed)
-        share = rng.dirichlet(np.full(self.n_components, 0.3), len(levels))
-        for _ in range(n_iter):
-            counts = share.T @ one_hot + 0.5 / self.n_components
-            totals = np.repeat(
-                np.add.reduceat(counts, starts, axis=1), self.n_levels, axis=1
-            )
-            self.log_levels = np.log(counts / totals)
-            self.log_shares = np.log(share.mean(axis=0) + 1e-12)
-            joint = one_hot @ self.log_levels.T + self.log_shares
-            share = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
-        self.one_hot_starts = starts
-        total = logsumexp(joint, axis=1).sum()
-        n_free = self.n_components * (1 + np.sum(np.array(self.n_levels) - 1)) - 1
-        self.bic = n_free * np.log(len(levels)) - 2 * total
-        return self
-
-    def score_samples(self, levels):
-        """Log-probability of each row."""
-        places = levels + self.one_hot_starts
-        joint = self.log_shares + np.stack(
-            [self.log_levels[:, row].sum(axis=1) for row in places]
-        )
-        return logsumexp(joint, axis=1)
-
-
 def on_levels(net, train, test):
     """Mean log densities on the same levels: independent columns, the mixture."""
     within = net.coding_.log_density(test).mean()
@@ -143,12 +104,10 @@ def on_levels(net, train, test):
 def of_levels(known, new, n_levels):
     """Mean log-likelihoods of levels: independent columns, the mixture."""
 
-    def fitted(n_components):
-        return CategoricalMixture(n_components, n_levels, 0).fit(known)
-
-    best = min(map(fitted, (1, 2, 3, 4, 6, 8, 12, 16)), key=lambda found: found.bic)
+    mixtures = energynet.mixtures_of_levels(known, n_levels)
+    best = min(mixtures, key=lambda found: found.bic)
     return {
-        "independent levels": fitted(1).score_samples(new).mean(),
+        "independent levels": mixtures[0].score_samples(new).mean(),
         "mixture of levels": best.score_samples(new).mean(),
     }
 

@@ -8,7 +8,7 @@ import csv
 import warnings
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, logsumexp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
@@ -223,3 +223,60 @@ class RandomFeatures(TransformerMixin, BaseEstimator):
 
     def _units(self, X):
         return expit((X @ self.weights_ - self.middle_) * self.factor_)
+
+
+class CategoricalMixture:
+    """Mixture of independent columns of levels, by expectation maximization."""
+
+    def __init__(self, n_components, n_levels, seed):
+        self.n_components, self.n_levels, self.seed = n_components, n_levels, seed
+
+    def fit(self, levels, n_iter=100):
+        """Estimate shares, and level probabilities with half a count more each."""
+        one_hot = np.concatenate(
+            [np.eye(n)[levels[:, j]] for j, n in enumerate(self.n_levels)], axis=1
+        )
+        starts = np.cumsum(self.n_levels) - self.n_levels
+        rng = np.random.default_rng(self.seed)
+        share = rng.dirichlet(np.full(self.n_components, 0.3), len(levels))
+        for _ in range(n_iter):
+            counts = share.T @ one_hot + 0.5 / self.n_components
+            totals = np.repeat(
+                np.add.reduceat(counts, starts, axis=1), self.n_levels, axis=1
+            )
+            self.log_levels = np.log(counts / totals)
+            self.log_shares = np.log(share.mean(axis=0) + 1e-12)
+            joint = one_hot @ self.log_levels.T + self.log_shares
+            share = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+        self.one_hot_starts = starts
+        total = logsumexp(joint, axis=1).sum()
+        n_free = self.n_components * (1 + np.sum(np.array(self.n_levels) - 1)) - 1
+        self.bic = n_free * np.log(len(levels)) - 2 * total
+        return self
+
+    def score_samples(self, levels):
+        """Log-probability of each row."""
+        places = levels + self.one_hot_starts
+        joint = self.log_shares + np.stack(
+            [self.log_levels[:, row].sum(axis=1) for row in places]
+        )
+        return logsumexp(joint, axis=1)
+
+    def sample(self, n_samples):
+        """Draw rows of levels."""
+        rng = np.random.default_rng(self.seed)
+        shares = np.exp(self.log_shares - logsumexp(self.log_shares))
+        kinds = rng.choice(self.n_components, n_samples, p=shares)
+        ends = self.one_hot_starts + self.n_levels
+        columns = [
+            [rng.choice(end - start, p=part / part.sum()) for part in parts]
+            for start, end in zip(self.one_hot_starts, ends, strict=True)
+            for parts in [np.exp(self.log_levels[kinds, start:end])]
+        ]
+        return np.array(columns).T
+
+
+def mixtures_of_levels(levels, n_levels, seed=0):
+    """Mixtures of 1 to 16 components, the first of which has independent columns."""
+    sizes = (1, 2, 3, 4, 6, 8, 12, 16)
+    return [CategoricalMixture(k, n_levels, seed).fit(levels) for k in sizes]
