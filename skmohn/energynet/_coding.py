@@ -164,7 +164,7 @@ class UnitCoding:
         """Whether no value of a thermometer makes a level of its own."""
         known = X[~np.isnan(X[:, j]), j]
         _, counts = np.unique(known, return_counts=True)
-        return not self.is_point[j].any() and counts.max() * n_bins <= len(known)
+        return counts.max() * n_bins < len(known)
 
     @property
     def scale(self):

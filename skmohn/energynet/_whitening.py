@@ -35,7 +35,7 @@ _FOLDS = 5
 # Rows of which that is asked.
 _MOST_ROWS = 10_000
 # With gaps: shrinkage while covariances are sought, steps, and operations of a step.
-_SAFE, _STEPS, _MOST_OPERATIONS = 0.01, 10, 1e9
+_SAFE, _STEPS, _MOST_OPERATIONS = 0.01, 20, 1e9
 # Draws of the unknown numbers of a row, by which all is averaged that it could be.
 N_COMPLETIONS = 100
 # Standard deviations from the mean that are told apart, so that sums are within range.

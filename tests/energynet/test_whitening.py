@@ -113,15 +113,21 @@ def test_noise_is_left_as_it_is():
 def test_correlations_are_learned_from_rows_with_gaps():
     table, rng = correlated(3000, 1), np.random.default_rng(0)
     table[:, 2] = np.log(table[:, 2])
+    whole = table.copy()
     complete = Whitening.learn(table, np.arange(3), 0).correlation
     # Where the first is large the second is unknown: complete rows are no sample.
     table[table[:, 0] > 0.5, 1] = NAN
     table[rng.random(3000) < 0.3, 2] = NAN
-    found = Whitening.learn(table, np.arange(3), 0).correlation
+    whitening = Whitening.learn(table, np.arange(3), 0)
+    found = whitening.correlation
     rows = ~np.isnan(table).any(axis=1)
     naive = np.corrcoef(table[rows].T)
     assert_allclose(found, complete, atol=0.06)
     assert np.abs(naive - complete).max() > 0.1
+    # Nor are the values that are known a sample of the second.
+    powers = whitening.forward(whole) @ whitening.root
+    assert_allclose(powers.mean(axis=0), 0.0, atol=0.1)
+    assert abs(np.nanmean(table[:, 1]) - whole[:, 1].mean()) > 0.3
 
 
 def test_draws_are_those_of_the_normal_distribution():
@@ -305,7 +311,7 @@ def test_imputer_whitens_by_itself():
 
 
 def test_levels_that_are_single_values_stay():
-    table = np.column_stack([X, np.arange(500) % 4, np.maximum(X[:, 0], 0.0)])
+    table = np.column_stack([X, np.arange(500) % 8, np.maximum(X[:, 0], 0.0)])
     coding = net().fit(table).coding_
     assert_array_equal(coding.whitening.columns, [0, 1, 2])
     alone = net().fit(table[:, [0, 3]])
