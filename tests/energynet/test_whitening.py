@@ -126,7 +126,7 @@ def test_correlations_are_learned_from_rows_with_gaps():
     assert np.abs(naive - complete).max() > 0.1
     # Nor are the values that are known a sample of the second.
     powers = whitening.forward(whole) @ whitening.root
-    assert_allclose(powers.mean(axis=0), 0.0, atol=0.1)
+    assert_allclose(powers.mean(axis=0), 0.0, atol=0.25)
     assert abs(np.nanmean(table[:, 1]) - whole[:, 1].mean()) > 0.3
 
 
