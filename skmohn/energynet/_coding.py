@@ -88,8 +88,8 @@ class UnitCoding:
             Of the columns that hold numbers of categories, from 0.
 
         whiten : int, default=None
-            Seed of a whitening of the thermometers of which no value makes a level of
-            its own; None for none.
+            Seed of a whitening of the thermometers with more values than levels, none
+            of them in most samples; None for none.
 
         Returns
         -------
@@ -147,8 +147,8 @@ class UnitCoding:
 
     def _whitened(self, X, n_bins, seed):
         """The same with levels of uncorrelated coordinates, where there are any."""
-        smooth = self.n_units * (self.kind == THERMOMETER)
-        columns = [j for j in np.flatnonzero(smooth) if self._is_smooth(j, X, n_bins)]
+        measured = np.flatnonzero(self.kind == THERMOMETER)
+        columns = [j for j in measured if self._is_smooth(j, X)]
         if len(columns) < 2:
             return self
         columns = np.array(columns)
@@ -160,11 +160,12 @@ class UnitCoding:
             self._learn_levels(j, X[:, j], n_bins)
         return replace(self, whitening=whitening)
 
-    def _is_smooth(self, j, X, n_bins):
-        """Whether no value of a thermometer makes a level of its own."""
-        known = X[~np.isnan(X[:, j]), j]
-        _, counts = np.unique(known, return_counts=True)
-        return counts.max() * n_bins < len(known)
+    def _is_smooth(self, j, X):
+        """Whether a thermometer has more values than levels, none of them in most
+        samples."""
+        _, counts = np.unique(X[~np.isnan(X[:, j]), j], return_counts=True)
+        n_levels = len(self.levels[j])
+        return len(counts) > n_levels > 1 and 2 * counts.max() <= counts.sum()
 
     @property
     def scale(self):
