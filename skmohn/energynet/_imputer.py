@@ -102,7 +102,7 @@ class EnergyNetImputer(HTMLRepr, ShortRequests, TransformerMixin, BaseEstimator)
 
     @all_or_nothing
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y=None) -> Self:
+    def fit(self, X, y=None, sample_weight=None) -> Self:
         """Learn the distribution of the columns.
 
         Parameters
@@ -111,6 +111,8 @@ class EnergyNetImputer(HTMLRepr, ShortRequests, TransformerMixin, BaseEstimator)
             At least 2 samples, with NaN for missing values.
         y : None
             Not used.
+        sample_weight : array-like of shape (n_samples,), default=None
+            As in :meth:`EnergyNetTransformer.fit`.
 
         Returns
         -------
@@ -122,7 +124,7 @@ class EnergyNetImputer(HTMLRepr, ShortRequests, TransformerMixin, BaseEstimator)
             seed = check_random_state(self.random_state).randint(2**31 - 1)
             transformer.set_params(random_state=seed)
         table = read_columns(self, X, reset=True, like=transformer)
-        self.transformer_ = transformer.fit(X)
+        self.transformer_ = transformer.fit(X, sample_weight=sample_weight)
         self.indicator_ = None
         if self.add_indicator:
             indicator = MissingIndicator(error_on_new=False)

@@ -34,8 +34,9 @@ _SHRINKAGES = (1e-5, 1e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1.0)
 _FOLDS = 5
 # Rows of which that is asked.
 _MOST_ROWS = 10_000
-# With gaps: shrinkage while covariances are sought, steps, and operations of a step.
-_SAFE, _STEPS, _MOST_OPERATIONS = 0.01, 20, 1e9
+# With gaps: shrinkage while covariances are sought, and steps of it, in each of which
+# every kind of gaps takes a solution of equations.
+_SAFE, _STEPS, _MOST_WITH_GAPS = 0.01, 20, 2000
 # Draws of the unknown numbers of a row, by which all is averaged that it could be.
 N_COMPLETIONS = 100
 # Standard deviations from the mean that are told apart, so that sums are within range.
@@ -184,16 +185,15 @@ class Whitening:
         noise = np.broadcast_to(noise, (len(noise), len(X), len(self.columns)))
         given = X[:, self.columns].astype(np.float64)
         Z = self._powers_of(given)
-        drawn = np.repeat(Z[None], len(noise), axis=0)
-        log_density = np.zeros(drawn.shape[:2])
-        for rows, unknown in _patterns(np.isnan(Z)):
+        drawn, gaps = np.repeat(Z[None], len(noise), axis=0), np.isnan(given)
+        log_density = np.where(gaps, norm.logpdf(noise), 0.0).sum(axis=2)
+        for rows, unknown in _patterns(gaps):
             expected, rest = _given(self.correlation, Z[rows], unknown)
             factor = np.linalg.cholesky(rest)
-            normal = noise[:, rows][:, :, unknown]
-            drawn[:, rows[:, None], unknown] = expected + normal @ factor.T
-            log_density[:, rows] = norm.logpdf(normal).sum(axis=2)
+            columns = np.flatnonzero(unknown)
+            normal = noise[:, rows[:, None], columns]
+            drawn[:, rows[:, None], columns] = expected + normal @ factor.T
             log_density[:, rows] -= np.log(np.diag(factor)).sum()
-        gaps = np.isnan(given)
         values = np.where(gaps, self._values_of(drawn), given)
         log_density += np.where(gaps, self._log_slopes(values), 0.0).sum(axis=2)
         tables = np.repeat(X[None].astype(np.float64), len(noise), axis=0)
@@ -248,9 +248,8 @@ def _covariance(Z, rng):
     unknown = np.isnan(Z)
     if not unknown.any():
         return Z.mean(axis=0), empirical_covariance(Z), Z
-    n_rows = max(int(_MOST_OPERATIONS / Z.shape[1] ** 3), 10 * Z.shape[1])
-    if len(Z) > n_rows:
-        rows = rng.choice(len(Z), n_rows, replace=False)
+    if len(Z) > _MOST_WITH_GAPS:
+        rows = rng.choice(len(Z), _MOST_WITH_GAPS, replace=False)
         Z, unknown = Z[rows], unknown[rows]
     parts = list(_patterns(unknown))
     mean, covariance = np.zeros(Z.shape[1]), np.eye(Z.shape[1])
@@ -272,22 +271,22 @@ def _covariance(Z, rng):
 
 
 def _patterns(unknown):
-    """Rows that have the same gaps, and these, one after another."""
+    """Rows that have the same gaps, and which columns these are in."""
     incomplete = np.flatnonzero(unknown.any(axis=1))
     kinds, of_rows = np.unique(unknown[incomplete], axis=0, return_inverse=True)
     order = incomplete[np.argsort(of_rows.ravel(), kind="stable")]
     ends = np.cumsum(np.bincount(of_rows.ravel(), minlength=len(kinds)))
     # What is behind the last end is empty.
     for kind, rows in zip(kinds, np.split(order, ends), strict=False):
-        yield rows, np.flatnonzero(kind)
+        yield rows, kind
 
 
 def _given(covariance, Z, unknown):
     """Mean and covariance of what is unknown of normal rows, given the rest."""
-    known = np.setdiff1d(np.arange(Z.shape[1]), unknown, assume_unique=True)
+    known = ~unknown
     rest = covariance[np.ix_(unknown, unknown)]
-    if not len(known):
-        return np.zeros((len(Z), len(unknown))), rest
+    if not known.any():
+        return np.zeros((len(Z), len(rest))), rest
     across = covariance[np.ix_(known, unknown)]
     slopes = solve(covariance[np.ix_(known, known)], across, assume_a="pos")
     return Z[:, known] @ slopes, rest - across.T @ slopes

@@ -213,3 +213,13 @@ def test_imputer_takes_the_coding_of_its_transformer():
         EnergyNetImputer(layers).fit(np.where(X > 2, NAN, X))
     assert not EnergyNetImputer(layers).__sklearn_tags__().input_tags.allow_nan
     assert EnergyNetImputer().__sklearn_tags__().input_tags.allow_nan
+
+
+def test_weights_are_repeated_samples():
+    rng = np.random.default_rng(0)
+    table = np.where(rng.random(X.shape) < 0.2, NAN, X)[:100]
+    weights = np.arange(100) % 3
+    imputer = EnergyNetImputer(net(3, whiten=True), random_state=0)
+    weighted = imputer.fit(table, sample_weight=weights).transform(table)
+    repeated = imputer.fit(table.repeat(weights, axis=0)).transform(table)
+    assert_array_equal(weighted, repeated)
