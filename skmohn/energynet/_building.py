@@ -18,6 +18,7 @@ from skmohn.energynet._growth import (
     width_by_gamma,
     width_by_nats,
 )
+from skmohn.energynet._held_out import width_by_held_out
 from skmohn.energynet._irbm import OrderedPlan
 from skmohn.energynet._likelihood import likelihood_weight
 from skmohn.energynet._rbm import ROWS_AT_ONCE, random_stream
@@ -340,9 +341,9 @@ class Builder:
             polish=polish,
             max_units=parameters.max_units,
             max_steps=parameters.max_steps,
-            held_out=parameters.growth == "held_out",
         )
-        return width_by_nats(inputs, plan, control, seed, report)
+        find = width_by_held_out if parameters.growth == "held_out" else width_by_nats
+        return find(inputs, plan, control, seed, report)
 
     def _plan(self, inputs, groups=None, gaps=None):
         parameters = self.parameters

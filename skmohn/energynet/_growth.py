@@ -5,11 +5,11 @@ decision it calls ``report(record, make_rbm)`` with what happened, a dictionary,
 function that returns the machine as it is. What `report` raises ends the growth.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import logsumexp
-from scipy.stats import entropy, sem
+from scipy.stats import entropy
 
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._gaps import known_free_energies
@@ -42,12 +42,9 @@ _MISSES = 2
 _MOST_COMPARED = 500
 # And units are valued on so many, whose gaps are drawn several times.
 _MOST_VALUED = 2000
-# One of so many samples is held out.
-_HELD_OUT = 5
 
 GAMMA_REASON = "gamma fell to its threshold"
 PAYING_REASON = "every unit is worth its cost"
-HELD_OUT_REASON = "more or fewer units make held-out samples less likely"
 GIVEN_REASON = "the width was given"
 
 
@@ -97,7 +94,7 @@ def given_width(X, plan, rbm, n_epochs, seed, report):
     """
     n_steps = plan.steps_of_epochs(n_epochs, len(X))
     run = plan.begin(X, rbm, n_steps, seed)
-    _train(run, X, plan, "train", report)
+    train(run, X, plan, "train", report)
     return Grown(run, GIVEN_REASON)
 
 
@@ -139,18 +136,23 @@ def width_by_gamma(X, ordered_plan, plan, polish_epochs, seed, report):
         report(record | {"epochs": n_epochs}, ordered.machine.converted)
     n_steps = plan.steps_of_epochs(polish_epochs, len(X))
     run = plan.begin(X, ordered.machine.converted(), n_steps, seed)
-    _train(run, X, plan, "polish", report, ordered.step)
+    train(run, X, plan, "polish", report, ordered.step)
     if ordered.reason == "gamma":
         return Grown(run, GAMMA_REASON)
     return Grown(run, ordered.reason, ordered.reason)
 
 
-def _train(run, X, plan, stage, report, n_steps=0):
+def train(run, X, plan, stage, report, n_steps=0):
     """Train to the end of a run; report after every epoch or some short ones."""
     while not run.is_over:
         n_epochs = plan.advance(run, X)
         record = _record(run, stage, n_steps + run.step)
         report(record | {"epochs": n_epochs}, lambda: run.rbm)
+
+
+def decision(report, run, stage, n_steps, found):
+    """Report what was found at a decision."""
+    report(_record(run, stage, n_steps) | found, lambda: run.rbm)
 
 
 def _record(run, stage, n_steps):
@@ -193,9 +195,6 @@ class NatsControl:
     max_units : int, default=2000
     max_steps : int, default=1000000
         Steps of training before the polish.
-    held_out : bool, default=False
-        Whether units are valued on a fifth of the samples, which train nothing until
-        the last training. They have no price then.
     """
 
     kappa: float = 1.0
@@ -209,7 +208,6 @@ class NatsControl:
     n_gibbs: int = 100
     max_units: int = 2000
     max_steps: int = 1_000_000
-    held_out: bool = False
 
 
 def unit_values(rbm, data, model, gaps=None, draws=()):
@@ -289,9 +287,7 @@ def width_by_nats(X, plan, control, seed, report):
     -------
     grown : Grown
     """
-    price = 0.0
-    if not control.held_out:
-        price = unit_price(X, control.kappa, plan.groups)
+    price = unit_price(X, control.kappa, plan.groups)
     ladder = _Ladder(X, plan, control, seed, report)
     run = ladder.start(price)
     limit, decided = None, False
@@ -323,10 +319,8 @@ def width_by_nats(X, plan, control, seed, report):
         ladder.tell(run, "drop", price, paying)
     run = ladder.descend(run, price)
     if control.polish > 0:
-        ladder.take_all()
         run = ladder.train(run, "polish", control.polish)
-    reason = HELD_OUT_REASON if control.held_out else PAYING_REASON
-    return Grown(run, limit or reason, limit)
+    return Grown(run, limit or PAYING_REASON, limit)
 
 
 def _without_worst(run, values, activity, paying, drop_share):
@@ -346,12 +340,51 @@ def _entropy(bits):
     return float(entropy(counts))
 
 
+def lengths_of(rbm, data, gaps, base, n_temperatures, seed):
+    """Nats that each sample takes, or each of some that have gaps.
+
+    Parameters
+    ----------
+    rbm : RBM
+
+    data : ndarray of shape (n_samples, n_visible)
+        Bits.
+
+    gaps : Gaps or None
+        What is unknown of them.
+
+    base : ndarray of shape (n_others, n_visible)
+        By its means annealing begins, where the states of the units are too many to be
+        listed.
+
+    n_temperatures : int
+        Of annealing.
+
+    seed : int
+
+    Returns
+    -------
+    lengths : ndarray of shape (n_compared,)
+    """
+    n_most = np.log2(_MOST_LISTED_AT_ONCE / rbm.n_visible)
+    if rbm.n_hidden <= n_most:
+        log_z = exact_log_partition(rbm).value
+    else:
+        log_z = annealed_importance_sampling(
+            rbm, base, n_temperatures=n_temperatures, random_state=seed
+        ).value
+    if gaps is not None and len(data) > _MOST_COMPARED:
+        rows = np.random.default_rng(seed).permutation(len(data))[:_MOST_COMPARED]
+        data, gaps = data[rows], gaps.take(rows)
+    return known_free_energies(rbm, data, gaps, seed) + log_z
+
+
 class _Ladder:
     """The training between decisions, and the samples that decisions are made on."""
 
     def __init__(self, X, plan, control, seed, report):
         self.X, self.plan, self.control, self.seed = X, plan, control, seed
-        self.report, self.all = report, (X, plan)
+        self.report = report
         self.stream = random_stream(seed + 1)
         self.n_steps = 0
         # Units that stay have little to learn when others go.
@@ -361,27 +394,11 @@ class _Ladder:
             self.data = np.empty_like(X)
             kernels.bernoulli(X, self.stream, self.data)
         self.rng = np.random.default_rng(seed)
-        if control.held_out:
-            self._hold_out()
         if self.gaps is not None and len(self.data) > _MOST_VALUED:
             rows = self.rng.permutation(len(self.data))[:_MOST_VALUED]
             self.data, self.gaps = self.data[rows], self.gaps.take(rows)
         rows = self.rng.choice(len(self.data), control.n_chains)
         self.model = self.data[rows]
-
-    def _hold_out(self):
-        """Train on some of the samples, decide on the others."""
-        order = self.rng.permutation(len(self.X))
-        n_held = max(len(order) // _HELD_OUT, 1)
-        held, kept = np.sort(order[:n_held]), np.sort(order[n_held:])
-        self.X, self.data = self.X[kept], self.data[held]
-        if self.gaps is not None:
-            self.plan = replace(self.plan, gaps=self.gaps.take(kept))
-            self.gaps = self.gaps.take(held)
-
-    def take_all(self):
-        """Train on all samples from now on."""
-        self.X, self.plan = self.all
 
     def is_spent(self, clock):
         """Whether there are not steps enough left for a stage."""
@@ -399,9 +416,8 @@ class _Ladder:
         n_units = min(control.n_initial, control.max_units)
         best, least = None, np.inf
         start_price = control.start_share * price
-        # Of samples that train, and are known.
-        is_bound = self.gaps is None and not control.held_out
-        floor = _entropy(self.data) if is_bound else 0.0
+        # Of samples that are known.
+        floor = _entropy(self.data) if self.gaps is None else 0.0
         for width in (n_units >> k for k in reversed(range(n_units.bit_length()))):
             if best and self.is_spent(control.clock):
                 break
@@ -421,10 +437,7 @@ class _Ladder:
         With more units they should be, and are not where modes are far apart and chains
         stay in theirs: units that look as if they paid describe modes without shares.
         """
-        gains = self._lengths(other) - self._lengths(rbm)
-        # By held-out samples a little more is no sign of it.
-        least = sem(gains, ddof=0) if self.control.held_out else 0.0
-        return gains.mean() > least
+        return self._lengths(other).mean() > self._lengths(rbm).mean()
 
     def descend(self, run, price):
         """Drop units that pay, while those that stay make up for them.
@@ -454,19 +467,8 @@ class _Ladder:
 
     def _lengths(self, rbm):
         """Nats that each sample of the data takes."""
-        n_most = np.log2(_MOST_LISTED_AT_ONCE / rbm.n_visible)
-        if rbm.n_hidden <= n_most:
-            log_z = exact_log_partition(rbm).value
-        else:
-            log_z = annealed_importance_sampling(
-                rbm, self.data, n_temperatures=_TEMPERATURES, random_state=self.seed
-            ).value
-        data, gaps = self.data, self.gaps
-        if gaps is not None and len(data) > _MOST_COMPARED:
-            rng = np.random.default_rng(self.seed)
-            rows = rng.permutation(len(data))[:_MOST_COMPARED]
-            data, gaps = data[rows], gaps.take(rows)
-        return known_free_energies(rbm, data, gaps, self.seed) + log_z
+        known = self.data, self.gaps
+        return lengths_of(rbm, *known, self.data, _TEMPERATURES, self.seed)
 
     def train(self, run, stage, clock):
         """Train for a stage."""
@@ -474,7 +476,7 @@ class _Ladder:
         if stage != "polish":
             n_steps = min(n_steps, self.control.max_steps - self.n_steps)
         run = prolonged(run, n_steps)
-        _train(run, self.X, self.plan, stage, self.report, self.n_steps)
+        train(run, self.X, self.plan, stage, self.report, self.n_steps)
         self.n_steps += run.step
         return run
 
@@ -495,5 +497,5 @@ class _Ladder:
 
     def tell(self, run, stage, price, paying):
         """Report a decision."""
-        record = {"price": price, "paying": int(paying.sum())}
-        self.report(_record(run, stage, self.n_steps) | record, lambda: run.rbm)
+        found = {"price": price, "paying": int(paying.sum())}
+        decision(self.report, run, stage, self.n_steps, found)

@@ -80,9 +80,10 @@ class EnergyNetTransformer(
           log-likelihood by more than they cost, half the log of the number of samples
           per parameter, and drop those that do not. The width depends little on
           learning rate and batch size.
-        - ``"held_out"``: the same without costs; what units are worth is measured on a
-          fifth of the samples, which do not train until the width is found. Wider, and
-          the better density.
+        - ``"held_out"``: train layers of 1, 2, 4 and so on units while that makes a
+          fifth of the samples likelier, which do not train; take the mean of the widths
+          that are about the best, and train on all samples. Wider, and the better
+          density.
         - ``"paper"``: EnergyNet [1]_. An infinite machine [2]_ trained by contrastive
           divergence adds units until fewer than `PaperControl.threshold` appear per
           step; then it becomes a plain machine. Layers cost the Rademacher bound. The
@@ -203,7 +204,8 @@ class EnergyNetTransformer(
     history_ : History
         One dict per epoch, growth decision and finished layer, such as ``layer``,
         ``stage`` ("start", "grow", "drop", "train", "polish" or "layer"), ``units``,
-        ``steps`` and, at decisions, ``price`` and ``paying`` (units worth it); with
+        ``steps`` and, at decisions, ``price`` and ``paying`` (units worth it) or, with
+        ``growth="held_out"``, ``held_out_log_likelihood``; with
         `monitor` also ``epoch``, ``log_likelihood`` and ``validation_log_likelihood``.
         ``history_.to_frame()`` makes a DataFrame.
     n_iter_ : int

@@ -1,14 +1,21 @@
-"""Widths by what units are worth to samples that did not train them."""
+"""Widths by the likelihood of samples that did not train."""
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
 from skmohn import EnergyNetTransformer
+from skmohn.energynet import exact_log_partition
 from skmohn.energynet._gaps import Gaps
-from skmohn.energynet._growth import HELD_OUT_REASON, NatsControl, _Ladder
+from skmohn.energynet._growth import NatsControl
+from skmohn.energynet._held_out import (
+    HELD_OUT_REASON,
+    Parts,
+    _likely_width,
+    width_by_held_out,
+)
 from skmohn.energynet._training import Plan
 
 
@@ -24,11 +31,77 @@ def test_width_is_better_for_other_samples_than_the_shortest_description():
     shortest = net(growth="description_length").fit(train)
     assert found.score(test) > shortest.score(test) + 0.5
     wide = net(n_components=200).fit(train)
-    assert found.score(test) > wide.score(test) - 0.7
-    assert found.n_components_per_layer_[0] < 200
+    assert found.score(test) > wide.score(test) - 0.3
     assert found.width_reasons_ == [HELD_OUT_REASON]
-    decisions = [record for record in found.history_ if "price" in record]
-    assert {record["price"] for record in decisions} == {0.0}
+    tried = {
+        record["units"]: record["held_out_log_likelihood"]
+        for record in found.history_
+        if "held_out_log_likelihood" in record
+    }
+    assert list(tried) == [2**k for k in range(len(tried))]
+    best = max(tried, key=tried.get)
+    assert best / 2 <= found.n_components_per_layer_[0] <= 2 * best
+
+
+def test_layer_is_one_of_the_width_that_was_found():
+    X = (load_digits().data[:200] >= 8).astype(float)
+    found = net(polish=15).fit(X)
+    width = found.n_components_per_layer_[0]
+    given = net(growth=None, n_components=width, polish=15).fit(X)
+    assert_array_equal(found.weights_[0], given.weights_[0])
+    again = net(polish=15, random_state=1).fit(X)
+    assert 0.6 < again.n_components_per_layer_[0] / width < 1.6
+
+
+@pytest.mark.parametrize("polish", [0.0, 20.0])
+def test_likelihoods_are_exact_for_few_units(polish):
+    X = (load_digits().data[:200, 2:22] >= 8).astype(np.float32)
+    records, machines = [], []
+
+    def report(record, make_rbm):
+        if "held_out_log_likelihood" in record:
+            records.append(record)
+            machines.append(make_rbm())
+
+    plan, control = Plan(), NatsControl(clock=20.0, polish=polish, max_units=6)
+    grown = width_by_held_out(X, plan, control, 0, report)
+    parts = Parts.draw(X, plan, 0)
+    assert [record["units"] for record in records] == [1, 2, 4, 6]
+    for record, rbm in zip(records, machines, strict=True):
+        log_z = exact_log_partition(rbm).value
+        expected = -rbm.free_energy(parts.data).mean() - log_z
+        assert_allclose(record["held_out_log_likelihood"], expected, rtol=1e-5)
+    if polish == 0.0:
+        assert any(grown.run.rbm is rbm for rbm in machines)
+
+
+def test_width_is_the_mean_of_those_that_are_about_the_best():
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=400)
+    noise -= noise.mean()
+    same = np.zeros(400)
+
+    def lengths(**by_width):
+        return {int(width[1:]): nats for width, nats in by_width.items()}
+
+    assert _likely_width(lengths(w1=same + 9, w2=same, w4=same + noise + 2)) == 2
+    # As likely: where both have no difference, or one that noise explains.
+    assert _likely_width(lengths(w4=same, w16=same)) == 8
+    assert _likely_width(lengths(w4=same, w16=same + noise)) == 8
+    # One that is worse by two standard errors has the weight exp(-2).
+    two = same + noise + 2 * noise.std() / 20
+    share = np.exp(-2) / (1 + np.exp(-2))
+    found = _likely_width(lengths(w1=same, w65536=two))
+    assert found == round(2 ** (16 * share))
+
+
+def test_limits_of_steps_are_told_of():
+    X = (load_digits().data[:200] >= 8).astype(float)
+    with pytest.warns(ConvergenceWarning, match=r"max_steps=500: raise max_steps$"):
+        found = net(max_steps=500, polish=40).fit(X)
+    tried = [r for r in found.history_ if "held_out_log_likelihood" in r]
+    assert tried
+    assert tried[-1]["steps"] <= 500
 
 
 def test_structure_that_is_not_there_is_not_learnt():
@@ -46,19 +119,30 @@ def test_samples_that_decide_do_not_train(resample):
     unknown = rng.random((10, 20)) < 0.3
     place = np.where(np.arange(50) < 10, np.arange(50), -1)
     plan = Plan(resample=resample, gaps=Gaps(place, unknown))
-    ladder = _Ladder(X, plan, NatsControl(held_out=True), 3, lambda *_: None)
-    assert (len(ladder.X), len(ladder.data)) == (40, 10)
-    apart = {tuple(row) for row in ladder.X}, {tuple(row) for row in ladder.data}
+    parts = Parts.draw(X, plan, 3)
+    assert (len(parts.X), len(parts.data)) == (40, 10)
+    apart = {tuple(row) for row in parts.X}, {tuple(row) for row in parts.data}
     assert apart[0] | apart[1] == rows
     assert not apart[0] & apart[1]
     # Gaps go with their samples.
-    for part, gaps in ((ladder.X, ladder.plan.gaps), (ladder.data, ladder.gaps)):
+    for part, gaps in ((parts.X, parts.plan.gaps), (parts.data, parts.gaps)):
         places = gaps.place if gaps else np.full(len(part), -1)
         for row, k in zip(part, places, strict=True):
             assert k == place[np.flatnonzero((row == X).all(axis=1))[0]]
-    ladder.take_all()
-    assert ladder.X is X
-    assert ladder.plan is plan
+
+
+def test_probabilities_are_drawn_as_bits_where_they_decide():
+    X = np.full((5000, 4), 0.25, np.float32)
+    parts = Parts.draw(X, Plan(resample=True), 0)
+    assert parts.data.shape == (1000, 4)
+    assert set(parts.data.ravel()) == {0.0, 1.0}
+    assert abs(parts.data.mean() - 0.25) < 0.03
+    assert_array_equal(parts.X, X[:4000])
+
+
+def test_of_very_many_samples_some_find_the_width():
+    parts = Parts.draw(np.zeros((40_000, 1), np.float32), Plan(), 0)
+    assert (len(parts.X), len(parts.data)) == (20_000, 2000)
 
 
 @pytest.mark.parametrize("n_samples", [2, 3, 7])
