@@ -78,8 +78,8 @@ plt.show()
 # -------
 #
 # ``to_packed`` writes the weights at just so many bits, behind what is needed to
-# predict: here mostly the means and scales of the 64 inputs, which ``single=True`` would
-# halve.
+# predict: here mostly the means and scales of the 64 inputs, which ``single=True``
+# would halve.
 
 for n_bits, size in zip(bits, n_bytes, strict=True):
     print(f"{n_bits} bits: {size:5} bytes in all")
