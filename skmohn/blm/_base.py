@@ -362,7 +362,7 @@ class BaseBLM(
     # -------------------------------------------------------------------- storage
 
     def _device_network(self):
-        return of_estimator(self, self._made_with)
+        return of_estimator(self, self._made_with, getattr(self, "_labels", None))
 
     def to_packed(self, *, names=False, single=False):
         """Store the best network in `n_bits` bits per weight.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from skmohn.integrations._dimod import from_dimod, to_dimod
 from skmohn.integrations._gymnasium import GymnasiumObjective
 from skmohn.integrations._networkx import to_networkx
+from skmohn.integrations._onnx import to_onnx
 
 __all__ = [
     "GymnasiumObjective",
@@ -13,6 +14,7 @@ __all__ = [
     "from_dimod",
     "to_dimod",
     "to_networkx",
+    "to_onnx",
 ]
 
 

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from skmohn.blm._device.packing import Packing
 from skmohn.blm._device.quantize import quantize
 from skmohn.blm._device.tables import POWERS, exponential, make_rescale, tanh_curve
 from skmohn.blm._device.wholes import run_whole
+from skmohn.blm._labels import Labels
 from skmohn.blm._network import Layout
 
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not there")
@@ -137,7 +139,7 @@ def random_network(rng, *, of_classes=None):
         output_scale=rng.uniform(0.1, 10.0, sizes[-1]),
         is_standardized=True,
         tie=float(rng.choice([0.0, 1e-5])),
-        of_classes=of_classes,
+        labels=Labels(np.arange(max(sizes[-1], 2)), False) if of_classes else None,
     )
 
 
@@ -193,6 +195,88 @@ def test_emulator_equals_c_in_every_bit(tmp_path):
     found = answers_of_c(tmp_path, cases)
     for name, (program, raw) in cases.items():
         assert_array_equal(found[name], emulated(program, raw), err_msg=name)
+
+
+AVR_MAIN = """
+#include <avr/io.h>
+#include <avr/interrupt.h>
+#include <avr/sleep.h>
+static int put(char c, FILE *file) {{ (void)file; UDR0 = c; return 0; }}
+static FILE serial = FDEV_SETUP_STREAM(put, NULL, _FDEV_SETUP_WRITE);
+int main(void)
+{{
+    stdout = &serial;
+    {calls}
+    printf("end\\n");
+    cli();
+    sleep_mode();
+    return 0;
+}}
+"""
+
+
+def on_avr(folder, tests, *flags):
+    """What tests of several headers print on a simulated ATmega328P."""
+    source = [
+        text.replace("int main(void)", f"static int test_{name}(void)")
+        .replace(" inputs[", f" {name}_inputs[", 1)
+        .replace(" outputs[", f" {name}_outputs[", 1)
+        .replace("inputs[row]", f"{name}_inputs[row]")
+        .replace("outputs[row]", f"{name}_outputs[row]")
+        for name, text in tests.items()
+    ]
+    calls = " ".join(f"test_{name}();" for name in tests)
+    source.append(AVR_MAIN.format(calls=calls))
+    (folder / "all.c").write_text("\n".join(source), encoding="ascii")
+    command = ["avr-gcc", "-std=gnu99", "-Wall", "-Werror", "-Os", *flags]
+    command += ["-mmcu=atmega328p", "all.c", "-o", "all.elf"]
+    subprocess.run(command, cwd=folder, check=True)
+    command = ["simavr", "-m", "atmega328p", "-f", "16000000", "all.elf"]
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=True, timeout=60
+    )
+    return done.stdout + done.stderr
+
+
+@pytest.mark.skipif(
+    shutil.which("avr-gcc") is None or shutil.which("simavr") is None,
+    reason="avr-gcc or simavr is not there",
+)
+@pytest.mark.parametrize("n_bits", [2, 3, 4, 8, 12, 16])
+def test_assembler_equals_the_emulator(tmp_path, n_bits):
+    rng, tests, plain = np.random.default_rng(n_bits), {}, set()
+    for bits in (4, 8, 12):
+        base = random_network(rng, of_classes=False)
+        layout = Layout((5, 4, 2), recurrent=bits == 12)
+        half = 2 ** (n_bits - 1)
+        codes = rng.integers(-half, half, layout.n_weights)
+        steps = np.full(2, 2.0 / half)
+        network = replace(
+            base,
+            layout=layout,
+            n_bits=n_bits,
+            members=[split_codes(layout, codes)],
+            steps=steps,
+            own_steps=steps / 10.0,
+            activation="tanh",
+            out_activation="identity",
+            input_mean=rng.normal(size=5),
+            input_scale=np.ones(5),
+            output_mean=np.zeros(2),
+            output_scale=np.ones(2),
+        )
+        reader, name = Reader("int16", np.full(5, 1e-3)), f"net{bits}"
+        program = quantize(network, reader, bits, 4.0, np.ones(1))
+        raw = rows_for(rng, network, reader)
+        header = c_file.header(name, program, Answering(None))
+        (tmp_path / f"{name}.h").write_text(header, encoding="ascii")
+        tests[name] = c_file.test_file(name, program, raw, emulated(program, raw))
+        plain.add(f"-D{name.upper()}_PLAIN_C")
+        assert "__asm__" in header
+    for flags in (plain, ()):
+        printed = on_avr(tmp_path, tests, *flags)
+        assert printed.count(": 0 of ") == 3, printed
+        assert "end" in printed
 
 
 # ------------------------------------------------------------------------- estimators
@@ -520,9 +604,9 @@ def test_packed_codes_are_found_again(n_bits, n):
         names = {f"c{k}": byte for k, byte in enumerate(group)}
         assert len(lines) == len(group)
         # The expressions of C are those of Python, but for the casts.
-        found += [eval(re.sub(r"\(uint\d+_t\)", "", field), names) for field in fields]
+        found += [eval(re.sub(r"\(u?int\d+_t\)", "", field), names) for field in fields]
     stored = np.reshape(found, (3, -1))
-    assert_array_equal(stored[:, :n] - 2 ** (n_bits - 1), codes)
+    assert_array_equal(stored[:, :n], (codes + packing.shift) % 2**n_bits)
     assert not stored[:, n:].any()
     assert packing.row_bytes(8) == n_bits
 

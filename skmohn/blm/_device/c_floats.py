@@ -6,6 +6,9 @@ from skmohn.blm import _kernels as kernels
 from skmohn.blm._device.c_parts import Array, counter, indent, number
 from skmohn.blm._device.c_writer import Writer
 
+# Codes of up to so many bits are in a table.
+_LISTED = 4
+
 
 class FloatWriter(Writer):
     """Writes the functions of a program in single precision.
@@ -26,6 +29,12 @@ class FloatWriter(Writer):
             name: Array(f"@{name}", getattr(program, name))
             for name in ("mean", "inverse", "scale", "offset")
         }
+        n_bits = self.network.n_bits
+        if n_bits <= _LISTED:
+            # Where a processor knows no floats, this is quicker than to make them.
+            half = 2 ** (n_bits - 1)
+            codes = np.arange(-half, half, dtype=np.float32)
+            self.tables["codes"] = Array("@codes", codes, always=True)
         kinds = [self.network.activation] * (len(self.sizes) - 2)
         self.kinds = [*kinds, program.last_activation]
 
@@ -43,16 +52,18 @@ class FloatWriter(Writer):
         reads, fields = self.packing.unpacked()
         half = 2 ** (self.network.n_bits - 1)
         kind = "int16_t" if self.network.n_bits < 16 else "int32_t"
-        products = [
-            f"sum += x[{k}] * (float)(({kind}){field} - {half});"
-            for k, field in enumerate(fields)
-        ]
+        codes = [f"(float)(({kind}){field} - {half})" for field in fields]
+        if self.packing.is_signed:
+            codes = [f"(float){field}" for field in fields]
+        if "codes" in self.tables:
+            codes = [self.tables["codes"].at(field) for field in fields]
+        products = [f"sum += *x++ * {code};" for code in codes]
         return [
             "static float @dot(float sum, const float *x, const uint8_t *w, "
             f"{self.counter} n)",
             "{",
             "    do {",
-            *indent([*reads, *products, f"x += {self.packing.group};"], 2),
+            *indent([*reads, *products], 2),
             "    } while (--n);",
             "    return sum;",
             "}",

@@ -4,8 +4,103 @@ import numpy as np
 
 from skmohn.blm._device.c_parts import TYPES, Array, counter, indent, literal
 from skmohn.blm._device.c_writer import Writer
+from skmohn.blm._device.inputs import RANGES
 from skmohn.blm._device.quantize import CURVED
 from skmohn.blm._device.tables import ONE, POWERS
+
+# Adding the product of an input, at which x points, and a stored weight in assembler of
+# an AVR, by bits of the sum, type of the input and of the weight. Of several bytes A
+# is the lowest; products are in r1 and r0, and r1 has to be zero again.
+_ASSEMBLER = {
+    (16, "int8_t", "uint8_t"): """\
+ld %1, %a2+
+mulsu %1, %3
+add %A0, r0
+adc %B0, r1
+clr r1""",
+    (32, "int16_t", "uint8_t"): """\
+ld %1, %a2+
+mul %1, %3
+add %A0, r0
+adc %B0, r1
+clr r1
+adc %C0, r1
+adc %D0, r1
+ld %1, %a2+
+mulsu %1, %3
+sbc %1, %1
+add %B0, r0
+adc %C0, r1
+adc %D0, %1
+clr r1""",
+    (16, "int8_t", "int8_t"): """\
+ld %1, %a2+
+muls %1, %3
+add %A0, r0
+adc %B0, r1
+clr r1""",
+    (32, "int16_t", "int8_t"): """\
+ld %1, %a2+
+mulsu %3, %1
+sbc %1, %1
+add %A0, r0
+adc %B0, r1
+adc %C0, %1
+adc %D0, %1
+ld %1, %a2+
+muls %1, %3
+sbc %1, %1
+add %B0, r0
+adc %C0, r1
+adc %D0, %1
+clr r1""",
+    (32, "int16_t", "int16_t"): """\
+ld %A1, %a2+
+ld %B1, %a2+
+mul %A1, %A3
+add %A0, r0
+adc %B0, r1
+clr r1
+adc %C0, r1
+adc %D0, r1
+mulsu %B3, %A1
+sbc %A1, %A1
+add %B0, r0
+adc %C0, r1
+adc %D0, %A1
+mulsu %B1, %A3
+sbc %A1, %A1
+add %B0, r0
+adc %C0, r1
+adc %D0, %A1
+muls %B1, %B3
+add %C0, r0
+adc %D0, r1
+clr r1""",
+    (32, "int16_t", "uint16_t"): """\
+ld %A1, %a2+
+ld %B1, %a2+
+mul %A1, %A3
+add %A0, r0
+adc %B0, r1
+clr r1
+adc %C0, r1
+adc %D0, r1
+mul %A1, %B3
+add %B0, r0
+adc %C0, r1
+clr r1
+adc %D0, r1
+mulsu %B1, %A3
+sbc %A1, %A1
+add %B0, r0
+adc %C0, r1
+adc %D0, %A1
+mulsu %B1, %B3
+add %C0, r0
+adc %D0, r1
+clr r1""",
+}
 
 
 class WholeWriter(Writer):
@@ -54,7 +149,9 @@ class WholeWriter(Writer):
         """Lines of the functions that a network calls."""
         lines = []
         for bits in sorted({layer.sum_bits for layer in self.program.layers}):
-            lines += [*self._total(bits), *self._dot(bits)]
+            if not self.packing.is_signed:
+                lines += self._total(bits)
+            lines += [*self._add(bits), *self._dot(bits)]
         if "tanh" in self.curves:
             lines += self._curve()
         for depth, layer in enumerate(self.program.layers):
@@ -75,34 +172,43 @@ static u{TYPES[bits]} @total{bits}(const {self.code} *x, {self.counter} n)
         """Sum of inputs times stored weights, modulo 2 ** bits."""
         reads, fields = self.packing.unpacked()
         total = f"u{TYPES[bits]}"
-        products = [
-            f"sum += {self._product(bits, f'x[{k}]', field)};"
-            for k, field in enumerate(fields)
-        ]
+        products = [f"@ADD{bits}({field});" for field in fields]
         return [
             f"static {total} @dot{bits}(const {self.code} *x, const uint8_t *w, "
             f"{self.counter} n)",
             "{",
             f"    {total} sum = 0;",
             "    do {",
-            *indent([*reads, *products, f"x += {self.packing.group};"], 2),
+            *indent([*reads, *products], 2),
             "    } while (--n);",
             "    return sum;",
             "}",
             "",
         ]
 
-    def _product(self, bits, x, field):
-        """A product modulo 2 ** bits, in types that cannot overflow."""
-        n_bits = self.packing.n_bits
-        if bits == 16:
-            if self.program.bits <= 8 and n_bits <= 8:
-                return f"(uint16_t)({x} * {field})"
-            return f"(uint16_t)((unsigned){x} * (unsigned){field})"
-        if n_bits <= 16:
-            kind = "int16_t" if n_bits < 16 else "int32_t"
-            return f"(uint32_t)((int32_t){x} * ({kind}){field})"
-        return f"(uint32_t){x} * {field}"
+    def _add(self, bits):
+        """Adding a product, modulo 2 ** bits: in C, and in assembler of an AVR."""
+        n_bits, x, stored = self.packing.n_bits, self.code, self.packing.stored_type
+        # Casts to types that cannot overflow.
+        if bits == 32:
+            kind = "(int32_t)" if n_bits <= 16 else "(uint32_t)"
+        else:
+            kind = "(int)" if x == "int8_t" and n_bits <= 8 else "(unsigned)"
+        product = f"sum += (u{TYPES[bits]})({kind}*x++ * {kind}(u))"
+        plain = [f"#define @ADD{bits}(u) {product}"]
+        assembler = _ASSEMBLER.get((bits, x, stored))
+        if assembler is None:
+            return [*plain, ""]
+        room = "uint16_t" if "%A1" in assembler else "uint8_t"
+        lines = [f'"{line}\\n\\t"' for line in assembler.splitlines()]
+        body = [
+            f"#define @ADD{bits}(u) do {{ {room} room; __asm__ (",
+            *lines,
+            ': "+r" (sum), "=&a" (room), "+e" (x)',
+            f': "a" (({stored})(u)) : "memory"); }} while (0)',
+        ]
+        body = [f"{line:<70} \\" for line in body[:-1]] + body[-1:]
+        return ["#ifdef @ASSEMBLER", *body, "#else", *plain, "#endif", ""]
 
     def _curve(self):
         points = self.program.curve.points
@@ -195,9 +301,12 @@ static {self.code} @curve(uint16_t place)
             half = f"((1L << {at['shift']}) >> 1)"
             if not shift.is_table:
                 half = literal((1 << int(shift.values[0])) >> 1)
+            places = f"(int32_t){d} * (int16_t){at['factor']} + {half}"
+            ends = (RANGES[self.program.kind][k] for k in (0, 1))
+            widest = max(np.abs(self.program.inputs.uncut(end)).max() for end in ends)
+            kind = "int16_t" if widest < 2**15 else "int32_t"
             body = [
-                f"const int32_t v = ((int32_t){d} * (int16_t){at['factor']} + {half})"
-                f" >> {at['shift']};",
+                f"const {kind} v = ({kind})(({places}) >> {at['shift']});",
                 f"x[i] = ({self.code})(v > {top} ? {top} : v < -{top} ? -{top} : v);",
             ]
         return [
@@ -222,15 +331,20 @@ static {self.code} @curve(uint16_t place)
         groups = packing.padded(n_in) // packing.group
         half = packing.n_bits - 1
         kind, signed = f"u{TYPES[bits]}", TYPES[bits]
-        lines = [f"const {kind} lack = ({kind})(@total{bits}({x}, {n_in}) << {half});"]
-        own = layer.own_rescale is not None
-        if own:
-            total = f"@total{bits}(state, {n_out})"
-            lines.append(f"const {kind} own = ({kind})({total} << {half});")
+        own, lines, lack, own_lack = layer.own_rescale is not None, [], "", ""
+        if not packing.is_signed:
+            # What was added to all codes.
+            def line(name, x, n):
+                total = f"@total{bits}({x}, {n})"
+                return f"const {kind} {name} = ({kind})({total} << {half});"
+
+            lines, lack = [line("lack", x, n_in)], " - lack"
+            if own:
+                lines, own_lack = [*lines, line("own", "state", n_out)], " - own"
         if layer.activation == "softmax":
             lines += [f"{signed} sums[{n_out}], most;", "uint32_t total = 0;"]
         inner = [
-            f"{signed} s = ({signed})(@dot{bits}({x}, w, {groups}) - lack"
+            f"{signed} s = ({signed})(@dot{bits}({x}, w, {groups}){lack}"
             f" + ({kind}){self.bias});",
             f"w += {packing.row_bytes(n_in)};",
             "b++;",
@@ -238,7 +352,7 @@ static {self.code} @curve(uint16_t place)
         if own:
             dot = f"@dot{bits}(state, w, {packing.padded(n_out) // packing.group})"
             inner += [
-                f"s += @own{depth}(({signed})({dot} - own));",
+                f"s += @own{depth}(({signed})({dot}{own_lack}));",
                 f"w += {packing.row_bytes(n_out)};",
             ]
         target = f"{to}[j]" if to else "output[j]"

@@ -8,8 +8,10 @@ from skmohn.blm._device.wholes import run_whole
 
 # Rows that decide.
 _MOST_ROWS = 1000
-# Outputs of hidden units may be so many times as large as those seen.
+# Inputs, and outputs of hidden units, may be so many times as large as those seen.
 _MARGIN = 1.25
+# With more bits, steps are so fine that inputs need not be cut for them.
+_FINE = 10
 # Standard deviations of inputs, with up to 10 bits and with more, and of sums.
 _FEW, _MORE = 4.0, 8.0
 _UNBOUNDED = ("relu", "identity")
@@ -43,6 +45,8 @@ def calibrated(network, reader, bits, rows=None, lengths=None):
     peaks = np.maximum(peaks * _MARGIN, 1e-6)
     inputs = (rows - network.input_mean) / network.input_scale
     most = max(float(np.abs(inputs).max()), 1e-6)
+    if bits > _FINE:
+        return quantize(network, reader, bits, _MARGIN * most, peaks)
     best, least = None, np.inf
     # What is cut off costs as much as coarse steps do somewhere between.
     for reach in most * 2.0 ** (-0.5 * np.arange(9)):
@@ -64,7 +68,7 @@ def _first(rows, lengths):
 
 def _reach_unseen(network, reader, bits):
     if network.is_standardized:
-        return _FEW if bits <= 10 else _MORE
+        return _FEW if bits <= _FINE else _MORE
     if reader.kind == "float32":
         raise ValueError(
             "the range of the inputs is not known: pass X, rows as the device will "

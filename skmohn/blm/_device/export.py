@@ -19,6 +19,7 @@ from skmohn.blm._device import c_file
 from skmohn.blm._device.calibrate import calibrated
 from skmohn.blm._device.floats import FloatProgram, in_single, run_float
 from skmohn.blm._device.inputs import RANGES, TYPES, Reader
+from skmohn.blm._device.network import network_of
 from skmohn.blm._device.wholes import run_whole
 from skmohn.blm._labels import Labels
 
@@ -117,7 +118,7 @@ class DeviceModel:
     def __init__(self, model, name, program, reader, n_tests, X=None):
         # What a later fit sets are other attributes: this network stays.
         self._model, self._program, self._reader = copy(model), program, reader
-        self._answers = _answering(model, program)
+        self._answers = _answering(program)
         writer = c_file.writer_of(program)
         self.name = name
         self.header = c_file.header(name, program, self._answers)
@@ -212,14 +213,14 @@ class DeviceModel:
         return c_file.test_file(self.name, self._program, raw, expected)
 
 
-def _answering(model, program):
+def _answering(program):
     """What outputs of a program stand for."""
     network = program.network
-    if not network.of_classes:
+    if network.labels is None:
         return Answering(None)
     has_probabilities = network.out_activation != "identity"
     is_share = isinstance(program, FloatProgram) and not network.answers_raw
-    return Answering(model._labels, has_probabilities, 0.5 if is_share else 0.0)
+    return Answering(network.labels, has_probabilities, 0.5 if is_share else 0.0)
 
 
 class DeviceMixin:
@@ -297,7 +298,7 @@ class DeviceMixin:
                 f"name must be a C identifier of at most 31 letters, digits and "
                 f"underscores that begins with a letter, got {name!r}"
             )
-        network = self._device_network()
+        network = network_of(self)
         reader = Reader(input_type, _read_unit(input_unit, network))
         if arithmetic == "float32":
             program = in_single(network, reader)
@@ -332,7 +333,7 @@ def _in_integers(model, network, reader, bits, X):
     given = () if X is None else model._rows_of(X)
     if bits != "auto":
         return calibrated(network, reader, int(bits), *given)
-    if not network.of_classes or network.layout.recurrent:
+    if network.labels is None or network.layout.recurrent:
         return calibrated(network, reader, 12, *given)
     if X is not None:
         program = calibrated(network, reader, 8, *given)

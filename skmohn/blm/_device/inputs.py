@@ -51,12 +51,12 @@ class WholeInputs(NamedTuple):
 
     def codes(self, raw):
         """Codes of a table of whole numbers."""
-        return np.clip(_shifted(self, raw), -self.top, self.top)
+        return np.clip(self.uncut(raw), -self.top, self.top)
 
-
-def _shifted(inputs, raw):
-    half = (1 << inputs.shift) >> 1
-    return ((raw - inputs.center) * inputs.factor + half) >> inputs.shift
+    def uncut(self, raw):
+        """Codes before those beyond the range are cut."""
+        half = (1 << self.shift) >> 1
+        return ((raw - self.center) * self.factor + half) >> self.shift
 
 
 def whole_inputs(reader, network, scale, top):
@@ -79,14 +79,14 @@ def whole_inputs(reader, network, scale, top):
     center = np.clip(np.rint(network.input_mean / reader.unit), least, most)
     center = center.astype(np.int64)
     # A step that is larger than the whole range is cut anyway.
-    ratio = reader.unit / (network.input_scale * scale)
-    ratio = np.minimum(ratio, min(top + 1.0, _MOST))
+    ratio = np.minimum(reader.unit / (network.input_scale * scale), top)
     farthest = np.maximum(center - least, most - center)
     shift = _largest_shifts(ratio, farthest)
-    # One shift for all inputs is shorter and quicker, if rounding a factor moves no
-    # code by more than a half.
-    if np.rint(ratio * 2.0 ** shift.min()).min() >= top:
-        shift[:] = shift.min()
+    # One shift for all inputs is shorter and quicker, by whole bytes above all, if
+    # rounding a factor moves no code by more than a half.
+    common = [shift.min() // 8 * 8, shift.min()]
+    precise = [s for s in common if np.rint(ratio * 2.0**s).min() >= top]
+    shift[:] = precise[:1] or shift
     factor = np.rint(ratio * 2.0**shift).astype(np.int64)
     offset = center * reader.unit - network.input_mean
     offset = offset / (network.input_scale * scale)

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import is_classifier
 
 from skmohn.blm._codec import grid_step
+from skmohn.blm._labels import Labels
 from skmohn.blm._network import Layout
 
 
@@ -41,8 +41,8 @@ class Network:
         Whether the inputs of the network are of variance 1.
     tie : float
         The largest sum that a step takes for zero.
-    of_classes : bool
-        Whether only the order of the outputs counts.
+    labels : Labels or None
+        What the outputs say of classes; None of numbers.
     """
 
     layout: Layout
@@ -58,7 +58,7 @@ class Network:
     output_scale: np.ndarray
     is_standardized: bool
     tie: float
-    of_classes: bool
+    labels: Labels | None
 
     @property
     def n_layers(self):
@@ -74,7 +74,7 @@ class Network:
         """
         if self.out_activation == "identity":
             return True
-        return self.of_classes and len(self.members) == 1
+        return self.labels is not None and len(self.members) == 1
 
 
 def split_codes(layout, codes):
@@ -93,7 +93,7 @@ def _center_and_spread(scaler, size):
     return scaler.mean_, scaler.scale_
 
 
-def of_estimator(model, made_with):
+def of_estimator(model, made_with, labels=None):
     """The network of a fitted classifier or regressor.
 
     Parameters
@@ -101,6 +101,7 @@ def of_estimator(model, made_with):
     model : BLMClassifier or BLMRegressor
     made_with : dict
         Parameters of its last fit.
+    labels : Labels, default=None
 
     Returns
     -------
@@ -130,7 +131,7 @@ def of_estimator(model, made_with):
         output_scale=output_scale,
         is_standardized=model.input_scaler_ is not None,
         tie=0.0 if made_with["recurrent"] else 1e-5,
-        of_classes=is_classifier(model),
+        labels=labels,
     )
 
 
@@ -169,5 +170,10 @@ def of_controller(codes, made_with):
         output_scale=np.ones(n_outputs),
         is_standardized=False,
         tie=0.0,
-        of_classes=False,
+        labels=None,
     )
+
+
+def network_of(model):
+    """The network of any fitted BLM estimator."""
+    return model._device_network()

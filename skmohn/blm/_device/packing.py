@@ -20,6 +20,10 @@ class Packing:
         self.parts = [8] * (n_bits // 8) + [p for p in (4, 2, 1) if n_bits & p]
         self.group = 8 // self.parts[-1]
         self.bytes_of_group = n_bits * self.group // 8
+        # Whole bytes are signed; to others the largest code is added, so that none is
+        # negative.
+        self.is_signed = n_bits in (8, 16)
+        self.shift = 0 if self.is_signed else 2 ** (n_bits - 1)
 
     def padded(self, n):
         """Number of weights that a row of so many is filled up to."""
@@ -32,12 +36,11 @@ class Packing:
     def pack(self, codes):
         """Bytes of a matrix of codes, row by row.
 
-        Stored is ``code + 2 ** (n_bits - 1)``, which is never negative, and zero where
-        there is no weight.
+        Stored is ``code + shift``, and zero where there is no weight.
         """
         n_rows, n = codes.shape
         stored = np.zeros((n_rows, self.padded(n)), dtype=np.int64)
-        stored[:, :n] = codes + 2 ** (self.n_bits - 1)
+        stored[:, :n] = codes + self.shift
         groups = stored.reshape(n_rows, -1, self.group)
         found, low = [], 0
         for part in self.parts:
@@ -47,6 +50,12 @@ class Packing:
             low += part
         return np.concatenate(found, axis=2).astype(np.uint8).ravel()
 
+    @property
+    def stored_type(self):
+        """Type of a stored weight in C."""
+        bits = 8 if self.n_bits <= 8 else 16 if self.n_bits <= 16 else 32
+        return f"{'' if self.is_signed else 'u'}int{bits}_t"
+
     def unpacked(self):
         """Reading a group in C: lines, and the expression of each weight."""
         lines, fields, low = [], [[] for _ in range(self.group)], 0
@@ -54,7 +63,7 @@ class Packing:
             per_byte = 8 // part
             for k in range(self.group * part // 8):
                 name = f"c{len(lines)}"
-                lines.append(f"const uint8_t {name} = @READ8(w++);")
+                lines.append(f"const uint8_t {name} = @NEXT(w);")
                 for place in range(per_byte):
                     field = _field(name, place * part, part)
                     if low:
@@ -62,7 +71,10 @@ class Packing:
                         field = f"(({kind}){field} << {low})"
                     fields[k * per_byte + place].append(field)
             low += part
-        return lines, [_joined(parts) for parts in fields]
+        fields = [_joined(parts) for parts in fields]
+        if self.is_signed:
+            fields = [f"(int{self.n_bits}_t){field}" for field in fields]
+        return lines, fields
 
 
 def _field(name, low, width):
@@ -77,4 +89,7 @@ def _field(name, low, width):
 
 
 def _joined(parts):
-    return parts[0] if len(parts) == 1 else f"({' | '.join(parts)})"
+    if len(parts) == 1:
+        return parts[0]
+    kind = parts[-1][2:].split(")")[0]
+    return f"({kind})({' | '.join(parts)})"

@@ -1,0 +1,215 @@
+"""BLM networks as ONNX models with weights of a few bits."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from skmohn.blm import BLMClassifier, BLMController, BLMRegressor
+from skmohn.blm._device.network import network_of
+from skmohn.integrations._optional import require
+
+# Types of weights: their bits, the first opset that dequantizes them, and what a file
+# must say that it is at least.
+_TYPES = {"INT2": (2, 25, 13), "INT4": (4, 21, 10), "INT8": (8, 13, 8)}
+_TYPES |= {"INT16": (16, 21, 10), "INT32": (24, 13, 8)}
+_LEAST, _MOST = 13, 25
+_ACTIVATIONS = {
+    "tanh": "Tanh",
+    "logistic": "Sigmoid",
+    "relu": "Relu",
+    "softmax": "Softmax",
+    "identity": "Identity",
+}
+
+
+def to_onnx(model, *, opset=21, quantized=True):
+    """Convert a BLM network to an ONNX model.
+
+    Weights are stored as integers of 2, 4, 8, 16 or 32 bits, the fewest that hold
+    `n_bits` and that the opset knows, each layer with a ``DequantizeLinear``.
+
+    Parameters
+    ----------
+    model : BLMClassifier, BLMRegressor or BLMController
+        Fitted estimator, not a recurrent one.
+    opset : int, default=21
+        Version of ONNX's operators, 13 to 25. Integers of 4 and 16 bits need 21, those
+        of 2 bits 25.
+    quantized : bool, default=True
+        Whether weights are integers; False writes floats, for runtimes that know no
+        small integers.
+
+    Returns
+    -------
+    onnx.ModelProto
+        With the input ``X``, float32 of shape (n_samples, n_features). Of a classifier
+        the outputs are ``label`` and ``probabilities``, or ``scores`` if it has no
+        probabilities: a column for each output of the network, one alone for two
+        classes. Otherwise the output is ``predictions``, (n_samples, n_outputs).
+
+    Raises
+    ------
+    ImportError
+        If onnx is not installed.
+    TypeError
+        If `model` is no BLM estimator.
+    ValueError
+        If the network is recurrent, or for another opset.
+
+    See Also
+    --------
+    skmohn.BLMClassifier.to_c : C for microcontrollers.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from skmohn import BLMClassifier
+    >>> from skmohn.integrations import to_onnx
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = BLMClassifier((5,), n_bits=4, random_state=0).fit(X, y)
+    >>> [output.name for output in to_onnx(model).graph.output]
+    ['label', 'probabilities']
+    """
+    onnx = require("onnx", "to_onnx", "onnx")
+    if not isinstance(model, BLMClassifier | BLMRegressor | BLMController):
+        raise TypeError(f"model must be a BLM estimator, got {model!r}")
+    check_is_fitted(model)
+    if not isinstance(opset, Integral) or not _LEAST <= opset <= _MOST:
+        raise ValueError(f"opset must be from {_LEAST} to {_MOST}, got {opset!r}")
+    network = network_of(model)
+    if network.layout.recurrent:
+        raise ValueError("to_onnx writes no recurrent networks: to_c does")
+    graph = _Graph(onnx, network, int(opset), quantized)
+    return graph.finish(graph.outputs())
+
+
+class _Graph:
+    """Nodes and constants of a model, while it grows."""
+
+    def __init__(self, onnx, network, opset, quantized):
+        self.helper, self.types = onnx.helper, onnx.TensorProto
+        self.check = onnx.checker.check_model
+        self.network, self.opset = network, opset
+        self.nodes, self.constants, self.version = [], [], 8
+        kinds = [
+            kind
+            for kind, (bits, first, _) in _TYPES.items()
+            if network.n_bits <= bits and first <= opset
+        ]
+        self.kind = kinds[0] if quantized else None
+
+    def add(self, operator, *inputs, name=None, **options):
+        """Add a node; return the name of its output."""
+        name = name or f"{operator}_{len(self.nodes)}"
+        self.nodes.append(self.helper.make_node(operator, inputs, [name], **options))
+        return name
+
+    def constant(self, values, kind="FLOAT"):
+        """Add a constant; return its name."""
+        values, name = np.asarray(values), f"constant_{len(self.constants)}"
+        flat = values.ravel().tolist()
+        if kind == "STRING":
+            flat = [str(value).encode() for value in flat]
+        made = self.helper.make_tensor(
+            name, getattr(self.types, kind), values.shape, flat
+        )
+        self.constants.append(made)
+        return name
+
+    def weights(self, codes, step):
+        """Add weights, given their codes."""
+        if self.kind is None:
+            return self.constant(codes * step)
+        self.version = max(self.version, _TYPES[self.kind][2])
+        stored = self.constant(codes, self.kind)
+        return self.add("DequantizeLinear", stored, self.constant(step))
+
+    def activate(self, sums, kind):
+        """Add an activation."""
+        if kind == "step":
+            above = self.add("Greater", sums, self.constant(self.network.tie))
+            return self.add("Cast", above, to=self.types.FLOAT)
+        return self.add(_ACTIVATIONS[kind], sums)
+
+    def values(self):
+        """Add the network: from inputs to the mean of all members' outputs."""
+        network, start = self.network, "X"
+        if network.is_standardized:
+            start = self.add("Sub", start, self.constant(network.input_mean))
+            start = self.add("Div", start, self.constant(network.input_scale))
+        answers = []
+        for member in network.members:
+            last = start
+            kinds = [network.activation] * (network.n_layers - 1)
+            kinds.append(network.out_activation)
+            for codes, step, kind in zip(member, network.steps, kinds, strict=True):
+                parts = [self.weights(part, step) for part in codes[:2]]
+                last = self.add("Gemm", last, *parts, transB=1)
+                last = self.activate(last, kind)
+            answers.append(last)
+        return answers[0] if len(answers) == 1 else self.add("Mean", *answers)
+
+    def outputs(self):
+        """Add what a model answers; return names, types and shapes."""
+        network, values = self.network, self.values()
+        n_outputs = network.layout.sizes[-1]
+        if network.labels is None:
+            values = self.add("Mul", values, self.constant(network.output_scale))
+            mean = self.constant(network.output_mean)
+            self.add("Add", values, mean, name="predictions")
+            return [("predictions", self.types.FLOAT, n_outputs)]
+        has_probabilities = network.out_activation != "identity"
+        what = "probabilities" if has_probabilities else "scores"
+        self.add("Identity", values, name=what)
+        label = self._label(values, 0.5 if has_probabilities else 0.0)
+        return [label, (what, self.types.FLOAT, n_outputs)]
+
+    def _label(self, values, threshold):
+        """Add the labels."""
+        n_outputs, labels = self.network.layout.sizes[-1], self.network.labels
+        if labels.one_of_many:
+            best = self.add("ArgMax", values, axis=1, keepdims=0)
+        else:
+            above = self.add("Greater", values, self.constant(threshold))
+            whole = {"to": self.types.INT64}
+            if labels.multilabel:
+                self.add("Cast", above, name="label", **whole)
+                return "label", self.types.INT64, n_outputs
+            axes = self.constant([1], "INT64")
+            best = self.add("Squeeze", self.add("Cast", above, **whole), axes)
+        classes, kind = _as_tensor(labels.classes)
+        self.add("Gather", self.constant(classes, kind), best, name="label")
+        return "label", getattr(self.types, kind), None
+
+    def finish(self, outputs):
+        """The model, given its outputs."""
+        info = self.helper.make_tensor_value_info
+        n_inputs = self.network.layout.sizes[0]
+        graph = self.helper.make_graph(
+            self.nodes,
+            "skmohn",
+            [info("X", self.types.FLOAT, ["n_samples", n_inputs])],
+            [
+                info(name, kind, ["n_samples"] if n is None else ["n_samples", n])
+                for name, kind, n in outputs
+            ],
+            self.constants,
+        )
+        model = self.helper.make_model(
+            graph,
+            opset_imports=[self.helper.make_opsetid("", self.opset)],
+            ir_version=self.version,
+            producer_name="skmohn",
+        )
+        self.check(model)
+        return model
+
+
+def _as_tensor(classes):
+    """Classes as ONNX can hold them: numbers, or text."""
+    kinds = {"b": "BOOL", "i": "INT64", "u": "INT64", "f": "DOUBLE"}
+    kind = kinds.get(classes.dtype.kind)
+    if kind is None:
+        return classes.astype(str), "STRING"
+    return classes.astype(int) if kind == "INT64" else classes, kind
