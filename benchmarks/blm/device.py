@@ -9,9 +9,9 @@ headers have for the product of an input and a weight.
   in double precision, and both accuracies, on the rest; means over the splits.
 - The diabetes table, 10-10-1, on random 70 %: the largest difference on the rest, in
   standard deviations of the targets.
-- The inverted pendulum, 4-5-1, and from positions alone 2-10-1 recurrent: the compiled C
-  balances 50 fresh starts of 1000 s. Printed are falls, and the error as a multiple of
-  that of the network in double precision.
+- The inverted pendulum, 4-5-1, and from positions alone 2-10-1 recurrent: the compiled
+  C balances 50 fresh starts of 1000 s. Printed are falls, and the error as a multiple
+  of that of the network in double precision.
 - Peers on the first split of the digits, if they are there: emlearn's MLP (on an
   ATmega2560, whose RAM holds its weights) and forest, m2cgen's logistic
   regression.

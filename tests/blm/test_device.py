@@ -3,12 +3,15 @@
 Many networks share an executable: it reads inputs and writes outputs as bytes.
 """
 
+import os
 import pickle
 import re
 import shutil
 import subprocess
+import sys
 import warnings
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,6 +31,7 @@ from skmohn.blm._device.wholes import run_whole
 from skmohn.blm._labels import Labels
 from skmohn.blm._network import Layout
 
+ROOT = Path(__file__).resolve().parents[2]
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not there")
 # What is undefined ends the program: to say what it was would take twice as long.
 FLAGS = [
@@ -652,3 +656,27 @@ def test_sizes_in_other_units(seed):
 def test_ratios_that_are_too_large():
     with pytest.raises(ValueError, match="cannot be scaled in 32 bits"):
         make_rescale(1e9, 2**30, 2**31 - 1, 256)
+
+
+@needs_gcc
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not there")
+def test_example_project(tmp_path):
+    project = ROOT / "examples" / "device"
+    for path in project.iterdir():
+        if path.suffix in (".c", ".py") or path.name == "Makefile":
+            shutil.copy(path, tmp_path)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        ["make", f"PYTHON={sys.executable}"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "digits: 0 of 16 rows differ" in done.stdout
+    assert "largest angle in the last 50 s: 0.00" in done.stdout
+    if shutil.which("avr-gcc"):
+        subprocess.run(["make", "avr"], cwd=tmp_path, capture_output=True, check=True)
+        assert (tmp_path / "digits.hex").exists()

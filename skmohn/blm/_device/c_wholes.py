@@ -117,6 +117,10 @@ class WholeWriter(Writer):
         self.code = TYPES[8 if program.bits <= 8 else 16]
         self.output = TYPES[program.output_bits]
         self.silent = [layer.answers.silent for layer in program.layers[:-1]]
+        # Two short groups in one round of the loop, if rows have pairs of them.
+        groups = [self.packing.padded(n) // self.packing.group for n in self.sizes[:-1]]
+        is_short = self.packing.group <= 2 and not any(n % 2 for n in groups)
+        self.at_once = 2 if is_short else 1
         self.inputs = self._input_arrays()
         self.curves = self._curve_arrays()
 
@@ -168,18 +172,24 @@ static u{TYPES[bits]} @total{bits}(const {self.code} *x, {self.counter} n)
 }}
 """.splitlines()
 
+    def _rounds(self, n):
+        """How often the loop over a row of so many weights runs."""
+        return self.packing.padded(n) // self.packing.group // self.at_once
+
     def _dot(self, bits):
         """Sum of inputs times stored weights, modulo 2 ** bits."""
         reads, fields = self.packing.unpacked()
         total = f"u{TYPES[bits]}"
-        products = [f"@ADD{bits}({field});" for field in fields]
+        group = [*reads, *[f"@ADD{bits}({field});" for field in fields]]
+        if self.at_once > 1:
+            group = ["{", *indent(group), "}"] * self.at_once
         return [
             f"static {total} @dot{bits}(const {self.code} *x, const uint8_t *w, "
             f"{self.counter} n)",
             "{",
             f"    {total} sum = 0;",
             "    do {",
-            *indent([*reads, *products], 2),
+            *indent(group, 2),
             "    } while (--n);",
             "    return sum;",
             "}",
@@ -328,7 +338,7 @@ static {self.code} @curve(uint16_t place)
         layer = self.program.layers[depth]
         n_in, n_out = self.sizes[depth : depth + 2]
         bits, packing = layer.sum_bits, self.packing
-        groups = packing.padded(n_in) // packing.group
+        groups = self._rounds(n_in)
         half = packing.n_bits - 1
         kind, signed = f"u{TYPES[bits]}", TYPES[bits]
         own, lines, lack, own_lack = layer.own_rescale is not None, [], "", ""
@@ -350,7 +360,7 @@ static {self.code} @curve(uint16_t place)
             "b++;",
         ]
         if own:
-            dot = f"@dot{bits}(state, w, {packing.padded(n_out) // packing.group})"
+            dot = f"@dot{bits}(state, w, {self._rounds(n_out)})"
             inner += [
                 f"s += @own{depth}(({signed})({dot}{own_lack}));",
                 f"w += {packing.row_bytes(n_out)};",
