@@ -40,8 +40,9 @@ _MOST_LISTED_AT_ONCE, _TEMPERATURES = 5e6, 300
 _MISSES = 2
 # Of samples with gaps, the likelihoods of so many are compared: each takes annealing.
 _MOST_COMPARED = 500
-# And units are valued on so many, whose gaps are drawn several times.
-_MOST_VALUED = 2000
+# Units are valued on so many samples: chance in those of the model, which are fewer,
+# weighs more. Of those with gaps, which are drawn several times, on so many.
+_MOST_VALUED, _MOST_VALUED_WITH_GAPS = 10_000, 2000
 
 GAMMA_REASON = "gamma fell to its threshold"
 PAYING_REASON = "every unit is worth its cost"
@@ -389,14 +390,16 @@ class _Ladder:
         self.n_steps = 0
         # Units that stay have little to learn when others go.
         self.drop_clock = control.clock / 3
-        self.data, self.gaps = X, plan.gaps
-        if plan.resample:
-            self.data = np.empty_like(X)
-            kernels.bernoulli(X, self.stream, self.data)
         self.rng = np.random.default_rng(seed)
-        if self.gaps is not None and len(self.data) > _MOST_VALUED:
-            rows = self.rng.permutation(len(self.data))[:_MOST_VALUED]
-            self.data, self.gaps = self.data[rows], self.gaps.take(rows)
+        self.data, self.gaps = X, plan.gaps
+        most = _MOST_VALUED if self.gaps is None else _MOST_VALUED_WITH_GAPS
+        if len(X) > most:
+            rows = np.sort(self.rng.permutation(len(X))[:most])
+            self.data = X[rows]
+            self.gaps = self.gaps and self.gaps.take(rows)
+        if plan.resample:
+            probabilities, self.data = self.data, np.empty_like(self.data)
+            kernels.bernoulli(probabilities, self.stream, self.data)
         rows = self.rng.choice(len(self.data), control.n_chains)
         self.model = self.data[rows]
 

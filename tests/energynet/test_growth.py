@@ -8,7 +8,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_digits
 
 import skmohn.energynet._stack
-from skmohn.energynet import RBM, description_length, exact_log_partition, log_partition
+from skmohn.energynet import (
+    RBM,
+    _growth,
+    description_length,
+    exact_log_partition,
+    log_partition,
+)
 from skmohn.energynet._building import are_bits
 from skmohn.energynet._groups import Groups, list_states
 from skmohn.energynet._growth import (
@@ -33,7 +39,7 @@ from skmohn.energynet._stack import (
     _Judge,
     grow_stack,
 )
-from skmohn.energynet._training import Plan, new_machine
+from skmohn.energynet._training import Plan, new_machine, trained
 
 FAST = Plan(learning_rate=0.2, batch_size=64)
 WIDTH_ONLY = NatsControl(polish=1.0)
@@ -553,6 +559,27 @@ def test_data_are_drawn_where_they_are_probabilities():
     assert set(np.unique(drawn)) == {0.0, 1.0}
     assert_allclose(drawn.mean(axis=0), 0.25, atol=0.03)
     assert _Ladder(X, Plan(), NatsControl(), 0, untold).data is X
+
+
+def test_of_many_samples_some_value_the_units(digits, monkeypatch):
+    rbm = trained(FAST, digits, new_machine(digits, 12, 0), 1500, 0).rbm
+    monkeypatch.setattr(_growth, "_MOST_VALUED", 600)
+    some = _Ladder(digits, FAST, WIDTH_ONLY, 0, untold)
+    assert some.X is digits
+    rows = {row.tobytes() for row in digits}
+    assert len(some.data) == 600
+    assert all(row.tobytes() in rows for row in some.data)
+    bits = _Ladder(digits / 4, Plan(resample=True), WIDTH_ONLY, 0, untold).data
+    assert bits.shape == (600, digits.shape[1])
+    assert set(bits.ravel()) == {0.0, 1.0}
+    # The chance of the samples of the model weighs more.
+    monkeypatch.undo()
+    found = some.value(rbm)[0]
+    every = [
+        _Ladder(digits, FAST, WIDTH_ONLY, k, untold).value(rbm)[0] for k in range(5)
+    ]
+    error = np.std(every, axis=0).mean()
+    assert np.abs(found - np.mean(every, axis=0)).mean() < 3 * error
 
 
 def lengths_by_width(ladder, lengths, monkeypatch):
