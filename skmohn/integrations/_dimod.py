@@ -59,7 +59,7 @@ def to_dimod(model, vartype="SPIN"):
     dimod = require("dimod", "to_dimod")
     require_regressor(model, "model")
     vartype = getattr(vartype, "name", vartype)
-    if vartype not in ("SPIN", "BINARY"):
+    if not isinstance(vartype, str) or vartype not in ("SPIN", "BINARY"):
         raise ValueError(f'vartype must be "SPIN" or "BINARY", got {vartype!r}')
     if not model.model_.is_listed:
         has_many = any(len(known) > 2 for known in model.categories_.values())

@@ -36,6 +36,7 @@ from skmohn.integrations import (
     from_dimod,
     to_dimod,
     to_networkx,
+    to_onnx,
 )
 from skmohn.mohn import Linkage
 from skmohn.optimize import (
@@ -98,10 +99,33 @@ def grown():
 
 
 @functools.cache
+def network():
+    """A network."""
+    X, y, _ = reference()
+    return clone(ESTIMATORS["BLMRegressor"]).fit(X, y)
+
+
+@functools.cache
 def packed():
     """A stored network."""
-    X, y, _ = reference()
-    return clone(ESTIMATORS["BLMRegressor"]).fit(X, y).to_packed()
+    return network().to_packed()
+
+
+@functools.cache
+def packed_controller():
+    """A stored controller."""
+    return controller().to_packed()
+
+
+def in_c(name, X, input_type, input_unit, activation_bits, n_tests):
+    """A network in C."""
+    options = {"input_type": input_type, "input_unit": input_unit, "n_tests": n_tests}
+    return network().to_c(name, X=X, activation_bits=activation_bits, **options)
+
+
+def rows():
+    """Rows for a device."""
+    return reference()[0]
 
 
 def records():
@@ -169,7 +193,7 @@ EPISODES = {
 }
 
 # Arguments that are made when they are needed.
-LATER = (mohn, packed, records)
+LATER = (mohn, packed, records, network, packed_controller, rows)
 # By room: a function, and arguments with which it works.
 CALLS = {
     "datasets": [
@@ -234,6 +258,18 @@ CALLS = {
         (PENDULUM.derivative, {"state": np.ones(4), "force": 0.0}),
         (PENDULUM.energy, {"state": np.ones(4)}),
         (BLMRegressor.from_packed, {"packed": packed}),
+        (BLMController.from_packed, {"packed": packed_controller}),
+        (
+            in_c,
+            {
+                "name": "net",
+                "X": rows,
+                "input_type": "int16",
+                "input_unit": 1e-3,
+                "activation_bits": 12,
+                "n_tests": 3,
+            },
+        ),
         (GymnasiumObjective, EPISODES),
         (
             lambda policy, incumbent: cartpole()(
@@ -325,6 +361,7 @@ CALLS = {
     ],
     "exchange": [
         (to_networkx, {"model": mohn}),
+        (to_onnx, {"model": network, "opset": 21}),
         (to_dimod, {"model": mohn}),
         (from_dimod, {"polynomial": dimod.BinaryPolynomial(SPINS, "SPIN")}),
         (

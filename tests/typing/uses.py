@@ -41,6 +41,7 @@ def fitted_attributes_are_known(X: np.ndarray, y: np.ndarray) -> None:
     print(features.transform(X), features.get_feature_names_out(), features.terms_)
     network = BLMClassifier(5, n_bits=4, w_max=3.0, max_flips=9).fit(X, y)
     print(network.codes_.dtype, network.loss_ + 1.0, network.coefs_[0].shape)
+    print(network.to_c("net", X=X, input_unit=0.1).header.upper())
     stack = EnergyNetTransformer().fit(X)
     print(stack.n_components_per_layer_[0], stack.stopping_reason_.upper())
     print(EnergyNetTransformer(paper_control=PaperControl(beta=1.1)).paper_control)
