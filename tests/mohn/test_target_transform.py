@@ -19,7 +19,7 @@ from skmohn._core._units import binary_unit
 from skmohn.mohn._dense.evidence import join_equal_rows, place_of_rows
 from skmohn.mohn._dense.exact import ExactPosterior
 from skmohn.mohn._dense.scale import _Part, choose_scale
-from skmohn.mohn._table.rows import Rows, standardise
+from skmohn.mohn._table.rows import Alphabet, Rows, standardise
 from skmohn.mohn._table.target import Logarithm, Unchanged, moments
 from skmohn.optimize import maximize
 
@@ -531,3 +531,20 @@ def test_a_scale_must_not_cost_accuracy(monkeypatch, loss, is_taken):
     )
     found = choose_scale("auto", rows, (), 0, y, None, 0).transform
     assert isinstance(found, Unchanged) is not is_taken
+
+
+def test_an_unknown_number_is_a_middle_one_without_levels():
+    """Samples that only levels tell apart are at one row of lines."""
+    rng = np.random.default_rng(0)
+    places = rng.integers(0, 5, (200, 2))
+    inputs, levels = places / 2.0 - 1.0, np.where(rng.random((200, 2)) < 0.3, 5, places)
+    inputs[levels == 5] = 0.0
+    y = rng.standard_normal(200) + inputs.sum(axis=1)
+    rows, alphabets = Rows(inputs, levels), (Alphabet(5, True), Alphabet(5, True))
+    part = _Part.draw(rows, y, None, 0)
+    lines = _Part.draw(Rows(inputs, levels[:, :0]), y, None, 0)
+    trial = part.learn(Unchanged(), ())
+    assert trial.evidence == lines.learn(Unchanged(), ()).evidence
+    assert trial.evidence != part.learn(Unchanged(), alphabets).evidence
+    X = np.where(levels == 5, np.nan, places)
+    assert MOHNRegressor(random_state=0).fit(X, y).score(X, y) > 0.2

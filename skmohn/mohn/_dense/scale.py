@@ -186,16 +186,12 @@ class _Part(NamedTuple):
 
     y, weight, count : ndarrays of shape (n_samples,)
         Targets, sample weights and how many observations they stand for.
-
-    place : ndarray of shape (n_samples,), int
-        Which distinct row each sample is at.
     """
 
     rows: Rows
     y: np.ndarray
     weight: np.ndarray
     count: np.ndarray
-    place: np.ndarray
 
     @classmethod
     def draw(cls, rows, y, sample_weight, seed, n_rows=_ROWS_ASKED):
@@ -206,7 +202,7 @@ class _Part(NamedTuple):
         some = np.flatnonzero(np.isin(place, shuffled[:n_rows]))
         rows = rows.take(some)
         count = count_observations(weight)[some]
-        return cls(rows, y[some], weight[some], count, place_of_rows(rows))
+        return cls(rows, y[some], weight[some], count)
 
     def has_density(self):
         """Whether the targets differ enough to be told from a few values."""
@@ -238,8 +234,14 @@ class _Part(NamedTuple):
     def _observe(self, transform, alphabets):
         require_domain(transform, self.y)
         standard, _, _ = standardise(transform.forward(self.y), self.weight)
-        rows = Rows(self.rows.inputs, self.rows.categories[:, : len(alphabets)])
-        return join_equal_rows(rows, standard, self.weight)
+        return join_equal_rows(self._rows_of(alphabets), standard, self.weight)
+
+    def _rows_of(self, alphabets):
+        """The rows without levels, if they are not among the alphabets.
+
+        Then an unknown number is equal to one in the middle.
+        """
+        return Rows(self.rows.inputs, self.rows.categories[:, : len(alphabets)])
 
     def learn_again(self, transform, trial):
         """Learn on another scale, beginning with what was learnt on a first."""
@@ -264,7 +266,8 @@ class _Part(NamedTuple):
         errors : ndarray of shape (n_scales,)
             Mean squares of what rows are off that all others predict, in some unit.
         """
-        y, weight, place = self.y, self.weight, self.place
+        y, weight = self.y, self.weight
+        place = place_of_rows(self._rows_of(posterior.covariance.alphabets))
         shape = len(posterior.sample), len(y)
         rows = csr_array((weight, (place, np.arange(len(y)))), shape)
         total = rows.sum(axis=1)
