@@ -550,6 +550,10 @@ def test_names_that_c_does_not_know(fitted, name):
         ),
         ({"activation_bits": 17}, "'activation_bits' parameter"),
         ({"n_tests": -1}, "'n_tests' parameter"),
+        (
+            {"arithmetic": "float32", "activation_bits": 8},
+            "activation_bits=8 is for whole numbers",
+        ),
         ({"path": 3}, "'path' parameter"),
     ],
 )

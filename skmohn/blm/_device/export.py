@@ -281,7 +281,8 @@ class DeviceMixin:
         ------
         ValueError
             If the name is no C identifier, if X has values that are no numbers, if
-            nothing says how far inputs reach, or if sums may not fit 32 bits.
+            nothing says how far inputs reach, if sums may not fit 32 bits, or if
+            `activation_bits` are given for single precision.
         """
         check_is_fitted(self)
         given = {
@@ -301,6 +302,11 @@ class DeviceMixin:
         network = network_of(self)
         reader = Reader(input_type, _read_unit(input_unit, network))
         if arithmetic == "float32":
+            if activation_bits != "auto":
+                raise ValueError(
+                    f"activation_bits={activation_bits} is for whole numbers: leave it "
+                    'out, or use arithmetic="integer"'
+                )
             program = in_single(network, reader)
         else:
             program = _in_integers(self, network, reader, activation_bits, X)
