@@ -5,7 +5,6 @@ target or several. So all candidates are networks of scikit-learn, compared by t
 losses on samples that they have not learned from.
 """
 
-import warnings
 from functools import cache
 from itertools import groupby
 from operator import attrgetter
@@ -14,7 +13,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 from skmohn._core._fitting import History
-from skmohn.energynet._networks import started
+from skmohn.energynet._networks import fit_untold, started
 
 # Precisions of the normal priors of all weights, the largest first. A number says more
 # of them than a class does: with few samples of classes a network of larger ones is
@@ -165,11 +164,8 @@ def _left_out_losses(mlp, X, y, weights, folds):
         out, rest = folds == fold, folds != fold
         if out.all():
             break
-        with warnings.catch_warnings():
-            # The network that answers in the end speaks for itself.
-            warnings.simplefilter("ignore")
-            known = None if weights is None else weights[rest]
-            mlp.fit(X[rest], y[rest], sample_weight=known)
+        # The network that answers in the end speaks for itself.
+        fit_untold(mlp, X[rest], y[rest], None if weights is None else weights[rest])
         loss = _log_losses if is_classifier(mlp) else _squared_losses
         losses[out] = loss(mlp, X[out], y[out])
     return losses

@@ -5,6 +5,8 @@ handed on to the layers; what the network does is told by the estimator itself, 
 scikit-learn's MLP does not tell.
 """
 
+from contextlib import suppress
+
 import numpy as np
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
@@ -90,6 +92,30 @@ def started(mlp, start):
     told = kind(**mlp.get_params())
     told._start = start
     return told
+
+
+def fit_untold(told, X, y, weights):
+    """Fit a network that ends before it would warn that it has not converged.
+
+    Parameters
+    ----------
+    told : MLPClassifier or MLPRegressor
+        As :func:`started` makes it.
+
+    X, y : ndarrays
+
+    weights : ndarray of shape (n_samples,) or None
+    """
+    # Evaluations of "lbfgs" are at least as many as its iterations.
+    ahead = iter(range(told.max_iter - 1))
+
+    def watch(_):
+        if next(ahead, None) is None:
+            raise _Stopped
+
+    told._watch = watch
+    with suppress(_Stopped):
+        told.fit(X, y, sample_weight=weights)
 
 
 class Stages:

@@ -273,3 +273,12 @@ def test_a_network_that_is_given_answers(iris):
     assert net.candidates_ == []
     assert net.mlp_.hidden_layer_sizes == (4,)
     assert net.mlp_.alpha == 3.0
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "adam"])
+def test_networks_that_are_compared_warn_of_nothing(iris, solver):
+    X, y = iris
+    short = clone(CLASSES).set_params(solver=solver, max_iter=3)
+    mlps = candidates(short, (4,), False)
+    _, compared = chosen_of(mlps, X, y)
+    assert len(compared) >= 2
