@@ -74,7 +74,7 @@ def test_coordinates_are_uncorrelated_and_nearest_to_the_columns():
 
 
 @given(st.integers(0, 1000), st.sampled_from([0.0, 3.0, -1e3]))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_values_come_back_in_units_of_any_size(seed, offset):
     table = (correlated(60, seed) + offset) * UNITS
     whitening = Whitening.learn(table, np.arange(3), seed)
