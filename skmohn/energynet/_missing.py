@@ -241,7 +241,7 @@ def weighed_draws(rbm, coding, X, seed):
         drawn = Completions.of(coding.whitening, X[rows], N_COMPLETIONS, seed)
         units = np.rint(coding.encode(drawn.table))
         gaps = Gaps.of(coding, drawn.table)
-        energies = known_free_energies(rbm, units, gaps, seed)
+        energies = known_free_energies(rbm, units, gaps, seed, alike=True)
         yield rows, drawn, coding.log_density(drawn.table) - energies
 
 

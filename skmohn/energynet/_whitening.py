@@ -105,15 +105,15 @@ class Whitening:
         centre, scale = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
         scale = np.where(scale > 0.0, scale, 1.0)
         standard = (values - centre) / scale
-        found = PowerTransformer(standardize=False).fit(standard).lambdas_
+        likeliest = PowerTransformer(standardize=False).fit(standard).lambdas_
         # Beyond 0 and 2 not all numbers are powers.
-        powers = YeoJohnson(np.clip(found, 0.0, 2.0), centre, scale)
+        powers = YeoJohnson(np.clip(likeliest, 0.0, 2.0), centre, scale)
         Z = powers.forward(values)
         mean, std = np.nanmean(Z, axis=0), np.nanstd(Z, axis=0)
         std = np.where(std > 0.0, std, 1.0)
-        found = _moments((Z - mean) / std, np.random.default_rng(seed))
-        shift, scale, correlation = found
-        mean, std = mean + std * shift, std * scale
+        rng = np.random.default_rng(seed)
+        shift, factor, correlation = _moments((Z - mean) / std, rng)
+        mean, std = mean + std * shift, std * factor
         variances, directions = eigh(correlation)
         root = (directions * np.sqrt(variances)) @ directions.T
         inverse = (directions / np.sqrt(variances)) @ directions.T

@@ -355,6 +355,17 @@ def test_few_rows_and_many_columns():
     assert np.isfinite(few.score(X))
 
 
+def test_rows_with_gaps_of_both_kinds_are_answered_alone():
+    """Categories are unknown beside whitened numbers; sums are estimated."""
+    table = np.column_stack([X[:, :2], X[:, :2] > 0.0])
+    model = net(n_components=14, polish=20, categorical_features=[2, 3]).fit(table)
+    rows = table[:6].copy()
+    rows[:, [0, 2]] = NAN
+    together = model.transform(rows)
+    for k in range(len(rows)):
+        assert_allclose(model.transform(rows[[k]])[0], together[k], rtol=1e-6)
+
+
 def test_shares_and_draws_of_completions():
     rows = X[:3].copy()
     rows[1, 0] = NAN
