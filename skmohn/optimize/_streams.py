@@ -53,6 +53,9 @@ _FORESIGHT = 3
 # The surrogate must be nearly perfect before uniform samples are not worth drawing:
 # what it foresees of deceptive functions leads away from their optima.
 _DOUBT = 4
+# Some values are far worse than all others where the worse half reaches further than
+# the better half by this factor, each without its outermost fifth.
+_TAIL = 5.0
 # Predictions of uniform samples that say how good the surrogate is.
 _JUDGED = 40
 # Each tell of a stream counts this much less than the next one.
@@ -293,7 +296,9 @@ class Portfolio:
         """Share of the stream that learns, where the surrogate foresees nothing."""
         n_free = len(self.space.free)
         n_learning = _LEARNING * self._n_evaluations(budget)
-        if n_learning < _FEWEST_SAMPLES_PER_VARIABLE * n_free or self._is_small(budget):
+        is_short = n_learning < _FEWEST_SAMPLES_PER_VARIABLE * n_free
+        # Nor are penalties sums of a few products.
+        if is_short or self._is_small(budget) or self._is_tailed():
             return _LEARNING_SHORT
         is_stuck = self._n_idle > _IDLE * n_free
         return _LEARNING_STUCK if is_stuck or self.deviation() else _LEARNING
@@ -309,6 +314,14 @@ class Portfolio:
     def _is_small(self, budget):
         """Whether a good part of all points will be seen."""
         return self.space.n_points <= _SEEN * self._n_evaluations(budget)
+
+    def _is_tailed(self):
+        """Whether some values are far worse than all others, as penalties are."""
+        values = self.told.values[self.told.is_sample]
+        if not len(values):
+            return False
+        good, middle, bad = np.quantile(values, [0.1, 0.5, 0.9])
+        return middle > good and bad - middle > _TAIL * (middle - good)
 
     def _n_evaluations(self, budget):
         """How many there will be, those of before included."""
@@ -362,7 +375,7 @@ class Portfolio:
             if stream == CLIMB:
                 self._climb.learn(state, value, self._surrogate, self._rng)
             elif stream == UNIFORM and prediction is not None:
-                self._judged.append((prediction, value))
+                self._judged.append((prediction, float(self._surrogate.scored(value))))
             if self.guess is not None:
                 self._verify(state, value)
         # A part of the learning for each evaluation, but for that of the surrogate.
@@ -380,7 +393,11 @@ class Portfolio:
         # categories, a few that are not like all others are what is looked for.
         by_rank = self._is_early and self.space.is_binary
         return self._surrogate.update(
-            told.observed, told.observations, self.seed, by_rank=by_rank
+            told.observed,
+            told.observations,
+            self.seed,
+            by_rank=by_rank,
+            is_tailed=self._is_tailed(),
         )
 
     def _verify(self, state, value):

@@ -23,6 +23,8 @@ _DRAWN = 100
 _NEAR = 5
 _STARTS = 3
 _MOST_LISTED = 1500
+# Share of the values that are told apart where some are far worse than all others.
+_TOLD_APART = 0.2
 # Multiplications that one proposal may take, roughly.
 _WORK = 4e8
 
@@ -49,8 +51,9 @@ class Surrogate:
         self.skill = 0.0
         self._n_learnt = self._n_told = 0
         self._known = self._scores = None
+        self._worst = np.inf
 
-    def update(self, states, values, seed, *, by_rank=False):
+    def update(self, states, values, seed, *, by_rank=False, is_tailed=False):
         """Learn of evaluations; those of before come first and are the same.
 
         Parameters
@@ -66,6 +69,10 @@ class Surrogate:
             Whether only the order of the values counts: they are replaced by normal
             scores.
 
+        is_tailed : bool, default=False
+            Whether some values are far worse than all others, as penalties are: they
+            count as no worse than the best fifth, which they would drown.
+
         Returns
         -------
         is_anew : bool
@@ -77,11 +84,12 @@ class Surrogate:
         is_anew = self.posterior is None or n_told >= _GROWTH * self._n_learnt
         if is_anew or by_rank or self._scores is not None:
             self._known, self._scores = _ranked(values) if by_rank else (None, None)
+            self._worst = np.quantile(values, _TOLD_APART) if is_tailed else np.inf
             self._learn(states, self.scored(values), seed)
             self._n_learnt = n_told
         else:
             self.posterior = self.believing(
-                states[self._n_told :], values[self._n_told :]
+                states[self._n_told :], self.scored(values[self._n_told :])
             )
         self._n_told = n_told
         target = self.posterior.sample.target
@@ -106,16 +114,16 @@ class Surrogate:
         self.posterior = ExactPosterior.condition(covariance, sample)
 
     def believing(self, states, values):
-        """The posterior if these had these values."""
+        """The posterior if these had these values, as they are scored."""
         more = join_equal_rows(
             self.space.rows(states), (values - self._centre) / self._scale
         )
         return self.posterior.update(more)
 
     def scored(self, values):
-        """What values count as: themselves or, by rank, normal scores."""
+        """What values count as: themselves, if not far worse, or normal scores."""
         if self._scores is None:
-            return values
+            return np.minimum(values, self._worst)
         return np.interp(values, self._known, self._scores)
 
     def mean(self, states):

@@ -7,6 +7,7 @@ from scipy.stats import norm
 
 from skmohn.optimize import BlackBoxOptimizer
 from skmohn.optimize._space import Space
+from skmohn.optimize._streams import Portfolio
 from skmohn.optimize._surrogate import Surrogate
 
 WEIGHTS = np.random.default_rng(0).normal(size=8)
@@ -76,3 +77,53 @@ def test_scores_by_rank_are_normal_and_keep_mean_and_spread():
     surrogate.update(states, more, 0)
     assert_allclose(surrogate.scored(more), more)
     assert surrogate.mean(states[-1:])[0] > values.max()
+
+
+GAIN, BURDEN = np.random.default_rng(3).integers(10, 100, (2, 16))
+LIMIT = BURDEN.sum() // 2
+
+
+def packed(point):
+    """A knapsack: what is too heavy costs far more than any item is worth."""
+    return float(99 * max(0, BURDEN @ point - LIMIT) - GAIN @ point)
+
+
+ALL = (np.arange(2**16)[:, None] >> np.arange(16)) & 1
+PACKED = np.array([packed(point) for point in ALL])
+
+
+def test_penalties_do_not_drown_what_is_better():
+    drawn = np.random.default_rng(0).choice(2**16, 200, replace=False)
+    # The best hundredth, of which few are known.
+    best = np.setdiff1d(np.argsort(PACKED)[: 2**16 // 100], drawn)
+    found = {}
+    for is_tailed in (True, False):
+        surrogate = Surrogate(Space(16, None, None))
+        surrogate.update(ALL[drawn], PACKED[drawn], 0, is_tailed=is_tailed)
+        others = np.random.default_rng(1).choice(2**16, 2000)
+        mean = surrogate.mean(ALL[np.concatenate([best, others])])
+        found[is_tailed] = np.mean(mean[: len(best), None] < mean[len(best) :])
+    assert found[True] > 0.8
+    assert found[True] > found[False] + 0.1
+
+
+@pytest.mark.parametrize(
+    ("f", "is_tailed"),
+    [
+        (packed, True),
+        (lambda point: -packed(point), False),
+        (lambda point: float(GAIN @ point), False),
+        # Nothing but penalties: no value is better than most.
+        (lambda point: float(point[:3].all()), False),
+    ],
+)
+def test_penalties_are_searched_and_sums_are_learnt(f, is_tailed):
+    portfolio = Portfolio(Space(16, None, None), 0.0, 0)
+    drawn = ALL[np.random.default_rng(2).choice(2**16, 60, replace=False)]
+    values = np.array([f(point) for point in drawn])
+    portfolio.tell(drawn, values, np.ones(60, dtype=bool), ["uniform"] * 60)
+    assert portfolio._most_learning(1000) == (0.2 if is_tailed else 0.8)
+    portfolio.ask(1, 1000)
+    counted = portfolio._surrogate.scored(values)
+    assert np.any(counted < values) == is_tailed
+    assert np.array_equal(np.argsort(values)[:12], np.argsort(counted)[:12])
