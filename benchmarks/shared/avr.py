@@ -31,7 +31,7 @@ static volatile uint16_t count;
 int main(void)
 {{
     stdout = &serial;
-    for (k = 0; k < 2; k++) {{
+    for (k = 0;; k++) {{
         for (p = &__heap_start; p < (uint8_t *)SP - 4; p++) *p = 0xa5;
         TCCR1A = 0; TCNT1 = 0; TIFR1 = 1;
         TCCR1B = 2 + k;
@@ -44,12 +44,11 @@ int main(void)
         if (!(TIFR1 & 1) || k) {{
             printf("cycles %lu stack %u\\n", (k ? 64UL : 8UL) * count,
                    (unsigned)(RAMEND + 1 - (uint16_t)p));
-            break;
+            /* Asleep for good, not back: main has no registers to save, as above. */
+            cli();
+            sleep_mode();
         }}
     }}
-    cli();
-    sleep_mode();
-    return 0;
 }}
 """
 

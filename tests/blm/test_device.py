@@ -22,7 +22,7 @@ from skmohn import BLMClassifier, BLMController, BLMRegressor
 from skmohn.blm._device import c_file
 from skmohn.blm._device.export import Answering
 from skmohn.blm._device.floats import in_single, run_float
-from skmohn.blm._device.inputs import RANGES, Reader
+from skmohn.blm._device.inputs import RANGES, Reader, float_inputs, whole_inputs
 from skmohn.blm._device.network import Network, split_codes
 from skmohn.blm._device.packing import Packing
 from skmohn.blm._device.quantize import quantize
@@ -655,6 +655,25 @@ def test_sizes_in_other_units(seed):
     products = (below >> rescale.pre) * rescale.factor + ((1 << rescale.shift) >> 1)
     assert products.max(initial=0) < 2**32
     assert (below >> rescale.pre).max(initial=0) < 2**16
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("kind", ["uint8", "int16", "float32"])
+def test_inputs_are_rounded_to_codes(seed, kind):
+    rng = np.random.default_rng(seed)
+    network = random_network(rng)
+    n_inputs, top = network.layout.sizes[0], int(rng.choice([7, 127, 2047]))
+    reader = Reader(kind, 10.0 ** rng.uniform(-3.0, 1.0, n_inputs))
+    prepare = float_inputs if kind == "float32" else whole_inputs
+    inputs = prepare(reader, network, scale := rng.uniform(1.0, 9.0) / top, top)
+    raw = rows_for(rng, network, reader)[:8]
+    z = (raw * reader.unit - network.input_mean) / network.input_scale
+    # A unit may be so large that its inputs are beyond all codes but for zero.
+    fine = reader.unit / (network.input_scale * scale) < top
+    wanted = np.clip(z / scale - inputs.offset, -top, top)
+    gaps = np.abs(inputs.codes(raw) - wanted)[:, fine]
+    # Rounding moves a code by a half, that of a factor by one at most.
+    assert gaps.max(initial=0.0) <= 1.51
 
 
 def test_ratios_that_are_too_large():

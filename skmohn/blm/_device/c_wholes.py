@@ -214,7 +214,7 @@ static u{TYPES[bits]} @total{bits}(const {self.code} *x, {self.counter} n)
         body = [
             f"#define @ADD{bits}(u) do {{ {room} room; __asm__ (",
             *lines,
-            ': "+r" (sum), "=&a" (room), "+e" (x)',
+            ': "+r" (sum), "=&a" (room), "+x" (x)',
             f': "a" (({stored})(u)) : "memory"); }} while (0)',
         ]
         body = [f"{line:<70} \\" for line in body[:-1]] + body[-1:]
@@ -311,7 +311,7 @@ static {self.code} @curve(uint16_t place)
             half = f"((1L << {at['shift']}) >> 1)"
             if not shift.is_table:
                 half = literal((1 << int(shift.values[0])) >> 1)
-            places = f"(int32_t){d} * (int16_t){at['factor']} + {half}"
+            places = f"(int32_t){d} * (uint16_t){at['factor']} + {half}"
             ends = (RANGES[self.program.kind][k] for k in (0, 1))
             widest = max(np.abs(self.program.inputs.uncut(end)).max() for end in ends)
             kind = "int16_t" if widest < 2**15 else "int32_t"

@@ -7,8 +7,8 @@ import numpy as np
 
 RANGES = {"uint8": (0, 255), "int16": (-(2**15), 2**15 - 1)}
 TYPES = (*RANGES, "float32")
-# Largest factor: then it is a signed number of 16 bits, which is quick to multiply.
-_MOST = 2**15 - 1
+# Largest factor: numbers of 16 bits are quick to multiply.
+_MOST = 2**16 - 1
 
 
 @dataclass(frozen=True)
@@ -83,9 +83,9 @@ def whole_inputs(reader, network, scale, top):
     farthest = np.maximum(center - least, most - center)
     shift = _largest_shifts(ratio, farthest)
     # One shift for all inputs is shorter and quicker, by whole bytes above all, if
-    # rounding a factor moves no code by more than a half.
+    # rounding a factor moves no code by more than one.
     common = [shift.min() // 8 * 8, shift.min()]
-    precise = [s for s in common if np.rint(ratio * 2.0**s).min() >= top]
+    precise = [s for s in common if 2.0 * np.rint(ratio * 2.0**s).min() >= top]
     shift[:] = precise[:1] or shift
     factor = np.rint(ratio * 2.0**shift).astype(np.int64)
     offset = center * reader.unit - network.input_mean

@@ -53,6 +53,11 @@ def make_rescale(ratio, largest, top, precision):
     # From here on the result is top.
     most = min(largest, int(np.ceil(min((top + 1.0) / ratio, 2.0**32))))
     pre = max(0, most.bit_length() - 16)
+    # To shift by whole bytes is to leave them out; what is left of sizes still tells
+    # results from each other.
+    whole_bytes = -(-pre // 8) * 8
+    if most >> whole_bytes >= top:
+        pre = whole_bytes
     found = [_with_shift(ratio, pre, shift, largest, top) for shift in range(31)]
     found = [rescale for rescale in found if rescale is not None]
     if not found:
@@ -61,9 +66,8 @@ def make_rescale(ratio, largest, top, precision):
             f"{ratio:.3g} times as large as others: use a smaller w_max or "
             'arithmetic="float32"'
         )
-    # To shift by whole bytes is to leave them out.
-    bytewise = [one for one in found[::-1] if one.shift % 8 == 0]
-    return next((one for one in bytewise if one.factor >= precision), found[-1])
+    quick = [one for one in found[::-1] if one.shift % 8 == 0]
+    return next((one for one in quick if one.factor >= precision), found[-1])
 
 
 def _with_shift(ratio, pre, shift, largest, top):
