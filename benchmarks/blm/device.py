@@ -2,8 +2,8 @@
 
 Headers written by `to_c` are compiled by avr-gcc (-Os -mrelax) and run by simavr. Flash
 is that of a program that does nothing else, start-up code included; RAM counts its
-variables, inputs among them, and the deepest stack below a main that never returns. "C" is without the assembler that
-headers have for the product of an input and a weight.
+variables, inputs among them, and the deepest stack below a main that never returns. "C"
+is without the assembler that headers have for the product of an input and a weight.
 
 - The digits, 64-20-10, on random 70 % of the rows: agreement of labels with the network
   in double precision, and both accuracies, on the rest; means over the splits.
