@@ -232,6 +232,8 @@ def read_table(
         return read_plain(*given, reset=reset)
     if not categorical and not columns_of_times(X):
         return validate_table(estimator, X, y, reset=reset)
+    if isinstance(X, list | tuple):
+        X = np.asarray(X)
     if issparse(X) or len(getattr(X, "shape", ())) != 2:
         raise ValueError(
             "categorical_features needs a dense table: a DataFrame or a 2D array"

@@ -473,6 +473,17 @@ def test_names_need_a_frame_and_categories_one_type():
         MOHNRegressor("dense").fit(X, y)
 
 
+def test_lists_of_rows_may_have_categories():
+    X = np.array([[0, 1], [1, 1], [2, 1], [2, 0]] * 8, dtype=float)
+    y = X[:, 0] ** 2 - X[:, 1]
+    model = MOHNRegressor("dense", categorical_features=[0])
+    expected = model.fit(X, y).predict(X)
+    given = [tuple(row) for row in X.tolist()]
+    assert_allclose(model.fit(given, y.tolist()).predict(X.tolist()), expected)
+    with pytest.raises(ValueError, match="inhomogeneous"):
+        model.predict([[1.0, 0.0], [1.0]])
+
+
 def test_sparse_tables_have_no_categories():
     X = csr_matrix(np.eye(4)[np.arange(40) % 4])
     model = MOHNRegressor("dense", categorical_features=[0])
