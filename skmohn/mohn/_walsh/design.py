@@ -7,6 +7,7 @@ any inputs in [-1, 1] and weighted samples.
 
 import math
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,10 @@ from skmohn.mohn._walsh import product_kernels as _kernels
 
 # Words are handled in blocks of 8, so that loops over them have no scalar remainder.
 _BLOCK = 8 * 64
+# Most steps of a magnitude, and the root mean squares that they are. Where the best few
+# sets are wanted the correlation with the exact score is .994 for Gaussian residuals;
+# with .978 those that stand out are still far above the last of many thousands.
+_FINE, _COARSE = (7, 2.8), (3, 1.95)
 # Means below this change the score of a candidate by less than a tenth.
 _BALANCED = 0.3
 # Of the inner products of all pairs of inputs.
@@ -156,6 +161,27 @@ def _best_first(scores, sets):
     return as_tuples(np.sort(sets[np.argsort(-scores)], axis=1))
 
 
+class ComparedBits(NamedTuple):
+    """Residuals as packed columns are compared with them.
+
+    Attributes
+    ----------
+    planes : ndarray of shape (n_residuals, 3, W), uint64
+        Signs, and two bits of the magnitudes.
+
+    totals, sums : ndarrays of shape (n_residuals,)
+        Of the magnitudes, and of the signed numbers.
+
+    steps : ndarray of shape (n_residuals,)
+        What a magnitude of 1 stands for.
+    """
+
+    planes: np.ndarray
+    totals: np.ndarray
+    sums: np.ndarray
+    steps: np.ndarray
+
+
 def _nonzero(spread, scale):
     return np.where(spread > 1e-9 * scale, spread, np.inf)
 
@@ -230,6 +256,53 @@ class PackedDesign(_Design):
                 return False
         return True
 
+    @cached_property
+    def _groups(self):
+        """The inputs by groups of 64 side by side, shape (n_groups, W, 64)."""
+        n_groups, n_words = -(-self.n_features // 64), self.bits.shape[1]
+        groups = np.zeros((n_groups * 64, n_words), dtype=np.uint64)
+        groups[: self.n_features] = self.bits
+        groups = groups.reshape(n_groups, 64, n_words).transpose(0, 2, 1)
+        return np.ascontiguousarray(groups)
+
+    @cached_property
+    def _inverse_lengths(self):
+        """One over the length of a centred product, by its negative samples."""
+        means = 1 - 2 * np.arange(self.n_samples + 1) / self.n_samples
+        return 1 / np.sqrt(_nonzero(self.n_samples * (1 - means**2), self.n_samples))
+
+    def round(self, residual):
+        """The residual as it is compared with pairs, shape (n_samples,)."""
+        steps, step = _coarsely(residual)
+        return np.where(residual < 0, -step, step) * steps
+
+    def compare(self, residuals):
+        """Lay residuals out for many pairs; see `PairTable`."""
+        rounded = [_coarsely(residual) for residual in residuals]
+        signs = np.where(residuals < 0, -1, 1)
+        steps = np.array([steps for steps, _ in rounded], dtype=np.int64)
+        planes = [
+            _planes_of(residual, part, 2)
+            for residual, (part, _) in zip(residuals, rounded, strict=True)
+        ]
+        return ComparedBits(
+            np.stack(planes),
+            steps.sum(axis=1, dtype=np.float64),
+            (signs * steps).sum(axis=1, dtype=np.float64),
+            np.array([step for _, step in rounded]),
+        )
+
+    def score_pairs(self, compared, first, second, scores):
+        """Score the pairs of a tile; see `PairTable`."""
+        _kernels.packed_pairs(
+            self.bits[first.start : first.stop],
+            self._groups[second.start // 64 : -(-second.stop // 64)],
+            *compared,
+            self._inverse_lengths,
+            np.empty((2, 64), dtype=np.uint64),
+            scores,
+        )
+
     def _padded(self, vector):
         padded = np.zeros(self.bits.shape[1] * 64)
         padded[: self.n_samples] = vector
@@ -272,11 +345,30 @@ class PackedDesign(_Design):
         """
         # A fold may be explained to the last bit.
         scale = np.sqrt(np.mean(residual**2)) or 1.0
-        steps = np.minimum(np.rint(np.abs(residual) * (7 / 2.8) / scale), 7)
-        steps = steps.astype(np.uint8)
-        bits = (residual < 0, steps & 1, steps & 2, steps & 4, np.zeros_like(steps))
-        planes = np.stack(bits) != 0
-        return pack_signs(-planes.astype(np.int8)), float(steps.sum(dtype=np.int64))
+        steps = _to_steps(residual, scale, *_FINE)
+        planes = _planes_of(residual, steps, 3)
+        # And a row for scratch.
+        planes = np.concatenate([planes, np.zeros_like(planes[:1])])
+        return planes, float(steps.sum(dtype=np.int64))
+
+
+def _to_steps(residual, scale, most, reach):
+    """Magnitudes of a residual, up to `reach` times a scale, in so many steps."""
+    steps = np.rint(np.abs(residual) * (most / reach) / scale)
+    return np.minimum(steps, most).astype(np.uint8)
+
+
+def _coarsely(residual):
+    """Magnitudes in few steps, and what one is; zeros are samples that do not count."""
+    n_counting = max(np.count_nonzero(residual), 1)
+    scale = np.sqrt(np.sum(residual**2) / n_counting) or 1.0
+    return _to_steps(residual, scale, *_COARSE), scale * (_COARSE[1] / _COARSE[0])
+
+
+def _planes_of(residual, steps, n_bits):
+    """Signs and the bits of the magnitudes, packed."""
+    bits = [residual < 0, *(steps >> b & 1 for b in range(n_bits))]
+    return pack_signs(-(np.stack(bits) != 0).astype(np.int8))
 
 
 class DenseDesign(_Design):
@@ -327,6 +419,26 @@ class DenseDesign(_Design):
     def unpack(self, columns, dtype):
         """Columns as numbers, shape (n_columns, n_samples)."""
         return columns.astype(dtype)
+
+    def round(self, residual):
+        """The residual as it is compared with pairs, shape (n_samples,)."""
+        return residual
+
+    def compare(self, residuals):
+        """Lay residuals out for many pairs; see `PairTable`."""
+        return residuals * self.weights
+
+    def score_pairs(self, compared, first, second, scores):
+        """Score the pairs of a tile; see `PairTable`."""
+        one = self.inputs[first.start : first.stop]
+        other = self.inputs[second.start : second.stop]
+        weighted = one * self.weights
+        means = weighted @ other.T / self.weight_sum
+        spreads = (one * weighted) @ (other**2).T - self.weight_sum * means**2
+        inverse = 1 / np.sqrt(_nonzero(spreads, self.weight_sum))
+        for residual, found in zip(compared, scores, strict=True):
+            products = (one * residual) @ other.T - means * residual.sum()
+            found[:, : len(second)] = np.abs(products) * inverse
 
     def _screen_order(self, order, residual, scores, sets):
         return _kernels.screen_order_dense(

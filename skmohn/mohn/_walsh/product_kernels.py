@@ -390,3 +390,159 @@ def dense_columns(inputs, indptr, members, out):
             i = members[e]
             for d in range(out.shape[1]):
                 out[j, d] *= inputs[i, d]
+
+
+# ---------------------------------------------------------------- the best pairs
+
+
+@jit
+def packed_pairs(stems, groups, planes, totals, sums, steps, inverses, counts, scores):
+    """Score the pairs of some inputs with others by several residuals at once.
+
+    ``stems`` (a, W) uint64 are the first inputs; ``groups`` (g, W, 64) the others, 64
+    side by side, so that loops over them need no sums across a register. ``planes``
+    (r, 3, W) are sign and two magnitude bits of the residuals, ``totals`` (r,) sums
+    of the magnitudes, ``sums`` (r,) of the signed numbers, ``steps`` (r,) what one of
+    them stands for. ``inverses`` (D + 1,) float64 is one over the length of a centred
+    product that is negative in 0, 1, ... samples, 0 for a constant one. ``counts`` (2,
+    64) uint64 is scratch. ``scores`` (r, a, 64 g) float32 become lengths of the
+    residuals' parts along the centred products. O(a g W (r + 1)).
+    """
+    n_samples = inverses.shape[0] - 1
+    negative, opposed = counts[0], counts[1]
+    for g in range(groups.shape[0]):
+        others = groups[g]
+        for a in range(stems.shape[0]):
+            for i in range(64):
+                negative[i] = 0
+            # Several words at a time: to store sums takes longer than to count.
+            for w in range(0, stems.shape[1], 4):
+                word0, word1 = stems[a, w], stems[a, w + 1]
+                word2, word3 = stems[a, w + 2], stems[a, w + 3]
+                for i in range(64):
+                    negative[i] += (
+                        _popcount(others[w, i] ^ word0)
+                        + _popcount(others[w + 1, i] ^ word1)
+                        + _popcount(others[w + 2, i] ^ word2)
+                        + _popcount(others[w + 3, i] ^ word3)
+                    )
+            for r in range(planes.shape[0]):
+                sign, low, high = planes[r, 0], planes[r, 1], planes[r, 2]
+                for i in range(64):
+                    opposed[i] = 0
+                for w in range(0, stems.shape[1], 4):
+                    word0 = stems[a, w] ^ sign[w]
+                    word1 = stems[a, w + 1] ^ sign[w + 1]
+                    word2 = stems[a, w + 2] ^ sign[w + 2]
+                    word3 = stems[a, w + 3] ^ sign[w + 3]
+                    low0, low1, low2, low3 = low[w], low[w + 1], low[w + 2], low[w + 3]
+                    high0, high1 = high[w], high[w + 1]
+                    high2, high3 = high[w + 2], high[w + 3]
+                    for i in range(64):
+                        differ0, differ1 = (
+                            others[w, i] ^ word0,
+                            others[w + 1, i] ^ word1,
+                        )
+                        differ2 = others[w + 2, i] ^ word2
+                        differ3 = others[w + 3, i] ^ word3
+                        twice = (
+                            _popcount(differ0 & high0)
+                            + _popcount(differ1 & high1)
+                            + _popcount(differ2 & high2)
+                            + _popcount(differ3 & high3)
+                        )
+                        opposed[i] += (
+                            _popcount(differ0 & low0)
+                            + _popcount(differ1 & low1)
+                            + _popcount(differ2 & low2)
+                            + _popcount(differ3 & low3)
+                            + (twice << _ONE)
+                        )
+                found = scores[r, a, 64 * g : 64 * g + 64]
+                # Of the centred product: less the mean times the sum.
+                total, slope = totals[r] - sums[r], 2.0 * sums[r] / n_samples
+                for i in range(64):
+                    product = total - 2.0 * np.int64(opposed[i])
+                    product += slope * np.int64(negative[i])
+                    found[i] = steps[r] * abs(product) * inverses[negative[i]]
+
+
+@jit
+def _is_behind(score, i, j, other, k, m):
+    """Whether the pair i, j comes after k, m: it scores less, or as much and is later.
+
+    O(1).
+    """
+    if score != other:
+        return score < other
+    return i > k or (i == k and j > m)
+
+
+@jit
+def _sink(scores, pairs, start, size):
+    """Restore the heap below ``start``, the last pair on top. O(log size)."""
+    root = start
+    while True:
+        child = 2 * root + 1
+        if child >= size:
+            return
+        if child + 1 < size and _is_behind(
+            scores[child + 1],
+            pairs[child + 1, 0],
+            pairs[child + 1, 1],
+            scores[child],
+            pairs[child, 0],
+            pairs[child, 1],
+        ):
+            child += 1
+        if not _is_behind(
+            scores[child],
+            pairs[child, 0],
+            pairs[child, 1],
+            scores[root],
+            pairs[root, 0],
+            pairs[root, 1],
+        ):
+            return
+        scores[root], scores[child] = scores[child], scores[root]
+        for e in range(2):
+            pairs[root, e], pairs[child, e] = pairs[child, e], pairs[root, e]
+        root = child
+
+
+@jit
+def keep_pairs(found, first, second, least, scores, pairs, size):
+    """Keep the best of some pairs, of equal ones those that come first.
+
+    ``found`` (a, b) float32 scores pairs of the inputs from ``first`` and ``second`` on;
+    those that are no pair, and scores of 0 and below ``least``, are passed over.
+    ``scores`` (m,) float32 and ``pairs`` (m, 2) int32 are a heap of ``size`` entries,
+    whose new size is returned. O(a b), and O(log m) for each that enters.
+    """
+    most = scores.shape[0]
+    for k in range(found.shape[0]):
+        i = first + k
+        row = found[k]
+        for start in range(0, row.shape[0], 64):
+            stop = min(start + 64, row.shape[0])
+            if size == most and scores[0] > least:
+                least = scores[0]
+            best = row[start]
+            for e in range(start, stop):
+                best = max(best, row[e])
+            if best < least or best <= 0:
+                continue
+            for e in range(start, stop):
+                score, j = row[e], second + e
+                if j <= i or score < least or score <= 0:
+                    continue
+                if size < most:
+                    scores[size], pairs[size, 0], pairs[size, 1] = score, i, j
+                    size += 1
+                    if size == most:
+                        for root in range(size // 2 - 1, -1, -1):
+                            _sink(scores, pairs, root, size)
+                elif _is_behind(scores[0], pairs[0, 0], pairs[0, 1], score, i, j):
+                    scores[0], pairs[0, 0], pairs[0, 1] = score, i, j
+                    _sink(scores, pairs, 0, size)
+    return size

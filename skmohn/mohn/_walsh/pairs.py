@@ -1,0 +1,195 @@
+"""The pairs of columns that go best with some residuals, of any number of columns.
+
+What scores them, a table, is asked for a tile at a time: the pairs of some columns with
+some others. Nothing grows with the number of pairs.
+"""
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from skmohn.mohn._walsh import product_kernels as _kernels
+
+# Columns on both sides of a tile; a table may count on multiples of the first.
+ROWS_OF_TILE, COLUMNS_OF_TILE = 64, 1024
+# Pairs that are handed to a worker at once: so few, and at most so many times.
+_PAIRS_OF_PART = 2**19
+_MOST_PARTS = 256
+
+
+class PairTable(Protocol):
+    """What answers how well products of two columns go with residuals.
+
+    Attributes
+    ----------
+    n_features : int
+    """
+
+    n_features: int
+
+    def compare(self, residuals):
+        """Lay residuals out for the comparison with many pairs.
+
+        Parameters
+        ----------
+        residuals : ndarray of shape (n_residuals, n_samples)
+            Zero in samples that take no part.
+
+        Returns
+        -------
+        compared : object
+            Passed back to :meth:`score_pairs`; joblib may send it elsewhere.
+        """
+        ...
+
+    def score_pairs(self, compared, first, second, scores):
+        """Score the pairs of a tile.
+
+        Parameters
+        ----------
+        compared : object
+
+        first, second : range
+            Columns. Each begins at a multiple of 64 and ends at one, or with the last
+            column; ``second`` does not begin before ``first``.
+
+        scores : ndarray of shape (n_residuals, len(first), padded), float32
+            Set to the length of each residual's part along the centred product of each
+            pair, 0 where that is constant. ``padded`` is the length of ``second`` up to
+            the next multiple of 64; what lies past its end, and pairs of a column with
+            itself or one before it, are not looked at.
+        """
+        ...
+
+
+class Kept(NamedTuple):
+    """The best pairs of one residual.
+
+    Attributes
+    ----------
+    pairs : ndarray of shape (n_kept, 2), int32
+        The best first, of those that score the same the first.
+
+    scores : ndarray of shape (n_kept,), float32
+
+    least : float
+        No other pair scores more.
+    """
+
+    pairs: np.ndarray
+    scores: np.ndarray
+    least: float
+
+
+def best_pairs(table: PairTable, residuals, size, *, n_jobs=None, report=None):
+    """Find the pairs that go best with each of some residuals, in one pass.
+
+    Parameters
+    ----------
+    table : PairTable
+
+    residuals : ndarray of shape (n_residuals, n_samples)
+
+    size : int
+        How many pairs to keep of each residual.
+
+    n_jobs : int, default=None
+        Parts of the pairs that are scored at once, by joblib's threads unless its
+        context says otherwise. The result is the same, bit by bit.
+
+    report : callable, default=None
+        Called with the share of the pairs that is done, after each part.
+
+    Returns
+    -------
+    kept : list of Kept
+        One for each residual.
+    """
+    n = table.n_features
+    compared = table.compare(np.atleast_2d(residuals))
+    n_residuals = len(np.atleast_2d(residuals))
+    # What is kept so far: parts that come later look for nothing less.
+    least = np.zeros(n_residuals, dtype=np.float32)
+    empty = np.empty((0, 2), dtype=np.int32), np.empty(0, dtype=np.float32)
+    kept = [empty] * n_residuals
+    parts = _parts_of(n)
+    workers = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+    found = workers(
+        delayed(_screen)(table, compared, part, size, least) for part in parts
+    )
+    n_done = 0
+    for part, better in zip(parts, found, strict=True):
+        for r, one in enumerate(better):
+            kept[r] = _join(kept[r], one, size)
+            if len(kept[r][1]) == size:
+                least[r] = kept[r][1].min()
+        n_done += _count(part, n)
+        if report is not None:
+            report(n_done / _count(range(n), n))
+    return [_in_order(*one, size) for one in kept]
+
+
+def _count(rows, n):
+    """Pairs whose first column is one of some."""
+    return sum(n - 1 - i for i in (rows.start, rows.stop - 1)) * len(rows) // 2
+
+
+def _parts_of(n):
+    """First columns of parts of about as many pairs, each a number of whole tiles."""
+    tiles = range(0, n, ROWS_OF_TILE)
+    n_pairs = n * (n - 1) // 2
+    wanted = max(_PAIRS_OF_PART, n_pairs // _MOST_PARTS)
+    parts, start = [], 0
+    for tile in tiles:
+        rows = range(start, min(tile + ROWS_OF_TILE, n))
+        if rows.stop == n or _count(rows, n) >= wanted:
+            parts.append(rows)
+            start = rows.stop
+    return parts
+
+
+def _screen(table, compared, rows, size, least):
+    """The best pairs with a first column in some rows, as joblib hands them out."""
+    n, n_residuals = table.n_features, len(least)
+    size = max(min(size, _count(rows, n)), 1)
+    scores = np.empty((n_residuals, size), dtype=np.float32)
+    pairs = np.empty((n_residuals, size, 2), dtype=np.int32)
+    sizes = [0] * n_residuals
+    tile = np.empty((n_residuals, ROWS_OF_TILE, COLUMNS_OF_TILE), dtype=np.float32)
+    for top in range(rows.start, rows.stop, ROWS_OF_TILE):
+        first = range(top, min(top + ROWS_OF_TILE, n))
+        for left in range(top, n, COLUMNS_OF_TILE):
+            second = range(left, min(left + COLUMNS_OF_TILE, n))
+            padded = -(-len(second) // 64) * 64
+            part = tile[:, : len(first), :padded]
+            table.score_pairs(compared, first, second, part)
+            for r in range(n_residuals):
+                sizes[r] = _kernels.keep_pairs(
+                    part[r, :, : len(second)],
+                    top,
+                    left,
+                    float(least[r]),
+                    scores[r],
+                    pairs[r],
+                    sizes[r],
+                )
+    return [(pairs[r, : sizes[r]], scores[r, : sizes[r]]) for r in range(n_residuals)]
+
+
+def _join(kept, found, size):
+    """The best of two lists, in any order."""
+    pairs, scores = (np.concatenate(both) for both in zip(kept, found, strict=True))
+    if len(scores) <= size:
+        return pairs, scores
+    least = np.partition(scores, len(scores) - size)[len(scores) - size]
+    above, equal = np.flatnonzero(scores > least), np.flatnonzero(scores == least)
+    later = np.lexsort(pairs[equal].T[::-1])
+    chosen = np.concatenate([above, equal[later[: size - len(above)]]])
+    return pairs[chosen], scores[chosen]
+
+
+def _in_order(pairs, scores, size):
+    order = np.lexsort((*pairs.T[::-1], -scores))
+    least = float(scores.min()) if len(scores) == size else 0.0
+    return Kept(pairs[order], scores[order], least)
