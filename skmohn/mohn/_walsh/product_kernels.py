@@ -514,7 +514,7 @@ def _sink(scores, pairs, start, size):
 def keep_pairs(found, first, second, least, scores, pairs, size):
     """Keep the best of some pairs, of equal ones those that come first.
 
-    ``found`` (a, b) float32 scores pairs of the inputs from ``first`` and ``second`` on;
+    ``found`` (a, b) float32 scores pairs of inputs, from ``first`` and ``second`` on;
     those that are no pair, and scores of 0 and below ``least``, are passed over.
     ``scores`` (m,) float32 and ``pairs`` (m, 2) int32 are a heap of ``size`` entries,
     whose new size is returned. O(a b), and O(log m) for each that enters.
