@@ -35,6 +35,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
 
 from benchmarks.shared import avr, common, control
+from benchmarks.shared.small_peers import by_emlearn, by_m2cgen
 from skmohn import BLMClassifier, BLMController, BLMRegressor
 from skmohn.datasets import InvertedPendulum
 from skmohn.datasets._pendulum_kernels import accelerations
@@ -257,44 +258,20 @@ def peers(table, options):
     for model in (ours, forest, linear):
         fitted(model, X_train, y_train)
     rows = [
-        ("emlearn MLP", "emlearn", ours, _by_emlearn, "atmega2560"),
-        ("emlearn forest", "emlearn", forest, _by_emlearn, "atmega328p"),
-        ("m2cgen linear", "m2cgen", linear, _by_m2cgen, "atmega328p"),
+        ("emlearn MLP", "emlearn", ours, by_emlearn, "atmega2560"),
+        ("emlearn forest", "emlearn", forest, by_emlearn, "atmega328p"),
+        ("m2cgen linear", "m2cgen", linear, by_m2cgen, "atmega328p"),
     ]
     for name, package, model, write, mcu in rows:
         if importlib.util.find_spec(package) is None:
             print(f"{name}: skipped, {package} is not installed")
             continue
         with tempfile.TemporaryDirectory() as folder:
-            before, call = write(model, Path(folder))
+            before, call = write(model, Path(folder), X.shape[1])
             cost = avr.measure(folder, before, call, mcu)
         cells, _ = figures(name, cost)
         accuracy = f"{model.score(X_test, y_test):.4f}"
         table.row(name, *cells, None, None, accuracy)
-
-
-def _by_emlearn(model, folder):
-    """An MLP in single precision, or a forest on numbers of 16 bits."""
-    import emlearn
-
-    is_net = isinstance(model, MLPClassifier)
-    way = {} if is_net else {"dtype": "int16_t"}
-    code = emlearn.convert(model, method="inline", **way)
-    code.save(file=str(folder / "peer.h"), name="peer")
-    for header in Path(emlearn.__file__).parent.glob("*.h"):
-        shutil.copy(header, folder)
-    kind = "float" if is_net else "int16_t"
-    before = f'#include <stdint.h>\n#include "peer.h"\nstatic {kind} in[64];'
-    return before + "\nstatic volatile int out;", "out = peer_predict(in, 64)"
-
-
-def _by_m2cgen(model, folder):
-    import m2cgen
-
-    text = m2cgen.export_to_c(model).replace("double", "float")
-    (folder / "peer.h").write_text(text, encoding="utf-8")
-    before = '#include "peer.h"\nstatic float in[64], out[10];'
-    return before, "score(in, out)"
 
 
 def main():

@@ -53,6 +53,14 @@ int main(void)
 """
 
 
+# Seconds of a simulation that is not stuck, with room.
+_PATIENCE = 20
+
+
+class DoesNotFitError(Exception):
+    """A program that avr-gcc refuses, or that never ends: it needs more memory."""
+
+
 class Cost(NamedTuple):
     """What a program takes."""
 
@@ -91,6 +99,11 @@ def measure(folder, before, call, mcu="atmega328p", optimize=("-Os", "-mrelax"))
     Returns
     -------
     cost : Cost
+
+    Raises
+    ------
+    DoesNotFitError
+        If it does not compile, is too large or does not end.
     """
     folder, parts = Path(folder), {"before": before, "call": call}
     flags = ["-std=gnu99", *optimize, f"-mmcu={mcu}", "-ffunction-sections"]
@@ -98,19 +111,29 @@ def measure(folder, before, call, mcu="atmega328p", optimize=("-Os", "-mrelax"))
     for name, text in (("size", _SIZE), ("measure", _MEASURE)):
         (folder / f"{name}.c").write_text(text.format(**parts), encoding="utf-8")
         command = ["avr-gcc", *flags, f"{name}.c", "-o", f"{name}.elf", "-lm"]
-        subprocess.run(command, cwd=folder, check=True)
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise DoesNotFitError(done.stderr)
     listed = subprocess.run(
         ["avr-size", "size.elf"], cwd=folder, check=True, capture_output=True, text=True
     )
     text, data, bss = map(int, listed.stdout.splitlines()[1].split()[:3])
-    run = subprocess.run(
-        ["simavr", "-m", mcu, "-f", "16000000", "measure.elf"],
-        cwd=folder,
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    command = ["simavr", "-m", mcu, "-f", "16000000", "measure.elf"]
+    try:
+        run = subprocess.run(
+            command,
+            cwd=folder,
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=_PATIENCE,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise DoesNotFitError(
+            "it never ends: variables and stack may overlap"
+        ) from error
     found = re.search(r"cycles (\d+) stack (\d+)", run.stdout + run.stderr)
     if found is None:
         raise RuntimeError(f"simavr printed no figures: {run.stdout}{run.stderr}")

@@ -33,6 +33,7 @@ from skmohn.blm._network import (
     read_hidden_sizes,
 )
 from skmohn.blm._packed import write_network
+from skmohn.blm._rounding import round_mlp
 from skmohn.blm._search import WORST, Moves, SearchControl, Start
 from skmohn.blm._storage import network_attributes, restore_network
 from skmohn.blm._training import MOVES_PER_EPOCH, Plan, train
@@ -405,6 +406,50 @@ class BaseBLM(
             If the bytes are not those of such an estimator.
         """
         return restore_network(cls, packed)
+
+    @classmethod
+    def from_mlp(cls, mlp, X, n_bits=4, **parameters) -> Self:
+        """Round the weights of a trained network of scikit-learn.
+
+        The result predicts as it is; `fit` goes on from there, by the search on bits.
+
+        Parameters
+        ----------
+        mlp : MLPClassifier or MLPRegressor
+            Fitted.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows as `mlp` sees them. They set the scales, if `standardize`, and the
+            range of each layer: of ten shares of its largest weight that whose sums on
+            at most 1000 of the rows are nearest to those of `mlp`.
+        n_bits : int, default=4
+            Bits of a weight. With 8 and more, rounding alone costs next to nothing.
+        **parameters
+            Other parameters of the estimator. `mlp` says which layers and activation it
+            has; `warm_start` is true, so that `fit` goes on.
+
+        Returns
+        -------
+        estimator
+            Ready to predict.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `mlp` is of another kind, is not fitted, or has not seen such columns.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.neural_network import MLPClassifier
+        >>> from skmohn import BLMClassifier
+        >>> X, y = load_iris(return_X_y=True)
+        >>> mlp = MLPClassifier((5,), "tanh", solver="lbfgs", alpha=3.0, random_state=0)
+        >>> mlp = mlp.fit(X, y)
+        >>> model = BLMClassifier.from_mlp(mlp, X, n_bits=2, random_state=0)
+        >>> model.score(X, y) < model.fit(X, y).score(X, y)
+        True
+        """
+        return round_mlp(cls, mlp, X, n_bits, parameters)
 
     def __sklearn_tags__(self):
         """Say what the estimator can take."""

@@ -450,6 +450,11 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
     def _header(self):
         return self._labels.to_plain()
 
+    def _read_mlp(self, mlp):
+        multilabel = mlp._label_binarizer.y_type_.startswith("multilabel")
+        self._labels = Labels(mlp.classes_, multilabel)
+        self.classes_ = self._labels.classes
+
     def _read_header(self, header):
         self._labels = Labels.from_plain(header)
         self.classes_ = self._labels.classes

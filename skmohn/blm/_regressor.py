@@ -368,5 +368,8 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
     def _header(self):
         return {"one_dimensional": self._one_dimensional}
 
+    def _read_mlp(self, mlp):
+        self._one_dimensional = mlp.n_outputs_ == 1
+
     def _read_header(self, header):
         self._one_dimensional = header["one_dimensional"]

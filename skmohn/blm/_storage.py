@@ -42,24 +42,42 @@ def network_attributes(members, layout, n_bits, step):
     }
 
 
-def restore_network(cls, packed):
-    """Fitted classifier or regressor from its bytes."""
-    header, layout, codes = read_network(cls, packed)
-    model = cls(hidden_layer_sizes=layout.sizes[1:-1], **header["params"])
+def make_fitted(model, layout, codes, scalers):
+    """Give an estimator all fitted attributes that predictions need.
+
+    Parameters
+    ----------
+    model : BLMClassifier or BLMRegressor
+        It knows its answers and the form of its samples; `w_max` are numbers.
+    layout : Layout
+    codes : ndarray of shape (n_weights,), int
+    scalers : tuple of (input scaler, target scaler), each StandardScaler or None
+
+    Returns
+    -------
+    model : the same
+    """
     model.w_max_ = np.array(model.w_max)
     step = layout.spread(_codec.grid_step(model.n_bits, model.w_max_))
     attributes = network_attributes([codes], layout, model.n_bits, step)
     for name, value in attributes.items():
         setattr(model, name, value)
-    model.input_scaler_, model.target_scaler_ = map(_scaler, header["scalers"])
+    model.input_scaler_, model.target_scaler_ = scalers
     model.n_features_in_, model.n_movable_bits_ = layout.sizes[0], model.n_bits
+    model._made_with, model._n_continued = model._network_parameters(), 0
+    model._loss, model.out_activation_ = model.loss, model._out_activation()
+    return model
+
+
+def restore_network(cls, packed):
+    """Fitted classifier or regressor from its bytes."""
+    header, layout, codes = read_network(cls, packed)
+    model = cls(hidden_layer_sizes=layout.sizes[1:-1], **header["params"])
+    model._per_step = header["per_step"]
+    model._read_header(header)
     if header["columns"]:
         model.feature_names_in_ = np.array(header["columns"], dtype=object)
-    model._made_with, model._n_continued = model._network_parameters(), 0
-    model._per_step, model._loss = header["per_step"], model.loss
-    model._read_header(header)
-    model.out_activation_ = model._out_activation()
-    return model
+    return make_fitted(model, layout, codes, map(_scaler, header["scalers"]))
 
 
 def _scaler(stored):

@@ -1,0 +1,106 @@
+"""From scikit-learn's MLP to a network of a few bits a weight."""
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.utils.validation import check_is_fitted
+
+from skmohn._core._scaling import fitted_scaler
+from skmohn.blm._codec import encode, grid_step
+from skmohn.blm._network import Layout, activate
+from skmohn.blm._storage import make_fitted
+
+# Ranges of the weights of a layer that are tried, as shares of its largest weight.
+_SHARES = np.geomspace(0.05, 1.0, 10)
+# Rows that decide.
+_MOST_ROWS = 1000
+
+
+def round_mlp(cls, mlp, X, n_bits, parameters):
+    """A fitted classifier or regressor whose weights are those of an MLP, rounded.
+
+    Parameters
+    ----------
+    cls : type
+        BLMClassifier or BLMRegressor.
+    mlp : MLPClassifier or MLPRegressor
+    X : array-like of shape (n_samples, n_features)
+    n_bits : int
+    parameters : dict
+        Others of the estimator.
+
+    Returns
+    -------
+    model : BLMClassifier or BLMRegressor
+    """
+    model = cls(**parameters, n_bits=n_bits, warm_start=True)
+    kind = MLPClassifier if is_classifier(model) else MLPRegressor
+    if not isinstance(mlp, kind):
+        raise TypeError(f"mlp must be a {kind.__name__}, got {mlp!r}")
+    check_is_fitted(mlp)
+    if mlp.out_activation_ not in ("identity", "logistic", "softmax"):
+        raise ValueError(
+            f"the outputs of mlp are of an activation {mlp.out_activation_!r}, but "
+            f'those of {cls.__name__} are sums: fit it with loss="squared_error"'
+        )
+    sizes = [mlp.n_features_in_, *(coef.shape[1] for coef in mlp.coefs_)]
+    model.set_params(hidden_layer_sizes=tuple(sizes[1:-1]), activation=mlp.activation)
+    model._validate_params()
+    if model.recurrent:
+        raise ValueError("recurrent must be False: an MLP has no memory")
+    # The MLP checks the columns, and their names.
+    answers = mlp.predict(X)
+    X = model._read_table(X, reset=True)
+    scalers = None, None
+    if model.standardize:
+        outputs = np.reshape(answers, (len(X), -1))
+        scalers = (
+            fitted_scaler(X, "X"),
+            fitted_scaler(outputs, "y") if model._scales_targets else None,
+        )
+    coefs, intercepts = _unscaled(mlp, *scalers)
+    if scalers[0] is not None:
+        X = scalers[0].transform(X)
+    X = X[:: -(-len(X) // _MOST_ROWS)]
+    layers, w_max = _rounded(X, coefs, intercepts, mlp.activation, n_bits)
+    model.set_params(w_max=w_max.tolist())
+    model._per_step, layout = None, Layout(tuple(sizes))
+    codes = layout.join(*layers, []).astype(np.int32)
+    model._read_mlp(mlp)
+    return make_fitted(model, layout, codes, scalers)
+
+
+def _unscaled(mlp, input_scaler, target_scaler):
+    """Weights for standardized inputs and outputs: what `fill_mlp` undoes."""
+    coefs = [coef.copy() for coef in mlp.coefs_]
+    intercepts = [intercept.copy() for intercept in mlp.intercepts_]
+    if input_scaler is not None:
+        intercepts[0] += input_scaler.mean_ @ coefs[0]
+        coefs[0] *= input_scaler.scale_[:, None]
+    if target_scaler is not None:
+        intercepts[-1] -= target_scaler.mean_
+        intercepts[-1] /= target_scaler.scale_
+        coefs[-1] /= target_scaler.scale_
+    return coefs, intercepts
+
+
+def _rounded(X, coefs, intercepts, activation, n_bits):
+    """Codes of all layers, and the range of each.
+
+    The range of a layer is that whose sums, on what the rounded layers before make of
+    the rows, are nearest to those of the network itself.
+    """
+    heard, wanted, found, ranges = X, X, [], []
+    for coef, intercept in zip(coefs, intercepts, strict=True):
+        wanted = wanted @ coef + intercept
+        largest = max(np.abs(coef).max(), np.abs(intercept).max()) or 1.0
+        tried = []
+        for w_max in largest * _SHARES:
+            codes = encode(coef, n_bits, w_max), encode(intercept, n_bits, w_max)
+            sums = (heard @ codes[0] + codes[1]) * grid_step(n_bits, w_max)
+            tried.append((np.mean((sums - wanted) ** 2), w_max, codes, sums))
+        _, w_max, codes, sums = min(tried, key=lambda one: one[0])
+        found.append(codes)
+        ranges.append(w_max)
+        heard, wanted = activate(sums, activation), activate(wanted, activation)
+    return list(zip(*found, strict=True)), np.array(ranges)
