@@ -265,7 +265,8 @@ def grow_layer():
     heading("Let layers grow")
     print("1,797 handwritten digits, without labels.")
     X = (load_digits().data > 6).astype(float)
-    net, seconds = timed(skmohn.EnergyNetTransformer(random_state=0).fit, X)
+    net = skmohn.EnergyNetTransformer("description_length", random_state=0)
+    _, seconds = timed(net.fit, X)
     widths = " + ".join(map(str, net.n_components_per_layer_))
     print(f"Found in {seconds:.1f} s: {widths} hidden units are worth their cost.")
     return net, X
@@ -304,7 +305,7 @@ def odd_rows():
     known = known.mask(rng.random(known.shape) < 0.1)
     # All values are common, but not beside one another.
     swapped = new.assign(s1=rng.permutation(new["s1"]))
-    net = skmohn.EnergyNetTransformer("held_out", whiten=True, random_state=0)
+    net = skmohn.EnergyNetTransformer(whiten=True, random_state=0)
     _, seconds = timed(net.fit, known)
     density = np.concatenate([net.score_samples(new), net.score_samples(swapped)])
     area = roc_auc_score(np.repeat([1, 0], len(new)), density)

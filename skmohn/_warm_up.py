@@ -67,7 +67,9 @@ def warm_up():
         sequences = np.zeros((2, 2, 1)), np.zeros((2, 2))
         BLMRegressor((2,), recurrent="steps", max_flips=10).fit(*sequences)
         stacks = (
-            EnergyNetTransformer(kappa=0.01, polish=1, n_temperatures=10),
+            EnergyNetTransformer(
+                "description_length", kappa=0.01, polish=1, n_temperatures=10
+            ),
             EnergyNetTransformer("paper", max_layers=1, max_units=3, polish=1),
             EnergyNetTransformer(None, [25, 25], polish=1, n_temperatures=10),
         )

@@ -119,7 +119,9 @@ def models(name, options):
     # Elsewhere the default, but for the coding of colors.
     transformer = None
     if name == "cifar-10":
-        transformer = EnergyNetTransformer(kappa=0.3, coding="minmax")
+        transformer = EnergyNetTransformer(
+            "description_length", kappa=0.3, coding="minmax"
+        )
 
     def ours(X, y, seed):
         model = EnergyNetClassifier(transformer, random_state=seed)

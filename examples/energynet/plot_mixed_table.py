@@ -36,7 +36,7 @@ print(table.head().round(1).to_string())
 # all common, but not with one another, has a low density: here the total cholesterol s1
 # of one in fifty people is swapped for that of another.
 
-net = EnergyNetTransformer("held_out", whiten=True, random_state=0).fit(table)
+net = EnergyNetTransformer(whiten=True, random_state=0).fit(table)
 swapped = people.copy()
 odd = np.sort(rng.choice(len(people), len(people) // 50, replace=False))
 swapped.loc[odd, "s1"] = people.loc[odd[::-1], "s1"].to_numpy()

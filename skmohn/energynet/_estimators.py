@@ -197,7 +197,9 @@ class _BaseEnergyNet(HTMLRepr, ShortRequests, CallbackSupportMixin, BaseEstimato
         transformer = self.transformer
         if transformer is None:
             options = _ARCHITECTURE_ONLY if self.init == "random" else {}
-            transformer = EnergyNetTransformer(kappa=_KAPPA, **options)
+            transformer = EnergyNetTransformer(
+                "description_length", kappa=_KAPPA, **options
+            )
         activation = "relu" if self.init == "random" else "logistic"
         mlp = self.mlp
         if mlp is None:
@@ -275,10 +277,11 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
     Parameters
     ----------
     transformer : EnergyNetTransformer, default=None
-        Finds the architecture. None is ``EnergyNetTransformer(kappa=0.3)``: units too
-        expensive for their likelihood may still tell classes apart. With
-        ``init="random"``, which uses the architecture alone, also
-        ``polish=0, n_temperatures=1000``, to save time.
+        Finds the architecture. None is
+        ``EnergyNetTransformer("description_length", kappa=0.3)``: few units, whose
+        network learns soon, but some that are too expensive for their likelihood, since
+        they may still tell classes apart. With ``init="random"``, which uses the
+        architecture alone, also ``polish=0, n_temperatures=1000``, to save time.
     mlp : MLPClassifier, default=None
         The network; `hidden_layer_sizes` is replaced. With None, networks are compared
         by their log loss in five-fold cross-validation: logistic regression (a network
@@ -405,10 +408,11 @@ class EnergyNetRegressor(RegressorMixin, _BaseEnergyNet):
     Parameters
     ----------
     transformer : EnergyNetTransformer, default=None
-        Finds the architecture. None is ``EnergyNetTransformer(kappa=0.3)``: units too
-        expensive for their likelihood may still help to predict. With
-        ``init="random"``, which uses the architecture alone, also
-        ``polish=0, n_temperatures=1000``, to save time.
+        Finds the architecture. None is
+        ``EnergyNetTransformer("description_length", kappa=0.3)``: few units, whose
+        network learns soon, but some that are too expensive for their likelihood, since
+        they may still help to predict. With ``init="random"``, which uses the
+        architecture alone, also ``polish=0, n_temperatures=1000``, to save time.
     mlp : MLPRegressor, default=None
         The network; `hidden_layer_sizes` is replaced. With None, networks are compared
         by their squared error in five-fold cross-validation: ridge regression (a

@@ -29,7 +29,7 @@ class EnergyNetImputer(HTMLRepr, ShortRequests, TransformerMixin, BaseEstimator)
     ----------
     transformer : EnergyNetTransformer, default=None
         Learns the distribution, of which imputation needs one layer; None is
-        ``EnergyNetTransformer("held_out", max_layers=1, whiten=True)``.
+        ``EnergyNetTransformer(max_layers=1, whiten=True)``.
     strategy : {"mean", "mode"}, default="mean"
         Expected value or most probable one. Categories are the most probable ones with
         either.
@@ -181,7 +181,7 @@ class EnergyNetImputer(HTMLRepr, ShortRequests, TransformerMixin, BaseEstimator)
 
     def _like(self):
         if self.transformer is None:
-            return EnergyNetTransformer("held_out", max_layers=1, whiten=True)
+            return EnergyNetTransformer(max_layers=1, whiten=True)
         return self.transformer
 
     def __sklearn_tags__(self):

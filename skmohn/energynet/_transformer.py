@@ -66,24 +66,23 @@ class EnergyNetTransformer(
     """Layers of hidden units whose number is learned from the data, without labels.
 
     Each layer is a restricted Boltzmann machine, trained by centered persistent
-    contrastive divergence. It grows while new units gain more likelihood than they
-    cost, and layers are added while that shortens the description of the data. Features
-    are the probabilities of the hidden units.
+    contrastive divergence. It is as wide as makes samples that did not train it most
+    likely, and layers are added while that shortens the description of the data.
+    Features are the probabilities of the hidden units.
 
     Parameters
     ----------
-    growth : {"description_length", "held_out", "paper", None}, \
-            default="description_length"
+    growth : {"held_out", "description_length", "paper", None}, default="held_out"
         How to find the widths of the layers that `n_components` does not give.
 
-        - ``"description_length"``: add units while most of them raise the
-          log-likelihood by more than they cost, half the log of the number of samples
-          per parameter, and drop those that do not. The width depends little on
-          learning rate and batch size.
         - ``"held_out"``: train layers of 1, 2, 4 and so on units while that makes a
           fifth of the samples likelier, which do not train; take the mean of the widths
-          that are about the best, and train on all samples. Wider, and the better
-          density.
+          that are about the best, and train on all samples. The default, because it
+          gives the better density and the better features.
+        - ``"description_length"``: add units while most of them raise the
+          log-likelihood by more than they cost, half the log of the number of samples
+          per parameter, and drop those that do not. The fewest units that describe the
+          data; the width depends little on learning rate and batch size.
         - ``"paper"``: EnergyNet [1]_. An infinite machine [2]_ trained by contrastive
           divergence adds units until fewer than `PaperControl.threshold` appear per
           step; then it becomes a plain machine. Layers cost the Rademacher bound. The
@@ -91,13 +90,14 @@ class EnergyNetTransformer(
         - None: do not grow; `n_components` is required.
     n_components : int or array-like of int, default=None
         Fixed width of the layer, or of each layer from the bottom up; None to grow.
-        Wide layers give better features, grown ones the better model for its size.
+        A few hundred are good features if you do not want to wait for growth.
     max_layers : int, default=10
         Maximum number of layers that grow (T in [1]_). The first one always stays; a
         further one stays if it shortens the description, else growth ends.
     kappa : float, default=1.0
-        Factor of the cost of a unit with ``growth="description_length"``; lower is
-        wider. 1 is the cost in a two-part code.
+        Factor of the cost of a unit, which further layers must be worth and, with
+        ``growth="description_length"``, the units of each; lower is deeper and wider. 1
+        is the cost in a two-part code.
     coding : {"auto", "thermometer", "minmax", "probability"}, default="auto"
         How columns become visible units, which are bits or probabilities.
 
@@ -300,7 +300,7 @@ class EnergyNetTransformer(
 
     def __init__(
         self,
-        growth: str | None = "description_length",
+        growth: str | None = "held_out",
         n_components=None,
         *,
         max_layers=10,

@@ -368,8 +368,9 @@ def test_network_before_the_fit(network):
 def test_network_whose_layers_were_still_growing_says_so(network, limit):
     y = LABELS if network is EnergyNetClassifier else Y
     growing = EnergyNetTransformer(
-        coding="thermometer", kappa=0.1, polish=2, max_layers=1, n_temperatures=20
-    )
+        "description_length", coding="thermometer", kappa=0.1, polish=2, max_layers=1,
+        n_temperatures=20,
+    )  # fmt: skip
     growing.set_params(**{limit: {"max_units": 4, "max_steps": 650}[limit]})
     with pytest.warns(ConvergenceWarning, match=f"layer 0 .* {limit}=.*raise {limit}"):
         network(growing, random_state=0).fit(X, y)

@@ -20,7 +20,7 @@ from skmohn.energynet._training import Plan
 
 
 def net(**parameters):
-    options = {"growth": "held_out", "max_layers": 1, "n_temperatures": 1000}
+    options = {"max_layers": 1, "n_temperatures": 1000}
     return EnergyNetTransformer(**options | {"random_state": 0} | parameters)
 
 

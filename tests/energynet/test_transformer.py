@@ -46,12 +46,16 @@ def bits(digits):
 
 @pytest.fixture(scope="module")
 def grown(bits):
-    return EnergyNetTransformer(random_state=0).fit(bits)
+    return by_price().fit(bits)
 
 
 @pytest.fixture(scope="module")
 def deep(bits):
     return EnergyNetTransformer(None, [9, 6, 4], polish=20, random_state=0).fit(bits)
+
+
+def by_price(**parameters):
+    return EnergyNetTransformer("description_length", random_state=0, **parameters)
 
 
 def few(**parameters):
@@ -66,11 +70,11 @@ def states(n):
 # ------------------------------------------------------------------------ structure
 
 
-def test_default_growth_finds_width_and_depth(grown, bits):
+def test_growth_by_price_finds_width_and_depth(grown, bits):
     (width,) = grown.n_components_per_layer_
     # One draw moves by a few units with the order in which a processor adds.
     others = [
-        EnergyNetTransformer(max_layers=1, random_state=seed).fit(bits)
+        by_price(max_layers=1).set_params(random_state=seed).fit(bits)
         for seed in range(1, 4)
     ]
     widths = [width, *(net.n_components_per_layer_[0] for net in others)]
@@ -90,8 +94,7 @@ def test_default_growth_finds_width_and_depth(grown, bits):
 
 def test_what_is_said_of_a_grown_layer_is_so(bits):
     # As many units as can be enumerated.
-    net = EnergyNetTransformer(kappa=3, learning_rate=0.6, random_state=0)
-    grown = net.fit(bits)
+    grown = by_price(kappa=3, learning_rate=0.6).fit(bits)
     (rbm,) = grown.layers_
     (z,) = grown.log_partition_
     assert z.value == pytest.approx(exact_log_partition(rbm).value)
@@ -102,9 +105,7 @@ def test_what_is_said_of_a_grown_layer_is_so(bits):
 
 
 def test_dearer_units_make_narrower_layers(bits):
-    net = EnergyNetTransformer(
-        learning_rate=0.6, polish=0, max_layers=1, random_state=0
-    )
+    net = by_price(learning_rate=0.6, polish=0, max_layers=1)
     dear = clone(net).set_params(kappa=5).fit(bits[:600])
     cheap = clone(net).set_params(kappa=0.5).fit(bits[:600])
     assert dear.n_components_per_layer_[0] < cheap.n_components_per_layer_[0]
@@ -113,7 +114,7 @@ def test_dearer_units_make_narrower_layers(bits):
 @pytest.mark.parametrize("n_bins", [2, 8])
 def test_columns_that_are_independent_need_one_unit(n_bins):
     X = np.random.default_rng(0).normal(size=(600, 8))
-    net = EnergyNetTransformer(n_bins=n_bins, max_layers=1, polish=0, random_state=0)
+    net = by_price(n_bins=n_bins, max_layers=1, polish=0)
     assert net.fit(X).n_components_per_layer_ == [1]
 
 
@@ -276,7 +277,7 @@ def test_widths_that_are_given_are_not_searched_for(bits):
 
 
 def test_a_layer_that_grows_takes_no_more_steps_than_it_may(bits):
-    net = EnergyNetTransformer(max_layers=1, max_steps=100, polish=1, random_state=0)
+    net = by_price(max_layers=1, max_steps=100, polish=1)
     with pytest.warns(ConvergenceWarning, match="max_steps=100"):
         net.fit(bits)
     growing = [r["steps"] for r in net.history_ if r["stage"] in ("start", "grow")]
@@ -639,9 +640,9 @@ class KeepWeights(StopAfter):
 
 
 def grown_until(stop, X):
-    net = EnergyNetTransformer(
+    net = by_price(
         kappa=0.2, max_layers=2, max_units=16, learning_rate=1.0, polish=2,
-        n_temperatures=20, n_draws=20, random_state=0,
+        n_temperatures=20, n_draws=20,
     )  # fmt: skip
     return net.set_callbacks(stop).fit(X[:100])
 
@@ -712,7 +713,7 @@ def test_digits_with_logistic_regression(digits):
 
 def test_structures_of_folds_are_alike(bits):
     widths = [
-        EnergyNetTransformer(learning_rate=0.6, polish=0, max_layers=1, random_state=0)
+        by_price(learning_rate=0.6, polish=0, max_layers=1)
         .fit(part)
         .n_components_per_layer_[0]
         for part in (bits[:1200:2], bits[1:1200:2])

@@ -27,8 +27,9 @@ def bits():
 def grown(bits):
     """Layers that grew by nats, the last of which did not stay."""
     net = EnergyNetTransformer(
-        learning_rate=0.6, n_temperatures=200, n_draws=20, monitor=50, random_state=0
-    )
+        "description_length", learning_rate=0.6, n_temperatures=200, n_draws=20,
+        monitor=50, random_state=0,
+    )  # fmt: skip
     return net.fit(bits[:600])
 
 
