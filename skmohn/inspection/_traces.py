@@ -25,9 +25,11 @@ _ENTRIES = {"layer", "units", "steps"}
 class GrowthDisplay:
     """Width of the layers of a stack by training step.
 
-    With ``growth="paper"``, gamma (new units per step) falls to its threshold on an
-    axis of its own. With ``growth="description_length"``, dots show how many units were
-    worth their cost at each decision. Layers follow one another, including a last one
+    With ``growth="held_out"``, dots on an axis of their own show how much likelier the
+    best width makes samples held out than each width that was tried. With
+    ``growth="description_length"``, dots show how many units were worth their cost at
+    each decision. With ``growth="paper"``, gamma (new units per step) falls to its
+    threshold on an axis of its own. Layers follow one another, including a last one
     that was tried and dropped.
 
     Create it with :meth:`from_estimator`. All parameters are stored as attributes.
@@ -36,8 +38,8 @@ class GrowthDisplay:
     ----------
     records : list of dict
         Records of a fit, in order. Each has ``layer``, ``stage``, ``units`` and
-        ``steps`` (of its layer so far); some have ``gamma``, or ``price`` and
-        ``paying``.
+        ``steps`` (of its layer so far); some have ``held_out_log_likelihood``, or
+        ``price`` and ``paying``, or ``gamma``.
     threshold : float, default=None
         Gamma at which growth stops. None for no such line.
 
@@ -51,6 +53,10 @@ class GrowthDisplay:
         Units of each layer.
     paying_ : matplotlib Line2D or None
         Units worth their cost; None without such decisions.
+    held_out_ax_ : matplotlib Axes or None
+        Axes of the nats that each width lacks, if samples were held out.
+    held_out_lines_ : list of matplotlib Line2D
+        These nats for each layer.
     gamma_ax_ : matplotlib Axes or None
         Axes of gamma, if there is any.
     gamma_lines_ : list of matplotlib Line2D
@@ -76,6 +82,8 @@ class GrowthDisplay:
     figure_: Any
     lines_: list
     paying_: Any
+    held_out_ax_: Any
+    held_out_lines_: list
     gamma_ax_: Any
     gamma_lines_: list
 
@@ -121,7 +129,7 @@ class GrowthDisplay:
         return cls(records, threshold=threshold).plot(ax=ax, **line_kw)
 
     def plot(self, ax=None, **line_kw) -> Self:
-        """Draw units, and gamma or the units worth their cost, by step.
+        """Draw units by step of training, and what decided.
 
         Parameters
         ----------
@@ -150,13 +158,13 @@ class GrowthDisplay:
             style["label"] = None
         _separate(ax, layers)
         self._plot_paying(ax, layers)
+        self._plot_held_out(ax, layers)
         self._plot_gamma(ax, layers)
         ax.set(xlabel="steps of training", ylabel="units of the layer")
         ax.set_ylim(bottom=0)
-        if self.gamma_ax_ is None:
-            add_legend(ax)
-        else:  # on top of the lines of both
-            add_legend(self.gamma_ax_, ax)
+        # On top of the lines of both.
+        others = [other for other in (self.held_out_ax_, self.gamma_ax_) if other]
+        add_legend(*others, ax)
         return self
 
     def _plot_paying(self, ax, layers):
@@ -167,6 +175,24 @@ class GrowthDisplay:
             paying = [record["paying"] for record in records]
             label = f"worth their cost ({records[0]['price']:.2g} nats in layer 0)"
             (self.paying_,) = ax.plot(steps, paying, "o", color=RED, label=label)
+
+    def _plot_held_out(self, ax, layers):
+        """Dots at the widths tried, of layer after layer: each has its own best."""
+        self.held_out_ax_, self.held_out_lines_ = None, []
+        for layer in layers:
+            steps, records = _those_with("held_out_log_likelihood", [layer])
+            if not records:
+                continue
+            if self.held_out_ax_ is None:
+                self.held_out_ax_ = ax.twinx()
+            found = np.array([record["held_out_log_likelihood"] for record in records])
+            label = None if self.held_out_lines_ else "held-out samples"
+            self.held_out_lines_ += self.held_out_ax_.plot(
+                steps, found.max() - found, "o:", color=RED, label=label
+            )
+        if self.held_out_ax_ is not None:
+            self.held_out_ax_.set_ylabel("nats a sample below the best width")
+            self.held_out_ax_.set_ylim(bottom=0)
 
     def _plot_gamma(self, ax, layers):
         self.gamma_ax_, self.gamma_lines_ = None, []

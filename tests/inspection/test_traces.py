@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
+from skmohn import EnergyNetTransformer
 from skmohn.inspection import DescriptionLengthDisplay, GrowthDisplay
 
 
@@ -46,7 +47,34 @@ def test_units_worth_their_price_are_drawn_at_decisions(grown):
     assert_array_equal(steps[: len(first)], first)
     assert f"{decisions[0]['price']:.2g} nats" in display.paying_.get_label()
     assert display.gamma_ax_ is None
-    assert display.gamma_lines_ == []
+    assert display.held_out_ax_ is None
+    assert display.gamma_lines_ == display.held_out_lines_ == []
+
+
+def test_what_held_out_samples_say_is_drawn_for_each_layer(bits):
+    net = EnergyNetTransformer(
+        max_layers=2, polish=4, max_units=8, n_temperatures=50, n_draws=5,
+        kappa=1e-3, random_state=0,
+    )  # fmt: skip
+    net.fit(bits[:300])
+    display = GrowthDisplay.from_estimator(net)
+    tried = {record["layer"] for record in net.history_}
+    assert len(display.held_out_lines_) == len(tried) == 2
+    before = 0
+    for layer, line in enumerate(display.held_out_lines_):
+        nats = np.array(of_layer(net, layer, "held_out_log_likelihood"))
+        assert_allclose(line.get_ydata(), nats.max() - nats)
+        decisions = [
+            record["steps"]
+            for record in net.history_
+            if record["layer"] == layer and "held_out_log_likelihood" in record
+        ]
+        assert_array_equal(line.get_xdata(), before + np.array(decisions))
+        before = display.lines_[layer].get_xdata()[-1]
+    legend = display.held_out_ax_.get_legend().get_texts()
+    assert [text.get_text() for text in legend] == ["units", "held-out samples"]
+    assert display.gamma_ax_ is None
+    assert display.paying_ is None
 
 
 def test_gamma_is_drawn_with_its_threshold(by_gamma):
