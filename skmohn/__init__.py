@@ -17,6 +17,7 @@ _HOMES = {
     "EnergyNetImputer": "skmohn.energynet",
     "EnergyNetRegressor": "skmohn.energynet",
     "EnergyNetTransformer": "skmohn.energynet",
+    "Genotypes": "skmohn.mohn",
     "MOHNClassifier": "skmohn.mohn",
     "MOHNFeatureSelector": "skmohn.optimize",
     "MOHNRegressor": "skmohn.mohn",
@@ -37,6 +38,7 @@ __all__ = [
     "EnergyNetImputer",
     "EnergyNetRegressor",
     "EnergyNetTransformer",
+    "Genotypes",
     "MOHNClassifier",
     "MOHNFeatureSelector",
     "MOHNRegressor",
@@ -67,6 +69,7 @@ if TYPE_CHECKING:  # what the names are, for editors and type checkers
     from skmohn.mohn import (
         DeltaControl,
         DenseControl,
+        Genotypes,
         MOHNClassifier,
         MOHNRegressor,
         MOHNTransformer,

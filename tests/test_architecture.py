@@ -27,10 +27,11 @@ INNER_ROOMS = {
     "_walsh": {"_walsh"},
     "_controls": set(),
     "_model": _SHARED,
+    "_genotypes": _SHARED,
     "_sparse": {"_sparse", "_model", *_SHARED},
     "_dense": {"_dense", "_model", *_SHARED},
     # Nor do these know an estimator.
-    "_samples": {"_dense", "_model", *_SHARED},
+    "_samples": {"_dense", "_genotypes", "_model", *_SHARED},
     "_strategies": {"_sparse", "_dense", "_model", *_SHARED},
     "_products": {"_strategies", "_samples", "_sparse", "_dense", "_model", *_SHARED},
 }

@@ -37,7 +37,15 @@ def test_floors_are_the_tested_ones():
         pin.name: pin.specifier
         for pin in map(Requirement, (line for line in lines if line[:1].isalpha()))
     }
-    for_users = ("plot", "frames", "progress", "integrations", "gymnasium", "onnx")
+    for_users = (
+        "plot",
+        "frames",
+        "progress",
+        "integrations",
+        "gymnasium",
+        "onnx",
+        "plink",
+    )
     floors = {
         r.name: r.specifier
         for r in REQUIREMENTS

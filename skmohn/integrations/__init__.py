@@ -7,11 +7,13 @@ from skmohn.integrations._dimod import from_dimod, to_dimod
 from skmohn.integrations._gymnasium import GymnasiumObjective
 from skmohn.integrations._networkx import to_networkx
 from skmohn.integrations._onnx import to_onnx
+from skmohn.integrations._plink import read_plink
 
 __all__ = [
     "GymnasiumObjective",
     "MOHNSampler",
     "from_dimod",
+    "read_plink",
     "to_dimod",
     "to_networkx",
     "to_onnx",

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from skmohn._core._categories import Categories, column_names, one_row, read_table
+from skmohn._core._categories import Categories, column_names, read_table
 from skmohn._core._control import control_of
 from skmohn._core._fitting import (
     FitLoop,
@@ -23,13 +23,13 @@ from skmohn._core._fitting import (
     warn_caller,
 )
 from skmohn._core._html import ComputedProperty
-from skmohn._core._units import binary_unit
 from skmohn._core._validation import read_sets, read_shares, validate_held_out
 from skmohn.mohn import _several as several
 from skmohn.mohn._base import BaseMOHN
 from skmohn.mohn._controls import DeltaControl, DenseControl, MSDAControl, Wishes
 from skmohn.mohn._dense.model import DenseModel
 from skmohn.mohn._from_terms import read_known
+from skmohn.mohn._genotypes import encode, read_inputs
 from skmohn.mohn._linkage import Linkage
 from skmohn.mohn._model import NoPosteriorError
 from skmohn.mohn._samples import positive_weights, read_samples
@@ -38,7 +38,6 @@ from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._sparse.sobol import column_of
 from skmohn.mohn._strategies import STRATEGIES
 from skmohn.mohn._table.coding import ONE_HOT, InputCoding
-from skmohn.mohn._table.rows import member_values
 
 
 class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimator):
@@ -298,8 +297,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, Genotypes} of shape (n_samples, n_features)
             Training samples; NaN means missing. Sparse input is converted to dense.
+            :class:`~skmohn.Genotypes` need `strategy` "pursuit" or "given".
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Target values. Several targets have a model each; see the user guide.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -469,7 +469,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, Genotypes} of shape (n_samples, n_features)
             Samples; NaN means missing.
         return_std : bool, default=False
             Whether to return standard deviations, which "auto" and "dense" have.
@@ -482,7 +482,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             Standard deviation of a new observation of each sample, only with
             `return_std`.
         """
-        rows = self._to_rows(read_table(self, X))
+        rows = self._to_rows(read_inputs(self, X))
         mean = self.model_.mean(rows, control_of(self, "dense_control").clip)
         return (mean, self._posterior("return_std").std(rows)) if return_std else mean
 
@@ -669,67 +669,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             variance over uniform inputs. See the user guide, "Reading a model". With
             several targets, ``target`` comes first.
         """
-        vocabulary = self.vocabulary_
-        names = dict(zip(vocabulary.labels, vocabulary.names, strict=True))
-        scale = binary_unit(self.weights_)
-        squares = (self.weights_ / scale) ** 2
-        squares *= vocabulary.share(vocabulary.places(self.terms_))
-        total = None
-        if not self.model_.is_listed:
-            total = self.model_.function_variance(vocabulary.variables())
-            total *= (self.model_.scale / scale) ** 2
-        return tabulate(
-            self.terms_, self.weights_, self.standard_errors_, names, total, squares
-        )
-
-    @several.of_several(several.explain)
-    def explain(self, x, target=None):
-        """Split the prediction of one row into contributions, the largest first.
-
-        Parameters
-        ----------
-        x : array-like of shape (n_features,) or (1, n_features)
-            The row, such as a list or a DataFrame's row; NaN means missing.
-        target : int or str, default=None
-            Which of several targets; None if y had one dimension.
-
-        Returns
-        -------
-        DataFrame, or dict of lists without pandas
-            ``term``, ``value`` (product of the coded inputs; 0 if one is missing or has
-            another category), ``weight`` and ``contribution``, their product.
-            Contributions add up to the prediction; if the target is transformed, to
-            the transformed median. ``"(constant)"`` comes first; a dense model adds
-            ``"(all other weights)"`` and, if it applied, ``"(clip)"`` at the end.
-
-        Raises
-        ------
-        ValueError
-            If `x` is not exactly one row that `predict` accepts.
-        """
-        several.refuse_target(target)
-        rows = self._to_rows(read_table(self, one_row(x)))
-        vocabulary = self.vocabulary_
-        terms = vocabulary.places(self.terms_)
-        codes = member_values(rows, vocabulary.alphabets)
-        values = np.array([np.prod(codes[list(term)]) for term in terms])
-        values += 0.0  # no zero has a sign
-        parts = self.weights_ * values + 0.0
-        names = [" x ".join(vocabulary.names[m] for m in term) for term in terms]
-        order = np.argsort(-np.abs(parts), kind="stable")
-        table = [("(constant)", 1.0, self.intercept_, self.intercept_)]
-        table += [(names[j], values[j], self.weights_[j], parts[j]) for j in order]
-        if not self.model_.is_listed:
-            (whole,) = self.model_.function(rows)
-            rest = whole - self.intercept_ - parts.sum()
-            table.append(("(all other weights)", np.nan, np.nan, rest))
-            (clipped,) = self.model_.mean(rows, control_of(self, "dense_control").clip)
-            if clipped != whole and not self.model_.is_transformed:
-                table.append(("(clip)", np.nan, np.nan, clipped - whole))
-        terms, *numbers = zip(*table, strict=True)
-        columns = (np.array(column, dtype=float).tolist() for column in numbers)
-        titles = "value", "weight", "contribution"
-        return to_frame({"term": list(terms)} | dict(zip(titles, columns, strict=True)))
+        return tabulate(self)
 
     @property
     @several.of_several(several.linkage)
@@ -813,8 +753,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     ):
         """Check what `fit` is given; also say what of it callbacks are to see."""
         split_params = self._split_params(params)
-        table, y = read_table(self, X, y, reset=True)
-        held = validate_held_out(self, X_val, y_val, read_table)
+        table, y = read_inputs(self, X, y, reset=True)
+        held = validate_held_out(self, X_val, y_val, read_inputs)
         earlier = None
         if self.warm_start and hasattr(self, "terms_"):
             earlier = self.terms_, self.model_
@@ -879,7 +819,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         return self.model_
 
     def _to_rows(self, X):
-        return self.coding_.encode(X, self._names())
+        return encode(self.coding_, X, self._names())
 
 
 def require_regressor(model, parameter):

@@ -13,6 +13,7 @@ from skmohn._core._names import name_columns
 from skmohn._core._validation import are_counts, mean_weight, to_numpy, weight_unit
 from skmohn.mohn._dense.scale import Scale, choose_scale
 from skmohn.mohn._dense.together import OneOf
+from skmohn.mohn._genotypes import Genotypes, encode, learn_coding
 from skmohn.mohn._model import Model
 from skmohn.mohn._table.coding import NUMERIC, InputCoding
 from skmohn.mohn._table.columns import find_one_hot
@@ -235,6 +236,11 @@ def read_samples(
         one_hot = find_one_hot(X, wanted, taken, names)
     weight, rows, unit = positive_weights(weight, X, unit=unit)
     folds = wanted_folds(wishes.cv, X, y, rows, split_params=split_params)
+    if isinstance(X, Genotypes) and weight is not None:
+        raise ValueError(
+            "sample_weight: Genotypes take none but 0 and 1; leave it out, or pass "
+            "X.counts()"
+        )
     if len(rows) < len(y):
         X, y = X[rows], y[rows]
     held_weight = None
@@ -251,7 +257,7 @@ def read_samples(
     known = n_categories, one_hot
     coding, scale = None if together is None else together.coding, None
     if coding is None:
-        coding = InputCoding.learn(X, *known)
+        coding = learn_coding(X, *known)
         if strategy.finds_all:
             control = wishes.dense_control
             coding, scale = _learn_coding(coding, X, y, weight, known, control, seed)
@@ -263,8 +269,8 @@ def read_samples(
             'strategy="dense", or OneHotEncoder for an input per category'
         )
     if held is not None:
-        held = Held(coding.encode(held[0], columns), held[1], held_weight)
-    rows = coding.encode(X)
+        held = Held(encode(coding, held[0], columns), held[1], held_weight)
+    rows = encode(coding, X)
     is_cube = np.all(coding.kind != NUMERIC) and rows.unknown is None
     if weight is None and is_cube:
         rows = replace(rows, inputs=rows.inputs.astype(np.int8))

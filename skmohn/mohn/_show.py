@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from skmohn._core._units import binary_unit
 from skmohn.mohn._table.coding import CATEGORIES, CONSTANT, NUMERIC, ONE_HOT, TWO_VALUED
 
 _MOST_TERMS = 10
@@ -135,36 +136,34 @@ def _weights(model):
     return f"{listed}; {noun} {', '.join(f'{value:.4g}' for value in constants)}"
 
 
-def tabulate(terms, coef, standard_errors, names, total, squares):
+def tabulate(estimator):
     """List weights, the strongest first, in a DataFrame if pandas is there.
 
     Parameters
     ----------
-    terms : list of tuples
-
-    coef, standard_errors : ndarrays of shape (n_terms,)
-
-    names : dict of str
-        Of what the terms hold.
-
-    total : float or None
-        Variance of the function; None for the sum of `squares`.
-
-    squares : ndarray of shape (n_terms,)
-        Variance of each term, in the same unit, whatever that is.
+    estimator : MOHNRegressor
+        Fitted.
 
     Returns
     -------
     table : DataFrame or dict of lists
     """
-    total = squares.sum() if total is None else total
+    terms, weights = estimator.terms_, estimator.weights_
+    vocabulary, model = estimator.vocabulary_, estimator.model_
+    names = dict(zip(vocabulary.labels, vocabulary.names, strict=True))
+    scale = binary_unit(weights)
+    squares = (weights / scale) ** 2 * vocabulary.share(vocabulary.places(terms))
+    total = squares.sum()
+    if not model.is_listed:
+        total = model.function_variance(vocabulary.variables())
+        total *= (model.scale / scale) ** 2
     order = np.argsort(-squares, kind="stable")
     return to_frame(
         {
             "term": [" x ".join(names[i] for i in terms[j]) for j in order],
             "order": [len(terms[j]) for j in order],
-            "weight": coef[order].tolist(),
-            "standard_error": standard_errors[order].tolist(),
+            "weight": weights[order].tolist(),
+            "standard_error": estimator.standard_errors_[order].tolist(),
             "variance_share": (squares[order] / (total or 1.0)).tolist(),
         }
     )

@@ -30,7 +30,7 @@ def make_design(inputs, sample_weight=None):
 
     Parameters
     ----------
-    inputs : ndarray of shape (n_samples, n_features)
+    inputs : ndarray of shape (n_samples, n_features), or Planes
         Values in [-1, 1].
 
     sample_weight : ndarray of shape (n_samples,), default=None
@@ -38,8 +38,10 @@ def make_design(inputs, sample_weight=None):
 
     Returns
     -------
-    design : PackedDesign or DenseDesign
+    design : PackedDesign, DenseDesign or PlaneDesign
     """
+    if hasattr(inputs, "design"):
+        return inputs.design()
     if sample_weight is None and np.all(np.abs(inputs) == 1):
         return PackedDesign(inputs)
     return DenseDesign(inputs, sample_weight)

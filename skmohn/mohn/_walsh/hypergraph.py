@@ -68,17 +68,18 @@ class Hypergraph:
 
         Parameters
         ----------
-        inputs : ndarray of shape (n_samples, n_features)
+        inputs : ndarray of shape (n_samples, n_features), or Planes
 
         Returns
         -------
         values : ndarray of shape (n_samples,)
         """
         values = np.full(len(inputs), self.intercept)
+        used, members = np.unique(self.members, return_inverse=True)
         _kernels.evaluate(
-            np.ascontiguousarray(inputs, dtype=np.float64),
+            np.ascontiguousarray(inputs[:, used], dtype=np.float64),
             self.indptr,
-            self.members,
+            members.astype(np.int32),
             self.coef,
             values,
         )

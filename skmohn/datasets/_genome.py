@@ -1,0 +1,223 @@
+"""A simulated genome scan: correlated genotypes, single effects and pairs."""
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+from sklearn.utils import Bunch, check_random_state
+from sklearn.utils._param_validation import Interval, validate_params
+
+from skmohn.mohn import Genotypes
+
+_COUNT = [Interval(Integral, 0, None, closed="left")]
+_SHARE = [Interval(Real, 0.0, 1.0, closed="left")]
+
+
+@validate_params(
+    {
+        "n_variants": [Interval(Integral, 1, None, closed="left")],
+        "n_samples": [Interval(Integral, 2, None, closed="left")],
+        "n_pairs": _COUNT,
+        "n_singles": _COUNT,
+        "n_pairs_with_singles": _COUNT,
+        "pair_share": _SHARE,
+        "single_share": _SHARE,
+        "block_size": [Interval(Integral, 1, None, closed="left")],
+        "correlation": _SHARE,
+        "least_frequency": [Interval(Real, 0.0, 0.5, closed="neither")],
+        "missing": _SHARE,
+        "case_control": ["boolean"],
+        "random_state": ["random_state"],
+        "return_X_y": ["boolean"],
+    },
+    prefer_skip_nested_validation=True,
+)
+def make_genome_scan(
+    n_variants=1000,
+    n_samples=1000,
+    *,
+    n_pairs=5,
+    n_singles=5,
+    n_pairs_with_singles=0,
+    pair_share=0.05,
+    single_share=0.05,
+    block_size=20,
+    correlation=0.9,
+    least_frequency=0.1,
+    missing=0.01,
+    case_control=False,
+    random_state=None,
+    return_X_y=False,
+) -> Any:
+    """Simulate genotypes in linkage disequilibrium and a trait of singles and pairs.
+
+    Neighbouring variants are correlated within blocks, as they are along a chromosome.
+    The trait depends on single variants, and on pairs of variants of different blocks
+    whose members, by themselves, may say nothing.
+
+    Parameters
+    ----------
+    n_variants : int, default=1000
+        Number of variants, which are the columns.
+    n_samples : int, default=1000
+        Number of individuals, which are the rows.
+    n_pairs : int, default=5
+        Number of pairs that interact.
+    n_singles : int, default=5
+        Number of variants with an effect of their own, beside those of pairs.
+    n_pairs_with_singles : int, default=0
+        Of how many pairs both members also have an effect of their own.
+    pair_share, single_share : float, default=0.05
+        Share of the trait's variance that each pair and each single effect explains.
+    block_size : int, default=20
+        Number of variants in a block; blocks are independent.
+    correlation : float, default=0.9
+        Correlation of what lies beneath neighbouring variants of a block, see Notes.
+    least_frequency : float, default=0.1
+        Least frequency of the rarer allele; the highest is 0.5.
+    missing : float, default=0.01
+        Share of genotypes that are unknown.
+    case_control : bool, default=False
+        Whether `y` is 1 for the upper half of the trait and 0 for the lower.
+    random_state : int, RandomState instance or None, default=None
+        Seed for effects, genotypes, noise and gaps.
+    return_X_y : bool, default=False
+        Whether to return ``(X, y)`` instead of a Bunch.
+
+    Returns
+    -------
+    data : :class:`~sklearn.utils.Bunch`
+        With the fields
+
+        X : Genotypes
+            Counts of the rarer allele; ``X.counts()`` is the table.
+        y : ndarray of shape (n_samples,)
+            The trait, of mean 0 and variance 1 up to chance, or 0 and 1.
+        terms : list of tuple of int
+            Variants with effects, the singles first, then the pairs.
+        weights : ndarray of shape (len(terms),)
+            Effect of each, for standardised counts and their products.
+        blocks : ndarray of shape (n_variants,)
+            Block of each variant.
+        frequencies : ndarray of shape (n_variants,)
+            Frequency of the counted allele in the population.
+        DESCR : str
+            Description of the problem.
+    (X, y) : tuple if ``return_X_y=True``
+        Genotypes and targets alone.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, the shares add up to 1 or more, or there are too
+        few blocks: each effect has a block of its own.
+
+    Notes
+    -----
+    Each individual has two chromosomes. On each, normal numbers follow an
+    autoregressive process along the variants of a block, and an allele is there where
+    the number is below the quantile of its frequency. Frequencies are uniform over
+    blocks, and within a block they are up to a tenth apart. A pair is the product of
+    both counts less their expectations, so that it is uncorrelated with all single
+    variants.
+
+    Examples
+    --------
+    >>> from skmohn.datasets import make_genome_scan
+    >>> scan = make_genome_scan(200, 500, n_pairs=1, n_singles=2, random_state=0)
+    >>> scan.X
+    <Genotypes: 500 rows, 200 columns, additive>
+    >>> [len(term) for term in scan.terms]
+    [1, 1, 2]
+    """
+    rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
+    n_blocks = -(-n_variants // block_size)
+    n_all_singles = n_singles + 2 * n_pairs_with_singles
+    explained = n_pairs * pair_share + n_all_singles * single_share
+    if explained >= 1.0:
+        raise ValueError(
+            f"pair_share and single_share: {n_pairs} pairs and {n_all_singles} single "
+            f"effects explain {explained:.2f} of the variance; it must be less than 1"
+        )
+    if n_pairs_with_singles > n_pairs:
+        raise ValueError(
+            f"n_pairs_with_singles={n_pairs_with_singles} is more than "
+            f"n_pairs={n_pairs}"
+        )
+    if n_singles + 2 * n_pairs > n_blocks:
+        raise ValueError(
+            f"n_variants={n_variants} in blocks of block_size={block_size} are "
+            f"{n_blocks} blocks, fewer than the {n_singles + 2 * n_pairs} variants "
+            "with effects: each needs a block of its own"
+        )
+    blocks = np.arange(n_variants) // block_size
+    lowest = rng.uniform(least_frequency, 0.5, n_blocks)[blocks]
+    frequencies = np.minimum(lowest * rng.uniform(1.0, 1.1, n_variants), 0.5)
+    terms, weights = _draw_effects(
+        rng,
+        rng.permutation(n_blocks)[: n_singles + 2 * n_pairs],
+        block_size,
+        n_variants,
+        n_singles,
+        n_pairs_with_singles,
+        np.sqrt([single_share, pair_share]),
+    )
+    used = {i for term in terms for i in term}
+    parts, standard = [], {}
+    # Some blocks at a time: normal numbers take much more room than counts.
+    for start in range(0, n_variants, block_size):
+        part = slice(start, min(start + block_size, n_variants))
+        counts = _draw_counts(rng, n_samples, frequencies[part], correlation)
+        for i in used.intersection(range(part.start, part.stop)):
+            spread = np.sqrt(2.0 * frequencies[i] * (1.0 - frequencies[i]))
+            standard[i] = (counts[:, i - start] - 2.0 * frequencies[i]) / spread
+        counts = counts.astype(np.float32)
+        counts[rng.random(counts.shape, dtype=np.float32) < missing] = np.nan
+        parts.append(Genotypes.from_counts(counts))
+    y = np.sqrt(1.0 - explained) * rng.standard_normal(n_samples)
+    for term, weight in zip(terms, weights, strict=True):
+        y += weight * np.prod([standard[i] for i in term], axis=0)
+    if case_control:
+        y = (y > np.median(y)).astype(float)
+    X = Genotypes.join(parts, names=[f"rs{j}" for j in range(n_variants)])
+    if return_X_y:
+        return X, y
+    return Bunch(
+        X=X,
+        y=y,
+        terms=terms,
+        weights=weights,
+        blocks=blocks,
+        frequencies=frequencies,
+        DESCR=(
+            f"Simulated genome scan of {n_variants} variants in blocks of "
+            f"{block_size}, with {n_all_singles} single effects and {n_pairs} pairs."
+        ),
+    )
+
+
+def _draw_effects(
+    rng, chosen, block_size, n_variants, n_singles, n_pairs_with_singles, sizes
+):
+    """A variant of each chosen block; the first are singles, the others pairs."""
+    low = chosen * block_size
+    variants = rng.integers(low, np.minimum(low + block_size, n_variants)).tolist()
+    singles = [(i,) for i in variants[:n_singles]]
+    rest = variants[n_singles:]
+    pairs = [tuple(sorted(pair)) for pair in zip(rest[::2], rest[1::2], strict=True)]
+    singles += [(i,) for pair in pairs[:n_pairs_with_singles] for i in pair]
+    terms = sorted(singles) + sorted(pairs)
+    sign = rng.choice([-1.0, 1.0], len(terms))
+    return terms, sign * [sizes[len(term) - 1] for term in terms]
+
+
+def _draw_counts(rng, n_samples, frequencies, correlation):
+    """Counts of alleles of a block, shape (n_samples, n_variants)."""
+    shape = len(frequencies), 2 * n_samples
+    normal = rng.standard_normal(shape, dtype=np.float32)
+    for j in range(1, len(normal)):
+        normal[j] *= np.sqrt(1.0 - correlation**2)
+        normal[j] += correlation * normal[j - 1]
+    has_allele = normal < norm.ppf(frequencies)[:, None].astype(np.float32)
+    return has_allele.reshape(len(frequencies), 2, n_samples).sum(axis=1).T

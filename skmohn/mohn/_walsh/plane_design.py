@@ -1,0 +1,430 @@
+"""Tables of three equally spaced values, such as counts of an allele, on bit planes.
+
+:class:`Planes` stand in the place of an array of inputs, :class:`PlaneDesign` answers
+what designs are asked. Pairs are compared on the planes; other products are made as
+numbers, some columns at a time.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations, islice
+from typing import NamedTuple
+
+import numpy as np
+
+from skmohn.mohn._walsh import plane_kernels as _kernels
+from skmohn.mohn._walsh.bits import pack_bits, row_bits, unpack_bits
+from skmohn.mohn._walsh.design import DenseDesign, PackedDesign, as_tuples, find_equal
+from skmohn.mohn._walsh.pairs import best_pairs
+
+# Columns of which values are written at a time, and products that they extend.
+_COLUMNS_AT_ONCE, _STEMS_AT_ONCE = 1024, 256
+# Up to here 0 is the whole number that is nearest to a centre.
+_HALF = 0.5
+# Of the mean square of a product that varies.
+_LEAST = 1e-9
+# Nanoseconds that a pair costs beside a word of it.
+_COST, _COST_OF_WORD = 5.0, 0.6
+
+
+@dataclass(frozen=True)
+class Planes:
+    """A table of -1, 0 and +1 less a centre for each column; 0 where unknown.
+
+    It is used in the place of an array of inputs.
+
+    Attributes
+    ----------
+    n_samples : int
+
+    sign, nonzero : ndarrays of shape (n_columns, n_words), uint64
+        A set bit means -1, and -1 or +1. Where a value is unknown they hold the whole
+        number next to the centre, so that the planes alone are nearly right.
+
+    centres : ndarray of shape (n_columns,)
+        Numbers in [-1, 1].
+
+    known : ndarray of shape (n_columns, n_words), uint64, default=None
+        Which values are known; None when all are, or when an unknown one is 0 and
+        centres are 0.
+    """
+
+    n_samples: int
+    sign: np.ndarray
+    nonzero: np.ndarray
+    centres: np.ndarray
+    known: np.ndarray | None = None
+
+    @classmethod
+    def of_table(cls, codes):
+        """Write a table of -1, 0 and +1, shape (n_samples, n_columns)."""
+        blocks = [
+            (pack_bits(part < 0), pack_bits(part != 0))
+            for part in (
+                codes[:, start : start + _COLUMNS_AT_ONCE].T
+                for start in range(0, codes.shape[1], _COLUMNS_AT_ONCE)
+            )
+        ]
+        sign, nonzero = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+        return cls(len(codes), sign, nonzero, np.zeros(codes.shape[1]))
+
+    @classmethod
+    def around(cls, sign, nonzero, known, centres, n_samples):
+        """Take centres from columns; an unknown value becomes 0.
+
+        Parameters
+        ----------
+        sign, nonzero, known : ndarrays of shape (n_columns, n_words), uint64
+            Of which sign and nonzero are 0 where a value is unknown.
+
+        centres : ndarray of shape (n_columns,)
+
+        n_samples : int
+
+        Returns
+        -------
+        planes : Planes
+        """
+        n_known = np.bitwise_count(known).sum(axis=1, dtype=np.int64)
+        gaps = n_known < n_samples
+        if not gaps.any():
+            return cls(n_samples, sign, nonzero, centres)
+        sign, nonzero = sign.copy(), nonzero.copy()
+        whole = row_bits(n_samples)
+        for j in np.flatnonzero(gaps & (np.abs(centres) > _HALF)):
+            unknown = whole & ~known[j]
+            nonzero[j] |= unknown
+            if centres[j] < 0.0:
+                sign[j] |= unknown
+        return cls(n_samples, sign, nonzero, centres, known)
+
+    @property
+    def shape(self):
+        """Numbers of rows and columns, as of an array of inputs."""
+        return self.n_samples, len(self.sign)
+
+    def __len__(self):
+        return self.n_samples
+
+    def __array__(self, dtype=None, copy=None):
+        """All columns as numbers, shape (n_samples, n_columns)."""
+        return self.values(range(self.shape[1])).T.astype(dtype or np.float64)
+
+    def take(self, rows):
+        """Some of the rows, by their numbers or a mask."""
+        rows = np.arange(self.n_samples)[rows]
+        sign, nonzero, known = (
+            None if plane is None else _take(plane, self.n_samples, rows)
+            for plane in (self.sign, self.nonzero, self.known)
+        )
+        return replace(
+            self, n_samples=len(rows), sign=sign, nonzero=nonzero, known=known
+        )
+
+    def __getitem__(self, index):
+        """Some rows as planes, or, of all rows, some columns as numbers."""
+        if isinstance(index, tuple):
+            return self.values(np.arange(self.shape[1])[index[1]]).T
+        return self.take(index)
+
+    def design(self):
+        """The design of these inputs."""
+        return PlaneDesign(self)
+
+    def number_rows(self):
+        """Numbers of distinct rows, shape (n_samples,)."""
+        rng = np.random.default_rng(0)
+        # Sums of random words: those of different rows are different but for one in
+        # 2**64.
+        total = np.zeros(self.n_samples, dtype=np.uint64)
+        planes = [self.sign, self.nonzero, self.known]
+        for plane in planes[: 2 if self.known is None else 3]:
+            for start in range(0, len(plane), _COLUMNS_AT_ONCE):
+                bits = unpack_bits(plane[start : start + _COLUMNS_AT_ONCE], len(self))
+                factors = rng.integers(2**64, size=len(bits), dtype=np.uint64)
+                for row, factor in zip(bits, factors, strict=True):
+                    total += row * factor
+        return np.unique(total, return_inverse=True)[1]
+
+    def values(self, columns):
+        """Some columns as numbers, shape (n_chosen, n_samples).
+
+        Parameters
+        ----------
+        columns : sequence of int
+        """
+        columns = np.asarray(columns, dtype=np.intp)
+        negative = unpack_bits(self.sign[columns], self.n_samples)
+        values = unpack_bits(self.nonzero[columns], self.n_samples).astype(np.float64)
+        values[negative == 1] = -1.0
+        values -= self.centres[columns, None]
+        if self.known is not None:
+            values *= unpack_bits(self.known[columns], self.n_samples)
+        return values
+
+
+def _take(plane, n_samples, rows):
+    blocks = range(0, len(plane), _COLUMNS_AT_ONCE)
+    parts = (plane[start : start + _COLUMNS_AT_ONCE] for start in blocks)
+    return np.concatenate(
+        [pack_bits(unpack_bits(part, n_samples)[:, rows]) for part in parts]
+    )
+
+
+class ComparedPlanes(NamedTuple):
+    """Residuals as the columns of planes are compared with them.
+
+    Attributes
+    ----------
+    planes : ndarray of shape (n_residuals, 3, W), uint64
+        Signs, and two bits of the magnitudes.
+
+    sums : ndarray of shape (n_residuals,)
+        Of the signed magnitudes.
+
+    steps : ndarray of shape (n_residuals,)
+        What a magnitude of 1 stands for.
+
+    bases : ndarray of shape (n_residuals, n_padded)
+        Inner products with the columns as they are on the planes.
+    """
+
+    planes: np.ndarray
+    sums: np.ndarray
+    steps: np.ndarray
+    bases: np.ndarray
+
+
+class PlaneDesign(DenseDesign):
+    """Unweighted samples on bit planes; a column is a number a sample where it is made.
+
+    Parameters
+    ----------
+    planes : Planes
+    """
+
+    def __init__(self, planes):
+        self.planes = planes
+        self.n_samples, self.n_features = planes.shape
+        self.weight_sum = float(self.n_samples)
+        self.weights = np.ones(self.n_samples)
+        self.score_cost = _COST + _COST_OF_WORD * planes.sign.shape[1]
+
+    @cached_property
+    def first_equal(self):
+        """The first input that is equal to each, shape (n_features,)."""
+        planes = self.planes
+        parts = [planes.sign, planes.nonzero, planes.centres.view(np.uint64)[:, None]]
+        if planes.known is not None:
+            parts.append(planes.known)
+        return find_equal(
+            [b"".join(map(bytes, row)) for row in zip(*parts, strict=True)]
+        )
+
+    def take(self, rows):
+        """The design of some samples."""
+        return PlaneDesign(self.planes.take(rows))
+
+    def of_products(self, sets):
+        """A design whose inputs are products of inputs of this one."""
+        return DenseDesign(self.columns(sets).T)
+
+    def columns(self, sets):
+        """Products of inputs, shape (n_sets, n_samples)."""
+        sets = as_tuples(sets) if isinstance(sets, np.ndarray) else sets
+        used = sorted({i for members in sets for i in members})
+        place = {i: k for k, i in enumerate(used)}
+        values = self.planes.values(used)
+        columns = np.ones((len(sets), self.n_samples))
+        for column, members in zip(columns, sets, strict=True):
+            for i in members:
+                column *= values[place[i]]
+        return columns
+
+    def _project_all(self, vector, known, centres):
+        """Inner products of all inputs with a vector."""
+        planes = self.planes
+        padded = np.zeros(planes.sign.shape[1] * 64)
+        padded[: self.n_samples] = vector
+        centres = np.broadcast_to(centres, self.n_features)
+        projection = np.empty(self.n_features)
+        _kernels.plane_project(
+            planes.sign,
+            planes.nonzero,
+            known,
+            np.ascontiguousarray(centres),
+            padded,
+            projection,
+        )
+        return projection
+
+    # ---------------------------------------------------------------- all pairs
+
+    def round(self, residual):
+        """The residual as it is compared with pairs, shape (n_samples,)."""
+        return PackedDesign.round(self, residual)
+
+    def compare(self, residuals):
+        """Lay residuals out for many pairs; see `PairTable`."""
+        planes, _, sums, steps = PackedDesign.compare(self, residuals)
+        bases = np.zeros((len(residuals), self._sums.shape[1]))
+        for residual, step, base in zip(residuals, steps, bases, strict=True):
+            # On the planes nothing is centred, and unknown values are whole numbers.
+            base[: self.n_features] = self._project_all(
+                self.round(residual) / step, row_bits(self.n_samples)[None], 0.0
+            )
+        return ComparedPlanes(planes, sums, steps, bases)
+
+    def score_pairs(self, compared, first, second, scores):
+        """Score the pairs of a tile; see `PairTable`."""
+        rows, columns = slice(first.start, first.stop), _whole_groups(second)
+        groups = slice(columns.start // 64, columns.stop // 64)
+        _kernels.plane_pairs(
+            (self.planes.sign[rows], self.planes.nonzero[rows]),
+            tuple(plane[groups] for plane in self._groups),
+            np.ascontiguousarray(self._sums[:, rows]),
+            np.ascontiguousarray(self._sums[:, columns]),
+            compared.planes,
+            compared.sums,
+            compared.steps,
+            np.ascontiguousarray(compared.bases[:, rows]),
+            np.ascontiguousarray(compared.bases[:, columns]),
+            self.weight_sum,
+            np.empty((6, 64), dtype=np.uint64),
+            np.empty((2, 64)),
+            scores,
+        )
+
+    @cached_property
+    def _groups(self):
+        """Sign and nonzero by groups of 64 columns, each (n_groups, W, 64)."""
+        return tuple(_grouped(p) for p in (self.planes.sign, self.planes.nonzero))
+
+    @cached_property
+    def _sums(self):
+        """Sum, sum of squares and centre of each column, shape (3, n_padded)."""
+        sums = np.zeros((self.n_features, 2))
+        _kernels.plane_sums(self.planes.sign, self.planes.nonzero, sums)
+        padded = np.zeros((3, -(-self.n_features // 64) * 64))
+        padded[:2, : self.n_features] = sums.T
+        padded[2, : self.n_features] = self.planes.centres
+        return padded
+
+    # ------------------------------------------------------------- other orders
+
+    def screen(self, residual, order, size):
+        """Find the sets of one order that go best with a residual."""
+        if order == 2:
+            kept = best_pairs(self, residual[None], size)[0]
+            return [tuple(pair) for pair in kept.pairs.tolist()]
+        if order == 1:
+            found = self._score_singles(residual)
+            return [(j,) for j in np.argsort(-found, kind="stable")[:size].tolist()]
+        best, stems = _Best(size), combinations(range(self.n_features), order - 1)
+        while parents := list(islice(stems, _STEMS_AT_ONCE)):
+            firsts = np.array([parent[-1] + 1 for parent in parents])
+            self._extend(parents, self.columns(parents), firsts, residual, best)
+        return best.sets()
+
+    def screen_children(self, residual, parents, columns, size):
+        """Find the sets ``parent + {i}`` that go best with a residual."""
+        best = _Best(size)
+        for start in range(0, len(parents), _STEMS_AT_ONCE):
+            part = slice(start, start + _STEMS_AT_ONCE)
+            firsts = np.zeros(len(parents[part]), dtype=int)
+            self._extend(parents[part], columns[part], firsts, residual, best)
+        return best.sets()
+
+    def _score_singles(self, residual):
+        planes, known = self.planes, self._known
+        inner = self._project_all(residual, known, planes.centres)
+        means, spreads = self._moments
+        return (inner - means * residual.sum()) ** 2 / spreads
+
+    @cached_property
+    def _known(self):
+        known = self.planes.known
+        return row_bits(self.n_samples)[None] if known is None else known
+
+    @cached_property
+    def _moments(self):
+        """Means of all inputs, and sums of squares less them; inf for constant ones."""
+        planes, known = self.planes, self._known
+        counts = [
+            np.bitwise_count(bits & known).sum(axis=1, dtype=np.int64)
+            for bits in (row_bits(self.n_samples), planes.nonzero, planes.sign)
+        ]
+        n_known, squares, negative = np.broadcast_arrays(*counts)
+        c, total = planes.centres, squares - 2 * negative
+        means = (total - c * n_known) / self.n_samples
+        spreads = squares - 2.0 * c * total + c**2 * n_known
+        spreads = spreads - self.n_samples * means**2
+        constant = spreads <= _LEAST * self.n_samples
+        return means, np.where(constant, np.inf, spreads)
+
+    def _extend(self, parents, products, firsts, residual, best):
+        """Score all products of some with a column from the first of each on."""
+        for part in self._blocks(int(firsts.min(initial=self.n_features))):
+            others = range(part.start, part.stop)
+            values = self.planes.values(others)
+            means = products @ values.T / self.weight_sum
+            spreads = products**2 @ (values**2).T - self.weight_sum * means**2
+            inner = (products * residual) @ values.T - means * residual.sum()
+            constant = spreads <= _LEAST * self.weight_sum
+            scores = inner**2 / np.where(constant, np.inf, spreads)
+            scores[np.array(others) < firsts[:, None]] = 0.0
+            for row, parent in zip(scores, parents, strict=True):
+                row[[i - part.start for i in parent if i in others]] = 0.0
+            best.offer(scores, parents, part.start)
+
+    def _blocks(self, start=0):
+        for first in range(start, self.n_features, _COLUMNS_AT_ONCE):
+            yield slice(first, min(first + _COLUMNS_AT_ONCE, self.n_features))
+
+
+class _Best:
+    """The best of all sets that one column more makes of others.
+
+    Parameters
+    ----------
+    size : int
+    """
+
+    def __init__(self, size):
+        self.size = size
+        self._found = {}
+
+    def offer(self, scores, parents, start):
+        """Take scores, shape (n_parents, n_columns), with columns from `start` on."""
+        least = min(self._found.values()) if len(self._found) == self.size else 0.0
+        flat = scores.ravel()
+        chosen = np.flatnonzero(flat > least)
+        # A set with k parents among them is met k times.
+        if len(chosen) > scores.shape[0] * self.size:
+            chosen = np.argsort(-flat, kind="stable")[: scores.shape[0] * self.size]
+        for place in chosen.tolist():
+            parent, column = divmod(place, scores.shape[1])
+            members = tuple(sorted((*parents[parent], start + column)))
+            self._found[members] = max(flat[place], self._found.get(members, 0.0))
+        self._found = dict(self._ranked()[: self.size])
+
+    def sets(self):
+        """The best first, of those that score the same the first."""
+        return [members for members, _ in self._ranked()]
+
+    def _ranked(self):
+        return sorted(self._found.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _whole_groups(columns):
+    return slice(columns.start, -(-columns.stop // 64) * 64)
+
+
+def _grouped(plane):
+    """Rows of words by groups of 64, side by side."""
+    n_groups, n_words = -(-len(plane) // 64), plane.shape[1]
+    groups = np.zeros((n_groups, n_words, 64), dtype=np.uint64)
+    for g, group in enumerate(groups):
+        part = plane[64 * g : 64 * g + 64]
+        group[:, : len(part)] = part.T
+    return groups
