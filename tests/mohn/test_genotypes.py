@@ -77,7 +77,7 @@ def test_indicators_of_heterozygotes():
     weights = dict(zip(model.terms_, model.weights_, strict=True))
     assert_allclose([weights[5,], weights[10,]], [1.0, 2.0], atol=0.1)
     dominance = Genotypes.from_counts(counts, coding="dominance")
-    assert MOHNRegressor("pursuit", max_order=1).fit(dominance, y).terms_[0] == (2,)
+    assert MOHNRegressor("pursuit", max_order=1).fit(dominance, y).terms_.count((2,))
 
 
 def test_columns_that_do_not_vary_and_given_terms(scan):
