@@ -261,8 +261,9 @@ class DeviceMixin:
             deviations, with more than 10 bits 8; if the estimator does not standardize,
             as far as the input type. What is beyond is cut.
         input_type : {"float32", "int16", "uint8"}, default="float32"
-            Type of the inputs that the device is given. Whole numbers leave floating
-            point out altogether.
+            Type of the inputs that the device is given. "float32" takes the numbers of
+            the table as they are, so it is the default: no other type knows the unit of
+            a sensor. Whole numbers leave floating point out altogether.
         input_unit : float or array-like of shape (n_features,), default=1.0
             What an input of 1 stands for in the table, such as 0.1 for tenths.
         activation_bits : int or "auto", default="auto"
