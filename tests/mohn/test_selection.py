@@ -108,7 +108,7 @@ class Path:
 
     best, most = 0, 99
 
-    def __init__(self, inputs, y, sample_weight, control, validation=None):
+    def __init__(self, design, y, control, validation=None, pairs=None):
         self.terms, self.errors, self.validation = [], [], validation
         self.is_full = False
 
@@ -152,8 +152,8 @@ def test_lower_bars_are_tried_while_the_last_is_the_best(
 ):
     paths = []
 
-    def path(*data):
-        paths.append(Path(*data))
+    def path(*data, **options):
+        paths.append(Path(*data, **options))
         paths[-1].best, paths[-1].most = best, most
         return paths[-1]
 
@@ -371,9 +371,9 @@ def test_equal_rows_share_a_fold(monkeypatch):
     folds = []
     make_fold = _selection._fold
 
-    def spy(data, control, train, test):
-        folds.append((train, test))
-        return make_fold(data, control, train, test)
+    def spy(*args):
+        folds.append(args[-2:])
+        return make_fold(*args)
 
     monkeypatch.setattr(_selection, "_fold", spy)
     MOHNRegressor("pursuit", selection="cv", max_order=2, random_state=0).fit(X, y)

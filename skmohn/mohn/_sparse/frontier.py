@@ -7,6 +7,7 @@ budget pays for it. How they score and choose is their own.
 """
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -38,6 +39,9 @@ class Frontier:
     max_screened : int, default=None
         Highest order that is screened exhaustively; None for `max_order`.
 
+    pairs : PairView, default=None
+        What is known of the pairs of a wide table; None to screen them all each time.
+
     Attributes
     ----------
     fruitful : int
@@ -50,10 +54,11 @@ class Frontier:
         The sets whose extensions were screened.
     """
 
-    def __init__(self, design, max_order, work_budget, max_screened=None):
+    def __init__(self, design, max_order, work_budget, max_screened=None, pairs=None):
         self.design = design
         self.max_order = max_order
         self.max_screened = max_screened or max_order
+        self.pairs = pairs if max_order > 1 else None
         self.work_left = work_budget
         self.fruitful = BASE_ORDER
         self.screened = {}
@@ -176,10 +181,12 @@ class Frontier:
         size = min(size, math.comb(self.design.n_features, order))
         if not size:
             return []
+        if order == 2 and self.pairs is not None:
+            screen = self.pairs.screen
+        else:
+            screen = partial(self.design.screen, order=order)
         return [
-            found
-            for residual in residuals
-            for found in self.design.screen(residual, order, size)
+            found for residual in residuals for found in screen(residual, size=size)
         ]
 
 

@@ -89,9 +89,12 @@ class Pursuit:
 
     start : sequence of tuples of int, default=()
         Weights to begin with.
+
+    pairs : PairView, default=None
+        What is known of the pairs of a wide table.
     """
 
-    def __init__(self, design, y, control, on_round=None, start=()):
+    def __init__(self, design, y, control, on_round=None, start=(), pairs=None):
         self.design = design
         self.control = control
         self.on_round = on_round
@@ -102,10 +105,15 @@ class Pursuit:
         self.learned_rms = self.scale
         self.stopped = False
         self.frontier = Frontier(
-            design, control.max_order, control.work_budget, control.max_screened
+            design,
+            control.max_order,
+            control.work_budget,
+            control.max_screened,
+            pairs,
         )
         self.most = int(MOST_WEIGHTS * design.weight_sum)
         self.bar = 1.0
+        self.is_thorough = True
         self.round = 0
         self.banned = {}
         self.likely = set()
@@ -137,8 +145,7 @@ class Pursuit:
                 return "exact"
             if self.stopped:
                 return "stopped"
-            proposed = self._propose()
-            yield self._cost_of_proposing()
+            proposed = yield from self._look()
             if proposed:
                 self._accept(proposed)
                 yield self._cost_of_solving()
@@ -151,16 +158,24 @@ class Pursuit:
                 return "stalled"
         return "max_rounds"
 
-    def descend(self, bars):
-        """Yield the significant terms for each of a falling sequence of bars."""
-        for self.bar in bars:
-            for _ in range(_ROUNDS_PER_BAR):
-                proposed = self._propose()
-                if proposed:
-                    self._accept(proposed)
-                elif not last_of(self._raise_order(math.inf)):
-                    break
-            yield self.significant_terms()
+    def descend(self, bar, is_thorough=True):
+        """Go down to a bar; yield costs, and return the significant terms.
+
+        Parameters
+        ----------
+        bar : float
+
+        is_thorough : bool, default=True
+            Whether, of a wide table, it is made sure that no pair is missed.
+        """
+        self.bar, self.is_thorough = bar, is_thorough
+        for _ in range(_ROUNDS_PER_BAR):
+            proposed = yield from self._look()
+            if proposed:
+                self._accept(proposed)
+            elif not (yield from self._raise_order(math.inf)):
+                break
+        return self.significant_terms()
 
     def significant_terms(self):
         """Remove the weights below the bar and return the terms of the rest."""
@@ -188,6 +203,39 @@ class Pursuit:
         self.model.solve()
 
     # ---------------------------------------------------------------- proposing
+
+    def _look(self):
+        """Propose weights, among all pairs if need be.
+
+        Yields what each of its parts cost. Where not all pairs are compared each time,
+        those that no longer stand out are replaced when none does.
+        """
+        pairs = self.frontier.pairs
+        if pairs is not None and pairs.is_empty:
+            yield from self._renew(pairs)
+        chosen = self._propose()
+        yield self._cost_of_proposing()
+        if not chosen and self.is_thorough and self._may_miss(pairs):
+            # Where chance may explain what is found, one look is enough: the better
+            # noise is fitted the more of it stands out.
+            self.is_thorough = self.bar >= 1
+            yield from self._renew(pairs)
+            chosen = self._propose()
+        return chosen
+
+    def _renew(self, pairs):
+        """Have all pairs compared with the residual."""
+        pairs.ask(self.model.residual)
+        yield self.design.screening_cost(2)
+        pairs.wait()
+        self._screened = None, []
+
+    def _may_miss(self, pairs):
+        """Whether a pair that is not kept may stand out."""
+        if pairs is None or not self._batch():
+            return False
+        least = self.bar * self._thresholds([(0, 1)], set())[0] * self.model.noise
+        return pairs.bound(self.model.residual) > least
 
     def _propose(self):
         """The weights that stand out of the residual by more than the bar."""
@@ -345,4 +393,7 @@ class Pursuit:
 
     def _lower_bar(self):
         self.bar *= 0.9
+        # What chance may well explain is looked for among the pairs that are known; the
+        # last time among all.
+        self.is_thorough = 0.9 * self.bar <= _LOWEST_BAR
         return self.bar > _LOWEST_BAR

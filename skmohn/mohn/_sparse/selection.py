@@ -18,8 +18,10 @@ from scipy.stats import sem
 from sklearn.linear_model import Lasso, LassoCV
 from sklearn.model_selection import GroupKFold
 
+from skmohn._core._fitting import last_of
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.chance import rounding_variance
+from skmohn.mohn._sparse.pool import run_together
 from skmohn.mohn._sparse.pursuit import Pursuit
 from skmohn.mohn._walsh.design import find_equal, make_design
 from skmohn.mohn._walsh.terms import choice_length
@@ -49,39 +51,50 @@ class _Path:
 
     Parameters
     ----------
-    inputs, y, sample_weight : ndarrays
-        The training set; `sample_weight` may be None.
+    design : PackedDesign or DenseDesign
+        The training set.
+
+    y : ndarray of shape (n_samples,)
 
     control : PursuitControl
 
-    validation : tuple of (inputs, y, sample_weight), default=None
+    validation : tuple of (design, y, sample_weight), default=None
+
+    pairs : PairView, default=None
+        What is known of the pairs of a wide table.
     """
 
-    def __init__(self, inputs, y, sample_weight, control, validation=None):
-        self.data = inputs, y, sample_weight
+    def __init__(self, design, y, control, validation=None, pairs=None):
+        self.data = design, y
         self.control = control
         self.validation = validation
+        self.pairs = pairs
         self.terms = []
         self.errors = []
         self.is_full = False
 
     def extend(self, bars):
         """Search on with lower bars; return the path itself, for other processes."""
+        last_of(self.steps(bars))
+        return self
+
+    def steps(self, bars):
+        """The same a part at a time; yields costs."""
         if self.is_full:
-            return self
-        inputs, y, sample_weight = self.data
+            return
         start = self.terms[-1] if self.terms else ()
-        design = make_design(inputs, sample_weight)
-        search = Pursuit(design, y, self.control, start=start)
-        search.most = max(1, int(_LONGEST_PATH * design.weight_sum))
-        for terms in search.descend(bars):
+        search = Pursuit(*self.data, self.control, start=start, pairs=self.pairs)
+        search.most = max(1, int(_LONGEST_PATH * search.design.weight_sum))
+        for bar in bars:
+            # What chance may well explain is looked for among the pairs that are known,
+            # at the end of a stage among all.
+            terms = yield from search.descend(bar, bar == 1 or bar == bars[-1])
             self.terms.append(terms)
             if self.validation is not None:
                 self.errors.append(self._squared_errors(search.model))
             self.is_full = len(search.model) >= search.most or search.is_exact()
             if self.is_full:
                 break
-        return self
 
     def error(self, position):
         """Squared error of each validation sample at one bar.
@@ -95,8 +108,7 @@ class _Path:
         return np.average(self.error(position), weights=self.validation[2])
 
     def _squared_errors(self, model):
-        inputs, y, sample_weight = self.validation
-        design = make_design(inputs, sample_weight)
+        design, y, _ = self.validation
         return (y - design.combine(design.columns(model.terms), model.coef)) ** 2
 
 
@@ -128,7 +140,9 @@ class Choice(NamedTuple):
     errors: np.ndarray | None = None
 
 
-def choose_model(design, samples, control, *, selection="auto", cv=5, n_jobs=None):
+def choose_model(
+    design, samples, control, *, selection="auto", cv=5, n_jobs=None, pool=None
+):
     """Choose the model that noisy data support.
 
     Parameters
@@ -147,15 +161,20 @@ def choose_model(design, samples, control, *, selection="auto", cv=5, n_jobs=Non
     n_jobs : int, default=None
         Folds searched at once.
 
+    pool : PairPool, default=None
+        The pairs of a wide table, which folds compare in passes that they share.
+
     Returns
     -------
     choice : Choice
     """
-    data = samples.data
     groups = np.unique(samples.inputs, axis=0, return_inverse=True)[1]
     n_rows = groups.max() + 1
     if samples.held is not None:
-        how, parts = "validation", [_Path(*data, control, samples.held.data)]
+        inputs, y, weight = samples.held.data
+        held = make_design(inputs, weight), y, weight
+        own = pool and pool.view(design, np.arange(design.n_samples))
+        how, parts = "validation", [_Path(design, samples.y, control, held, own)]
     elif selection == "ebic" or (selection == "auto" and n_rows < FEWEST_ROWS):
         how, parts = "ebic", []
     else:
@@ -166,11 +185,16 @@ def choose_model(design, samples, control, *, selection="auto", cv=5, n_jobs=Non
                 min(cv, n_rows), shuffle=True, random_state=samples.seed
             )
             folds = list(dealer.split(samples.inputs, groups=groups))
-        how, parts = "cv", [_fold(data, control, *fold) for fold in folds]
-    path = _Path(*data, control)
+        how = "cv"
+        parts = [_fold(design, samples, control, pool, *fold) for fold in folds]
+    path = _Path(design, samples.y, control, pairs=pool and pool.whole)
     for bars in _STAGES:
-        path.extend(bars)
-        parts = Parallel(n_jobs=n_jobs)(delayed(part.extend)(bars) for part in parts)
+        if pool is None:
+            path.extend(bars)
+            workers = Parallel(n_jobs=n_jobs)
+            parts = workers(delayed(part.extend)(bars) for part in parts)
+        else:
+            run_together([(p.pairs, p.steps(bars)) for p in (path, *parts)])
         if how == "ebic":
             scores = [_ebic(design, samples.y, terms) for terms in path.terms]
             chosen = best = int(np.argmin(scores))
@@ -206,12 +230,12 @@ def choose_model(design, samples, control, *, selection="auto", cv=5, n_jobs=Non
     return choice
 
 
-def _fold(data, control, train, test):
-    train, test = (
-        [None if part is None else part[rows] for part in data]
-        for rows in (train, test)
-    )
-    return _Path(*train, control, test)
+def _fold(design, samples, control, pool, train, test):
+    weight = samples.weight
+    part = design.take(train)
+    held = design.take(test), samples.y[test], None if weight is None else weight[test]
+    view = pool and pool.view(part, train)
+    return _Path(part, samples.y[train], control, held, view)
 
 
 def _worth_shrinking(design, best):

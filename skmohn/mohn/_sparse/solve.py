@@ -14,6 +14,7 @@ from skmohn.mohn._sparse import msda as _msda
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.chance import Chance, rounding_variance
 from skmohn.mohn._sparse.learning import delta_rule, lasso, moments, ols
+from skmohn.mohn._sparse.pool import PairPool
 from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
 from skmohn.mohn._sparse.selection import choose_model
 from skmohn.mohn._table.vocabulary import find_sets, to_inputs
@@ -162,7 +163,10 @@ def _run_pursuit(samples, wishes, report):
         memory_budget=wishes.memory_budget,
     )
     tell = _pursuit_reporter(report, samples.held)
-    search = Pursuit(design, samples.y, control, on_round=tell, start=samples.start)
+    pool = PairPool.where_wide(design, wishes.n_jobs)
+    search = Pursuit(
+        design, samples.y, control, tell, samples.start, pool and pool.whole
+    )
     reason = search.run()
     if reason == "exact":
         found = [term for term in search.model.terms if term]
@@ -180,6 +184,7 @@ def _run_pursuit(samples, wishes, report):
             selection=wishes.selection,
             cv=wishes.cv,
             n_jobs=wishes.n_jobs,
+            pool=pool,
         )
         reason, coverage = chosen.how, with_kept(coverage, chosen.terms)
         warning = _SHORT if chosen.limited else None

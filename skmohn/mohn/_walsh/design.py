@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skmohn.mohn._walsh import product_kernels as _kernels
+from skmohn.mohn._walsh.pairs import WIDE
 
 # Words are handled in blocks of 8, so that loops over them have no scalar remainder.
 _BLOCK = 8 * 64
@@ -21,8 +22,8 @@ _BLOCK = 8 * 64
 _FINE, _COARSE = (7, 2.8), (3, 1.95)
 # Means below this change the score of a candidate by less than a tenth.
 _BALANCED = 0.3
-# Of the inner products of all pairs of inputs.
-_INPUTS_AT_ONCE = 64
+# Of the inner products of all pairs of inputs, and where bits become numbers.
+_INPUTS_AT_ONCE, _INPUTS_UNPACKED = 64, 1024
 
 
 def make_design(inputs, sample_weight=None):
@@ -91,8 +92,10 @@ def pack_signs(rows):
     n_rows, n_samples = rows.shape
     n_blocks = -(-n_samples // _BLOCK)
     packed = np.zeros((n_rows, n_blocks * _BLOCK // 8), dtype=np.uint8)
-    bits = np.packbits(rows < 0, axis=1, bitorder="little")
-    packed[:, : bits.shape[1]] = bits
+    for start in range(0, n_rows, _INPUTS_UNPACKED):
+        some = rows[start : start + _INPUTS_UNPACKED] < 0
+        bits = np.packbits(some, axis=1, bitorder="little")
+        packed[start : start + len(some), : bits.shape[1]] = bits
     return packed.view(np.uint64)
 
 
@@ -198,11 +201,44 @@ class PackedDesign(_Design):
     """
 
     def __init__(self, inputs):
-        self.n_samples, self.n_features = inputs.shape
-        self.weight_sum = float(self.n_samples)
+        self._hold(pack_signs(inputs.T), len(inputs))
+
+    def _hold(self, bits, n_samples):
+        self.n_samples, self.n_features = n_samples, len(bits)
+        self.weight_sum = float(n_samples)
         self.weights = None
-        self.bits = pack_signs(inputs.T)
-        self.score_cost = 10 + 1.5 * self.bits.shape[1]
+        self.bits = bits
+        self.score_cost = 10 + 1.5 * bits.shape[1]
+
+    @classmethod
+    def of_bits(cls, bits, n_samples):
+        """The design of inputs that are packed.
+
+        Parameters
+        ----------
+        bits : ndarray of shape (n_features, W), uint64
+
+        n_samples : int
+
+        Returns
+        -------
+        design : PackedDesign
+        """
+        design = cls.__new__(cls)
+        design._hold(bits, n_samples)
+        return design
+
+    def take(self, rows):
+        """The design of some samples."""
+        # Some inputs at a time: as numbers they take many times the room.
+        blocks = range(0, self.n_features, _INPUTS_UNPACKED)
+        parts = (self.bits[start : start + _INPUTS_UNPACKED] for start in blocks)
+        bits = [pack_signs(self.unpack(part, np.int8)[:, rows]) for part in parts]
+        return self.of_bits(np.concatenate(bits), len(rows))
+
+    def of_products(self, sets):
+        """A design whose inputs are products of inputs of this one."""
+        return self.of_bits(self.columns(sets), self.n_samples)
 
     def columns(self, sets):
         """Parity columns of ``sets``, packed: shape (n_sets, W)."""
@@ -246,8 +282,11 @@ class PackedDesign(_Design):
         """Whether no input and no product of two has a mean worth correcting for.
 
         A screening then ranks its candidates without counting means, which matters for
-        speed alone: the best ones are scored exactly later.
+        speed alone: the best ones are scored exactly later. Of wide tables it is not
+        known, since to look at all pairs would take longer than to count means.
         """
+        if self.n_features >= WIDE:
+            return False
         constant = np.zeros_like(self.bits[:1])
         inputs = np.vstack([constant, self.bits])
         for start in range(0, len(inputs), _INPUTS_AT_ONCE):
@@ -387,11 +426,22 @@ class DenseDesign(_Design):
     def __init__(self, inputs, sample_weight=None):
         self.n_samples, self.n_features = inputs.shape
         self.inputs = np.ascontiguousarray(inputs.T, dtype=np.float64)
+        self._given_weight = sample_weight
         if sample_weight is None:
             sample_weight = np.ones(self.n_samples)
         self.weights = np.ascontiguousarray(sample_weight, dtype=np.float64)
         self.weight_sum = float(self.weights.sum())
         self.score_cost = 10 + 1.0 * self.n_samples
+
+    def take(self, rows):
+        """The design of some samples, which may be -1 and +1 without weights."""
+        weight = self._given_weight
+        inputs = self.inputs[:, rows].T
+        return make_design(inputs, None if weight is None else weight[rows])
+
+    def of_products(self, sets):
+        """A design whose inputs are products of inputs of this one."""
+        return DenseDesign(self.columns(sets).T, self._given_weight)
 
     def columns(self, sets):
         """Parity columns of ``sets``, shape (n_sets, n_samples)."""

@@ -11,6 +11,9 @@ from joblib import Parallel, delayed
 
 from skmohn.mohn._walsh import product_kernels as _kernels
 
+# So many columns make a table wide: to look at all pairs for each question takes longer
+# than to keep track of the best.
+WIDE = 750
 # Columns on both sides of a tile; a table may count on multiples of the first.
 ROWS_OF_TILE, COLUMNS_OF_TILE = 64, 1024
 # Pairs that are handed to a worker at once: so few, and at most so many times.
