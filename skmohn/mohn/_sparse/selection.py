@@ -23,7 +23,7 @@ from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.chance import rounding_variance
 from skmohn.mohn._sparse.pool import run_together
 from skmohn.mohn._sparse.pursuit import Pursuit
-from skmohn.mohn._walsh.design import find_equal, make_design
+from skmohn.mohn._walsh.design import find_equal, make_design, number_rows
 from skmohn.mohn._walsh.terms import choice_length
 
 # Bars in stages: the next stage is searched when the last bar so far is the best.
@@ -168,7 +168,7 @@ def choose_model(
     -------
     choice : Choice
     """
-    groups = np.unique(samples.inputs, axis=0, return_inverse=True)[1]
+    groups = number_rows(samples.inputs)
     n_rows = groups.max() + 1
     if samples.held is not None:
         inputs, y, weight = samples.held.data

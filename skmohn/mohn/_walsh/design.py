@@ -48,6 +48,18 @@ def make_design(inputs, sample_weight=None):
     return DenseDesign(inputs, sample_weight)
 
 
+def number_rows(inputs):
+    """Numbers of distinct rows, shape (n_samples,).
+
+    Parameters
+    ----------
+    inputs : ndarray of shape (n_samples, n_features), or Planes
+    """
+    if hasattr(inputs, "number_rows"):
+        return inputs.number_rows()
+    return np.unique(inputs, axis=0, return_inverse=True)[1]
+
+
 def flatten_sets(sets):
     """Put sets of inputs in compressed form.
 
