@@ -27,6 +27,10 @@ def warm_up():
     from skmohn.mohn._dense.evidence import Evidence, join_equal_rows, start_prior
     from skmohn.mohn._dense.exact import ExactPosterior
     from skmohn.mohn._table.rows import Alphabet, Rows
+    from skmohn.mohn._walsh.bits import pack_bits
+    from skmohn.mohn._walsh.design import PackedDesign
+    from skmohn.mohn._walsh.pairs import best_pairs
+    from skmohn.mohn._walsh.plane_design import PlaneDesign, Planes
     from skmohn.optimize import maximize
 
     signs = 1.0 - 2.0 * ((np.arange(64)[:, None] >> np.arange(6)) & 1)
@@ -40,6 +44,12 @@ def warm_up():
     with gather_warnings():
         for inputs, target in ((few, y), (few, noisy), (graded, noisy)):
             MOHNRegressor("pursuit").fit(inputs, target[:16]).predict(inputs)
+        # Tables of many columns, and counts of alleles.
+        sign, nonzero = (pack_bits(bits.T) for bits in (few < 0, few != 0))
+        planes = Planes.around(sign, nonzero, nonzero, np.zeros(4), len(few))
+        for design in (PackedDesign(few), PlaneDesign(planes)):
+            best_pairs(design, np.ones((1, design.n_samples)), 1)
+            design.screen(noisy[: design.n_samples], 1, 1)
         # Two columns that say the same.
         MOHNRegressor("full", max_order=1).fit(few[:, [0, 0]], y[:16])
         for rule in ("ols", "lasso", "delta"):

@@ -443,8 +443,8 @@ class BaseBLM(
         >>> from sklearn.neural_network import MLPClassifier
         >>> from skmohn import BLMClassifier
         >>> X, y = load_iris(return_X_y=True)
-        >>> mlp = MLPClassifier((5,), "tanh", solver="lbfgs", alpha=3.0, random_state=0)
-        >>> mlp = mlp.fit(X, y)
+        >>> mlp = MLPClassifier((5,), "tanh", solver="lbfgs", random_state=0)
+        >>> mlp = mlp.set_params(alpha=3.0, max_iter=2000).fit(X, y)
         >>> model = BLMClassifier.from_mlp(mlp, X, n_bits=2, random_state=0)
         >>> model.score(X, y) < model.fit(X, y).score(X, y)
         True

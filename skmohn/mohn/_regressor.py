@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from skmohn._core._categories import Categories, column_names, read_table
+from skmohn._core._categories import Categories, column_names, one_row, read_table
 from skmohn._core._control import control_of
 from skmohn._core._fitting import (
     FitLoop,
@@ -33,7 +33,7 @@ from skmohn.mohn._genotypes import encode, read_inputs
 from skmohn.mohn._linkage import Linkage
 from skmohn.mohn._model import NoPosteriorError
 from skmohn.mohn._samples import positive_weights, read_samples
-from skmohn.mohn._show import add_summary, tabulate, to_frame
+from skmohn.mohn._show import add_summary, tabulate, tabulate_parts, to_frame
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._sparse.sobol import column_of
 from skmohn.mohn._strategies import STRATEGIES
@@ -670,6 +670,35 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             several targets, ``target`` comes first.
         """
         return tabulate(self)
+
+    @several.of_several(several.explain)
+    def explain(self, x, target=None):
+        """Split the prediction of one row into contributions, the largest first.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,) or (1, n_features)
+            The row, such as a list or a DataFrame's row; NaN means missing.
+        target : int or str, default=None
+            Which of several targets; None if y had one dimension.
+
+        Returns
+        -------
+        DataFrame, or dict of lists without pandas
+            ``term``, ``value`` (product of the coded inputs; 0 if one is missing or has
+            another category), ``weight`` and ``contribution``, their product.
+            Contributions add up to the prediction; if the target is transformed, to
+            the transformed median. ``"(constant)"`` comes first; a dense model adds
+            ``"(all other weights)"`` and, if it applied, ``"(clip)"`` at the end.
+
+        Raises
+        ------
+        ValueError
+            If `x` is not exactly one row that `predict` accepts.
+        """
+        several.refuse_target(target)
+        rows = self._to_rows(read_table(self, one_row(x)))
+        return tabulate_parts(self, rows, control_of(self, "dense_control").clip)
 
     @property
     @several.of_several(several.linkage)

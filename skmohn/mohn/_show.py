@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._units import binary_unit
 from skmohn.mohn._table.coding import CATEGORIES, CONSTANT, NUMERIC, ONE_HOT, TWO_VALUED
+from skmohn.mohn._table.rows import member_values
 
 _MOST_TERMS = 10
 _MOST_CLASSES = 6
@@ -167,6 +168,48 @@ def tabulate(estimator):
             "variance_share": (squares[order] / (total or 1.0)).tolist(),
         }
     )
+
+
+def tabulate_parts(estimator, rows, clip):
+    """List what the terms contribute to one prediction, the largest part first.
+
+    Parameters
+    ----------
+    estimator : MOHNRegressor
+        Fitted.
+
+    rows : Rows
+        One row.
+
+    clip : bool
+        Whether a dense model keeps to the values that it has seen.
+
+    Returns
+    -------
+    table : DataFrame or dict of lists
+    """
+    vocabulary, model = estimator.vocabulary_, estimator.model_
+    weights, constant = estimator.weights_, estimator.intercept_
+    terms = vocabulary.places(estimator.terms_)
+    codes = member_values(rows, vocabulary.alphabets)
+    values = np.array([np.prod(codes[list(term)]) for term in terms])
+    values += 0.0  # no zero has a sign
+    parts = weights * values + 0.0
+    names = [" x ".join(vocabulary.names[m] for m in term) for term in terms]
+    order = np.argsort(-np.abs(parts), kind="stable")
+    table = [("(constant)", 1.0, constant, constant)]
+    table += [(names[j], values[j], weights[j], parts[j]) for j in order]
+    if not model.is_listed:
+        (whole,) = model.function(rows)
+        rest = whole - constant - parts.sum()
+        table.append(("(all other weights)", np.nan, np.nan, rest))
+        (clipped,) = model.mean(rows, clip)
+        if clipped != whole and not model.is_transformed:
+            table.append(("(clip)", np.nan, np.nan, clipped - whole))
+    terms, *numbers = zip(*table, strict=True)
+    columns = (np.array(column, dtype=float).tolist() for column in numbers)
+    titles = "value", "weight", "contribution"
+    return to_frame({"term": list(terms)} | dict(zip(titles, columns, strict=True)))
 
 
 def to_frame(table):

@@ -37,7 +37,13 @@ def test_what_takes_time_is_not_computed_for_the_html(model, name, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in skmohn.__all__ if isinstance(getattr(skmohn, name), type)]
+    "name",
+    [
+        name
+        for name in skmohn.__all__
+        # What has parameters; a table has none.
+        if isinstance(getattr(skmohn, name), type) and name != "Genotypes"
+    ],
 )
 @pytest.mark.parametrize(
     ("version", "folder"), [("0.2.0", "v0.2.0"), ("0.2.0.dev0", "latest")]
