@@ -45,8 +45,7 @@ class Planes:
         Numbers in [-1, 1].
 
     known : ndarray of shape (n_columns, n_words), uint64, default=None
-        Which values are known; None when all are, or when an unknown one is 0 and
-        centres are 0.
+        Which values are known; None when all are.
     """
 
     n_samples: int
@@ -54,19 +53,6 @@ class Planes:
     nonzero: np.ndarray
     centres: np.ndarray
     known: np.ndarray | None = None
-
-    @classmethod
-    def of_table(cls, codes):
-        """Write a table of -1, 0 and +1, shape (n_samples, n_columns)."""
-        blocks = [
-            (pack_bits(part < 0), pack_bits(part != 0))
-            for part in (
-                codes[:, start : start + _COLUMNS_AT_ONCE].T
-                for start in range(0, codes.shape[1], _COLUMNS_AT_ONCE)
-            )
-        ]
-        sign, nonzero = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-        return cls(len(codes), sign, nonzero, np.zeros(codes.shape[1]))
 
     @classmethod
     def around(cls, sign, nonzero, known, centres, n_samples):
