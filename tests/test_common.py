@@ -86,7 +86,7 @@ NETWORKS = [
 STACKS = [
     # The same growth, in less time, comes first.
     EnergyNetTransformer(learning_rate=1.0, polish=5, coding="minmax"),
-    EnergyNetTransformer(),
+    EnergyNetTransformer(polish=20),
     EnergyNetTransformer(
         "paper",
         max_layers=1,

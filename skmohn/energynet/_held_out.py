@@ -24,6 +24,7 @@ _SURE = 64
 _TEMPERATURES = 2000
 
 HELD_OUT_REASON = "more or fewer units make held-out samples less likely"
+SAMPLES_REASON = "there are no more units than distinct samples to learn from"
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,10 @@ def width_by_held_out(X, plan, control, seed, report):
     parts = Parts.draw(X, plan, seed)
     n_steps = plan.steps_of_clock(control.polish or control.clock)
     spent, limit, runs, lengths = 0, None, {}, {}
-    for width in _doubling(control.max_units):
+    # Copies on both sides would ask for a unit each, and for more.
+    n_distinct = len(np.unique(parts.X, axis=0))
+    reason = HELD_OUT_REASON
+    for width in _doubling(min(control.max_units, n_distinct)):
         ahead = min(n_steps, control.max_steps - spent)
         if runs and ahead < n_steps:
             limit = "max_steps"
@@ -116,7 +120,10 @@ def width_by_held_out(X, plan, control, seed, report):
         if width >= _SURE and not rises:
             break
     else:
-        limit = "max_units" if rises else None
+        if rises and n_distinct < control.max_units:
+            reason = SAMPLES_REASON
+        elif rises:
+            limit = "max_units"
     width = _likely_width(lengths)
     if control.polish > 0:
         rbm = new_machine(X, width, seed, plan.groups)
@@ -124,7 +131,7 @@ def width_by_held_out(X, plan, control, seed, report):
         train(run, X, plan, "polish", report, spent)
     else:
         run = runs[min(runs, key=lambda tried: abs(np.log(tried / width)))]
-    return Grown(run, limit or HELD_OUT_REASON, limit)
+    return Grown(run, limit or reason, limit)
 
 
 def _gain(lengths, width):

@@ -12,6 +12,7 @@ from skmohn.energynet._gaps import Gaps
 from skmohn.energynet._growth import NatsControl
 from skmohn.energynet._held_out import (
     HELD_OUT_REASON,
+    SAMPLES_REASON,
     Parts,
     _likely_width,
     width_by_held_out,
@@ -102,6 +103,16 @@ def test_limits_of_steps_are_told_of():
     tried = [r for r in found.history_ if "held_out_log_likelihood" in r]
     assert tried
     assert tried[-1]["steps"] <= 500
+
+
+def test_copies_do_not_ask_for_more_units_than_there_are_samples():
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.integers(0, 2, (9, 30)), 20, axis=0).astype(float)
+    found = net(polish=20).fit(X)
+    tried = [r["units"] for r in found.history_ if "held_out_log_likelihood" in r]
+    assert max(tried) == 9
+    assert found.width_reasons_ == [SAMPLES_REASON]
+    assert found.n_components_per_layer_[0] <= 9
 
 
 def test_structure_that_is_not_there_is_not_learnt():
