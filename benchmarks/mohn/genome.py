@@ -1,10 +1,11 @@
 """All pairs of a simulated genome scan, beside PLINK's tests of pairs.
 
 Genotypes of 3000 individuals lie in blocks of 20 correlated variants. 15 pairs, whose
-members say nothing by themselves, and 10 single variants explain 2.5 and 2 % of the
-trait's variance each, see :func:`skmohn.datasets.make_genome_scan`. A pair is true if
-it joins the blocks of a true one: within a block variants say nearly the same. Several
-pairs of the same two blocks count once.
+members say nothing by themselves, explain 2.5 % of the trait's variance each
+(--pair-share), and 10 single variants 2 %, see
+:func:`skmohn.datasets.make_genome_scan`. A pair is true if it joins the blocks of a
+true one: within a block variants say nearly the same. Several pairs of the same two
+blocks count once.
 
 The first table is about --tested columns, one thread, processor seconds, PLINK's from
 the same .bed file: seconds of a pass over all pairs and of a whole fit; PLINK's
@@ -47,14 +48,14 @@ PLINK = "plink1.9"
 WRITTEN = 1e-3
 
 
-def make_scan(n_columns, seed):
+def make_scan(n_columns, pair_share, seed):
     """Draw genotypes and the trait."""
     return make_genome_scan(
         n_columns,
         N_SAMPLES,
         n_pairs=15,
         n_singles=10,
-        pair_share=0.025,
+        pair_share=pair_share,
         single_share=0.02,
         correlation=0.95,
         random_state=seed,
@@ -121,9 +122,9 @@ def pass_seconds(X, y):
     return time.process_time() - start
 
 
-def search(path, n_columns, seed):
+def search(path, n_columns, pair_share, seed):
     """Fit the genotypes of a file to the trait, and to its upper and lower half."""
-    scan, X = make_scan(n_columns, seed), read_plink(path)
+    scan, X = make_scan(n_columns, pair_share, seed), read_plink(path)
     common.warm_up(quiet=True)
     one_pass, fits = pass_seconds(X, scan.y), []
     for y in (scan.y, as_cases(scan.y)):
@@ -132,9 +133,9 @@ def search(path, n_columns, seed):
     return one_pass, fits
 
 
-def scan_all(n_columns, n_jobs, seed):
+def scan_all(n_columns, n_jobs, pair_share, seed):
     """Fit a scan; return its figures."""
-    scan = make_scan(n_columns, seed)
+    scan = make_scan(n_columns, pair_share, seed)
     common.warm_up(quiet=True)
     model, wall, seconds, n_passes = fit(scan.X, scan.y, n_jobs)
     pairs = pairs_among(model.terms_)
@@ -213,18 +214,20 @@ def strongest(X, y):
 # -------------------------------------------------------------------------- tables
 
 
-def compare(n_columns, seed, folder):
+def compare(n_columns, pair_share, seed, folder):
     """Print ours and PLINK's on the same file."""
     table = common.Table(
         f"{n_columns} columns, {N_SAMPLES} rows, 15 pairs",
         "search seconds ns/pair passes true false at-same",
         width=36,
     )
-    scan = make_scan(n_columns, seed)
+    scan = make_scan(n_columns, pair_share, seed)
     path = write(folder / "trait.bed", scan.X, scan.y)
     cases = write(folder / "cases.bed", scan.X, as_cases(scan.y) + 1.0)
     n_pairs = n_columns * (n_columns - 1) // 2
-    (one_pass, fits), _ = common.in_fresh_process(search, path, n_columns, seed)
+    (one_pass, fits), _ = common.in_fresh_process(
+        search, path, n_columns, pair_share, seed
+    )
     table.row("skmohn, one pass", one_pass, 1e9 * one_pass / n_pairs, 1, *3 * [None])
     ours = []
     for name, (pairs, seconds, n_passes) in zip(("trait", "halves"), fits, strict=True):
@@ -270,6 +273,12 @@ def main():
     def add_arguments(parser):
         parser.add_argument("--columns", type=int, help="of the scan (default 100000)")
         parser.add_argument("--tested", type=int, help="beside PLINK (default 3000)")
+        parser.add_argument(
+            "--pair-share",
+            type=float,
+            default=0.025,
+            help="of the variance that each pair explains (default .025)",
+        )
         parser.add_argument("--jobs", type=int, default=2, help="threads of the scan")
 
     options = common.parse_options(
@@ -279,7 +288,7 @@ def main():
     n_tested = options.tested or (1000 if options.quick else 3000)
     for i in range(options.instances):
         with tempfile.TemporaryDirectory() as folder:
-            compare(n_tested, options.seed + i, Path(folder))
+            compare(n_tested, options.pair_share, options.seed + i, Path(folder))
     table = common.Table(
         f"{n_columns} columns, {N_SAMPLES} rows, 15 pairs and 10 single effects, "
         f"{options.jobs} threads",
@@ -288,7 +297,7 @@ def main():
     )
     for i in range(options.instances):
         figures, memory = common.in_fresh_process(
-            scan_all, n_columns, options.jobs, options.seed + i
+            scan_all, n_columns, options.jobs, options.pair_share, options.seed + i
         )
         table.row(i, *figures, memory / 1e9, met=memory <= BYTES)
     table.close()
