@@ -12,11 +12,15 @@ is without the assembler that headers have for the product of an input and a wei
 - The inverted pendulum, 4-5-1, and from positions alone 2-10-1 recurrent: the compiled
   C balances 50 fresh starts of 1000 s. Printed are falls, and the error as a multiple
   of that of the network in double precision.
+- One of 30 categories and four numbers, 34-8-1: as columns of ones and zeros, and by
+  its number (`one_hot`).
 - Peers on the first split of the digits, if they are there: emlearn's MLP (on an
-  ATmega2560, whose RAM holds its weights) and forest, m2cgen's logistic
-  regression.
+  ATmega2560, whose RAM holds its weights) and forest, m2cgen's logistic regression,
+  micromlgen's tree and forest (of 20 trees, on the same).
 
-Without avr-gcc and simavr only agreement is printed, without gcc no pendulum.
+Code and weights of the digits with 4 bits on a Cortex-M3 are printed where
+arm-none-eabi-gcc is, to be seen beside what interpreters publish. Without avr-gcc and
+simavr only agreement is printed, without gcc no pendulum.
 """
 
 import ctypes
@@ -33,9 +37,10 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 from benchmarks.shared import avr, common, control
-from benchmarks.shared.small_peers import by_emlearn, by_m2cgen
+from benchmarks.shared.small_peers import by_emlearn, by_m2cgen, by_micromlgen
 from skmohn import BLMClassifier, BLMController, BLMRegressor
 from skmohn.datasets import InvertedPendulum
 from skmohn.datasets._pendulum_kernels import accelerations
@@ -75,6 +80,23 @@ def cost_of(device, call=None, plain=False):
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / f"{name}.h").write_text(device.header, encoding="ascii")
         return avr.measure(folder, "\n".join(lines), call)
+
+
+def cortex_bytes(device):
+    """Code and weights on a Cortex-M3; None without the tools."""
+    if shutil.which("arm-none-eabi-gcc") is None:
+        return None
+    text = '#include "net.h"\nint answer(net_input *in) { return net_predict(in); }\n'
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "net.h").write_text(device.header, encoding="ascii")
+        (Path(folder) / "net.c").write_text(text, encoding="ascii")
+        command = ["arm-none-eabi-gcc", "-mcpu=cortex-m3", "-mthumb", "-Os", "-c"]
+        subprocess.run([*command, "-ffreestanding", "net.c"], cwd=folder, check=True)
+        command = ["arm-none-eabi-size", "net.o"]
+        done = subprocess.run(
+            command, cwd=folder, check=True, capture_output=True, text=True
+        )
+    return int(done.stdout.splitlines()[1].split()[0])
 
 
 def figures(name, cost):
@@ -117,6 +139,8 @@ def digits(table, options):
                 found.setdefault(name, []).append((*scores, accuracy))
                 if i == 0:
                     found[f"{name} cost"] = cost_of(device, labels)
+                    if name == "digits 4 bit":
+                        found["cortex"] = cortex_bytes(device)
                     if not suffix:
                         found[f"{name}, C"] = found[name]
                         found[f"{name}, C cost"] = cost_of(device, labels, plain=True)
@@ -129,6 +153,28 @@ def digits(table, options):
         met = is_small and agreement >= least and ours >= whole - LOSS
         shown = (f"{value:.4f}" for value in (agreement, ours, whole))
         table.row(name, *cells, *shown, met=bool(met))
+
+    if found["cortex"]:
+        print(f"Code and weights with 4 bits on a Cortex-M3: {found['cortex']} bytes.")
+
+
+def categories(table, options):
+    """Rows of a category of many values."""
+    rng = np.random.default_rng(options.seed)
+    kinds, numbers = rng.integers(0, 30, 1000), rng.normal(size=(1000, 4))
+    y = rng.normal(size=30)[kinds] + numbers[:, 0] > 0
+    X = np.column_stack([numbers, np.eye(30)[kinds]])
+    model = BLMClassifier((8,), n_bits=4, random_state=options.seed)
+    X_train, X_test, y_train, y_test = split(X, y, options.seed)
+    fitted(model, X_train, y_train)
+    for name, one_hot in (("30 columns", ()), ("by number", [range(4, 34)])):
+        units = {"input_type": "int16", "input_unit": 1e-3}
+        device = model.to_c("net", X=X_train, one_hot=one_hot, **units)
+        cells, _ = figures(name, cost_of(device, "label = net_predict(in)"))
+        answers = device.predict(X_test)
+        scores = np.mean(answers == model.predict(X_test)), np.mean(answers == y_test)
+        shown = (f"{value:.4f}" for value in (*scores, model.score(X_test, y_test)))
+        table.row(name, *cells, *shown)
 
 
 def diabetes(table, options):
@@ -189,7 +235,8 @@ def balance(device, system, seed):
     for step in range(n_steps):
         if step % cart.hold == 0:
             seen = [x, angle, velocity, turning][: system.n_inputs]
-            raw = device._reader.read(np.column_stack(seen)).astype(np.int16)
+            raw = device._reader.read(np.column_stack(seen))
+            raw = np.ascontiguousarray(raw, dtype=np.int16)
             pointers = [array.ctypes.data_as(ctypes.c_void_p) for array in (raw, force)]
             library.decide(*own, *pointers, len(angles))
         if step >= cart.n_silent:
@@ -255,12 +302,15 @@ def peers(table, options):
     ours = MLPClassifier((20,), alpha=1.0, max_iter=600, random_state=0)
     forest = RandomForestClassifier(20, max_leaf_nodes=80, random_state=0)
     linear = LogisticRegression(max_iter=5000)
-    for model in (ours, forest, linear):
+    tree = DecisionTreeClassifier(max_leaf_nodes=80, random_state=0)
+    for model in (ours, forest, linear, tree):
         fitted(model, X_train, y_train)
     rows = [
         ("emlearn MLP", "emlearn", ours, by_emlearn, "atmega2560"),
         ("emlearn forest", "emlearn", forest, by_emlearn, "atmega328p"),
         ("m2cgen linear", "m2cgen", linear, by_m2cgen, "atmega328p"),
+        ("micromlgen tree", "micromlgen", tree, by_micromlgen, "atmega328p"),
+        ("micromlgen forest", "micromlgen", forest, by_micromlgen, "atmega2560"),
     ]
     for name, package, model, write, mcu in rows:
         if importlib.util.find_spec(package) is None:
@@ -281,10 +331,11 @@ def main():
     if reason := avr.missing():
         print(f"Flash, RAM and cycles are skipped: {reason}.\n")
     table = common.Table(
-        f"Labels, {options.instances} splits",
+        f"Labels, {options.instances} splits (categories: one)",
         "network flash RAM cycles agreement accuracy float64",
     )
     digits(table, options)
+    categories(table, options)
     table.close()
     table = common.Table(
         "Largest error in standard deviations, or falls and factor of the error",

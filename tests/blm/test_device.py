@@ -42,8 +42,9 @@ FLAGS = [
     "-O0",
     "-fsanitize=undefined",
     "-fsanitize-undefined-trap-on-error",
-    # All pointers are into arrays of the test.
-    "-fno-sanitize=null,alignment",
+    # All pointers are into arrays of the test, whose size is not known here: to check
+    # them would find nothing, and take two seconds.
+    "-fno-sanitize=null,alignment,pointer-overflow,object-size",
 ]
 TYPES = {"uint8": np.uint8, "int16": np.int16, "float32": np.float32}
 HIDDEN = ["tanh", "logistic", "relu", "step", "identity"]
@@ -65,9 +66,9 @@ def compiled(folder, headers, mains, *flags):
     return folder / "all"
 
 
-def run_of(name, network, n_rows):
+def run_of(name, network, raw):
     """C that runs a network on rows from the input, and writes its outputs."""
-    n_in, n_out = network.layout.sizes[0], network.layout.sizes[-1]
+    (n_rows, n_in), n_out = raw.shape, network.layout.sizes[-1]
     recurrent = network.layout.recurrent and network.n_layers > 1
     state, reset = "", ""
     if recurrent:
@@ -88,8 +89,7 @@ def answers_of_c(folder, cases):
         for name, (program, _) in cases.items()
     }
     mains = [
-        run_of(name, program.network, len(raw))
-        for name, (program, raw) in cases.items()
+        run_of(name, program.network, raw) for name, (program, raw) in cases.items()
     ]
     executable = compiled(folder, headers, mains)
     given = b"".join(
@@ -145,29 +145,51 @@ def random_network(rng, *, of_classes=None):
         is_standardized=True,
         tie=float(rng.choice([0.0, 1e-5])),
         labels=Labels(np.arange(max(sizes[-1], 2)), False) if of_classes else None,
+        groups=random_groups(rng, sizes[0]),
     )
+
+
+def random_groups(rng, n_inputs):
+    """Sizes of categories: mostly none, some or all of the inputs."""
+    if rng.integers(3):
+        return ()
+    cuts = rng.choice(n_inputs + 1, min(n_inputs + 1, rng.integers(2, 5)), False)
+    return tuple(np.diff(np.sort(cuts)).tolist())
+
+
+def reader_of(rng, network, kind, units):
+    """Numbers for a network, of one unit or of several."""
+    unit = 10.0 ** rng.uniform(*units, network.n_numbers)
+    if rng.integers(3) == 0:
+        unit[:] = unit[:1]
+    return Reader(kind, unit, np.arange(network.layout.sizes[0]), network.groups)
 
 
 def rows_for(rng, network, reader):
     """Ordinary inputs, then the ends of the type, also against each of the weights."""
-    n_inputs = network.layout.sizes[0]
-    z = rng.normal(0.0, 2.0, (6, n_inputs))
-    rows = reader.read(z * network.input_scale + network.input_mean)
+    z = rng.normal(0.0, 2.0, (6, network.layout.sizes[0]))
+    rows = reader.read_drawn(z * network.input_scale + network.input_mean, rng)
     ends = RANGES.get(reader.kind, (np.float32(-1e12), np.float32(1e12)))
-    codes = network.members[0][0].weights[:4]
-    worst = np.where(codes > 0, ends[1], ends[0])
-    flat = [np.full((1, n_inputs), end) for end in ends]
-    return np.concatenate([rows, *flat, worst, ends[0] + ends[1] - worst])
+    flat = [np.full((1, rows.shape[1]), end) for end in ends]
+    numbers, *ones = np.split(
+        network.members[0][0].weights[:4],
+        network.n_numbers + np.cumsum((0, *network.groups[:-1])),
+        axis=1,
+    )
+    found = [rows, *flat]
+    for sign in (1, -1):
+        # Numbers and categories that make the sum of a unit largest, and smallest.
+        far = np.where(sign * numbers > 0, ends[1], ends[0])
+        picked = [np.argmax(sign * one, axis=1) for one in ones[: len(network.groups)]]
+        found.append(np.column_stack([far, *picked]).astype(rows.dtype))
+    return np.concatenate(found)
 
 
 def random_program(rng):
     """A program and rows for it, of either arithmetic."""
     network = random_network(rng)
     kind = str(rng.choice(["uint8", "int16", "float32"]))
-    unit = 10.0 ** rng.uniform(-2.0, 1.0, network.layout.sizes[0])
-    if rng.integers(3) == 0:
-        unit[:] = unit[0]
-    reader = Reader(kind, unit)
+    reader = reader_of(rng, network, kind, (-2.0, 1.0))
     raw = rows_for(rng, network, reader)
     if rng.integers(5) == 0:
         return in_single(network, reader), raw
@@ -269,8 +291,11 @@ def test_assembler_equals_the_emulator(tmp_path, n_bits):
             input_scale=np.ones(5),
             output_mean=np.zeros(2),
             output_scale=np.ones(2),
+            groups=(2, 1) if bits == 8 else (),
         )
-        reader, name = Reader("int16", np.full(5, 1e-3)), f"net{bits}"
+        unit = np.full(network.n_numbers, 1e-3)
+        reader = Reader("int16", unit, np.arange(5), network.groups)
+        name = f"net{bits}"
         program = quantize(network, reader, bits, 4.0, np.ones(1))
         raw = rows_for(rng, network, reader)
         header = c_file.header(name, program, Answering(None))
@@ -606,13 +631,16 @@ def test_inputs_beyond_the_range_are_cut(fitted):
     device = model.to_c("x", X=rows)
     far = rows.mean(axis=0) + 1e3 * rows.std(axis=0)
     assert_array_equal(device.run([far]), device.run([far * 1e6]))
-    device = model.to_c("x", X=rows, input_type="uint8")
+    with pytest.warns(UserWarning, match=r"'uint8' cannot hold, in \['x2'\]"):
+        model.to_c("x", X=np.array([[0.0, 255.4, 255.6, -0.4]]), input_type="uint8")
+    with pytest.warns(UserWarning, match=r"'uint8' cannot hold, in \['x0', 'x3'\]"):
+        device = model.to_c("x", X=rows, input_type="uint8")
     assert_array_equal(device.run([[300.0] * 4]), device.run([[255.0] * 4]))
     assert_array_equal(device.run([[-9.0] * 4]), device.run([[0.0] * 4]))
 
 
 @pytest.mark.parametrize(
-    "name", ["", "1st", "a-b", "a b", "_x", "ä", "a.h", "x" * 32, "a\n"]
+    "name", ["", "1st", "a-b", "a b", "_x", "ä", "a.h", "x" * 32, "a\n", "Net", "nET"]
 )
 def test_names_that_c_does_not_know(fitted, name):
     with pytest.raises(ValueError, match="name must be a C identifier of at most 31"):
@@ -629,6 +657,15 @@ def test_names_that_c_does_not_know(fitted, name):
         ({"input_unit": [1.0, 2.0]}, "one for each of the 4 inputs"),
         ({"input_unit": [1.0, 2.0, -1.0, 1.0]}, "input_unit must be a positive number"),
         ({"input_unit": np.nan}, "input_unit contains NaN"),
+        ({"input_unit": 1e-300}, "input_unit must be of the order of the numbers"),
+        (
+            {"input_unit": 1e300, "arithmetic": "float32"},
+            "input_unit must be of the order of the numbers",
+        ),
+        (
+            {"X": X * 1e9},
+            r"X is up to .*e\+\d\d standard deviations away from the mean",
+        ),
         ({"input_type": "int8"}, "'input_type' parameter of to_c must be a str among"),
         ({"arithmetic": "float16"}, "'arithmetic' parameter of to_c must be"),
         (
@@ -670,6 +707,16 @@ def test_ranges_that_nothing_tells(fitted):
     with pytest.raises(ValueError, match="depends on the sequences"):
         model.to_c("net")
     assert model.to_c("net", X=SEQUENCES).largest_error < 0.1
+
+
+def test_rows_that_do_not_differ(fitted):
+    for name in ("one", "many"):
+        model = fitted[name][0]
+        device = model.to_c("net", X=model.input_scaler_.mean_[None])
+        near = model.input_scaler_.mean_ + 0.5 * model.input_scaler_.scale_
+        answers = device.predict([near]) == model.predict([near])
+        gap = 0.0 if name == "many" else device.predict([near]) - model.predict([near])
+        assert answers.all() or abs(gap) < 0.02
 
 
 def test_networks_that_do_not_fit():
@@ -749,8 +796,8 @@ def test_sizes_in_other_units(seed):
 def test_inputs_are_rounded_to_codes(seed, kind):
     rng = np.random.default_rng(seed)
     network = random_network(rng)
-    n_inputs, top = network.layout.sizes[0], int(rng.choice([7, 127, 2047]))
-    reader = Reader(kind, 10.0 ** rng.uniform(-3.0, 1.0, n_inputs))
+    network, top = replace(network, groups=()), int(rng.choice([7, 127, 2047]))
+    reader = reader_of(rng, network, kind, (-3.0, 1.0))
     prepare = float_inputs if kind == "float32" else whole_inputs
     inputs = prepare(reader, network, scale := rng.uniform(1.0, 9.0) / top, top)
     raw = rows_for(rng, network, reader)[:8]

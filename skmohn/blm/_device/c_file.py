@@ -68,7 +68,7 @@ def _named(text, name):
 
 
 def _title(name, program, writer):
-    sizes = "-".join(str(n) for n in writer.sizes)
+    sizes = "-".join(str(n) for n in program.network.layout.sizes)
     kind = "in single precision"
     if isinstance(program, WholeProgram):
         kind = f"in whole numbers, activations of {program.bits} bits"
@@ -123,9 +123,12 @@ static inline uint8_t @next(const uint8_t **w)
 
 def _macros(program, writer, answers):
     lines = [
-        f"#define @INPUTS {writer.sizes[0]}",
+        f"#define @INPUTS {writer.n_inputs}",
         f"#define @OUTPUTS {writer.sizes[-1]}",
     ]
+    if groups := program.network.groups:
+        lines.append("/* The last inputs are numbers of categories, below these: */")
+        lines.append(f"#define @CATEGORIES {{{', '.join(map(str, groups))}}}")
     if answers.labels is None or answers.has_probabilities:
         lines.append("/* An output stands for output * scale + offset. */")
         for what in ("scale", "offset"):

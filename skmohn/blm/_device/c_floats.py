@@ -21,13 +21,13 @@ class FloatWriter(Writer):
     code = output = "float"
 
     def __init__(self, program):
-        members = program.network.members
-        biases = [codes.biases for member in members for codes in member]
+        biases = [part for member in program.biases for part in member]
         super().__init__(program, np.concatenate(biases))
         self.silent = ["0.0f"] * (len(self.sizes) - 2)
         self.tables = {
             name: Array(f"@{name}", getattr(program, name))
             for name in ("mean", "inverse", "scale", "offset")
+            if len(getattr(program, name))
         }
         n_bits = self.network.n_bits
         if n_bits <= _LISTED:
@@ -40,7 +40,7 @@ class FloatWriter(Writer):
 
     def arrays(self):
         """All tables."""
-        return [self.weights, self.biases, *self.tables.values()]
+        return [*super().arrays(), *self.tables.values()]
 
     def helpers(self):
         """Lines of the functions that a network calls."""
@@ -58,7 +58,12 @@ class FloatWriter(Writer):
         if "codes" in self.tables:
             codes = [self.tables["codes"].at(field) for field in fields]
         products = [f"sum += *x++ * {code};" for code in codes]
+        one = f"(float)(({kind})u - {half})"
+        if self.packing.is_signed:
+            one = "(float)u"
         return [
+            *self.picks.helper(),
+            *self.picks.sum("float", f"factors[i] * {one}"),
             "static float @dot(float sum, const float *x, const uint8_t *w, "
             f"{self.counter} n)",
             "{",
@@ -90,18 +95,10 @@ static float @tanh(float x)
 """.splitlines()
 
     def _read(self):
-        n = self.sizes[0]
+        if not self.sizes[0]:
+            return self.reader([])
         mean, inverse = (self.tables[name].at("i") for name in ("mean", "inverse"))
-        return [
-            "static void @read(const @input *input, float *x)",
-            "{",
-            f"    {counter(n)} i;",
-            f"    for (i = 0; i < {n}; i++)",
-            f"        x[i] = ((float)input[i] - {mean}) * {inverse};",
-            *indent(self.fill_up("x", n)),
-            "}",
-            "",
-        ]
+        return self.reader([f"x[i] = ((float)input[i] - {mean}) * {inverse};"])
 
     def layer(self, depth, x, to):
         """Lines of a layer, from one buffer to another, or to the outputs."""
@@ -111,8 +108,8 @@ static float @tanh(float x)
         groups, step = packing.padded(n_in) // packing.group, network.steps[depth]
         dot = f"@dot((float){self.bias}, {x}, w, {groups})"
         inner = [
-            f"float s = {dot} * {number(step)};",
-            f"w += {packing.row_bytes(n_in)};",
+            f"float s = {self.picked(depth, dot)} * {number(step)};",
+            f"w += {self.row_bytes(depth)};",
             "b++;",
         ]
         if own:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skmohn.blm._device.c_parts import TYPES, Array, counter, indent, literal
+from skmohn.blm._device.c_parts import TYPES, Array, indent, literal
 from skmohn.blm._device.c_writer import Writer
 from skmohn.blm._device.inputs import RANGES
 from skmohn.blm._device.quantize import CURVED
@@ -126,13 +126,15 @@ class WholeWriter(Writer):
 
     def arrays(self):
         """All tables."""
-        return [self.weights, self.biases, *self.inputs.values(), *self.curves.values()]
+        return [*super().arrays(), *self.inputs.values(), *self.curves.values()]
 
     # --------------------------------------------------------------------- tables
 
     def _input_arrays(self):
         inputs = self.program.inputs
         names = ("start", "inverse")
+        if not self.sizes[0]:
+            return {}
         if self.program.kind != "float32":
             names = ("center", "factor", "shift")
         return {name: Array(f"@{name}", getattr(inputs, name)) for name in names}
@@ -151,7 +153,7 @@ class WholeWriter(Writer):
 
     def helpers(self):
         """Lines of the functions that a network calls."""
-        lines = []
+        lines = [*self.picks.helper(), *self._picked()]
         for bits in sorted({layer.sum_bits for layer in self.program.layers}):
             if not self.packing.is_signed:
                 lines += self._total(bits)
@@ -171,6 +173,15 @@ static u{TYPES[bits]} @total{bits}(const {self.code} *x, {self.counter} n)
     return sum;
 }}
 """.splitlines()
+
+    def _picked(self):
+        bits = self.program.layers[0].sum_bits
+        # Modulo 2 ** bits, as the whole sum.
+        shift = literal(self.packing.shift % 2**bits)
+        kind = f"u{TYPES[bits]}"
+        wide = "(unsigned)" if bits == 16 else "(uint32_t)"
+        product = f"({kind})({wide}factors[i] * ({wide}u - {shift}))"
+        return self.picks.sum(kind, product)
 
     def _rounds(self, n):
         """How often the loop over a row of so many weights runs."""
@@ -289,7 +300,9 @@ static {self.code} @curve(uint16_t place)
 
     def _read(self):
         """From what the device is given to codes."""
-        n, top = self.sizes[0], self.program.inputs.top
+        top = self.program.inputs.top
+        if not self.sizes[0]:
+            return self.reader([])
         at = {name: array.at("i") for name, array in self.inputs.items()}
         if self.program.kind == "float32":
             body = [
@@ -319,17 +332,7 @@ static {self.code} @curve(uint16_t place)
                 f"const {kind} v = ({kind})(({places}) >> {at['shift']});",
                 f"x[i] = ({self.code})(v > {top} ? {top} : v < -{top} ? -{top} : v);",
             ]
-        return [
-            f"static void @read(const @input *input, {self.code} *x)",
-            "{",
-            f"    {counter(n)} i;",
-            f"    for (i = 0; i < {n}; i++) {{",
-            *indent(body, 2),
-            "    }",
-            *indent(self.fill_up("x", n)),
-            "}",
-            "",
-        ]
+        return self.reader(body)
 
     # ------------------------------------------------------------------ the network
 
@@ -348,15 +351,15 @@ static {self.code} @curve(uint16_t place)
                 total = f"@total{bits}({x}, {n})"
                 return f"const {kind} {name} = ({kind})({total} << {half});"
 
-            lines, lack = [line("lack", x, n_in)], " - lack"
+            lines, lack = [line("lack", x, max(n_in, 1))], " - lack"
             if own:
                 lines, own_lack = [*lines, line("own", "state", n_out)], " - own"
         if layer.activation == "softmax":
             lines += [f"{signed} sums[{n_out}], most;", "uint32_t total = 0;"]
+        total = f"({kind})(@dot{bits}({x}, w, {groups}){lack} + ({kind}){self.bias})"
         inner = [
-            f"{signed} s = ({signed})(@dot{bits}({x}, w, {groups}){lack}"
-            f" + ({kind}){self.bias});",
-            f"w += {packing.row_bytes(n_in)};",
+            f"{signed} s = ({signed}){self.picked(depth, total)};",
+            f"w += {self.row_bytes(depth)};",
             "b++;",
         ]
         if own:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from skmohn.blm._device.c_parts import Array, counter, indent
+from skmohn.blm._device.c_picks import Picks
 from skmohn.blm._device.packing import Packing
 
 
@@ -23,12 +24,19 @@ class Writer:
     def __init__(self, program, biases):
         self.program, self.network = program, program.network
         self.packing = Packing(self.network.n_bits)
-        self.sizes = self.network.layout.sizes
+        self.picks = Picks(program, self.packing)
+        # Sums over inputs are over those that are numbers.
+        self.sizes = self.network.n_numbers, *self.network.layout.sizes[1:]
+        self.n_inputs = self.sizes[0] + self.picks.n
         self.is_recurrent = self.network.layout.recurrent and len(self.sizes) > 2
         self.n_members = len(self.network.members)
         self.counter = counter(max(self.packing.padded(n) for n in self.sizes))
         self.weights = Array("@weights", packed_weights(self.network), always=True)
         self.biases = Array("@biases", biases, always=True)
+
+    def arrays(self):
+        """All tables."""
+        return [self.weights, self.biases, *self.picks.arrays]
 
     @property
     def state_sizes(self):
@@ -55,6 +63,7 @@ class Writer:
         used, sizes = self._buffers()
         arguments = [
             f"{'const ' if used.count('x') == 1 else ''}{self.code} *x",
+            *self.picks.arguments(),
             "const uint8_t *w",
             f"const {self.biases.kind} *b",
             *([f"{self.code} *state"] if self.is_recurrent else []),
@@ -94,16 +103,18 @@ class Writer:
     def _run(self):
         many = self.n_members > 1
         w, b, state = "@weights", "@biases", "state->units"
-        lines = [f"{self.code} x[{self._buffers()[1]['x']}];"]
+        lines = [f"{self.code} x[{self._buffers()[1]['x']}];", *self.picks.buffers()]
+        picked = self.picks.names()
         if many:
             w += f" + m * {len(self.weights.values) // self.n_members}"
             b += f" + m * {len(self.biases.values) // self.n_members}"
             state += f" + m * {sum(self.state_sizes)}"
             lines += ["uint16_t m;", f"{self.counter} k;"]
             lines.append(f"for (k = 0; k < {self.sizes[-1]}; k++) output[k] = 0;")
-        lines.append("@read(input, x);")
-        arguments = ["x", w, b, *([state] if self.is_recurrent else []), "output"]
-        lines += self._of_each_member([f"@member({', '.join(arguments)});"])
+        lines.append(f"@read({', '.join(['input', 'x', *picked])});")
+        own = [state] if self.is_recurrent else []
+        arguments = ", ".join(["x", *picked, w, b, *own, "output"])
+        lines += self._of_each_member([f"@member({arguments});"])
         lines += self.finish()
         return [
             "/* Compute the outputs for one input. */",
@@ -114,6 +125,29 @@ class Writer:
             "}",
             "",
         ]
+
+    def reader(self, lines):
+        """The function that reads inputs, given the lines for a number."""
+        n = self.sizes[0]
+        body = [f"{counter(self.n_inputs)} i;"]
+        if n:
+            body += [f"for (i = 0; i < {n}; i++) {{", *indent(lines), "}"]
+        body += [*self.fill_up("x", n), *self.picks.read(n)]
+        outputs = [f"{self.code} *x", *self.picks.outputs()]
+        head = f"static void @read(const @input *input, {', '.join(outputs)})"
+        return [head, "{", *indent(body), "}", ""]
+
+    def picked(self, depth, start):
+        """The expression of a sum over inputs, with that over categories added."""
+        if depth or not self.picks:
+            return start
+        row = f"w + {self.packing.row_bytes(self.sizes[0])}"
+        return f"@picked({', '.join([start, row, *self.picks.names()])})"
+
+    def row_bytes(self, depth):
+        """Bytes of the weights from all inputs of a layer to a unit."""
+        picked = 0 if depth else self.picks.row_bytes
+        return self.packing.row_bytes(self.sizes[depth]) + picked
 
     @property
     def bias(self):
@@ -149,7 +183,10 @@ def packed_weights(network):
     found = []
     for member in network.members:
         for codes in member:
-            rows = [packing.pack(codes.weights).reshape(len(codes.weights), -1)]
+            parts = [codes.weights]
+            if network.groups and codes is member[0]:
+                parts = np.split(codes.weights, [network.n_numbers], axis=1)
+            rows = [packing.pack(part).reshape(len(part), -1) for part in parts]
             if codes.own is not None:
                 rows.append(packing.pack(codes.own).reshape(len(codes.own), -1))
             found.append(np.hstack(rows).ravel())

@@ -14,6 +14,8 @@ _MARGIN = 1.25
 _FINE = 10
 # Standard deviations of inputs, with up to 10 bits and with more, and of sums.
 _FEW, _MORE = 4.0, 8.0
+# Standard deviations beyond which X is no table of what was learnt.
+_FARTHEST = 1e6
 _UNBOUNDED = ("relu", "identity")
 
 
@@ -43,19 +45,39 @@ def calibrated(network, reader, bits, rows=None, lengths=None):
     peaks = np.zeros(network.n_layers - 1)
     expected = run_float(in_single(network, reader), raw, lengths, peaks)
     peaks = np.maximum(peaks * _MARGIN, 1e-6)
-    inputs = (rows - network.input_mean) / network.input_scale
-    most = max(float(np.abs(inputs).max()), 1e-6)
+    inputs = (rows[:, reader.columns] - network.input_mean) / network.input_scale
+    # Ones of categories are not cut: only where there is nothing else they decide.
+    numbers = inputs[:, : network.n_numbers] if network.n_numbers else network.ones
+    most = _reach_seen(float(np.abs(numbers).max()), network)
     if bits > _FINE:
         return quantize(network, reader, bits, _MARGIN * most, peaks)
     best, least = None, np.inf
     # What is cut off costs as much as coarse steps do somewhere between.
     for reach in most * 2.0 ** (-0.5 * np.arange(9)):
-        program = quantize(network, reader, bits, reach, peaks)
+        try:
+            program = quantize(network, reader, bits, reach, peaks)
+        except ValueError:
+            if best is None:
+                raise
+            # With finer steps biases and ones of categories are larger still.
+            break
         found = run_whole(program, raw, lengths) * program.output_scale
         error = np.mean((found + program.output_offset - expected) ** 2)
         if error < least:
             best, least = program, error
     return best
+
+
+def _reach_seen(most, network):
+    """How far inputs of the network may reach, given how far they do."""
+    if most > (_FARTHEST if network.is_standardized else 1e30):
+        raise ValueError(
+            f"X is up to {most:.3g} standard deviations away from the mean of what was "
+            "learnt from, so that nothing is left of ordinary inputs: pass rows as the "
+            "device will meet them, in the units of the table"
+        )
+    # Rows that hardly differ tell nothing.
+    return max(most, 1.0 if network.is_standardized else 1e-6)
 
 
 def _first(rows, lengths):
@@ -67,6 +89,8 @@ def _first(rows, lengths):
 
 
 def _reach_unseen(network, reader, bits):
+    if not network.n_numbers:
+        return float(network.ones.max())
     if network.is_standardized:
         return _FEW if bits <= _FINE else _MORE
     if reader.kind == "float32":

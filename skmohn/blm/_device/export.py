@@ -15,21 +15,27 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from skmohn._core._categories import column_names
+from skmohn._core._fitting import warn_caller
+from skmohn._core._names import find_columns, index_names
 from skmohn.blm._device import c_file
 from skmohn.blm._device.calibrate import calibrated
 from skmohn.blm._device.floats import FloatProgram, in_single, run_float
-from skmohn.blm._device.inputs import RANGES, TYPES, Reader
+from skmohn.blm._device.inputs import MOST_CATEGORIES, TYPES, Reader
 from skmohn.blm._device.network import network_of
 from skmohn.blm._device.wholes import run_whole
 from skmohn.blm._labels import Labels
 
 # Labels that have to stay the same for activations of 8 bits to be enough.
 _ENOUGH = 0.995
+# Units from the mean of an input, or in a standard deviation, for single precision.
+_FARTHEST = 1e30
 _CONSTRAINTS = {
     "name": [str],
     "path": [str, Path, None],
     "arithmetic": [StrOptions({"integer", "float32"})],
     "input_type": [StrOptions(set(TYPES))],
+    "one_hot": ["array-like"],
     "activation_bits": [Interval(Integral, 4, 16, closed="both"), StrOptions({"auto"})],
     "n_tests": [Interval(Integral, 0, None, closed="left")],
 }
@@ -199,15 +205,15 @@ class DeviceModel:
         network, reader = self._program.network, self._reader
         n_inputs = network.layout.sizes[0]
         if X is None:
-            z = np.random.default_rng(0).uniform(-3.0, 3.0, (n_tests, n_inputs))
+            rng = np.random.default_rng(0)
+            z = rng.uniform(-3.0, 3.0, (n_tests, n_inputs))
             if not network.is_standardized and reader.kind != "float32":
                 z *= reader.largest(network) / 3.0
-            rows = z * network.input_scale + network.input_mean
+            raw = reader.read_drawn(z * network.input_scale + network.input_mean, rng)
         else:
             rows, _ = self._model._rows_of(X)
-        places = np.linspace(0, len(rows) - 1, n_tests).astype(int)
-        raw = reader.read(rows[places])
-        ends = RANGES.get(reader.kind, (raw.min(), raw.max()))
+            raw = reader.read(rows[np.linspace(0, len(rows) - 1, n_tests).astype(int)])
+        ends = (raw.min(), raw.max()) if reader.kind == "float32" else reader.ends
         raw[-2:] = np.array(ends)[-len(raw[-2:]) :, None]
         expected = self._run(raw, np.array([len(raw)]))
         return c_file.test_file(self.name, self._program, raw, expected)
@@ -235,6 +241,7 @@ class DeviceMixin:
         X=None,
         input_type="float32",
         input_unit=1.0,
+        one_hot=(),
         activation_bits: int | str = "auto",
         n_tests=16,
     ) -> DeviceModel:
@@ -265,7 +272,14 @@ class DeviceMixin:
             the table as they are, so it is the default: no other type knows the unit of
             a sensor. Whole numbers leave floating point out altogether.
         input_unit : float or array-like of shape (n_features,), default=1.0
-            What an input of 1 stands for in the table, such as 0.1 for tenths.
+            What an input of 1 stands for in the table, such as 0.1 for tenths. Those of
+            columns in `one_hot` are not looked at.
+        one_hot : sequence of sequences of int or str, default=()
+            Columns that `OneHotEncoder` has made of a column of categories, by index or
+            name, for each such column. The device is given the number of the category
+            in their place, after all inputs that are numbers: 0 if the first of these
+            columns is 1, and so on; any other number, also below 0, stands for none of
+            them, as with ``handle_unknown="ignore"``. Fractions are cut off.
         activation_bits : int or "auto", default="auto"
             Bits of inputs and activations with the sign, 4 to 16. "auto" is 12, and for
             classifiers that are not recurrent 8 if at least 99.5 % of the labels of X
@@ -283,7 +297,14 @@ class DeviceMixin:
         ValueError
             If the name is no C identifier, if X has values that are no numbers, if
             nothing says how far inputs reach, if sums may not fit 32 bits, or if
-            `activation_bits` are given for single precision.
+            `activation_bits` are given for single precision; if `one_hot` has columns
+            that do not exist, or that are not 0 but for one that is 1 in X.
+
+        Warns
+        -----
+        UserWarning
+            If X has numbers that `input_type` cannot hold: they are cut, as on the
+            device.
         """
         check_is_fitted(self)
         given = {
@@ -291,17 +312,25 @@ class DeviceMixin:
             "path": path,
             "arithmetic": arithmetic,
             "input_type": input_type,
+            "one_hot": one_hot,
             "activation_bits": activation_bits,
             "n_tests": n_tests,
         }
         validate_parameter_constraints(_CONSTRAINTS, given, caller_name="to_c")
-        if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,30}", name):
+        if not re.fullmatch(r"[a-z][a-z0-9_]{0,30}", name):
             raise ValueError(
-                f"name must be a C identifier of at most 31 letters, digits and "
-                f"underscores that begins with a letter, got {name!r}"
+                f"name must be a C identifier of at most 31 small letters, digits and "
+                f"underscores that begins with a letter, got {name!r}; in capitals it "
+                "is the name of macros"
             )
         network = network_of(self)
-        reader = Reader(input_type, _read_unit(input_unit, network))
+        columns, groups = _read_groups(one_hot, self, input_type)
+        unit = _read_unit(input_unit, network)[columns[: len(columns) - sum(groups)]]
+        reader = Reader(input_type, unit, columns, groups)
+        network = network.with_categories(columns, groups)
+        _check_unit(reader, network)
+        if X is not None:
+            _warn_of_cuts(self, reader, X)
         if arithmetic == "float32":
             if activation_bits != "auto":
                 raise ValueError(
@@ -333,6 +362,61 @@ def _read_unit(unit, network):
             f"inputs, got {unit!r}"
         )
     return unit
+
+
+def _is_flat(group):
+    if isinstance(group, str | set | dict) or not np.iterable(group):
+        return False
+    return all(isinstance(one, str) or not np.iterable(one) for one in group)
+
+
+def _read_groups(one_hot, model, kind):
+    """Columns of the table, those of categories last, and how many each of them has."""
+    if not all(_is_flat(group) for group in one_hot):
+        raise ValueError(
+            "one_hot must have a sequence of columns for each input that is a "
+            f"category, such as [[4, 5, 6]], got {one_hot!r}"
+        )
+    groups = [list(group) for group in one_hot]
+    n, index = model.n_features_in_, getattr(model, "feature_names_in_", None)
+    given = [column for group in groups for column in group]
+    found = find_columns(given, index_names(index), n, "one_hot")
+    sizes = tuple(map(len, groups))
+    if 0 in sizes:
+        raise ValueError(f"one_hot has a group without columns: {one_hot!r}")
+    if max(sizes, default=0) > MOST_CATEGORIES[kind]:
+        raise ValueError(
+            f"one_hot has {max(sizes)} columns for one input, but input_type={kind!r} "
+            f"can tell {MOST_CATEGORIES[kind]} categories and none of them: use "
+            'input_type="int16"'
+        )
+    numbers = np.setdiff1d(np.arange(n), found)
+    return np.concatenate([numbers, np.array(found, dtype=np.int64)]), sizes
+
+
+def _check_unit(reader, network):
+    """Refuse units in which inputs are no numbers of single precision."""
+    n = network.n_numbers
+    with np.errstate(over="ignore"):
+        sizes = np.abs([network.input_mean[:n], network.input_scale[:n]]) / reader.unit
+    if np.any(sizes > _FARTHEST) or np.any(sizes[1] < 1.0 / _FARTHEST):
+        raise ValueError(
+            "input_unit must be of the order of the numbers in the table, or of what a "
+            f"sensor can tell of them, got {reader.unit.min()} to {reader.unit.max()}"
+        )
+
+
+def _warn_of_cuts(model, reader, X):
+    """Say which numbers of X the type of the inputs cannot hold."""
+    cut = reader.cut(model._rows_of(X)[0])
+    if len(cut):
+        low, high = reader.ends
+        names = [column_names(model)[column] for column in cut]
+        warn_caller(
+            f"X has numbers that input_type={reader.kind!r} cannot hold, in {names}: "
+            f"they are cut at {low} and {high} times input_unit. Use another "
+            "input_type, or a larger input_unit"
+        )
 
 
 def _in_integers(model, network, reader, bits, X):

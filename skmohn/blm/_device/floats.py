@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skmohn.blm import _kernels as kernels
+from skmohn.blm._device.categories import Categories
 from skmohn.blm._device.inputs import standardized
 from skmohn.blm._device.network import Network
 from skmohn.blm._device.steps import StatesOf, answer
@@ -23,6 +24,9 @@ class FloatProgram:
         Type of the numbers that are read.
     mean, inverse : ndarrays of shape (n_inputs,), float32
         Inputs of the network are ``(v - mean) * inverse``.
+    categories : Categories
+    biases : list of lists of ndarrays of shape (n_out,)
+        Of each member and layer, in the units of its weights.
     scale, offset : ndarrays of shape (n_outputs,), float32
         Of the sum of what all members answer.
     """
@@ -31,8 +35,16 @@ class FloatProgram:
     kind: str
     mean: np.ndarray
     inverse: np.ndarray
+    categories: Categories
+    biases: list
     scale: np.ndarray
     offset: np.ndarray
+
+    def inputs(self, raw):
+        """Inputs of the first layer, of rows that the device reads."""
+        n = self.network.n_numbers
+        numbers = (raw[:, :n].astype(np.float32) - self.mean) * self.inverse
+        return np.hstack([numbers, self.categories.expand(raw[:, n:])])
 
     @property
     def last_activation(self):
@@ -60,9 +72,20 @@ def in_single(network, reader):
         kind=reader.kind,
         mean=mean,
         inverse=inverse,
+        categories=Categories(network.groups, network.ones.astype(np.float32)),
+        biases=[_biases(member, network) for member in network.members],
         scale=scale.astype(np.float32),
         offset=network.output_mean.astype(np.float32),
     )
+
+
+def _biases(member, network):
+    """Biases of each layer of a member, with what zeros of categories are."""
+    if not network.groups:
+        return [codes.biases for codes in member]
+    zeros = member[0].weights[:, network.n_numbers :] @ network.zeros
+    first = (member[0].biases + zeros).astype(np.float32)
+    return [first, *(codes.biases for codes in member[1:])]
 
 
 def run_float(program, raw, lengths, peaks=None):
@@ -85,7 +108,7 @@ def run_float(program, raw, lengths, peaks=None):
     network = program.network
 
     def step(rows, states):
-        inputs = (rows.astype(np.float32) - program.mean) * program.inverse
+        inputs = program.inputs(rows)
         total = sum(
             _member(program, m, inputs, StatesOf(states, network, m), peaks)
             for m in range(len(network.members))
@@ -100,7 +123,7 @@ def _member(program, member, heard, states, peaks):
     """Outputs of one network."""
     network = program.network
     for depth, codes in enumerate(network.members[member]):
-        sums = _sums(heard, codes.weights, codes.biases)
+        sums = _sums(heard, codes.weights, program.biases[member][depth])
         sums = sums * np.float32(network.steps[depth])
         if codes.own is not None:
             within = _sums(states[depth], codes.own, np.zeros(len(codes.biases)))

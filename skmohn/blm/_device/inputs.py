@@ -5,8 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skmohn.blm._device.categories import numbers_of
+
 RANGES = {"uint8": (0, 255), "int16": (-(2**15), 2**15 - 1)}
 TYPES = (*RANGES, "float32")
+# Categories that a number can tell, and that there is none of them.
+MOST_CATEGORIES = {"uint8": 255, "int16": 2**15 - 1, "float32": 2**24}
 # Largest factor: numbers of 16 bits are quick to multiply.
 _MOST = 2**16 - 1
 
@@ -18,24 +22,65 @@ class Reader:
     Parameters
     ----------
     kind : {"uint8", "int16", "float32"}
-    unit : ndarray of shape (n_inputs,)
-        What 1 stands for in each column of the table.
+    unit : ndarray of shape (n_numbers,)
+        What 1 stands for in each column of the table that is no category.
+    columns : ndarray of shape (n_columns,)
+        Columns of the table in the order of the device: numbers, then categories.
+    groups : tuple of int, default=()
+        Columns of each category.
     """
 
     kind: str
     unit: np.ndarray
+    columns: np.ndarray
+    groups: tuple = ()
+
+    @property
+    def ends(self):
+        """Smallest and largest number."""
+        most = float(np.finfo(np.float32).max)
+        return RANGES.get(self.kind, (-most, most))
 
     def read(self, X):
         """A table as the device gets it: rounded to units, within the type's range."""
-        if self.kind == "float32":
-            most = np.finfo(np.float32).max
-            return np.clip(X / self.unit, -most, most).astype(np.float32)
-        return np.clip(np.rint(X / self.unit), *RANGES[self.kind]).astype(np.int64)
+        numbers = self._rounded(self._numbers(X))
+        if not self.groups:
+            return numbers
+        columns = self.columns[len(self.unit) :]
+        found = numbers_of(X[:, columns], columns, self.groups)
+        return np.hstack([numbers, found.astype(numbers.dtype)])
+
+    def read_drawn(self, rows, rng):
+        """Rows in the order of the device, with categories drawn, the unknown too."""
+        numbers = self._rounded(rows[:, : len(self.unit)])
+        drawn = [rng.integers(0, size + 1, len(rows)) for size in self.groups]
+        return np.column_stack([numbers, *drawn]).astype(numbers.dtype)
+
+    def cut(self, X):
+        """Columns of a table with numbers beyond the type's range."""
+        low, high = self.ends
+        places = self._in_units(self._numbers(X))
+        is_cut = np.any((places < low) | (places > high), axis=0)
+        return self.columns[: len(is_cut)][is_cut]
+
+    def _numbers(self, X):
+        return np.take(X, self.columns[: len(self.unit)], axis=1)
+
+    def _in_units(self, numbers):
+        with np.errstate(over="ignore"):
+            places = numbers / self.unit
+        return places if self.kind == "float32" else np.rint(places)
+
+    def _rounded(self, numbers):
+        places = np.clip(self._in_units(numbers), *self.ends)
+        return places.astype(np.float32 if self.kind == "float32" else np.int64)
 
     def largest(self, network):
         """Largest size of an input of the network that the type can hold."""
         ends = np.multiply.outer(RANGES[self.kind], self.unit)
-        return np.abs((ends - network.input_mean) / network.input_scale).max()
+        mean, spread = network.input_mean, network.input_scale
+        n = network.n_numbers
+        return np.abs((ends - mean[:n]) / spread[:n]).max()
 
 
 class WholeInputs(NamedTuple):
@@ -76,20 +121,23 @@ def whole_inputs(reader, network, scale, top):
     inputs : WholeInputs
     """
     least, most = RANGES[reader.kind]
-    center = np.clip(np.rint(network.input_mean / reader.unit), least, most)
+    n = network.n_numbers
+    mean, width = network.input_mean[:n], network.input_scale[:n] * scale
+    center = np.clip(np.rint(mean / reader.unit), least, most)
     center = center.astype(np.int64)
     # A step that is larger than the whole range is cut anyway.
-    ratio = np.minimum(reader.unit / (network.input_scale * scale), top)
+    ratio = np.minimum(reader.unit / width, top)
     farthest = np.maximum(center - least, most - center)
     shift = _largest_shifts(ratio, farthest)
     # One shift for all inputs is shorter and quicker, by whole bytes above all, if
     # rounding a factor moves no code by more than one.
-    common = [shift.min() // 8 * 8, shift.min()]
-    precise = [s for s in common if 2.0 * np.rint(ratio * 2.0**s).min() >= top]
+    common = [shift.min(initial=30) // 8 * 8, shift.min(initial=30)]
+    precise = [
+        s for s in common if 2.0 * np.rint(ratio * 2.0**s).min(initial=top) >= top
+    ]
     shift[:] = precise[:1] or shift
     factor = np.rint(ratio * 2.0**shift).astype(np.int64)
-    offset = center * reader.unit - network.input_mean
-    offset = offset / (network.input_scale * scale)
+    offset = (center * reader.unit - mean) / width
     inputs = WholeInputs(center, factor, shift, None, None, offset, top)
     ends = [np.full_like(center, end) for end in (least, most)]
     low, high = (inputs.codes(end) for end in ends)
@@ -126,8 +174,9 @@ class FloatInputs(NamedTuple):
 
 def float_inputs(reader, network, scale, top):
     """Prepare numbers in single precision as inputs; see :func:`whole_inputs`."""
-    width = network.input_scale * scale
-    start = ((network.input_mean - width / 2.0) / reader.unit).astype(np.float32)
+    n = network.n_numbers
+    width = network.input_scale[:n] * scale
+    start = ((network.input_mean[:n] - width / 2.0) / reader.unit).astype(np.float32)
     inverse = (reader.unit / width).astype(np.float32)
     high = np.full(len(start), top)
     return FloatInputs(start, inverse, -high, high, np.zeros(len(start)), top)
@@ -135,5 +184,6 @@ def float_inputs(reader, network, scale, top):
 
 def standardized(reader, network):
     """What makes numbers inputs of the network itself: ``(v - mean) * inverse``."""
-    mean = (network.input_mean / reader.unit).astype(np.float32)
-    return mean, (reader.unit / network.input_scale).astype(np.float32)
+    n = network.n_numbers
+    mean = (network.input_mean[:n] / reader.unit).astype(np.float32)
+    return mean, (reader.unit / network.input_scale[:n]).astype(np.float32)

@@ -1,6 +1,6 @@
 """What a device is to compute: the codes of the weights, and what they stand for."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -43,6 +43,9 @@ class Network:
         The largest sum that a step takes for zero.
     labels : Labels or None
         What the outputs say of classes; None of numbers.
+    groups : tuple of int, default=()
+        The last inputs are categories in groups of these sizes: of each at most one is
+        1 before it is standardized, the others 0.
     """
 
     layout: Layout
@@ -59,6 +62,46 @@ class Network:
     is_standardized: bool
     tie: float
     labels: Labels | None
+    groups: tuple = ()
+
+    @property
+    def n_numbers(self):
+        """Number of inputs that are no categories."""
+        return self.layout.sizes[0] - sum(self.groups)
+
+    @property
+    def zeros(self):
+        """What zeros of categories are as inputs of the network."""
+        return (-self.input_mean / self.input_scale)[self.n_numbers :]
+
+    @property
+    def ones(self):
+        """By how much a one of a category is more than its zero."""
+        return 1.0 / self.input_scale[self.n_numbers :]
+
+    def with_categories(self, columns, groups):
+        """The network with its inputs in another order, the last of them categories.
+
+        Parameters
+        ----------
+        columns : ndarray of shape (n_inputs,)
+        groups : tuple of int
+
+        Returns
+        -------
+        network : Network
+        """
+        members = [
+            [first._replace(weights=first.weights[:, columns]), *others]
+            for first, *others in self.members
+        ]
+        return replace(
+            self,
+            members=members,
+            input_mean=self.input_mean[columns],
+            input_scale=self.input_scale[columns],
+            groups=groups,
+        )
 
     @property
     def n_layers(self):

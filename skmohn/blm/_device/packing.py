@@ -26,8 +26,8 @@ class Packing:
         self.shift = 0 if self.is_signed else 2 ** (n_bits - 1)
 
     def padded(self, n):
-        """Number of weights that a row of so many is filled up to."""
-        return -(-n // self.group) * self.group
+        """Number of weights that a row of so many is filled up to, a group at least."""
+        return max(-(-n // self.group), 1) * self.group
 
     def row_bytes(self, n):
         """Bytes of a row of so many weights."""
@@ -56,6 +56,25 @@ class Packing:
         bits = 8 if self.n_bits <= 8 else 16 if self.n_bits <= 16 else 32
         return f"{'' if self.is_signed else 'u'}int{bits}_t"
 
+    def one(self):
+        """Reading weight `k` of the row at `w` in C: lines, and its expression."""
+        lines = [f"w += k * {self.bytes_of_group};"]
+        if self.group > 1:
+            lines = [
+                f"const uint8_t i = (uint8_t)(k % {self.group});",
+                f"w += k / {self.group} * {self.bytes_of_group};",
+            ]
+        fields, start, low = [], 0, 0
+        for part in self.parts:
+            byte = f" + i * {part} / 8" if self.group * part > 8 else ""
+            field = f"@READ8(w + {start}{byte})"
+            if part < 8:
+                field = f"({field} >> (i * {part} % 8) & {2**part - 1})"
+            fields.append(self._shifted(field, low))
+            start += self.group * part // 8
+            low += part
+        return lines, self._signed(_joined(fields))
+
     def unpacked(self):
         """Reading a group in C: lines, and the expression of each weight."""
         lines, fields, low = [], [[] for _ in range(self.group)], 0
@@ -66,15 +85,19 @@ class Packing:
                 lines.append(f"const uint8_t {name} = @NEXT(w);")
                 for place in range(per_byte):
                     field = _field(name, place * part, part)
-                    if low:
-                        kind = "uint16_t" if self.n_bits <= 16 else "uint32_t"
-                        field = f"(({kind}){field} << {low})"
-                    fields[k * per_byte + place].append(field)
+                    fields[k * per_byte + place].append(self._shifted(field, low))
             low += part
-        fields = [_joined(parts) for parts in fields]
-        if self.is_signed:
-            fields = [f"(int{self.n_bits}_t){field}" for field in fields]
-        return lines, fields
+        return lines, [self._signed(_joined(parts)) for parts in fields]
+
+    def _shifted(self, field, low):
+        """A field in its place in the weight."""
+        if not low:
+            return field
+        kind = "uint16_t" if self.n_bits <= 16 else "uint32_t"
+        return f"(({kind}){field} << {low})"
+
+    def _signed(self, stored):
+        return f"(int{self.n_bits}_t){stored}" if self.is_signed else stored
 
 
 def _field(name, low, width):

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skmohn.blm._device.categories import Categories
 from skmohn.blm._device.inputs import (
     FloatInputs,
     WholeInputs,
@@ -78,6 +79,7 @@ class WholeProgram:
     kind : str
         Type of the numbers that are read.
     inputs : WholeInputs or FloatInputs
+    categories : Categories
     layers : list of Layer
     biases : list of lists of ndarrays of shape (n_out,)
         Of each member and layer, in the units of its sums.
@@ -91,10 +93,20 @@ class WholeProgram:
     bits: int
     kind: str
     inputs: WholeInputs | FloatInputs
+    categories: Categories
     layers: list
     biases: list
     curve: Curve
     output_bits: int
+
+    def codes(self, raw):
+        """Inputs of the first layer, of rows that the device reads."""
+        n = self.network.n_numbers
+        numbers, ones = (
+            self.inputs.codes(raw[:, :n]),
+            self.categories.expand(raw[:, n:]),
+        )
+        return np.hstack([numbers, ones])
 
     @property
     def output_scale(self):
@@ -125,6 +137,7 @@ class _Heard(NamedTuple):
     high: np.ndarray
     offset: np.ndarray
     scale: float
+    groups: tuple = ()  # sizes of groups at the end, in each at most one is not 0
 
 
 def quantize(network, reader, bits, reach, peaks):
@@ -150,15 +163,23 @@ def quantize(network, reader, bits, reach, peaks):
     inputs = prepare(reader, network, reach / top, top)
     curve = tanh_curve(top)
     layers, biases = [], []
-    heard = _Heard(inputs.low, inputs.high, inputs.offset, reach / top)
+    # More is too much for 32 bits with any weight.
+    ones = np.minimum(np.rint(network.ones * top / reach), 2.0**31).astype(np.int64)
+    heard = _Heard(
+        np.concatenate([inputs.low, 0 * ones]),
+        np.concatenate([inputs.high, ones]),
+        np.concatenate([inputs.offset, network.zeros * top / reach]),
+        reach / top,
+        network.groups,
+    )
     for depth in range(network.n_layers):
         peak = peaks[depth] if depth < len(peaks) else None
         layer, of_members = _make_layer(network, depth, heard, top, curve, peak)
         layers.append(layer)
         biases.append(of_members)
-        ones = np.ones(network.layout.sizes[depth + 1], dtype=np.int64)
+        same = np.ones(network.layout.sizes[depth + 1], dtype=np.int64)
         low, high, _, scale, offset = layer.answers
-        heard = _Heard(low * ones, high * ones, offset * ones, scale)
+        heard = _Heard(low * same, high * same, offset * same, scale)
     answers = layers[-1].answers
     largest = max(-answers.low, answers.high) * len(network.members)
     return WholeProgram(
@@ -166,6 +187,7 @@ def quantize(network, reader, bits, reach, peaks):
         bits=bits,
         kind=reader.kind,
         inputs=inputs,
+        categories=Categories(network.groups, ones),
         layers=layers,
         biases=[list(member) for member in zip(*biases, strict=True)],
         curve=curve,
@@ -251,7 +273,7 @@ def _bound(members, biases, heard, answers, own_ratio, top):
     """What the sums can reach whatever the inputs are."""
     largest = own_largest = 0
     for codes, bias in zip(members, biases, strict=True):
-        ends = _ends(codes.weights, heard.low, heard.high)
+        ends = _ends(codes.weights, heard.low, heard.high, heard.groups)
         largest = max(largest, *(int(np.abs(bias + end).max()) for end in ends))
         if codes.own is not None:
             ends = _ends(codes.own, answers.low, answers.high)
@@ -264,10 +286,12 @@ def _bound(members, biases, heard, answers, own_ratio, top):
     return _Sums(total, _bits_of(max(total, own_largest)), rescale)
 
 
-def _ends(codes, low, high):
-    """Smallest and largest sums of inputs within bounds."""
+def _ends(codes, low, high, groups=()):
+    """Smallest and largest sums of inputs within bounds, one of each group."""
     products = codes * low, codes * high
-    return (
-        np.minimum(*products).sum(axis=1),
-        np.maximum(*products).sum(axis=1),
-    )
+    last = codes.shape[1] - np.cumsum(groups[::-1], dtype=np.int64)[::-1]
+    ends = []
+    for most in (np.minimum, np.maximum):
+        numbers, *ones = np.split(most(*products), last, axis=1)
+        ends.append(numbers.sum(axis=1) + sum(most.reduce(one, axis=1) for one in ones))
+    return ends

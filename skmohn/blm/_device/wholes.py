@@ -24,7 +24,7 @@ def run_whole(program, raw, lengths):
     """
 
     def step(rows, states):
-        codes = program.inputs.codes(rows)
+        codes = program.codes(rows)
         return sum(
             _member(program, m, codes, StatesOf(states, program.network, m))
             for m in range(len(program.network.members))

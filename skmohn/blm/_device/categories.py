@@ -1,0 +1,73 @@
+"""Categories by number, as a device is given them; to the network they are ones."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Categories(NamedTuple):
+    """What the ones of categories are to the first layer.
+
+    Parameters
+    ----------
+    sizes : tuple of int
+        Categories of each input.
+    factors : ndarray of shape (n_categories,)
+        A one in units of the first layer, for each category of each input in turn.
+    """
+
+    sizes: tuple
+    factors: np.ndarray
+
+    def expand(self, numbers):
+        """From numbers of categories to inputs of the network.
+
+        Parameters
+        ----------
+        numbers : ndarray of shape (n_rows, n_inputs)
+            Any that is below 0, or not below the number of categories, stands for none.
+
+        Returns
+        -------
+        inputs : ndarray of shape (n_rows, n_categories)
+            Zeros, but for the factor of a row's category.
+        """
+        inputs, first = np.zeros((len(numbers), len(self.factors))), 0
+        inputs = inputs.astype(self.factors.dtype)
+        for given, size in zip(numbers.T, self.sizes, strict=True):
+            known = np.flatnonzero((given >= 0) & (given < size))
+            picked = first + given[known].astype(np.int64)
+            inputs[known, picked] = self.factors[picked]
+            first += size
+        return inputs
+
+
+def numbers_of(table, columns, sizes):
+    """From ones and zeros to numbers of categories.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_rows, n_categories)
+    columns : ndarray of shape (n_categories,)
+        What its columns are called in a message.
+    sizes : tuple of int
+
+    Returns
+    -------
+    numbers : ndarray of shape (n_rows, n_inputs)
+        The number of categories where a row has none.
+    """
+    numbers, first = np.empty((len(table), len(sizes)), dtype=np.int64), 0
+    for place, size in enumerate(sizes):
+        group = table[:, first : first + size]
+        wrong = np.any((group != 0.0) & (group != 1.0), axis=1) | (group.sum(1) > 1.0)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise ValueError(
+                f"columns {columns[first : first + size].tolist()} of one_hot must be "
+                f"0, but for one that is 1; in row {row} of X they are "
+                f"{group[row].tolist()}"
+            )
+        numbers[:, place] = np.where(group.any(axis=1), group.argmax(axis=1), size)
+        first += size
+    return numbers
