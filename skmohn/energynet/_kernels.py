@@ -101,14 +101,20 @@ def _uniform(z):
 
 @jit(fastmath=_FAST)
 def bernoulli(probabilities, state, out):
-    """Draw bits with given probabilities, both (R, n). O(R n)."""
-    n = probabilities.shape[1]
-    for r in range(probabilities.shape[0]):
-        start = state[0]
+    """Draw bits (R, n) with probabilities (P, n), each row of them R / P times. O(R n).
+
+    The state is (S,): one stream for all rows, or for each R / S of them.
+    """
+    n_rows, n = out.shape
+    n_draws = n_rows // max(len(probabilities), 1)
+    n_of_state = n_rows // len(state)
+    for r in range(n_rows):
+        i, k = r // n_draws, r // n_of_state
+        start = state[k]
         for j in range(n):
             u = _uniform(start + _STEP * np.uint64(j + 1))
-            out[r, j] = _1 if u < probabilities[r, j] else _0
-        state[0] = start + _STEP * np.uint64(n)
+            out[r, j] = _1 if u < probabilities[i, j] else _0
+        state[k] = start + _STEP * np.uint64(n)
 
 
 @jit(fastmath=_FAST)

@@ -17,6 +17,7 @@ from skmohn.energynet._partition import LogPartition
 from skmohn.energynet._rbm import (
     RBM,
     ROWS_AT_ONCE,
+    as_rows,
     check_states,
     draw_stream,
     free_energies,
@@ -113,7 +114,7 @@ def dbn_log_likelihood(layers, X, log_partition, *, n_draws=300, random_state=No
     return stack_log_likelihood(layers, X, log_partition, n_draws, stream)
 
 
-def stack_log_likelihood(layers, X, log_z, n_draws, stream):
+def stack_log_likelihood(layers, X, log_z, n_draws, stream, alike=False):
     """As :func:`dbn_log_likelihood`, for what needs no check.
 
     Parameters
@@ -130,29 +131,38 @@ def stack_log_likelihood(layers, X, log_z, n_draws, stream):
     stream : ndarray of shape (1,), uint64
         Source of random numbers, moved on.
 
+    alike : bool, default=False
+        Whether each sample of several layers gets the same random numbers, and the same
+        estimate whatever samples stand beside it; the stream then stays where it is.
+
     Returns
     -------
     log_likelihood : ndarray of shape (n_samples,)
     """
-    log_likelihood = -free_energies(layers[0], X) - log_z
-    if len(layers) > 1:
-        n_rows = max(ROWS_AT_ONCE // n_draws, 1)
-        for start in range(0, len(X), n_rows):
-            rows = slice(start, start + n_rows)
-            log_likelihood[rows] += _gain_of_upper(layers, X[rows], n_draws, stream)
-    return log_likelihood
+    if len(layers) == 1:
+        return -free_energies(layers[0], X) - log_z
+    found = np.empty(len(X))
+    n_rows = max(ROWS_AT_ONCE // n_draws, 1)
+    for start in range(0, len(X), n_rows):
+        rows = slice(start, start + n_rows)
+        # A table for each sample: products of tables of one size are rounded alike.
+        samples = X[rows, None]
+        streams = stream.repeat(len(samples)) if alike else stream
+        found[rows] = _of_draws(layers, samples, n_draws, streams)
+    return found - log_z
 
 
-def _gain_of_upper(layers, X, n_draws, stream):
-    """What the upper machines say of draws of their inputs, more than the lower."""
-    states = np.repeat(X, n_draws, axis=0)
-    gain = np.zeros(len(states))
+def _of_draws(layers, states, n_draws, stream):
+    """Of bits (n_samples, 1, n_visible); without the partition function."""
+    log_weight = -free_energies(layers[0], states)
     for lower, upper in pairwise(layers):
         probabilities = hidden_means(lower, states)
-        states = np.empty_like(probabilities)
-        kernels.bernoulli(probabilities, stream, states)
-        gain -= free_energies(upper, states) + log_hidden_marginals(lower, states)
-    return logsumexp(gain.reshape(len(X), n_draws), axis=1) - np.log(n_draws)
+        states = np.empty((len(states), n_draws, lower.n_hidden), np.float32)
+        kernels.bernoulli(as_rows(probabilities), stream, as_rows(states))
+        # What the upper machine says of its inputs, more than the lower one.
+        log_weight = log_weight - free_energies(upper, states)
+        log_weight -= log_hidden_marginals(lower, states)
+    return logsumexp(log_weight, axis=1) - np.log(n_draws)
 
 
 def known_log_likelihoods(rbms, bits, gaps, log_partition, n_draws, seed):

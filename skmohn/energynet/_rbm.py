@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cache
+from math import prod
 from numbers import Integral
 
 import numpy as np
@@ -324,7 +325,8 @@ def draw_visible(logits, bias, groups, stream, out):
 
 
 # What the methods of a machine give for tables that need no check: contiguous ones of
-# float32 in [0, 1], with the right number of columns.
+# float32 in [0, 1], with the right number of columns. Of several tables, arrays with a
+# further axis, each is multiplied for itself.
 
 
 def free_energies(rbm, V):
@@ -341,22 +343,25 @@ def log_hidden_marginals(rbm, H):
     """As :meth:`RBM.log_hidden_marginal`."""
     if rbm.groups is None:
         return _log_marginal(H, rbm.weights, rbm.visible_bias, rbm.hidden_bias)
-    total = np.empty(len(H))
+    total: np.ndarray = np.empty(H.shape[:-1])
     for start in range(0, len(H), ROWS_AT_ONCE):
         rows = slice(start, start + ROWS_AT_ONCE)
         active = H[rows] @ rbm.weights + rbm.visible_bias
+        sums = log_state_sums(as_rows(active), rbm.groups)
         total[rows] = H[rows] @ rbm.hidden_bias.astype(np.float64)
-        total[rows] += log_state_sums(active, rbm.groups)
+        total[rows] += sums.reshape(total[rows].shape)
     return total
 
 
 def _log_marginal(states, weights, other_bias, bias):
     """Sum one kind of units out, of rows of the other kind."""
-    total, sums = np.empty((2, len(states)))
+    total: np.ndarray = np.empty(states.shape[:-1])
+    sums: np.ndarray = np.empty_like(total)
     for start in range(0, len(states), ROWS_AT_ONCE):
         rows = slice(start, start + ROWS_AT_ONCE)
         total[rows] = states[rows] @ bias.astype(np.float64)
-        kernels.softplus_sums(states[rows] @ weights, other_bias, sums[rows])
+        active = as_rows(states[rows] @ weights)
+        kernels.softplus_sums(active, other_bias, sums[rows].reshape(-1))
     return total + sums
 
 
@@ -364,5 +369,11 @@ def _probabilities(states, weights, bias):
     """Probabilities of one kind of units, given rows of the other kind."""
     logits = states @ weights
     probabilities = np.empty_like(logits)
-    kernels.logistic(logits, bias, probabilities)
+    kernels.logistic(as_rows(logits), bias, as_rows(probabilities))
     return probabilities
+
+
+def as_rows(tables):
+    """View one table, or several in an array with a further axis, as their rows."""
+    *shape, n_columns = tables.shape
+    return tables.reshape(prod(shape), n_columns)

@@ -200,13 +200,8 @@ def _drawn(units, seed):
 
 def _of_bits(rbms, bits, log_z, n_draws, seed):
     if len(rbms) > 1:
-        # One by one, so that each gets the same random numbers.
         stream = draw_stream(seed)
-        estimates = [
-            stack_log_likelihood(rbms, row[None], log_z, n_draws, stream.copy())
-            for row in bits
-        ]
-        return np.concatenate([*estimates, np.empty(0)])
+        return stack_log_likelihood(rbms, bits, log_z, n_draws, stream, alike=True)
     (rbm,) = rbms
     # In double precision: the order of the samples does not show.
     bits = bits.astype(np.float64)

@@ -103,6 +103,24 @@ def test_sample_draws_with_the_probabilities_of_the_logits():
     assert 0.6 < z.std() < 1.5
 
 
+def test_rows_are_drawn_several_times_by_one_stream_or_several():
+    p = expit(table(0, (3, 5), 2.0)).astype(np.float32)
+    found, expected = np.empty((2, 12, 5), np.float32)
+    kernels.bernoulli(p, random_stream(0), found)
+    kernels.bernoulli(np.repeat(p, 4, axis=0), random_stream(0), expected)
+    assert_array_equal(found, expected)
+    streams = random_stream(0).repeat(3)
+    kernels.bernoulli(p, streams, found)
+    for k in range(3):
+        kernels.bernoulli(
+            np.repeat(p[k : k + 1], 4, axis=0), random_stream(0), expected[:4]
+        )
+        assert_array_equal(found[4 * k : 4 * k + 4], expected[:4])
+    again = random_stream(0)
+    kernels.bernoulli(p[:1], again, expected[:4])
+    assert_array_equal(streams, again.repeat(3))
+
+
 def test_certain_bits_are_certain():
     p = np.tile(np.array([0.0, 1.0], np.float32), (50_000, 1))
     bits = np.empty_like(p)

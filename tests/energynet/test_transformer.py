@@ -29,6 +29,7 @@ from skmohn.energynet import (
     exact_log_partition,
     rademacher_complexity,
 )
+from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._building import GIVEN_DEPTH, STOPPED
 from skmohn.energynet._growth import GAMMA_REASON, GIVEN_REASON, PAYING_REASON
 from skmohn.energynet._stack import ALL_LAYERS, DEEP_ENOUGH
@@ -438,6 +439,25 @@ def test_score_of_a_sample_does_not_depend_on_those_beside_it(digits, widths, co
     assert_allclose(net.score_samples(X[::-1])[::-1], found, rtol=1e-12)
     assert_allclose(net.score_samples(X[7:8]), found[7:8], rtol=1e-12)
     assert net.score(X) == pytest.approx(found.mean())
+
+
+def test_scores_of_layers_are_the_same_in_batches_of_any_size(digits, monkeypatch):
+    X = digits[:200, 18:28] > 0.5
+    net = few(n_components=[9, 6, 5], n_draws=7).fit(X)
+    found = net.score_samples(X)
+    asked = []
+    bernoulli = kernels.bernoulli
+
+    def watched(probabilities, state, out):
+        asked.append(len(out))
+        bernoulli(probabilities, state, out)
+
+    monkeypatch.setattr(kernels, "bernoulli", watched)
+    for most, n_samples in [(4096, 200), (40, 5), (7, 1), (1, 1)]:
+        monkeypatch.setattr("skmohn.energynet._likelihood.ROWS_AT_ONCE", most)
+        asked.clear()
+        assert_array_equal(net.score_samples(X), found)
+        assert asked == [7 * n_samples] * (2 * len(X) // n_samples)
 
 
 def test_score_of_probabilities_is_the_mean_over_their_bits(digits):
