@@ -163,11 +163,24 @@ def test_history_callbacks_and_validation():
 
 def test_warm_start_begins_where_the_last_fit_ended():
     X, y = make_data()
-    model = MOHNRegressor("dense", warm_start=True).fit(X, y)
+    # Choosing a scale would begin the climb of the first fit.
+    control = DenseControl(target_transform=None)
+    model = MOHNRegressor("dense", warm_start=True, dense_control=control).fit(X, y)
     n_steps, value = model.n_iter_, model.log_marginal_likelihood_
     model.fit(X, y)
     assert model.n_iter_ < n_steps
     assert model.log_marginal_likelihood_ == pytest.approx(value, abs=0.1)
+
+
+def test_what_chooses_the_scale_begins_the_climb():
+    X, y = make_data()
+    chosen = MOHNRegressor("dense").fit(X, y)
+    fixed = MOHNRegressor("dense", dense_control=DenseControl(target_transform=None))
+    fixed.fit(X, y)
+    assert chosen.n_iter_ < 0.5 * fixed.n_iter_
+    assert chosen.log_marginal_likelihood_ == pytest.approx(
+        fixed.log_marginal_likelihood_, abs=0.1
+    )
 
 
 def test_constant_columns_have_no_relevance_and_no_weight():

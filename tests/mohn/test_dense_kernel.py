@@ -523,6 +523,50 @@ def test_stages_find_what_all_rows_find(monkeypatch):
     assert set(np.argsort(-staged.rates)[:3]) == {0, 1, 2}
 
 
+def test_an_earlier_climb_is_a_first_stage():
+    rng = np.random.default_rng(0)
+    inputs = rng.uniform(-1.0, 1.0, (700, 11))
+    y = 2 * inputs[:, 0] * inputs[:, 1] + inputs[:, 2] + 0.5 * rng.standard_normal(700)
+    rows = Rows(inputs, np.empty((700, 0), int))
+    sample = join_equal_rows(rows, (y - y.mean()) / y.std())
+    part = sample.take(slice(0, 300))
+    first = learn_prior(part)
+    # On the same rows there is little left to learn, and what is known is kept.
+    again = learn_prior(part, first=first)
+    assert again.n_evaluations - first.n_evaluations < 6
+    known, more = (
+        Evidence(part).value(found.prior) + log_density(found.prior.to_logs(), 11)[0]
+        for found in (first, again)
+    )
+    assert known - 0.01 < more < known + 0.3
+    evidence, anew = Evidence(sample), learn_prior(sample)
+    found = learn_prior(sample, first=first)
+    assert found.n_rows == anew.n_rows == 700
+    assert evidence.value(found.prior) == pytest.approx(
+        evidence.value(anew.prior), abs=0.3
+    )
+    # One that has ended elsewhere is left behind.
+    astray = first._replace(prior=start_prior(11))
+    found = learn_prior(sample, first=astray)
+    assert evidence.value(found.prior) == pytest.approx(
+        evidence.value(anew.prior), abs=0.3
+    )
+
+
+def test_a_climb_ends_where_rounding_hides_what_is_left():
+    class Rough(Evidence):
+        def value_and_slope(self, prior):
+            value, slope = super().value_and_slope(prior)
+            return float(np.round(value)), slope
+
+    sample, alphabets = make_sample("levels")
+    start = start_prior(N_INPUTS, alphabets)
+    best = climb(Evidence(sample, alphabets), start, tol=1e-7)
+    found = climb(Rough(sample, alphabets), best.prior, tol=0.0)
+    # Two line searches at most, after the last step that gained.
+    assert found.n_evaluations < 25
+
+
 # ------------------------------------------------------------------------ equal rows
 
 

@@ -44,6 +44,9 @@ _ALL_ROWS = 1000
 _SECOND_STAGE = 1600
 MAX_ITER = 60
 _SECOND_MAX_ITER = 10
+# Evaluations of a line search, at most: more are asked for only where rounding, above
+# all in single precision, hides that nothing is left to gain.
+_MOST_SEARCHED = 6
 # From how many steps a climb learns the curvature, and what is believed of its inverse.
 _CORRECTIONS = 30
 _CURVATURES = 1e-3, 4.0
@@ -337,6 +340,9 @@ class Climb(NamedTuple):
 
     n_evaluations : int
 
+    n_rows : int
+        Distinct ones that were asked.
+
     steps : ndarray of shape (n_logs, n_logs)
         The coordinates of the climb.
 
@@ -346,11 +352,22 @@ class Climb(NamedTuple):
 
     prior: Prior
     n_evaluations: int
+    n_rows: int
     steps: np.ndarray
     inverse: LbfgsInvHessProduct
 
+    def steps_for(self, n_rows):
+        """Coordinates for a further climb on so many rows, see :func:`climb`.
+
+        Returns
+        -------
+        steps : ndarray of shape (n_logs, n_logs)
+        """
+        # More rows say more.
+        return self.learnt_steps() * math.sqrt(self.n_rows / n_rows)
+
     def learnt_steps(self):
-        """Coordinates for a further climb, see :func:`climb`.
+        """Coordinates for a further climb on the same rows.
 
         Returns
         -------
@@ -456,10 +473,15 @@ def climb(
         method="L-BFGS-B",
         bounds=[(-np.inf, np.inf)] * (n_rates + 2) + [(fall, np.inf)],
         callback=callback,
-        options={"maxiter": max_iter, "ftol": 0.0, "maxcor": _CORRECTIONS},
+        options={
+            "maxiter": max_iter,
+            "ftol": 0.0,
+            "maxcor": _CORRECTIONS,
+            "maxls": _MOST_SEARCHED,
+        },
     )
     prior = Prior.from_logs(place(found.x)[0], n_inputs)
-    return Climb(prior, found.nfev, steps, found.hess_inv)
+    return Climb(prior, found.nfev, len(evidence.pairs.left), steps, found.hess_inv)
 
 
 def first_steps(n_inputs, alphabets=()):
@@ -555,6 +577,7 @@ def learn_prior(
     report=None,
     least_noise=LEAST_NOISE,
     most_rows=_SECOND_STAGE,
+    first=None,
 ):
     """Hyper-parameters of maximum evidence.
 
@@ -579,13 +602,17 @@ def learn_prior(
     most_rows : int, default=1600
         Of the last stage.
 
+    first : Climb, default=None
+        One on a part of the rows, or on all of them, that has been made already; None
+        for a first stage where there are many rows. It takes the place of `start`.
+
     Returns
     -------
     climb : Climb
     """
     prior = start or start_prior(sample.rows.inputs.shape[1], alphabets)
-    n_rows = len(sample)
-    if n_rows <= 2 * _FIRST_STAGE:
+    n_rows, is_small = len(sample), len(sample) <= 2 * _FIRST_STAGE
+    if is_small and first is None:
         return climb(
             Evidence(sample, alphabets),
             prior,
@@ -594,27 +621,27 @@ def learn_prior(
             least_noise=least_noise,
         )
     drawn = np.random.default_rng(seed).permutation(n_rows)
-    # Reports of a part would not compare with those of more rows.
-    first = climb(
-        Evidence(sample.take(drawn[:_FIRST_STAGE]), alphabets),
-        prior,
-        max_iter,
-        least_noise=least_noise,
-    )
+    if first is None:
+        # Reports of a part would not compare with those of more rows.
+        first = climb(
+            Evidence(sample.take(drawn[:_FIRST_STAGE]), alphabets),
+            prior,
+            max_iter,
+            least_noise=least_noise,
+        )
     part = sample
     if n_rows > _ALL_ROWS:
         part = sample.take(drawn[:most_rows])
         max_iter = min(max_iter, _SECOND_MAX_ITER)
-    small = first.prior.noise < _SINGLE_PRECISION_NOISE
-    evidence = Evidence(part, alphabets, np.float64 if small else np.float32)
+    is_exact = is_small or first.prior.noise < _SINGLE_PRECISION_NOISE
+    evidence = Evidence(part, alphabets, np.float64 if is_exact else np.float32)
     second = climb(
         evidence,
         first.prior,
         max_iter,
         report=report,
         least_noise=least_noise,
-        # More rows say more.
-        steps=first.learnt_steps() * math.sqrt(_FIRST_STAGE / len(part)),
+        steps=first.steps_for(len(part)),
     )
     n_evaluations = first.n_evaluations + second.n_evaluations
     return second._replace(n_evaluations=n_evaluations)

@@ -396,6 +396,7 @@ def fit_dense(
     max_order=None,
     memory_budget=1e9,
     start=None,
+    first=None,
     covariance=None,
     max_iter=MAX_ITER,
     seed=0,
@@ -433,6 +434,9 @@ def fit_dense(
     start : Prior, default=None
         Where the hyper-parameters start.
 
+    first : Climb, default=None
+        See `evidence.learn_prior`.
+
     covariance : Covariance, default=None
         Hyper-parameters and strong terms to be taken as they are; None to learn them.
 
@@ -462,7 +466,14 @@ def fit_dense(
     if is_fitted:
         most_rows = min(_LEARNT_ROWS, math.isqrt(int(memory_budget / _MANY_BYTES)))
         found = learn_prior(
-            sample, alphabets, start, max_iter, seed, report, most_rows=most_rows
+            sample,
+            alphabets,
+            start,
+            max_iter,
+            seed,
+            report,
+            most_rows=most_rows,
+            first=first,
         )
         n_evaluations = found.n_evaluations
         covariance = Covariance(found.prior, alphabets)

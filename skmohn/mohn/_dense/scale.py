@@ -17,6 +17,7 @@ from skmohn._core._powers import YeoJohnson
 from skmohn._core._units import binary_unit
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import (
+    Climb,
     join_equal_rows,
     learn_prior,
     place_of_rows,
@@ -55,10 +56,15 @@ class Scale(NamedTuple):
 
     has_levels : bool
         Whether numbers have levels, where that was asked.
+
+    climb : Climb or None
+        Hyper-parameters that a part of the rows has said with both; None where nothing
+        was asked.
     """
 
     transform: Unchanged | Logarithm | YeoJohnson
     has_levels: bool
+    climb: Climb | None = None
 
 
 class _Trial(NamedTuple):
@@ -66,6 +72,7 @@ class _Trial(NamedTuple):
 
     transform: object
     has_levels: bool
+    climb: Climb
     posterior: ExactPosterior
     evidence: float
 
@@ -121,7 +128,9 @@ def choose_scale(wanted, rows, alphabets, n_levels, y, sample_weight, seed):
         powers = _powers(y, sample_weight)
         for trial in plain:
             heights, _ = part.judge(powers, trial.posterior)
-            contenders = [powers[int(np.argmax(heights))]]
+            power = powers[int(np.argmax(heights))]
+            # The scale of the target is among the powers.
+            contenders = [] if is_open and power.power == 1.0 else [power]
             if is_open and np.min(y) > 0.0:
                 contenders.append(Logarithm())
             others += [part.learn_again(transform, trial) for transform in contenders]
@@ -133,7 +142,7 @@ def choose_scale(wanted, rows, alphabets, n_levels, y, sample_weight, seed):
         most = _LARGEST_LOSS * compared.error(best)
         others = [other for other in others if compared.error(other) <= most]
     best = max(others, key=attrgetter("evidence"), default=best)
-    return Scale(best.transform, best.has_levels)
+    return Scale(best.transform, best.has_levels, best.climb)
 
 
 def keep_scale(covariance, rows, targets, sample_weight, seed):
@@ -208,18 +217,18 @@ class _Part(NamedTuple):
         """Whether the targets differ enough to be told from a few values."""
         return len(np.unique(self.y)) >= _FEWEST_VALUES
 
-    def learn(self, transform, alphabets, has_levels=False, start=None):
+    def learn(self, transform, alphabets, has_levels=False, first=None):
         """Learn the hyper-parameters on a scale.
 
         What is a sum on one takes products on another.
         """
         sample = self._observe(transform, alphabets)
-        covariance = Covariance(learn_prior(sample, alphabets, start).prior, alphabets)
-        posterior = ExactPosterior.condition(covariance, sample)
+        climb = learn_prior(sample, alphabets, first=first)
+        posterior = ExactPosterior.condition(Covariance(climb.prior, alphabets), sample)
         evidence = posterior.log_evidence()
         if self.y.ndim == 1:
             (evidence,), _ = self.judge([transform], posterior)
-        return _Trial(transform, has_levels, posterior, evidence)
+        return _Trial(transform, has_levels, climb, posterior, evidence)
 
     def error(self, trial):
         """Mean square of what rows are off that all others predict, on a scale."""
@@ -245,8 +254,8 @@ class _Part(NamedTuple):
 
     def learn_again(self, transform, trial):
         """Learn on another scale, beginning with what was learnt on a first."""
-        known = trial.posterior.covariance
-        return self.learn(transform, known.alphabets, trial.has_levels, known.prior)
+        alphabets = trial.posterior.covariance.alphabets
+        return self.learn(transform, alphabets, trial.has_levels, trial.climb)
 
     def judge(self, transforms, posterior):
         """What the targets say of scales.

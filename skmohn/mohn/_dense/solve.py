@@ -9,7 +9,7 @@ from skmohn._core._fitting import warn_caller
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import MAX_ITER
 from skmohn.mohn._dense.model import fit_dense
-from skmohn.mohn._dense.scale import choose_scale
+from skmohn.mohn._dense.scale import Scale, choose_scale
 from skmohn.mohn._dense.terms import highest_order
 from skmohn.mohn._model import Solution
 from skmohn.mohn._walsh.hypergraph import Hypergraph
@@ -50,14 +50,14 @@ def solve_dense(samples, wishes, report):
             f'strategy="dense" does not use learning_rule={wishes.learning_rule!r}: '
             "leave it at its default"
         )
-    vocabulary = samples.vocabulary
+    vocabulary, scale = samples.vocabulary, _scale_of(samples, wishes)
     fit = partial(
         fit_dense,
         samples.rows.as_float(),
         samples.y,
         samples.weight,
         alphabets=vocabulary.alphabets,
-        transform=_transform_of(samples, wishes),
+        transform=scale.transform,
         max_order=wishes.max_order,
         memory_budget=wishes.memory_budget,
         seed=samples.seed,
@@ -77,6 +77,7 @@ def solve_dense(samples, wishes, report):
         model = fit(
             noise=wishes.dense_control.noise,
             start=start,
+            first=scale.climb if start is None else None,
             max_iter=min(wishes.max_iter, MAX_ITER),
             report=tell,
         )
@@ -98,9 +99,9 @@ def solve_dense(samples, wishes, report):
     }
     report(record, graph, model)
     n_members = len(vocabulary.labels)
-    scale = f" for the target's {model.transform}" if model.is_transformed else ""
+    on_scale = f" for the target's {model.transform}" if model.is_transformed else ""
     reason = (
-        f"all weights of {vocabulary.describe()} by {_WAYS[model.route]}{scale}; "
+        f"all weights of {vocabulary.describe()} by {_WAYS[model.route]}{on_scale}; "
         f"{len(terms)} significant ones explain {min(share, 1.0):.0%} of the variance"
     )
     highest = highest_order(n_members, wishes.max_order, vocabulary.n_categoricals)
@@ -120,22 +121,21 @@ def _are_classes(y):
     return len(y) >= _FEWEST_OF_CLASSES and len(np.unique(y)) == 2
 
 
-def _transform_of(samples, wishes):
+def _scale_of(samples, wishes):
     """Scale of the target: of all that share, chosen with the coding, or its own."""
     if samples.together is not None and samples.together.is_member:
-        return samples.together.transform
-    scale = samples.scale
-    if scale is None:
-        scale = choose_scale(
-            wishes.dense_control.target_transform,
-            samples.rows.as_float(),
-            samples.vocabulary.alphabets,
-            0,
-            samples.y,
-            samples.weight,
-            samples.seed,
-        )
-    return scale.transform
+        return Scale(samples.together.transform, False)
+    if samples.scale is not None:
+        return samples.scale
+    return choose_scale(
+        wishes.dense_control.target_transform,
+        samples.rows.as_float(),
+        samples.vocabulary.alphabets,
+        0,
+        samples.y,
+        samples.weight,
+        samples.seed,
+    )
 
 
 def _earlier_prior(samples):

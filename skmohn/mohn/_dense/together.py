@@ -73,25 +73,31 @@ class Together:
 
     @cached_property
     def _sharing(self):
-        """These targets, and hyper-parameters for them that a part of the rows say."""
+        """These targets, and a climb for them on a part of the rows."""
         vary = np.flatnonzero(np.ptp(self.standard, axis=0))
         if len(vary) < 2 or not self._has_inputs() or self.wanted == "yeo-johnson":
             return [], None
-        sample = self.join(vary)
+        sample, scale = self.join(vary), self.samples.scale
         drawn = np.random.default_rng(self.samples.seed).permutation(len(sample))
         drawn = drawn[:_ROWS_ASKED]
         singles = [self.join(k).take(drawn) for k in vary]
-        shares, prior = share_prior(
+        shares, found = share_prior(
             sample.take(drawn),
             singles,
             self.alphabets,
             len(sample) / len(drawn),
             self.max_iter,
+            None if scale is None else scale.climb,
         )
         sharing = vary[shares]
         if self.wanted == "auto":
-            sharing = sharing[self._keep_scale(sharing, prior)]
-        return [int(k) for k in sharing if len(sharing) > 1], prior
+            sharing = sharing[self._keep_scale(sharing, found.prior)]
+        return [int(k) for k in sharing if len(sharing) > 1], found
+
+    @property
+    def asked(self):
+        """The climb of those that share on a part of the rows."""
+        return self._sharing[1]
 
     def _keep_scale(self, sharing, prior):
         """Which targets have no use for a scale of their own."""
@@ -117,7 +123,7 @@ class Together:
         if k not in self.members:
             return None
         if self.group is None:
-            self.group = _Group(self, start or self._sharing[1], report)
+            self.group = _Group(self, start, report)
         return self.group.model(k)
 
     @property
@@ -178,7 +184,7 @@ class OneOf(NamedTuple):
         return self.together.model(self.k, start, report)
 
 
-def share_prior(sample, singles, alphabets, share=1.0, max_iter=MAX_ITER):
+def share_prior(sample, singles, alphabets, share=1.0, max_iter=MAX_ITER, earlier=None):
     """Which targets are best explained by hyper-parameters that they share.
 
     Parameters
@@ -197,17 +203,24 @@ def share_prior(sample, singles, alphabets, share=1.0, max_iter=MAX_ITER):
     max_iter : int, default=60
         Most iterations of a climb.
 
+    earlier : Climb, default=None
+        For all targets, on other rows.
+
     Returns
     -------
     shares : ndarray of shape (n_targets,), bool
         None of them, or two at least.
 
-    prior : Prior
-        The best one of those that share.
+    found : Climb
+        The last one for those that share.
     """
-    start = start_prior(sample.rows.inputs.shape[1], alphabets)
-    first = climb(Evidence(sample, alphabets), start, max_iter)
-    prior, steps, n_inputs = first.prior, first.learnt_steps(), len(start.rates)
+    n_inputs, evidence = sample.rows.inputs.shape[1], Evidence(sample, alphabets)
+    if earlier is None:
+        found = climb(evidence, start_prior(n_inputs, alphabets), max_iter)
+    else:
+        steps = earlier.steps_for(len(sample))
+        found = climb(evidence, earlier.prior, max_iter, steps=steps)
+    prior, steps = found.prior, found.learnt_steps()
     felt = Felt.around(ExactPosterior.condition(Covariance(prior, alphabets), sample))
     # Of what all targets say, a part is what one of them does.
     one = 1.0 / len(singles)
@@ -235,8 +248,9 @@ def share_prior(sample, singles, alphabets, share=1.0, max_iter=MAX_ITER):
             target=sample.target[:, sharing],
             within=sum((singles[k].within for k in sharing), np.zeros(len(sample))),
         )
-        prior = climb(Evidence(rest, alphabets), prior, max_iter, steps=steps).prior
-    return np.isin(np.arange(len(singles)), sharing) & (len(sharing) > 1), prior
+        found = climb(Evidence(rest, alphabets), prior, max_iter, steps=steps)
+        prior = found.prior
+    return np.isin(np.arange(len(singles)), sharing) & (len(sharing) > 1), found
 
 
 class _Group:
@@ -249,7 +263,13 @@ class _Group:
         alphabets, seed = together.alphabets, together.samples.seed
         self.route, _ = choose_route(self.sample, alphabets, wishes.memory_budget)
         found = learn_prior(
-            self.sample, alphabets, start, together.max_iter, seed, report
+            self.sample,
+            alphabets,
+            start,
+            together.max_iter,
+            seed,
+            report,
+            first=together.asked if start is None else None,
         )
         self.n_evaluations = found.n_evaluations
         self.covariance = Covariance(found.prior, alphabets)
