@@ -50,6 +50,7 @@ def warm_up():
         for design in (PackedDesign(few), PlaneDesign(planes)):
             best_pairs(design, np.ones((1, design.n_samples)), 1)
             design.screen(noisy[: design.n_samples], 1, 1)
+            design.columns([(0, 1)])
         # Two columns that say the same.
         MOHNRegressor("full", max_order=1).fit(few[:, [0, 0]], y[:16])
         for rule in ("ols", "lasso", "delta"):

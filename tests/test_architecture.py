@@ -33,7 +33,15 @@ INNER_ROOMS = {
     # Nor do these know an estimator.
     "_samples": {"_dense", "_genotypes", "_model", *_SHARED},
     "_strategies": {"_sparse", "_dense", "_model", *_SHARED},
-    "_products": {"_strategies", "_samples", "_sparse", "_dense", "_model", *_SHARED},
+    "_products": {
+        "_strategies",
+        "_samples",
+        "_genotypes",
+        "_sparse",
+        "_dense",
+        "_model",
+        *_SHARED,
+    },
 }
 
 KERNELS_MAY_IMPORT = ("dataclasses", "numpy", "numba", "skmohn._core._jit", "typing")

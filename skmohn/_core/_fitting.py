@@ -167,6 +167,12 @@ def blas_threads_for(n_rows):
     return contextlib.nullcontext() if n_rows >= _MANY_ROWS else _OneBlasThread()
 
 
+@contextlib.contextmanager
+def unwatched(name, n_parts):
+    """Tell nobody; in the place of :meth:`FitLoop.watch`."""
+    yield lambda: None
+
+
 class FitLoop:
     """Records each iteration of a fit and tells scikit-learn's callbacks about it.
 
@@ -230,6 +236,23 @@ class FitLoop:
         stop = self._close(state)
         self._open()
         return stop
+
+    @contextlib.contextmanager
+    def watch(self, name, n_parts):
+        """Tell callbacks about long work within the fit; see `Wishes.watch`.
+
+        No estimator is ready to predict in the midst of it.
+        """
+        task = self._task.subcontext(task_name=name, max_subtasks=n_parts)
+        task.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+
+        def end_part():
+            part = task.subcontext(task_name="part")
+            part.call_on_fit_task_begin(estimator=self._estimator, **self._data)
+            part.call_on_fit_task_end(estimator=self._estimator, **self._data)
+
+        yield end_part
+        task.call_on_fit_task_end(estimator=self._estimator, **self._data)
 
     def finish(self, *state):
         """End the task."""

@@ -2,6 +2,9 @@
 
 import numpy as np
 
+# Values that are looked at in one go.
+_VALUES_AT_ONCE = 2**18
+
 
 def order_of(table):
     """Order of rows by their bytes: the same of the same rows in another order.
@@ -17,3 +20,46 @@ def order_of(table):
     width = table.shape[1] * table.itemsize
     rows = np.ascontiguousarray(table).view(np.dtype((np.void, width)))
     return np.argsort(rows.ravel(), kind="stable")
+
+
+def row_slices(shape):
+    """Yield slices of rows, so that what is computed of some rows stays small.
+
+    Parameters
+    ----------
+    shape : tuple of (n_rows, n_columns)
+    """
+    n_rows, n_columns = shape
+    size = max(_VALUES_AT_ONCE // max(n_columns, 1), 1)
+    for start in range(0, n_rows, size):
+        yield slice(start, min(start + size, n_rows))
+
+
+def are_signs(table):
+    """Whether all values of a table are -1 or +1."""
+    return all(np.all(np.abs(table[some]) == 1) for some in row_slices(table.shape))
+
+
+def distinct_rows(table):
+    """Find the distinct rows of a table, in their sorted order.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_rows, n_columns)
+
+    Returns
+    -------
+    first : ndarray of shape (n_distinct,), int
+        The first place of each.
+
+    place : ndarray of shape (n_rows,), int
+        Which of them each row is.
+    """
+    rows, axis = table, 0
+    if table.dtype == np.int8 and table.size and are_signs(table):
+        # Bits, the first one first, are in the order of the signs.
+        parts = (table[some] > 0 for some in row_slices(table.shape))
+        packed = np.concatenate([np.packbits(part, axis=1) for part in parts])
+        rows, axis = packed.view(f"S{packed.shape[1]}").ravel(), None
+    _, first, place = np.unique(rows, axis=axis, return_index=True, return_inverse=True)
+    return first, place

@@ -13,6 +13,9 @@ from sklearn.utils.validation import (
 
 from skmohn._core._memory import in_words, memory_limit
 
+# What is none of them becomes the first; bytes would take eight times the room.
+_DTYPES = [np.float64, np.int8, np.uint8, np.bool_]
+
 
 def validate_table(estimator, X, y="no_validation", *, reset=False, check_columns=True):
     """Check a table of numbers, with NaN for unknown values.
@@ -36,7 +39,7 @@ def validate_table(estimator, X, y="no_validation", *, reset=False, check_column
     Returns
     -------
     X : ndarray of shape (n_samples, n_features)
-        Dense, float64.
+        Dense; float64, or values of one byte as they were.
 
     y : ndarray of shape (n_samples,)
         Only when given.
@@ -44,7 +47,7 @@ def validate_table(estimator, X, y="no_validation", *, reset=False, check_column
     source = X
     alone = isinstance(y, str) and y == "no_validation"
     options = {
-        "dtype": np.float64,
+        "dtype": _DTYPES,
         "accept_sparse": "csr",
         "ensure_all_finite": "allow-nan",
         # A single sample leaves nothing to learn from.
@@ -285,13 +288,15 @@ def require_policy(policy):
         )
 
 
-def is_pair_given(X_val, y_val):
-    """Whether there are validation samples; refuse one half of them."""
-    if X_val is None and y_val is None:
+def is_pair_given(X, y, which="_val"):
+    """Whether there are samples, such as for validation; refuse one half of them."""
+    if X is None and y is None:
         return False
-    if X_val is None or y_val is None:
-        missing = "X_val" if X_val is None else "y_val"
-        raise ValueError(f"X_val and y_val go together, but {missing} is missing")
+    if X is None or y is None:
+        missing = "X" if X is None else "y"
+        raise ValueError(
+            f"X{which} and y{which} go together, but {missing}{which} is missing"
+        )
     return True
 
 

@@ -9,6 +9,8 @@ from skmohn.inspection._discovery import DiscoveryErrorDisplay, DiscoveryOrdersD
 from skmohn.inspection._hypergraph import HypergraphDisplay
 from skmohn.inspection._images import FiltersDisplay, SamplesDisplay
 from skmohn.inspection._likelihood import LikelihoodDisplay
+from skmohn.inspection._manhattan import ManhattanDisplay
+from skmohn.inspection._qq import QQDisplay
 from skmohn.inspection._stability import selection_stability
 from skmohn.inspection._traces import DescriptionLengthDisplay, GrowthDisplay
 from skmohn.inspection._weights import WeightsDisplay
@@ -24,6 +26,8 @@ __all__ = [
     "HypergraphDisplay",
     "ImportancesDisplay",
     "LikelihoodDisplay",
+    "ManhattanDisplay",
+    "QQDisplay",
     "SamplesDisplay",
     "WeightsDisplay",
     "selection_stability",

@@ -23,8 +23,11 @@ from skmohn._core._fitting import History, all_or_nothing, blas_threads_for
 from skmohn._core._html import ComputedProperty
 from skmohn._core._validation import to_numpy
 from skmohn.mohn._controls import DenseControl, Wishes
+from skmohn.mohn._findings import equivalents_of, tabulate_equivalents
+from skmohn.mohn._genotypes import encode, read_inputs
 from skmohn.mohn._model import NoPosteriorError
 from skmohn.mohn._pool import CLASS_STRATEGIES, asks_for_few, learn_further
+from skmohn.mohn._products import expand
 from skmohn.mohn._samples import Samples, weigh_classes
 from skmohn.mohn._show import add_summary, to_frame
 from skmohn.mohn._table.coding import InputCoding
@@ -161,6 +164,10 @@ class MOHNClassifier(
     search_coverage_ : list of dict
         For each order, the number of products that are ``possible``, were ``tried``
         (scored) and were ``kept``.
+    equivalents_ : list of list of (tuple, float)
+        For each of `terms_` of a sparse model, the sets of as many columns that say
+        nearly the same, and their correlations with it on the training rows; see
+        :meth:`equivalents_table`. Empty where a dense model is shown.
     history_ : History
         One dict per model tried: ``n_terms`` and, for "logistic", ``training_log_loss``
         and ``validation_log_loss`` (None without folds); of the pool, ``member`` and
@@ -218,6 +225,7 @@ class MOHNClassifier(
     stopping_reason_: str
     coding_: InputCoding
     search_coverage_: list[dict]
+    equivalents_: list[list]
     history_: History
     n_iter_: int
     n_features_in_: int
@@ -282,8 +290,9 @@ class MOHNClassifier(
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, Genotypes} of shape (n_samples, n_features)
             Training samples; NaN means missing. Sparse input is converted to dense.
+            :class:`~skmohn.Genotypes` need `strategy` "logistic" or "given".
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -318,7 +327,7 @@ class MOHNClassifier(
             self._fitted_attributes,
             self._class_factors(X, y, sample_weight),
         )
-        vars(self).update(self._fitted_attributes(samples, found.model))
+        self._expose(samples, found.model)
         return self
 
     @available_if(_learns_further)
@@ -360,7 +369,7 @@ class MOHNClassifier(
         samples, observed = self._read_more(X, y, sample_weight)
         with blas_threads_for(len(samples.y)):
             found = learn_further(self.model_, observed, samples, Wishes.of(self))
-        vars(self).update(self._fitted_attributes(samples, found.model))
+        self._expose(samples, found.model)
         self.stopping_reason_ = found.reason
         return self
 
@@ -369,7 +378,7 @@ class MOHNClassifier(
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, Genotypes} of shape (n_samples, n_features)
             Samples; NaN means missing.
 
         Returns
@@ -386,7 +395,7 @@ class MOHNClassifier(
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, Genotypes} of shape (n_samples, n_features)
             Samples; NaN means missing.
 
         Returns
@@ -401,7 +410,7 @@ class MOHNClassifier(
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, Genotypes} of shape (n_samples, n_features)
             Samples; NaN means missing.
 
         Returns
@@ -417,7 +426,7 @@ class MOHNClassifier(
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, Genotypes} of shape (n_samples, n_features)
             Samples; NaN means missing.
 
         Returns
@@ -507,6 +516,20 @@ class MOHNClassifier(
                 },
             }
         )
+
+    def equivalents_table(self):
+        """List sets of columns that say nearly the same as the products.
+
+        See :meth:`MOHNRegressor.equivalents_table`.
+
+        Returns
+        -------
+        DataFrame, or dict of lists without pandas
+            ``term`` (as in :meth:`structure_table`), ``equivalent`` and
+            ``correlation``, in the order of `terms_`, for each the closest first.
+        """
+        check_is_fitted(self)
+        return tabulate_equivalents(self)
 
     def explain(self, x, label=None):
         """Split the score of one row for a class into contributions, the largest first.
@@ -655,6 +678,12 @@ class MOHNClassifier(
             "_terms": terms,
         }
 
+    def _expose(self, samples, model):
+        vars(self).update(self._fitted_attributes(samples, model))
+        self.equivalents_ = [[] for _ in self._terms]
+        if model.is_listed:
+            self.equivalents_ = equivalents_of(expand(samples), self._terms)
+
     def _coding_options(self):
         if not CLASS_STRATEGIES[self.strategy].finds_all:
             return {}
@@ -670,7 +699,7 @@ class MOHNClassifier(
 
     def _to_rows(self, X):
         check_is_fitted(self)
-        return self.coding_.encode(read_table(self, X), self._names())
+        return encode(self.coding_, read_inputs(self, X), self._names())
 
 
 def _require_all(classes, X, y, sample_weight):

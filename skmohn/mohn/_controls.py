@@ -1,6 +1,6 @@
 """Parameters of MOHN that belong together; all that a strategy may read of them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 
@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skmohn._core._control import Control, control_of
+from skmohn._core._fitting import unwatched
 
 _SHARE = [Interval(Real, 0, 1, closed="both")]
 _POSITIVE_SHARE = [Interval(Real, 0, 1, closed="right")]
@@ -316,6 +317,9 @@ class Wishes:
     dense_control: DenseControl = field(default_factory=DenseControl)
     delta_control: DeltaControl = field(default_factory=DeltaControl)
     msda_control: MSDAControl = field(default_factory=MSDAControl)
+    # Beside them, who is to hear of long work: called with its name and number of
+    # parts, it is a context manager of what to call after each.
+    watch: Callable = unwatched
 
     @classmethod
     def of(cls, estimator):

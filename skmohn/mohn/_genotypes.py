@@ -13,8 +13,6 @@ from skmohn.mohn._table.rows import Rows
 from skmohn.mohn._walsh.bits import pack_bits, row_bits, unpack_bits
 from skmohn.mohn._walsh.plane_design import Planes
 
-# Strategies that need no table of numbers.
-TAKING = ("pursuit", "given")
 CODINGS = ("additive", "dominance", "both")
 _COLUMNS_AT_ONCE = 1024
 
@@ -24,10 +22,12 @@ class Genotypes:
 
     A value is the count of an allele: 0, 1 or 2, or unknown. The table takes two bits a
     value, or three when some are unknown, where floats take 64: 100,000 columns of 3000
-    rows are 77 MB. :class:`~skmohn.MOHNRegressor` accepts it in the place of an array.
-    Columns are coded as they are in genetics, less their means. So an unknown value,
-    which is coded as 0, counts as the mean, and a product of columns is an interaction
-    beside the columns themselves.
+    rows are 77 MB. :class:`~skmohn.MOHNRegressor` with strategies "pursuit" and
+    "given", :class:`~skmohn.MOHNClassifier` and :class:`~skmohn.MOHNTransformer` with
+    "logistic" and "given" accept it in the place of an array. Columns are coded as they
+    are in genetics, less their means. So an unknown value, which is coded as 0, counts
+    as the mean, and a product of columns is an interaction beside the columns
+    themselves.
 
     Create it with :meth:`from_counts` or :func:`skmohn.integrations.read_plink`.
 
@@ -297,10 +297,11 @@ def read_inputs(estimator, X, y="no_validation", *, reset=False):
         return read_table(estimator, X, y, reset=reset)
     names = X.columns
     if reset:
-        if estimator.strategy not in TAKING:
+        taking = estimator._genotype_strategies
+        if estimator.strategy not in taking:
             raise ValueError(
                 f"strategy={estimator.strategy!r} takes no Genotypes: use one of "
-                f"{TAKING}, or pass X.counts() for a table that fits into memory"
+                f"{taking}, or pass X.counts() for a table that fits into memory"
             )
         estimator.n_features_in_ = X.shape[1]
         estimator._categories = Categories({}, estimator.handle_unknown)
@@ -357,7 +358,7 @@ def learn_coding(X, *known):
     return InputCoding(kind, middle - 1.0, middle + 1.0)
 
 
-def encode(coding, X, names=None):
+def encode(coding, X, names=None, *, as_bytes=False):
     """Code a table, or genotypes as planes.
 
     Parameters
@@ -369,13 +370,16 @@ def encode(coding, X, names=None):
     names : sequence of str, default=None
         Column names for messages.
 
+    as_bytes : bool, default=False
+        As of :meth:`InputCoding.encode`.
+
     Returns
     -------
     rows : Rows
         Its inputs may be `Planes`.
     """
     if not isinstance(X, Genotypes):
-        return coding.encode(X, names)
+        return coding.encode(X, names, as_bytes=as_bytes)
     *bits, least = X._codes()
     chosen = slice(None)
     if len(coding.usable) < len(coding.kind):

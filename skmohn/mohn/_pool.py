@@ -111,7 +111,7 @@ class SparseClasses:
 
         log_odds : ndarray of shape (n_classes,)
         """
-        inputs = expand_rows(rows, self.coding).astype(float)
+        inputs = np.asarray(expand_rows(rows, self.coding), dtype=float)
         values = product_columns(inputs, self.readable.terms)[0]
         return values, self.readable.log_odds(inputs)[0]
 

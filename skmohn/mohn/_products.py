@@ -12,8 +12,10 @@ from sklearn.utils import check_random_state
 from skmohn._core._categories import Categories
 from skmohn._core._fitting import warn_caller
 from skmohn._core._names import name_columns
+from skmohn._core._rows import are_signs
 from skmohn._core._validation import require_memory
 from skmohn.mohn._controls import DenseControl
+from skmohn.mohn._genotypes import encode, learn_coding
 from skmohn.mohn._samples import Samples, read_samples, wanted_folds, weigh_classes
 from skmohn.mohn._sparse.logistic import LogisticControl
 from skmohn.mohn._sparse.logistic_selection import (
@@ -23,11 +25,12 @@ from skmohn.mohn._sparse.logistic_selection import (
 )
 from skmohn.mohn._sparse.selection import FEWEST_ROWS
 from skmohn.mohn._strategies import STRATEGIES
-from skmohn.mohn._table.coding import NUMERIC, InputCoding
+from skmohn.mohn._table.coding import NUMERIC
 from skmohn.mohn._table.columns import find_one_hot
 from skmohn.mohn._table.rows import Rows
 from skmohn.mohn._table.vocabulary import Vocabulary, require_sets
 from skmohn.mohn._walsh.design import product_columns
+from skmohn.mohn._walsh.plane_design import Planes
 from skmohn.mohn._walsh.terms import in_order, with_kept
 
 # Of numeric columns for dense models of classes: steps that are narrower show where few
@@ -88,7 +91,7 @@ def code_samples(
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_features)
+    X : ndarray of shape (n_samples, n_features), or Genotypes
         Numbers of categories in categorical columns; NaN where unknown.
 
     y : tuple of (target, classes)
@@ -134,9 +137,10 @@ def code_samples(
         classes, target = _occurring(classes, target)
     n_categories = {j: len(part) for j, part in categories.known().items()}
     most_levels = _most_levels(X) if has_levels else 1
-    coding = InputCoding.learn(X, n_categories, groups, most_levels)
+    coding = learn_coding(X, n_categories, groups, most_levels)
     return Samples(
-        coding.encode(X),
+        # All weights at once are learnt from numbers.
+        encode(coding, X, as_bytes=not has_levels),
         target,
         weight,
         count,
@@ -197,17 +201,19 @@ def expand_rows(rows, coding):
 
     Returns
     -------
-    inputs : ndarray of shape (n_samples, n_inputs)
+    inputs : ndarray of shape (n_samples, n_inputs), or Planes
         An unknown category is the mean over all that it could be. int8 when all are -1
         or +1.
     """
+    if isinstance(rows.inputs, Planes):
+        return rows.inputs
     blocks = [rows.inputs]
     for categorical, (size, _) in enumerate(coding.without_levels().alphabets):
         known = np.vstack([2.0 * np.eye(size) - 1.0, np.full(size, 2.0 / size - 1.0)])
         blocks.append(known[rows.categories[:, categorical]])
-    inputs = np.hstack(blocks)
-    if np.all(np.abs(inputs) == 1) and np.all(coding.kind != NUMERIC):
-        inputs = inputs.astype(np.int8)
+    inputs = np.hstack(blocks) if len(blocks) > 1 else rows.inputs
+    if np.all(coding.kind != NUMERIC) and are_signs(inputs):
+        inputs = inputs.astype(np.int8, copy=False)
     return inputs
 
 
@@ -347,6 +353,7 @@ def _by_score(samples, wishes, start, most, report):
         max_rounds=wishes.max_iter,
         memory_budget=wishes.memory_budget,
         n_jobs=wishes.n_jobs,
+        watch=wishes.watch,
         report=tell,
     )
     reason = _REASONS[choice.how]
@@ -410,6 +417,7 @@ def _for_regression(samples, wishes):
         selection = "ebic" if few else "cv"
     return replace(
         wishes,
+        terms=None,
         selection=selection,
         cv=wishes.cv if folds is None else folds,
         dense_control=DenseControl(numeric="multilinear"),

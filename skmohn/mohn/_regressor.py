@@ -1,5 +1,6 @@
 """MOHNRegressor: validate, encode, discover, then answer questions about the model."""
 
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
 from typing import Literal, Self, overload
@@ -28,12 +29,23 @@ from skmohn.mohn import _several as several
 from skmohn.mohn._base import BaseMOHN
 from skmohn.mohn._controls import DeltaControl, DenseControl, MSDAControl, Wishes
 from skmohn.mohn._dense.model import DenseModel
+from skmohn.mohn._findings import (
+    findings_of,
+    no_findings,
+    tabulate_equivalents,
+    tabulate_significance,
+)
 from skmohn.mohn._from_terms import read_known
 from skmohn.mohn._genotypes import encode, read_inputs
 from skmohn.mohn._linkage import Linkage
 from skmohn.mohn._model import NoPosteriorError
 from skmohn.mohn._samples import positive_weights, read_samples
-from skmohn.mohn._show import add_summary, tabulate, tabulate_parts, to_frame
+from skmohn.mohn._show import (
+    add_summary,
+    tabulate,
+    tabulate_parts,
+    to_frame,
+)
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._sparse.sobol import column_of
 from skmohn.mohn._strategies import STRATEGIES
@@ -73,8 +85,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         Largest number of columns in a term; None for no limit. ``"dense"`` uses every
         order and lists terms up to `max_order`, by default 3 or fewer in wide tables.
     terms : sequence of sequences of int or str, default=None
-        Terms for ``strategy="given"``, as column indices or names, without the
-        constant.
+        Terms of the model, as column indices or names, without the constant: all of
+        them for "given"; for "pursuit" and "auto" those that are in every model, such
+        as covariates, beside what the search finds. "auto" then stays sparse.
     alpha : float or "auto", default="auto"
         Penalty of the lasso. "auto" is the scaled lasso, the noise level times
         ``sqrt(2 log(n_terms) / n_samples)``; msda uses `MSDAControl.penalty_factor`.
@@ -133,6 +146,10 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         Standard error of each weight: 0 for an exact model, NaN for lasso weights or
         without degrees of freedom. Posterior standard deviations for "auto" and
         "dense".
+    p_values_ : ndarray of shape (n_terms,)
+        Two-sided p-value of each weight of a sparse model, before any correction for
+        the search; see :meth:`significance_table`. NaN for a dense model and after
+        `partial_fit`.
     noise_ : float
         Estimated standard deviation of the noise; 0 for an exact model.
     model_ : SparseModel or DenseModel
@@ -145,6 +162,10 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     search_coverage_ : list of dict
         For each order, the number of terms that are ``possible``, were ``tried``
         (scored) and were ``kept``.
+    equivalents_ : list of list of (tuple, float)
+        For each of `terms_` of a sparse model, the sets of as many columns that say
+        nearly the same, and their correlations with it on the training rows; see
+        :meth:`equivalents_table`. Empty for a dense model and after `partial_fit`.
     history_ : History
         One dict per round, epoch or evidence step, such as ``training_rmse``,
         ``validation_rmse``, ``n_weights`` and ``seconds``; "auto" adds the description
@@ -202,11 +223,13 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     weights_: np.ndarray
     intercept_: float
     standard_errors_: np.ndarray
+    p_values_: np.ndarray
     noise_: float
     model_: SparseModel | DenseModel
     stopping_reason_: str
     coding_: InputCoding
     search_coverage_: list[dict]
+    equivalents_: list[list]
     history_: History
     n_iter_: int
     n_features_in_: int
@@ -238,6 +261,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         "n_jobs": [Integral, None],
     }
 
+    # Those that need no table of numbers.
+    _genotype_strategies = ("pursuit", "given")
     _controls = {
         "dense_control": DenseControl,
         "delta_control": DeltaControl,
@@ -344,7 +369,10 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         strategy, wishes = STRATEGIES[self.strategy], Wishes.of(self)
         samples, given = self._read(strategy, wishes, *data, params, together)
         attributes = partial(self._fitted_attributes, samples.coding)
-        loop = FitLoop(self, *given, strategy.most_steps(wishes), attributes)
+        # Passes over all pairs of a wide table are nobody knows how many.
+        most = None if samples.is_wide else strategy.most_steps(wishes)
+        loop = FitLoop(self, *given, most, attributes)
+        wishes = replace(wishes, watch=loop.watch)
         with blas_threads_for(len(samples.y)):
             solution = strategy.solve(samples, wishes, loop.step)
         loop.finish(solution.graph, solution.model)
@@ -389,6 +417,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         model = self.model_.update(new, y[rows], sample_weight, control)
         graph, self.standard_errors_ = model.listed(self.max_order)
         vars(self).update(self._fitted_attributes(self.coding_, graph, model))
+        vars(self).update(no_findings(self.terms_))
         self.noise_ = model.noise_std()
         self.n_iter_ += 1
         return self
@@ -448,6 +477,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         model.noise_ = 0.0
         model.stopping_reason_ = "none: made from known terms"
         model.search_coverage_ = []
+        vars(model).update(no_findings(terms))
         model.history_ = History()
         model.n_iter_ = 0
         model.n_features_in_ = len(coding.kind)
@@ -671,6 +701,62 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         """
         return tabulate(self)
 
+    @several.of_several(several.significance_table)
+    def significance_table(self, X=None, y=None):
+        """Test the terms of a sparse model against noise, the most significant first.
+
+        A term's test is that of its weight in least squares on all terms: Student's t,
+        two-sided, exact for independent normal noise of equal spread if the terms had
+        been known before. They were not, so the p-value is multiplied by the number of
+        sets of its order that the search tried (Bonferroni). What the noise lost to the
+        other terms, which were chosen on the same rows, is not accounted for: test on
+        rows of their own where that matters.
+
+        Parameters
+        ----------
+        X : {array-like, Genotypes} of shape (n_samples, n_features), default=None
+            Rows that `fit` has not seen. None for `p_values_`, those of the training
+            rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
+            Their target values.
+
+        Returns
+        -------
+        DataFrame, or dict of lists without pandas
+            ``term`` (as in :meth:`structure_table`), ``order``, ``p_value``,
+            ``n_tried``, and ``p_corrected``, their product and at most 1. On further
+            rows ``n_tried`` is the number of terms. NaN for terms that follow from
+            others, after `partial_fit`, and for a dense model. With several targets,
+            ``target`` comes first.
+
+        Raises
+        ------
+        ValueError
+            If one of `X` and `y` is missing, or if they are given and the model is
+            dense.
+        """
+        return tabulate_significance(self, X, y)
+
+    @several.of_several(several.equivalents_table)
+    def equivalents_table(self):
+        """List sets of columns that say nearly the same as the terms found.
+
+        Of columns that are alike, such as neighbours on a chromosome, a search keeps
+        the best, which need not be the cause. Here are the others: each member of a
+        term is replaced by columns whose correlation with it is at least 0.9, and the
+        products whose correlation with the term is at least 0.9, all up to their sign
+        and on the training rows, are listed.
+
+        Returns
+        -------
+        DataFrame, or dict of lists without pandas
+            ``term`` (as in :meth:`structure_table`), ``equivalent`` and
+            ``correlation``, in the order of `terms_`, for each term the closest first
+            and at most 50. `equivalents_` holds the same. With several targets,
+            ``target`` comes first.
+        """
+        return tabulate_equivalents(self)
+
     @several.of_several(several.explain)
     def explain(self, x, target=None):
         """Split the prediction of one row into contributions, the largest first.
@@ -823,6 +909,10 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         self.noise_ = solution.noise
         self.stopping_reason_ = solution.reason
         self.search_coverage_ = solution.coverage
+        terms = solution.graph.terms
+        vars(self).update(
+            findings_of(samples, terms) if self.model_.is_listed else no_findings(terms)
+        )
         self.history_ = history
         self.n_iter_ = max(len(history), 1)
         # What unknown inputs hide is part of the noise that was found.

@@ -1,7 +1,6 @@
 """What a strategy works on: coded rows, targets, weights, held-out rows and folds."""
 
 import math
-from dataclasses import replace
 from numbers import Integral
 from typing import NamedTuple
 
@@ -15,10 +14,11 @@ from skmohn.mohn._dense.scale import Scale, choose_scale
 from skmohn.mohn._dense.together import OneOf
 from skmohn.mohn._genotypes import Genotypes, encode, learn_coding
 from skmohn.mohn._model import Model
-from skmohn.mohn._table.coding import NUMERIC, InputCoding
+from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.columns import find_one_hot
 from skmohn.mohn._table.rows import Rows
 from skmohn.mohn._table.vocabulary import Vocabulary, to_inputs
+from skmohn.mohn._walsh.pairs import WIDE
 
 # Of a numeric column: more cost time and hardly predict better.
 _MOST_LEVELS = 16
@@ -128,6 +128,11 @@ class Samples(NamedTuple):
         return self.rows.inputs
 
     @property
+    def is_wide(self):
+        """Whether pairs of inputs are too many to look at all of them each time."""
+        return self.rows.inputs.shape[1] >= WIDE
+
+    @property
     def data(self):
         """Inputs, targets and weights."""
         return self.rows.inputs, self.y, self.weight
@@ -230,6 +235,11 @@ def read_samples(
     samples : Samples
     """
     names = name_columns(columns, X.shape[1])
+    if wishes.terms is not None and not strategy.takes_terms:
+        raise ValueError(
+            f'terms: strategy={wishes.strategy!r} takes none; use "pursuit" for terms '
+            'beside those found, "given" for these alone, or terms=None'
+        )
     one_hot = []
     if strategy.finds_all:
         wanted, taken = wishes.dense_control.one_hot, categories.encoders
@@ -270,10 +280,7 @@ def read_samples(
         )
     if held is not None:
         held = Held(encode(coding, held[0], columns), held[1], held_weight)
-    rows = encode(coding, X)
-    is_cube = np.all(coding.kind != NUMERIC) and rows.unknown is None
-    if weight is None and is_cube:
-        rows = replace(rows, inputs=rows.inputs.astype(np.int8))
+    rows = encode(coding, X, as_bytes=weight is None)
     terms, earlier = ([], None) if earlier is None else earlier
     most = math.inf if wishes.max_order is None else wishes.max_order
     start = [term for term in to_inputs(terms, coding.usable) if len(term) <= most]

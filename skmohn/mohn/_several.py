@@ -315,6 +315,23 @@ def _expose(model, estimators, names):
     model.stopping_reason_ = "\n".join(
         f"target {name}: {reason}" for name, reason in zip(names, reasons, strict=True)
     )
+    # The rows are those of all targets: equal terms have equal lists.
+    known = {
+        term: alike
+        for part in estimators
+        for term, alike in zip(part.terms_, part.equivalents_, strict=True)
+        if part.model_.is_listed
+    }
+    model.p_values_ = np.array(
+        [
+            [of_part.get(term, np.nan) for term in model.terms_]
+            for of_part in (
+                dict(zip(part.terms_, part.p_values_, strict=True))
+                for part in estimators
+            )
+        ]
+    )
+    model.equivalents_ = [known.get(term, []) for term in model.terms_]
     model.search_coverage_, model.history_ = (
         kind(
             {"target": name, **record}
@@ -421,6 +438,26 @@ def log_marginal_likelihood(model):
 def structure_table(model):
     """List the terms of each target."""
     tables = [part.structure_table() for part in model.estimators_]
+    return join_tables(tables, model.target_names_)
+
+
+def significance_table(model, X=None, y=None):
+    """Test the terms of each target."""
+    given = [(X, None)] * len(model.estimators_)
+    if y is not None:
+        targets, _ = _read_targets(y, "y")
+        _require_targets(model, targets)
+        given = [(X, own) for own in targets.T]
+    tables = [
+        part.significance_table(*data)
+        for part, data in zip(model.estimators_, given, strict=True)
+    ]
+    return join_tables(tables, model.target_names_)
+
+
+def equivalents_table(model):
+    """List sets that say nearly the same as the terms of each target."""
+    tables = [part.equivalents_table() for part in model.estimators_]
     return join_tables(tables, model.target_names_)
 
 

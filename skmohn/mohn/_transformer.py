@@ -1,5 +1,6 @@
 """MOHNTransformer: columns for the interactions that matter."""
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Self
 
@@ -17,10 +18,10 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from skmohn._core._categories import read_table
 from skmohn._core._fitting import FitLoop, History, all_or_nothing, blas_threads_for
 from skmohn.mohn._base import BaseMOHN
 from skmohn.mohn._controls import MSDAControl, Wishes
+from skmohn.mohn._genotypes import encode, read_inputs
 from skmohn.mohn._products import (
     FINDERS,
     code_samples,
@@ -37,6 +38,8 @@ class ProductFinder(BaseMOHN):
     """What the estimators on found products share."""
 
     _controls = {"msda_control": MSDAControl}
+    # Those that need no table of numbers.
+    _genotype_strategies = ("logistic", "given")
 
     _parameter_constraints = {
         "strategy": [StrOptions(set(FINDERS))],
@@ -91,7 +94,7 @@ class ProductFinder(BaseMOHN):
                 "the target y is None."
             )
         table = X
-        X = read_table(self, X, reset=True)
+        X = read_inputs(self, X, reset=True)
         check_consistent_length(X, y)
         target = read_target(y)
         wishes = Wishes.of(self)
@@ -117,7 +120,7 @@ class ProductFinder(BaseMOHN):
             lambda found: attributes(samples, found),
         )
         with blas_threads_for(len(samples.y)):
-            found = search(samples, wishes, loop.step)
+            found = search(samples, replace(wishes, watch=loop.watch), loop.step)
         loop.finish(found.result)
         self.stopping_reason_ = found.reason
         self.search_coverage_ = found.coverage
@@ -346,8 +349,9 @@ class MOHNTransformer(
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, Genotypes} of shape (n_samples, n_features)
             Training samples; NaN means missing. Sparse input is converted to dense.
+            :class:`~skmohn.Genotypes` need `strategy` "logistic" or "given".
         y : array-like of shape (n_samples,)
             Numbers or class labels; see `target_type`.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -389,7 +393,7 @@ class MOHNTransformer(
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, Genotypes} of shape (n_samples, n_features)
             Samples; NaN means missing.
 
         Returns
@@ -398,7 +402,7 @@ class MOHNTransformer(
             Products of the coded columns, in the order of `terms_`.
         """
         check_is_fitted(self)
-        rows = self.coding_.encode(read_table(self, X), self._names())
+        rows = encode(self.coding_, read_inputs(self, X), self._names())
         return product_columns(expand_rows(rows, self.coding_), self._terms)
 
     def get_feature_names_out(self, input_features=None):

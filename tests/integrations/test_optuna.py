@@ -363,12 +363,13 @@ def test_processes_share_a_storage(tmp_path):
 def test_a_copy_in_another_process_is_reseeded(monkeypatch):
     study = make_study()
     study.optimize(mismatch, n_trials=12)
-    first, second = (pickle.loads(pickle.dumps(study)) for _ in range(2))
+    # Two of them agree by chance in one of 25 tries.
+    copies = [pickle.loads(pickle.dumps(study)) for _ in range(4)]
     monkeypatch.setattr("os.getpid", lambda: -1)
-    for copy in (first, second):
+    for copy in copies:
         copy.sampler.reseed_rng()
         copy.optimize(lambda trial: 1.0 + sum(suggest(trial)), n_trials=12)
-    assert points_of(first) != points_of(second)
+    assert any(points_of(copy) != points_of(copies[0]) for copy in copies)
 
 
 # -------------------------------------------------------------------- Optuna's contract

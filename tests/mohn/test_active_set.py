@@ -79,6 +79,16 @@ def test_grows_and_shrinks(kind):
     assert_is_least_squares(model, inputs, weights, y)
 
 
+@pytest.mark.parametrize("gone", [[], [1], [6], [2, 5], [1, 2, 3, 4, 5, 6], [5, 6]])
+def test_factor_is_that_of_what_stays(gone):
+    design, _, _, y = problem("dense")
+    model = ActiveSet(design, y)
+    model.add(SETS)
+    mask = ~np.isin(np.arange(7), gone)
+    model.keep(mask)
+    assert_allclose(model.factor, np.linalg.cholesky(model.gram), atol=1e-9)
+
+
 def test_mask_is_not_changed():
     design, _, _, y = problem()
     model = ActiveSet.of(design, y, SETS)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from skmohn._core import _rows
 from skmohn.mohn._table.coding import CONSTANT, NUMERIC, TWO_VALUED, InputCoding
 from skmohn.mohn._table.rows import Alphabet
 
@@ -158,6 +159,42 @@ def test_rows_know_which_inputs_are_unknown():
     assert_array_equal(joined.inputs, np.vstack([known.inputs, rows.inputs]))
     assert_array_equal(joined.unknown, np.vstack([known.mask(), rows.unknown]))
     assert known.join(known).unknown is None
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "bool"])
+def test_bytes_are_coded_as_numbers_are(dtype, monkeypatch):
+    monkeypatch.setattr(_rows, "_VALUES_AT_ONCE", 20)
+    rng = np.random.default_rng(0)
+    X = rng.integers(2, size=(50, 7)).astype(dtype)
+    X[:, 3] = 1
+    expected = InputCoding.learn(X.astype(float))
+    coding = InputCoding.learn(X)
+    for name in ("kind", "low", "high"):
+        assert_array_equal(getattr(coding, name), getattr(expected, name))
+    inputs = expected.encode(X.astype(float)).inputs
+    assert inputs.dtype == np.float64
+    packed = coding.encode(X, as_bytes=True)
+    assert packed.inputs.dtype == np.int8
+    assert packed.unknown is None
+    assert_array_equal(packed.inputs, inputs)
+
+
+def test_only_signs_are_bytes(monkeypatch):
+    monkeypatch.setattr(_rows, "_VALUES_AT_ONCE", 4)
+    X = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 0.0], [1.0, np.nan], [0.0, 1.0]])
+    coding = InputCoding.learn(X)
+    # The first gap or further value comes late.
+    found = coding.encode(X, as_bytes=True)
+    assert found.inputs.dtype == np.float64
+    assert_array_equal(found.inputs, [[-1, 1], [1, -1], [-1, -1], [1, 0], [-1, 1]])
+    assert_array_equal(found.unknown, np.isnan(X))
+    X[3, 1] = 0.5
+    with pytest.warns(UserWarning, match="not seen in fit"):
+        found = coding.encode(X, as_bytes=True)
+    assert_array_equal(found.inputs[3], [1, 0])
+    assert found.unknown is None
+    numeric = InputCoding.learn(X)
+    assert numeric.encode(X[:3], as_bytes=True).inputs.dtype == np.float64
 
 
 def test_learning_changes_nothing():

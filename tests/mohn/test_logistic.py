@@ -12,11 +12,14 @@ from sklearn.linear_model import LogisticRegression
 
 from skmohn.mohn._controls import Wishes
 from skmohn.mohn._products import code_samples, expand
+from skmohn.mohn._samples import Samples
 from skmohn.mohn._sparse import logistic as _logistic
 from skmohn.mohn._sparse import logistic_selection as _logistic_selection
 from skmohn.mohn._sparse.logistic import SEARCH_C, LogisticControl, LogisticPath
 from skmohn.mohn._sparse.logistic_selection import deal_folds, learn_on_folds
+from skmohn.mohn._table.rows import Rows
 from skmohn.mohn._transformer import MOHNTransformer
+from skmohn.mohn._walsh.design import make_design
 
 N = 6
 TEMPERATURES = [0.5, 1.0, 2.0, 4.0, 8.0]
@@ -35,6 +38,13 @@ def samples(n_classes, n_samples=200, seed=0):
 def control(most=3, start=(), max_order=2, **options):
     options = {"work_budget": 0.0, "groups": np.arange(N), **options}
     return LogisticControl(max_order, most, start=start, **options)
+
+
+def path_of(inputs, labels, weights, n_classes, control, held=None):
+    """A path on arrays."""
+    if held is not None:
+        held = make_design(held[0]), *held[1:]
+    return LogisticPath(make_design(inputs), labels, weights, n_classes, control, held)
 
 
 def products(inputs, terms):
@@ -64,7 +74,7 @@ def test_first_product_is_that_of_the_largest_gain(n_classes, is_weighted):
     if is_weighted:
         weights = np.random.default_rng(1).integers(1, 4, len(labels)).astype(float)
     start = ((3,), (0, 2))
-    path = LogisticPath(inputs, labels, weights, n_classes, control(1, start))
+    path = path_of(inputs, labels, weights, n_classes, control(1, start))
     path.extend([1])
     model = LogisticRegression(C=SEARCH_C, tol=1e-3, max_iter=200)
     model.fit(products(inputs, start), labels, sample_weight=weights)
@@ -81,14 +91,14 @@ def test_what_heavy_samples_say_counts_more():
     labels = (product > 0).astype(int)
     for weight, term in ((1.0, (2,)), (4.0, (0, 1))):
         weights = np.where(is_heavy, weight, 1.0)
-        path = LogisticPath(inputs, labels, weights, 2, control(1)).extend([1])
+        path = path_of(inputs, labels, weights, 2, control(1)).extend([1])
         assert path.terms == [term]
 
 
 def test_models_are_logistic_regressions_on_products():
     inputs, labels = samples(3)
     held = samples(3, seed=1)
-    path = LogisticPath(inputs, labels, None, 3, control(), (*held, None))
+    path = path_of(inputs, labels, None, 3, control(), (*held, None))
     path.extend([1, 2, 3])
     assert path.sizes == [0, 1, 2, 3]
     assert path.is_full
@@ -108,7 +118,7 @@ def test_models_are_logistic_regressions_on_products():
 
 
 def test_a_path_that_ended_keeps_its_last_model():
-    path = LogisticPath(*samples(2), None, 2, control(2)).extend([1, 2, 3, 4])
+    path = path_of(*samples(2), None, 2, control(2)).extend([1, 2, 3, 4])
     assert path.sizes == [0, 1, 2]
     assert path.model(7) == path.model(2)
 
@@ -120,27 +130,27 @@ def test_pure_parities_are_found_by_screening(order):
     members = tuple(sorted(rng.choice(20, order, replace=False).tolist()))
     labels = (inputs[:, members].prod(axis=1) > 0).astype(int)
     options = {"max_order": 5, "work_budget": 1e9, "groups": np.arange(20)}
-    path = LogisticPath(inputs, labels, None, 2, control(1, **options)).extend([1])
+    path = path_of(inputs, labels, None, 2, control(1, **options)).extend([1])
     assert path.terms == [members]
     assert path.frontier.fruitful == order
     coverage = path.frontier.coverage()
     tried = {row["order"]: row["tried"] == row["possible"] for row in coverage}
     assert tried == {k: True for k in range(1, order + 1)}
     poor = control(1, **{**options, "work_budget": 0.0})
-    assert LogisticPath(inputs, labels, None, 2, poor).extend([1]).terms != [members]
+    assert path_of(inputs, labels, None, 2, poor).extend([1]).terms != [members]
 
 
 def test_products_that_say_the_same_come_once(monkeypatch):
     inputs, labels = samples(2)
     inputs = np.hstack([inputs, inputs[:, [0]]])
     groups = np.arange(N + 1)
-    found = LogisticPath(inputs, labels, None, 2, control(4, groups=groups))
+    found = path_of(inputs, labels, None, 2, control(4, groups=groups))
     found.extend([4])
     columns = products(inputs, found.terms)
     alike = np.abs(columns.T @ columns) / len(inputs) - np.eye(len(found.terms))
     assert alike.max() < 0.9
     monkeypatch.setattr(_logistic, "_ALIKE", 1.1)
-    found = LogisticPath(inputs, labels, None, 2, control(4, groups=groups))
+    found = path_of(inputs, labels, None, 2, control(4, groups=groups))
     assert {(0, 1), (1, 6)} <= set(found.extend([4]).terms)
 
 
@@ -148,7 +158,7 @@ def test_no_product_has_two_categories_of_a_categorical():
     categories = np.random.default_rng(0).integers(4, size=300)
     inputs = np.where(categories[:, None] == np.arange(4), 1, -1).astype(np.int8)
     groups = np.zeros(4, dtype=int)
-    path = LogisticPath(inputs, categories, None, 4, control(9, groups=groups))
+    path = path_of(inputs, categories, None, 4, control(9, groups=groups))
     path.extend([1, 2, 3, 4, 5])
     assert sorted(path.terms) == [(0,), (1,), (2,), (3,)]
 
@@ -253,7 +263,7 @@ def test_ebic_by_hand(n_classes):
     inputs, labels = samples(n_classes)
     weights = np.random.default_rng(1).integers(1, 4, len(labels)).astype(float)
     start = ((3,), (0, 2))
-    path = LogisticPath(inputs, labels, weights, n_classes, control(2, start))
+    path = path_of(inputs, labels, weights, n_classes, control(2, start))
     path.extend([1, 2])
     terms = path.model(2)
     model = LogisticRegression(C=SEARCH_C, tol=1e-3, max_iter=200)
@@ -340,7 +350,8 @@ class Products:
     rows = ({"order": 1, "tried": 6}, {"order": 2, "tried": 15})
     frontier = SimpleNamespace(fruitful=2, coverage=lambda: Products.rows)
 
-    def __init__(self, inputs, labels, weights, n_classes, control, validation=None):
+    def __init__(self, *data, pairs=None):
+        control = data[4]
         self.control, self.weights = control, np.full(100, 10.0)
         self.validation = None, self.weights
         self.sizes, self.ratios = [0], [np.inf]
@@ -366,15 +377,16 @@ def choose(monkeypatch, best, most=99, start=(), memory_budget=1e9):
     """Sizes of the models that are learnt, and the choice."""
     paths, shown = [], []
 
-    def path(*data):
-        paths.append(Products(*data))
+    def path(*data, **options):
+        paths.append(Products(*data, **options))
         paths[-1].best = best
         return paths[-1]
 
     monkeypatch.setattr(_logistic_selection, "LogisticPath", path)
     rows = [(np.arange(60), np.arange(60, 120)), (np.arange(60, 120), np.arange(60))]
-    problem = unposed(60)
-    problem.inputs, problem.folds = problem.data[0], rows
+    inputs, labels, _ = unposed(60).data
+    problem = Samples(Rows(inputs, np.empty((120, 0), int)), labels, folds=rows)
+    problem = problem._replace(classes=np.arange(2))
     choice = _logistic_selection.choose_products(
         problem,
         control(most, start),

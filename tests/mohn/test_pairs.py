@@ -86,19 +86,23 @@ def test_parts_and_workers_make_no_difference(kind, monkeypatch):
     # Few steps: many pairs score the same.
     residuals = np.sign(some_residuals(len(inputs)))
     whole = best_pairs(design, residuals, 500)
-    shares = []
     for per_part, most in ((1, 10**6), (9000, 3)):
         monkeypatch.setattr(_pairs, "_PAIRS_OF_PART", per_part)
         monkeypatch.setattr(_pairs, "_MOST_PARTS", most)
+        parts = _pairs._parts_of(300)
+        assert len(parts) > 2
+        assert [row for part in parts for row in part] == list(range(300))
         for n_jobs in (None, 2):
+            ended = []
             found = best_pairs(
-                design, residuals, 500, n_jobs=n_jobs, report=shares.append
+                design,
+                residuals,
+                500,
+                n_jobs=n_jobs,
+                on_part=lambda ended=ended: ended.append(1),
             )
             for one, other in zip(whole, found, strict=True):
                 assert_array_equal(one.pairs, other.pairs)
                 assert_array_equal(one.scores, other.scores)
                 assert one.least == other.least
-            assert shares == sorted(shares)
-            assert shares.pop() == 1.0
-            assert len(shares) > 1
-            shares.clear()
+            assert len(ended) == _pairs.count_parts(300) == len(parts)

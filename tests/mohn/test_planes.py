@@ -170,6 +170,15 @@ def test_children_of_given_sets():
     assert found == same[:15]
 
 
+@pytest.mark.parametrize("n_samples", SIZES)
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_products_of_any_length(n_samples, missing):
+    planes, dense = centred(genotypes(n_samples, missing=missing))
+    sets = [(), (2,), (0, 3), (1, 2, 4)]
+    expected = [np.prod(dense[:, list(s)], axis=1) for s in sets]
+    assert_allclose(PlaneDesign(planes).columns(sets), expected, atol=1e-14)
+
+
 def test_columns_and_first_equal():
     codes = genotypes(70, 4)
     codes = np.column_stack([codes, codes[:, 1]])

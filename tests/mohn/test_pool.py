@@ -2,21 +2,26 @@
 
 import itertools
 import math
+import tracemalloc
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skmohn import MOHNRegressor
+from skmohn.mohn import _samples, _strategies
+from skmohn.mohn._sparse import pool
 from skmohn.mohn._sparse.pool import PairPool
 from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
+from skmohn.mohn._walsh import pairs as _pairs
 from skmohn.mohn._walsh.design import make_design
 
 
 def small_pool(inputs, size):
-    pool = PairPool(make_design(inputs))
-    pool.size = size
-    return pool
+    few = PairPool(make_design(inputs))
+    few.size = size
+    return few
 
 
 @settings(max_examples=30, deadline=None)
@@ -26,17 +31,17 @@ def test_the_bound_never_misses(is_packed, size, change, seed):
     inputs = rng.choice([-1.0, 1.0], (60, 25))
     if not is_packed:
         inputs = rng.uniform(-1, 1, inputs.shape)
-    pool = small_pool(inputs, size)
+    small = small_pool(inputs, size)
     rows = np.sort(rng.permutation(60)[:40])
-    fold = pool.view(pool.design.take(rows), rows)
+    fold = small.view(small.design.take(rows), rows)
     first = rng.standard_normal(60)
-    for view, part in ((pool.whole, slice(None)), (fold, rows)):
+    for view, part in ((small.whole, slice(None)), (fold, rows)):
         view.ask(first[part])
         view.wait()
         other = first[part] + change * rng.standard_normal(len(first[part]))
         whole = np.zeros(60)
         whole[part] = other
-        whole = pool.design.round(whole)
+        whole = small.design.round(whole)
         known, bound = set(view.screen(other, 400)), view.bound(other)
         for i, j in itertools.combinations(range(25), 2):
             if (i, j) not in known:
@@ -44,26 +49,102 @@ def test_the_bound_never_misses(is_packed, size, change, seed):
                 product -= product.mean()
                 length = np.linalg.norm(product)
                 assert length < 1e-9 or abs(product @ whole) / length <= bound + 1e-4
-    assert pool.n_passes == 2
+    assert small.n_passes == 2
 
 
 def test_waiting_searches_share_a_pass():
     rng = np.random.default_rng(0)
     inputs = rng.choice([-1.0, 1.0], (60, 25))
-    pool = small_pool(inputs, 10)
-    views = [pool.whole] + [
-        pool.view(pool.design.take(rows), rows)
+    small = small_pool(inputs, 10)
+    views = [small.whole] + [
+        small.view(small.design.take(rows), rows)
         for rows in (np.arange(40), np.arange(20, 60))
     ]
     assert all(view.bound(np.ones(view.design.n_samples)) == math.inf for view in views)
     for view in views:
         view.ask(rng.standard_normal(view.design.n_samples))
     views[1].wait()
-    assert pool.n_passes == 1
+    assert small.n_passes == 1
     assert not any(view.is_waiting for view in views)
 
 
-def wide_problem(n_features=760, n_samples=500, seed=0):
+def test_what_views_know():
+    rng = np.random.default_rng(0)
+    inputs = rng.choice([-1.0, 1.0], (60, 25))
+    small = small_pool(inputs, 12)
+    rows = np.sort(rng.permutation(60)[:40])
+    fold = small.view(small.design.take(rows), rows)
+    assert fold.is_empty
+    assert small.whole.is_empty
+    first, other = rng.standard_normal((2, 60))
+    other += first
+    small.whole.ask(first)
+    small.whole.wait()
+    # What was found in all samples is known in a fold, without a bound.
+    assert not fold.is_empty
+    assert set(fold.screen(first[rows], 99)) == best_by_hand(small, first, 12)
+    assert fold.bound(first[rows]) == math.inf
+    fold.ask(other[rows])
+    fold.wait()
+    whole = np.zeros(60)
+    whole[rows] = other[rows]
+    # Its own pass comes to that, each pair once.
+    expected = best_by_hand(small, first, 12) | best_by_hand(small, whole, 12)
+    assert len(expected) < 24
+    found = fold.screen(other[rows], 99)
+    assert set(found) == expected
+    assert len(found) == len(expected)
+    # Nothing has changed since the pass.
+    least = _pairs.best_pairs(small.design, whole, 12)[0].least
+    assert fold.bound(other[rows]) == pytest.approx(least, rel=1e-6)
+
+
+def best_by_hand(small, residual, size):
+    """The pairs that score most, as residuals are compared."""
+    inputs = small.design.unpack(small.design.bits, np.float64)
+    rounded = small.design.round(residual)
+    scores = {}
+    for i, j in itertools.combinations(range(len(inputs)), 2):
+        product = inputs[i] * inputs[j] - np.mean(inputs[i] * inputs[j])
+        scores[i, j] = abs(product @ rounded) / np.linalg.norm(product)
+    return set(sorted(scores, key=scores.get)[-size:])
+
+
+@pytest.fixture
+def few_are_wide(monkeypatch):
+    """Tables of 100 columns are wide, and 100 of their pairs are kept."""
+    monkeypatch.setattr(_samples, "WIDE", 100)
+    monkeypatch.setattr(_pairs, "_PAIRS_OF_PART", 1)
+    for name in ("_MOST_KEPT", "_FEWEST_KEPT"):
+        monkeypatch.setattr(pool, name, 100)
+
+
+class Bars:
+    """A callback that counts iterations, and passes by their parts, as bars do."""
+
+    def __init__(self):
+        self.passes, self.n_iterations, self.n_parts = [], 0, 0
+
+    def setup(self, estimator, context):
+        assert context.max_subtasks is None or context.max_subtasks > 1
+
+    teardown = setup
+
+    def on_fit_task_begin(self, estimator, context):
+        if context.task_name == "pass over all pairs":
+            self.n_parts = 0
+
+    def on_fit_task_end(self, estimator, context, *, X=None, fitted_estimator=None):
+        self.n_iterations += context.task_name == "iteration"
+        if context.task_name == "part":
+            assert context.parent.task_name == "pass over all pairs"
+            assert fitted_estimator is None
+            self.n_parts += 1
+        if context.task_name == "pass over all pairs":
+            self.passes.append((self.n_parts, context.max_subtasks))
+
+
+def wide_problem(n_features=120, n_samples=300, seed=0):
     """Six inputs and six pairs, and noise of a third of their variance."""
     rng = np.random.default_rng(seed)
     X = rng.choice(np.array([-1, 1], dtype=np.int8), (n_samples, n_features))
@@ -74,33 +155,105 @@ def wide_problem(n_features=760, n_samples=500, seed=0):
     return X, signal + 2.0 * rng.standard_normal(n_samples), set(terms)
 
 
-def test_a_search_finds_what_screening_all_pairs_each_time_finds():
-    X, y, _ = wide_problem()
+@pytest.mark.usefixtures("few_are_wide")
+@pytest.mark.parametrize("seed", range(4))
+def test_a_search_finds_what_screening_all_pairs_each_time_finds(seed):
+    X, y, _ = wide_problem(seed=seed)
     design, found = make_design(X), []
-    pool = PairPool(design)
-    for pairs in (None, pool.whole):
-        search = Pursuit(design, y, PursuitControl(max_order=2), pairs=pairs)
+    shared = PairPool(design)
+    assert shared.size == 100
+    for pairs in (None, shared.whole):
+        # Message passing would weigh all pairs of a table as small as this.
+        control = PursuitControl(max_order=2, memory_budget=0.0)
+        search = Pursuit(design, y, control, pairs=pairs)
         search.run()
-        descent = Pursuit(design, y, PursuitControl(max_order=2), pairs=pairs)
+        descent = Pursuit(design, y, control, pairs=pairs)
         for _ in descent.descend(1.0):
             pass
         found.append(set(descent.significant_terms()))
     assert found[0] == found[1]
-    assert pool.n_passes <= 6
+    assert shared.n_passes <= 6
 
 
-def test_folds_share_passes(monkeypatch):
-    X, y, terms = wide_problem(n_samples=700)
-    pools, make = [], PairPool.where_wide
+def test_bytes_are_not_blown_up():
+    rng = np.random.default_rng(0)
+    X = rng.integers(2, size=(1000, 8000), dtype=np.int8)
+    y = X[:, 5] + rng.standard_normal(1000)
+    model = MOHNRegressor("given", terms=[[5], [7, 3000]])
+    tracemalloc.start()
+    try:
+        model.fit(X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # As numbers the table alone would be eight times as large.
+    assert peak < 3 * X.nbytes
+    as_numbers = MOHNRegressor("given", terms=[[5], [7, 3000]]).fit(X.astype(float), y)
+    assert np.array_equal(as_numbers.weights_, model.weights_)
 
-    def spy(*args):
-        pools.append(make(*args))
-        return pools[-1]
 
-    monkeypatch.setattr(PairPool, "where_wide", spy)
-    model = MOHNRegressor(max_order=2, random_state=0).fit(X, y)
-    assert {tuple(sorted(term)) for term in model.terms_} == terms
-    assert 0 < pools[0].n_passes <= 12
-    two = MOHNRegressor(max_order=2, random_state=0, n_jobs=2).fit(X, y)
+def test_bytes_give_the_model_of_numbers():
+    rng = np.random.default_rng(0)
+    X = rng.integers(2, size=(200, 12)).astype(np.int8)
+    y = 3.0 * X[:, 2] * X[:, 5] + rng.standard_normal(200)
+    asked = {"pursuit": ["int8", "uint8", "bool"], "auto": ["bool"], "msda": ["uint8"]}
+    for strategy, dtypes in asked.items():
+        expected = MOHNRegressor(strategy, random_state=0).fit(X.astype(float), y)
+        for dtype in dtypes:
+            given = X.astype(dtype)
+            model = MOHNRegressor(strategy, random_state=0).fit(given, y)
+            assert model.terms_ == expected.terms_
+            assert np.array_equal(model.weights_, expected.weights_)
+            assert np.array_equal(model.predict(given), expected.predict(X))
+
+
+def test_what_does_not_fit_steps_aside_with_a_word(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (80, 20))
+    y = X[:, 2] * X[:, 5] + 0.5 * rng.standard_normal(80)
+    model = MOHNRegressor("pursuit", memory_budget=3e5, random_state=0).fit(X, y)
+    assert "message passing was left out" not in model.stopping_reason_
+    small = MOHNRegressor("pursuit", memory_budget=1e5, random_state=0).fit(X, y)
+    assert "message passing was left out" in small.stopping_reason_
+    assert (2, 5) in set(small.terms_).intersection(model.terms_)
+    monkeypatch.setattr(_samples, "WIDE", 20)
+    for budget, said in ((8 * X.size, False), (8 * X.size - 1, True)):
+        monkeypatch.setattr(_strategies, "solve_dense", refuse)
+        model = MOHNRegressor(memory_budget=budget, random_state=0).fit(X, y)
+        assert ("its table needs" in model.stopping_reason_) == said
+        assert "the dense one does not fit" in model.stopping_reason_
+    monkeypatch.setattr(_samples, "WIDE", 21)
+    model = MOHNRegressor(memory_budget=8 * X.size - 1, random_state=0).fit(X, y)
+    assert "its table needs" not in model.stopping_reason_
+    X[:, 7] = -X[:, 3]
+    for wide, said in ((21, True), (20, False)):
+        monkeypatch.setattr(_samples, "WIDE", wide)
+        model = MOHNRegressor("given", terms=[[2, 5]]).fit(X, y)
+        assert ("1 of 20 columns follow" in model.stopping_reason_) == said
+
+
+def refuse(*args):
+    """Stand for a dense model that does not fit for a reason of its own."""
+    raise MemoryError("too many rows")
+
+
+@pytest.mark.usefixtures("few_are_wide")
+@pytest.mark.parametrize("seed", range(2))
+def test_folds_share_passes(seed, monkeypatch):
+    X, y, terms = wide_problem(n_samples=500, seed=seed)
+    bars = Bars()
+    options = {"max_order": 2, "random_state": 0, "memory_budget": 1e6}
+    model = MOHNRegressor(**options).set_callbacks(bars).fit(X, y)
+    assert terms <= set(model.terms_)
+    assert 0 < len(bars.passes) <= 12
+    # Two tiles of columns, and one task for each of their parts.
+    assert set(bars.passes) == {(2, 2)}
+    assert bars.n_iterations == len(model.history_) + 1
+    two = MOHNRegressor(**options, n_jobs=2).fit(X, y)
     assert two.terms_ == model.terms_
     assert np.array_equal(two.weights_, model.weights_)
+    monkeypatch.setattr(_samples, "WIDE", 1000)
+    bars = Bars()
+    plain = MOHNRegressor(**options).set_callbacks(bars).fit(X, y)
+    assert plain.terms_ == model.terms_
+    assert not bars.passes

@@ -12,6 +12,7 @@ from skmohn import MOHNRegressor
 from skmohn._core._fitting import last_of
 from skmohn.datasets import (
     make_bmda_quadratic,
+    make_genome_scan,
     make_ising,
     make_mk_trap,
     make_nk,
@@ -558,3 +559,19 @@ def test_no_more_sets_are_likely_than_a_model_may_have(monkeypatch):
     monkeypatch.setattr(_pursuit, "infer_structure", saying(everything))
     assert last_of(search._pass_messages())
     assert search.likely == set(everything[: search.most - 1])
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_of_columns_that_are_alike_one_is_kept(seed):
+    # Together none of twenty neighbours stands out.
+    scan = make_genome_scan(
+        100, 400, n_singles=1, n_pairs=1, single_share=0.2, pair_share=0.2,
+        correlation=0.997, random_state=seed,
+    )  # fmt: skip
+    model = MOHNRegressor("pursuit", max_order=2, selection="ebic")
+    model.fit(scan.X, scan.y)
+    found, true = (
+        [scan.blocks[list(term)].tolist() for term in terms]
+        for terms in (model.terms_, scan.terms)
+    )
+    assert found == true

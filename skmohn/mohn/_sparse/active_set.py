@@ -20,11 +20,21 @@ class ActiveSet:
     design : PackedDesign or DenseDesign
 
     y : ndarray of shape (n_samples,)
+
+    always : sequence of tuples of int, default=()
+        Weights that stay, but for those that are aliased with the constant or with
+        others of them.
+
+    Attributes
+    ----------
+    n_fixed : int
+        How many weights stay, which are the first; the constant is one of them.
     """
 
-    def __init__(self, design, y):
+    def __init__(self, design, y, always=()):
         self.design = design
         self.y = y
+        self.always = list(always)
         self.clear()
 
     @classmethod
@@ -37,12 +47,13 @@ class ActiveSet:
         return model
 
     def clear(self):
-        """Keep the constant alone."""
+        """Keep only what always stays."""
         self.terms = [()]
         self.columns = self.design.columns([()])
         self.gram = np.array([[self.design.weight_sum]])
         self.target = self.design.project(self.columns, self.y)
         self.factor = np.sqrt(self.gram)
+        self.n_fixed = 1 + self.add(self.always)
         self.solve()
 
     def __len__(self):
@@ -82,16 +93,22 @@ class ActiveSet:
         return kept.size
 
     def keep(self, mask):
-        """Drop the weights where ``mask`` is False; the constant stays."""
+        """Drop the weights where ``mask`` is False and that do not always stay."""
         mask = mask.copy()
-        mask[0] = True
+        mask[: self.n_fixed] = True
         self.terms = [
             term for term, stays in zip(self.terms, mask, strict=True) if stays
         ]
         self.columns = self.columns[mask]
         self.gram = self.gram[np.ix_(mask, mask)]
         self.target = self.target[mask]
-        self.factor = cholesky(self.gram, lower=True, check_finite=False)
+        # Up to the first that goes, and left of it, the factor stays.
+        first = int(np.argmin(np.append(mask, False)))
+        factor = self.factor[np.ix_(mask, mask)]
+        left = factor[first:, :first]
+        rest = self.gram[first:, first:] - left @ left.T
+        factor[first:, first:] = cholesky(rest, lower=True, check_finite=False)
+        self.factor = factor
 
     def solve(self):
         """Set ``coef`` and ``residual`` to the least squares solution."""

@@ -18,13 +18,13 @@ import numpy as np
 from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
+from skmohn._core._fitting import last_of
 from skmohn.mohn._sparse.frontier import (
     NEAR_BEST,
     SCREEN_BAR,
     Frontier,
     chance_thresholds,
 )
-from skmohn.mohn._walsh.design import make_design
 from skmohn.mohn._walsh.terms import in_order
 
 # Penalty of the search. Products are -1 and +1: a standard deviation of .3 a weight.
@@ -75,8 +75,8 @@ class LogisticPath:
 
     Parameters
     ----------
-    inputs : ndarray of shape (n_samples, n_inputs)
-        Values in [-1, 1].
+    design : PackedDesign, DenseDesign or PlaneDesign
+        Unweighted: the weights of samples enter by the residuals.
 
     labels : ndarray of shape (n_samples,), int
         Numbers of classes, from 0.
@@ -87,7 +87,10 @@ class LogisticPath:
 
     control : LogisticControl
 
-    validation : tuple of (inputs, labels, sample_weight), default=None
+    validation : tuple of (design, labels, sample_weight), default=None
+
+    pairs : PairView, default=None
+        What is known of the pairs of a wide table.
 
     Attributes
     ----------
@@ -114,27 +117,37 @@ class LogisticPath:
     """
 
     def __init__(
-        self, inputs, labels, sample_weight, n_classes, control, validation=None
+        self,
+        design,
+        labels,
+        sample_weight,
+        n_classes,
+        control,
+        validation=None,
+        pairs=None,
     ):
         self.labels = labels
         self.weights = np.ones(len(labels)) if sample_weight is None else sample_weight
         self.control = control
         self.validation = None
-        # The weights of samples enter by the residuals.
-        self.design = make_design(inputs)
+        self.design = design
         self.indicators = np.eye(n_classes)[labels]
         self.terms = list(control.start)
         self.columns = self._columns(self.terms)
         if validation is not None:
-            inputs, held_labels, held_weight = validation
-            self.held_design = make_design(inputs)
+            self.held_design, held_labels, held_weight = validation
             if held_weight is None:
                 held_weight = np.ones(len(held_labels))
             self.validation = held_labels, held_weight
         self.sizes, self.held_chances, self.deviances = [], [], []
         self.ratios = [math.inf]
         self.is_full = False
-        self.frontier = Frontier(self.design, control.max_order, control.work_budget)
+        self.frontier = Frontier(
+            design, control.max_order, control.work_budget, pairs=pairs
+        )
+        self.pairs = pairs
+        # Whether it is made sure that no pair is missed where nothing stands out.
+        self._is_thorough = True
         self._learn()
 
     def extend(self, sizes):
@@ -145,11 +158,20 @@ class LogisticPath:
         sizes : sequence of int
             Numbers of products beside those of the start.
         """
+        last_of(self.steps(sizes))
+        return self
+
+    def steps(self, sizes):
+        """The same; yields where a pass over all pairs has been asked for."""
         for size in sizes:
             if self.is_full:
                 break
             n_found = len(self.terms) - len(self.control.start)
-            added, ratio = self._propose(min(size, self.control.most) - n_found)
+            # What chance may well explain is looked for among the pairs that are known,
+            # at the end of a stage among all.
+            self._is_thorough |= size == sizes[-1]
+            batch = min(size, self.control.most) - n_found
+            added, ratio = yield from self._look(batch)
             if not added:
                 self.is_full = True
                 break
@@ -158,7 +180,6 @@ class LogisticPath:
             self.columns = np.hstack([self.columns, self._columns(added)])
             self._learn()
             self.is_full = n_found + len(added) >= self.control.most
-        return self
 
     def model(self, position):
         """Products of one model; a path that ended early keeps its last one."""
@@ -232,13 +253,35 @@ class LogisticPath:
 
     # ----------------------------------------------------------------- proposing
 
-    def _propose(self, batch):
-        """The products to add, the best first, and the ratio of the best."""
+    def _look(self, batch):
+        """Propose products, among all pairs if need be; see `steps`."""
+        residuals, spreads = self._unexplained()
+        pairs = self.frontier.pairs
+        if pairs is not None and pairs.is_empty:
+            yield from self._renew(pairs, residuals)
+        chosen, ratio = self._propose(residuals, spreads, batch)
+        if pairs is not None and ratio < 1 and self._is_thorough:
+            yield from self._renew(pairs, residuals)
+            chosen, ratio = self._propose(residuals, spreads, batch)
+            self._is_thorough = ratio >= 1
+        return chosen, ratio
+
+    def _renew(self, pairs, residuals):
+        """Have all pairs compared with the residuals."""
+        pairs.ask(*residuals.T)
+        yield
+        pairs.wait()
+
+    def _unexplained(self):
+        """Residuals and variances of the classes, shape (n_samples, n_classes)."""
         # Of two classes one says it all.
         last = slice(1, None) if self.fitted.shape[1] == 2 else slice(None)
         fitted = self.fitted[:, last]
         residuals = self.weights[:, None] * (self.indicators[:, last] - fitted)
-        spreads = self.weights[:, None] * fitted * (1 - fitted)
+        return residuals, self.weights[:, None] * fitted * (1 - fitted)
+
+    def _propose(self, residuals, spreads, batch):
+        """The products to add, the best first, and the ratio of the best."""
         size = max(_FEWEST_SCORED, _SCORED * batch)
         found = self.frontier.screen_base(residuals.T, size)
         found += self.frontier.screen_children(residuals.T, self.terms, size)

@@ -11,8 +11,11 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.model_selection import StratifiedKFold
 
+from skmohn._core._fitting import unwatched
 from skmohn.mohn._sparse.logistic import SEARCH_C, LogisticControl, LogisticPath
+from skmohn.mohn._sparse.pool import PairPool, run_together
 from skmohn.mohn._sparse.selection import FEWEST_ROWS, sparsest_of_the_best
+from skmohn.mohn._walsh.design import make_design, number_rows
 from skmohn.mohn._walsh.terms import choice_length, with_kept
 
 # Penalties that are compared when the logistic regression is to choose its own.
@@ -107,6 +110,7 @@ def choose_products(
     max_rounds=200,
     memory_budget=1e9,
     n_jobs=None,
+    watch=unwatched,
     report,
 ):
     """Search for products and decide how many of them to keep.
@@ -130,7 +134,10 @@ def choose_products(
         Bytes that the columns on all paths may take.
 
     n_jobs : int, default=None
-        Folds searched at once.
+        Folds searched at once; parts of the pairs of a wide table.
+
+    watch : callable, default=unwatched
+        Hears of passes over all pairs, see `Wishes`.
 
     report : callable
         Called with the path, the position of a model on it and its mean validation
@@ -140,21 +147,27 @@ def choose_products(
     -------
     choice : LogisticChoice
     """
-    path = LogisticPath(*samples.data, len(samples.classes), control)
+    design = make_design(samples.inputs)
+    pool = PairPool(design, n_jobs, watch) if samples.is_wide else None
+    path = _path(design, samples, control, pool)
     folds = deal_folds(samples, selection, cv)
     room = memory_budget / (8.0 * len(samples.inputs) * (len(folds) + 1))
     longest = min(_LONGEST_PATH * path.weights.sum(), room - len(control.start))
     sizes = _sizes_up_to(int(min(control.most, max(longest, 1))))[:max_rounds]
-    parts = [_fold(samples, control, *fold) for fold in folds]
+    parts = [_fold(design, samples, control, *fold, pool) for fold in folds]
     held = [test for _, test in folds]
     shown = 0
     for start in range(0, max(len(sizes), 1), _STAGE):
         stage = sizes[start : start + _STAGE]
-        path.extend(stage)
-        for part in parts:
-            # Orders in which all samples show nothing are left alone.
-            part.frontier.max_screened = path.frontier.fruitful
-        parts = Parallel(n_jobs=n_jobs)(delayed(part.extend)(stage) for part in parts)
+        if pool is None:
+            path.extend(stage)
+            for part in parts:
+                # Orders in which all samples show nothing are left alone.
+                part.frontier.max_screened = path.frontier.fruitful
+            workers = Parallel(n_jobs=n_jobs)
+            parts = workers(delayed(part.extend)(stage) for part in parts)
+        else:
+            run_together([(p.pairs, p.steps(stage)) for p in (path, *parts)])
         ended = path.is_full
         if parts:
             losses, weights = _losses_of(parts, len(path.sizes))
@@ -191,7 +204,7 @@ def deal_folds(samples, selection, cv):
         None at all where the extended BIC is to judge.
     """
     inputs, labels, sample_weight = samples.data
-    groups = np.unique(inputs, axis=0, return_inverse=True)[1]
+    groups = number_rows(inputs)
     n_rows = groups.max() + 1
     if selection == "ebic" or (selection == "auto" and n_rows < FEWEST_ROWS):
         return []
@@ -239,16 +252,34 @@ def learn_on_folds(samples, terms, selection, cv):
     """
     control = LogisticControl(1, 0, 0.0, np.arange(0), tuple(terms))
     folds = deal_folds(samples, selection, cv)
-    parts = [_fold(samples, control, *fold) for fold in folds]
+    design = make_design(samples.inputs)
+    parts = [_fold(design, samples, control, *fold) for fold in folds]
     return LogisticChoice(terms, "given", [], parts, 0, [test for _, test in folds])
 
 
-def _fold(samples, control, train, test):
-    train, test = (
-        [None if part is None else part[rows] for part in samples.data]
+def _path(design, samples, control, pool):
+    """The path of all samples."""
+    return LogisticPath(
+        design,
+        samples.y,
+        samples.weight,
+        len(samples.classes),
+        control,
+        pairs=pool and pool.whole,
+    )
+
+
+def _fold(design, samples, control, train, test, pool=None):
+    (own, *data), held = (
+        (
+            design.take(rows),
+            samples.y[rows],
+            None if samples.weight is None else samples.weight[rows],
+        )
         for rows in (train, test)
     )
-    return LogisticPath(*train, len(samples.classes), control, test)
+    view = pool and pool.view(own, train)
+    return LogisticPath(own, *data, len(samples.classes), control, held, view)
 
 
 def _losses_of(parts, length):

@@ -231,15 +231,15 @@ def infer_structure(design, y, terms, *, base, max_order, memory_budget, heredit
 
     Returns
     -------
-    terms : list of tuples of int
-        The likely weights, the strongest first, not more than samples; none when the
+    terms : list of tuples of int, or None
+        The likely weights, the strongest first, not more than samples; None when the
         candidates do not fit in the memory budget.
     """
     n = design.n_features
     room = memory_budget / bytes_of_candidate(design.n_samples)
     n_lowest = sum(math.comb(n, order) for order in range(1, base + 1))
     if n_lowest > room:
-        return []
+        return None
     lowest = _lowest_sets(n, base)
     higher = _extensions(terms, n, base, max_order)[: int(room) - n_lowest]
     classes = _classes(lowest, higher, terms, heredity)

@@ -260,7 +260,10 @@ class SparseModel(Model):
             raise NoPosteriorError("the standard errors of these weights are not known")
 
     def _columns(self, inputs):
-        return DenseDesign(inputs).columns([(), *self.graph.terms])
+        used = np.unique(self.graph.members).tolist()
+        place = {i: k for k, i in enumerate(used)}
+        terms = [tuple(place[i] for i in term) for term in self.graph.terms]
+        return DenseDesign(inputs[:, used]).columns([(), *terms])
 
 
 def _charge(spread, noise, n_terms, n_observed):

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skmohn.mohn._walsh.pairs import WIDE, best_pairs
+from skmohn._core._fitting import unwatched
+from skmohn.mohn._walsh.pairs import best_pairs, count_parts
 
 # Pairs kept of a pass, and at most so many bytes of their columns.
 _MOST_KEPT, _FEWEST_KEPT, _BYTES_KEPT = 2**14, 2**11, 2**25
@@ -49,26 +50,24 @@ class PairPool:
     n_jobs : int, default=None
         Parts of the pairs that are scored at once.
 
+    watch : callable, default=unwatched
+        Hears of passes, see `Wishes`.
+
     Attributes
     ----------
     n_passes : int
         How often all pairs were scored.
     """
 
-    def __init__(self, design, n_jobs=None):
+    def __init__(self, design, n_jobs=None, watch=unwatched):
         self.design = design
         self.n_jobs = n_jobs
+        self.watch = watch
         self.n_passes = 0
         column = design.columns([()])
         self.size = int(np.clip(_BYTES_KEPT / column.nbytes, _FEWEST_KEPT, _MOST_KEPT))
         self.whole = PairView(self, design, slice(None))
         self._views = [self.whole]
-
-    @classmethod
-    def where_wide(cls, design, n_jobs=None):
-        """A pool where there are many pairs, else None."""
-        wide = design.n_features >= WIDE
-        return cls(design, n_jobs) if wide else None
 
     def view(self, design, rows):
         """The pairs as samples of some rows see them.
@@ -90,12 +89,25 @@ class PairPool:
 
     def serve(self):
         """Score all pairs for the searches that wait."""
-        waiting = [view for view in self._views if view.is_waiting]
+        waiting = [
+            (view, part)
+            for view in self._views
+            if view.is_waiting
+            for part in view.wanted
+        ]
         residuals = np.zeros((len(waiting), self.design.n_samples))
-        for residual, view in zip(residuals, waiting, strict=True):
-            residual[view.rows] = view.wanted
-        found = best_pairs(self.design, residuals, self.size, n_jobs=self.n_jobs)
-        for residual, view, kept in zip(residuals, waiting, found, strict=True):
+        for residual, (view, part) in zip(residuals, waiting, strict=True):
+            residual[view.rows] = part
+        n_parts = count_parts(self.design.n_features)
+        with self.watch("pass over all pairs", n_parts) as end_part:
+            found = best_pairs(
+                self.design,
+                residuals,
+                self.size,
+                n_jobs=self.n_jobs,
+                on_part=end_part,
+            )
+        for residual, (view, _), kept in zip(residuals, waiting, found, strict=True):
             rounded = self.design.round(residual)[view.rows]
             view.receive(_Scan(rounded, kept.pairs, kept.least))
         self.n_passes += 1
@@ -116,8 +128,8 @@ class PairView:
 
     Attributes
     ----------
-    wanted : ndarray of shape (n_samples,) or None
-        The residual that is to be compared with all pairs.
+    wanted : tuple of ndarrays of shape (n_samples,) or None
+        The residuals that are to be compared with all pairs.
     """
 
     def __init__(self, pool, design, rows):
@@ -136,9 +148,11 @@ class PairView:
         """Whether nothing is known of any pair."""
         return not self._scans and not self.pool.whole._scans
 
-    def ask(self, residual):
+    def ask(self, *residuals):
         """Ask for a pass, now or together with others."""
-        self.wanted = residual
+        self.wanted = residuals
+        # Products of other pairs come; those of many folds would take room meanwhile.
+        self._listed = None, None, None
 
     def wait(self):
         """Have the pass that was asked for, if nobody has seen to it."""

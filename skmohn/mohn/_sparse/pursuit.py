@@ -28,6 +28,9 @@ from skmohn.mohn._walsh.terms import in_order, with_kept
 # With more weights than this share of the samples a perfect fit proves nothing.
 MOST_WEIGHTS = 0.8
 _PRUNE = 2.5
+# Columns with a larger correlation say much the same: together none of them may stand
+# out, so they come one at a time.
+_ALIKE = 0.7
 _BAN_ROUNDS = 3
 _LARGEST_BATCH = 1000
 # Weak candidates do not wait if they pass the threshold so many times over that chance
@@ -64,6 +67,9 @@ class PursuitControl:
 
     max_screened : int, default=None
         Highest order that is screened exhaustively; None for `max_order`.
+
+    always : tuple of tuples of int, default=()
+        Weights that are in every model.
     """
 
     max_order: int
@@ -71,6 +77,7 @@ class PursuitControl:
     work_budget: float = 1e9
     memory_budget: float = 1e9
     max_screened: int | None = None
+    always: tuple = ()
 
 
 class Pursuit:
@@ -92,13 +99,18 @@ class Pursuit:
 
     pairs : PairView, default=None
         What is known of the pairs of a wide table.
+
+    Attributes
+    ----------
+    is_too_wide : bool
+        Whether message passing was wanted, and its candidates did not fit.
     """
 
     def __init__(self, design, y, control, on_round=None, start=(), pairs=None):
         self.design = design
         self.control = control
         self.on_round = on_round
-        self.model = ActiveSet(design, y)
+        self.model = ActiveSet(design, y, control.always)
         self.scale = self.model.rms
         self.tolerance = exact_error(y, self.scale)
         self.proposed = self.removed = 0
@@ -118,8 +130,10 @@ class Pursuit:
         self.banned = {}
         self.likely = set()
         self.passes = 0
+        self.is_too_wide = False
         self._screened = None, []
-        start = [term for term in start if term][: max(self.most - 1, 0)]
+        start = [term for term in start if term]
+        start = start[: max(self.most - len(self.model), 0)]
         if start:
             self.model.add(start)
             self.model.solve()
@@ -292,7 +306,19 @@ class Pursuit:
         near = min(NEAR_BEST * score.max(), _BEYOND_DOUBT)
         chosen = np.flatnonzero((score > self.bar) & (score >= near))
         chosen = chosen[np.argsort(-score[chosen], kind="stable")][:batch]
-        return [found[j] for j in chosen]
+        return [found[j] for j in chosen[self._unlike(columns[chosen])]]
+
+    def _unlike(self, columns):
+        """Which columns are not much like one before them that is kept."""
+        sums = self.design.project(columns, np.ones(self.design.n_samples))
+        inner = self.design.gram(columns, columns)
+        inner -= np.outer(sums, sums) / self.design.weight_sum
+        squares = np.outer(*2 * [np.diag(inner)])
+        is_alike = inner**2 > _ALIKE**2 * squares
+        unlike = np.ones(len(columns), dtype=bool)
+        for j in np.flatnonzero(np.tril(is_alike, -1).any(axis=1)):
+            unlike[j] = not np.any(unlike[:j] & is_alike[j, :j])
+        return unlike
 
     def _thresholds(self, terms, present):
         return chance_thresholds(terms, present, self.design.n_features)
@@ -321,7 +347,7 @@ class Pursuit:
             if not strict:
                 least = np.minimum(_PRUNE, 0.8 * least)
             weak = np.abs(self.model.coef) < least * self.model.standard_errors()
-            weak[0] = False
+            weak[: self.model.n_fixed] = False
             if not weak.any():
                 break
             for j in np.flatnonzero(weak):
@@ -371,8 +397,9 @@ class Pursuit:
             memory_budget=self.control.memory_budget,
             heredity=self.passes > 0,
         )
+        self.is_too_wide = likely is None
         # No model has more, and all that extends two of them would be weighed next.
-        likely = likely[: self.most - 1]
+        likely = (likely or [])[: self.most - 1]
         self.passes += 1
         if not likely or self.likely == set(likely):
             self.passes = _MOST_PASSES
@@ -388,7 +415,7 @@ class Pursuit:
             self.passes = _MOST_PASSES
         if self.model.rms > level:
             self.model.clear()
-            self._accept(before[1:])
+            self._accept(before[self.model.n_fixed :])
         return True
 
     def _lower_bar(self):

@@ -217,7 +217,8 @@ def choose_model(
     if how == "validation":
         return choice
     choice = choice._replace(folds=folds)
-    if selection == "cv":
+    # The lasso would shrink what is always there as well.
+    if selection == "cv" or control.always:
         return choice
     if selection == "lasso" or _worth_shrinking(design, best):
         shrunken = _shrink(design, samples.y, path, folds, n_jobs)

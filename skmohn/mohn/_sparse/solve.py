@@ -8,16 +8,16 @@ from itertools import chain, combinations
 import numpy as np
 
 from skmohn._core._units import binary_unit
-from skmohn._core._validation import read_sets, require_memory
+from skmohn._core._validation import require_memory
 from skmohn.mohn._model import Solution
 from skmohn.mohn._sparse import msda as _msda
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.chance import Chance, rounding_variance
+from skmohn.mohn._sparse.given import listed_terms, terms_of_all_models
 from skmohn.mohn._sparse.learning import delta_rule, lasso, moments, ols
 from skmohn.mohn._sparse.pool import PairPool
 from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
 from skmohn.mohn._sparse.selection import choose_model
-from skmohn.mohn._table.vocabulary import find_sets, to_inputs
 from skmohn.mohn._walsh.design import make_design
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 from skmohn.mohn._walsh.terms import count_orders, with_kept
@@ -53,7 +53,8 @@ def solve_pursuit(samples, wishes, report):
     -------
     solution : Solution
     """
-    return _solve(_run_pursuit, samples, wishes, report)
+    always = terms_of_all_models(samples, wishes)
+    return _solve(partial(_run_pursuit, always=always), samples, wishes, report)
 
 
 def solve_msda(samples, wishes, report):
@@ -80,17 +81,7 @@ def solve_given(samples, wishes, report):
     """Learn the weights of the terms that are listed; see `solve_pursuit`."""
     if wishes.terms is None:
         raise ValueError('strategy="given" needs terms, a list of sets of columns')
-    index, n_features = samples.vocabulary.index, len(samples.coding.kind)
-    given = read_sets(wishes.terms, "terms")
-    terms = find_sets(given, n_features, index, wishes.max_order)
-    usable = set(samples.coding.usable.tolist())
-    for term in terms:
-        for i in set(term).difference(usable):
-            raise ValueError(
-                f"terms has {term}, but column {i} of X is constant: the weight "
-                "cannot be learned"
-            )
-    learn = partial(_learn, terms=to_inputs(terms, samples.coding.usable))
+    learn = partial(_learn, terms=listed_terms(samples, wishes))
     return _solve(learn, samples, wishes, report)
 
 
@@ -138,7 +129,8 @@ _ERRORS = ("learned_rmse", "training_rmse", "validation_rmse")
 def _mention_dependent(samples):
     """Say how many columns are sums of multiples of others, as those of one code."""
     n_samples, n_inputs = samples.inputs.shape
-    if n_samples <= n_inputs:
+    # Of wide tables their inner products would take much room.
+    if samples.is_wide or n_inputs >= n_samples:
         return ""
     design = make_design(samples.inputs, samples.weight)
     columns = design.columns([(i,) for i in range(n_inputs)])
@@ -154,16 +146,35 @@ def _mention_dependent(samples):
 # ------------------------------------------------------------------------ pursuit
 
 
-def _run_pursuit(samples, wishes, report):
+def _run_pursuit(samples, wishes, report, always):
+    search, solution = _pursue(samples, wishes, report, always)
+    if search.is_too_wide:
+        solution = solution._replace(reason=solution.reason + _LEFT_OUT)
+    n_lost = 1 + len(always) - search.model.n_fixed
+    if n_lost:
+        lost = (
+            f"{n_lost} of {len(always)} terms given cannot be told apart from the "
+            "others with these samples and were left out"
+        )
+        warnings = filter(None, [lost, solution.warning])
+        solution = solution._replace(warning="; ".join(warnings))
+    return solution
+
+
+def _pursue(samples, wishes, report, always):
+    """The search of all samples, and what came of it."""
     design = make_design(samples.inputs, samples.weight)
     control = PursuitControl(
         max_order=min(wishes.max_order or design.n_features, design.n_features),
         max_rounds=wishes.max_iter,
         work_budget=wishes.work_budget,
         memory_budget=wishes.memory_budget,
+        always=always,
     )
     tell = _pursuit_reporter(report, samples.held)
-    pool = PairPool.where_wide(design, wishes.n_jobs)
+    pool = None
+    if samples.is_wide:
+        pool = PairPool(design, wishes.n_jobs, wishes.watch)
     search = Pursuit(
         design, samples.y, control, tell, samples.start, pool and pool.whole
     )
@@ -193,20 +204,24 @@ def _run_pursuit(samples, wishes, report):
             solution = _describe(
                 design, samples.y, graph, reason, coverage, warning, searched=True
             )
-            return solution._replace(choice=chosen)
+            return search, solution._replace(choice=chosen)
         model = ActiveSet.of(design, samples.y, chosen.terms)
     if wishes.learning_rule != "ols":
         terms = [term for term in model.terms if term]
         solution = _learn(samples, wishes, report, terms)
         reason = f"{_REASONS[reason]}; {solution.reason}"
         warnings = filter(None, [warning, solution.warning])
-        return solution._replace(
+        return search, solution._replace(
             reason=reason, coverage=coverage, warning="; ".join(warnings) or None
         )
     solution = _from_least_squares(model, reason, coverage, warning)
-    return solution._replace(choice=chosen)
+    return search, solution._replace(choice=chosen)
 
 
+_LEFT_OUT = (
+    "; message passing was left out, because its candidates need more than "
+    "memory_budget"
+)
 _SHORT = (
     "the samples are too few for all the weights that seem to matter: the model is the "
     "best that they support; more samples, a lower max_order or fewer columns help"

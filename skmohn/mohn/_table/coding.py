@@ -6,6 +6,7 @@ import numpy as np
 
 from skmohn._core._fitting import warn_caller
 from skmohn._core._quantiles import quantile_thresholds
+from skmohn._core._rows import row_slices
 from skmohn._core._units import binary_units
 from skmohn.mohn._table.rows import Alphabet, Rows
 
@@ -17,7 +18,6 @@ ONE_HOT = "one-hot"
 
 # Of numbers that are no fractions: the seconds of a day, which dates are, and 1.
 _UNITS = (86400.0, 1.0)
-_ROWS_AT_ONCE = 4096
 # Of a code beyond it, no digit tells values of the column's own range apart.
 _LARGEST_CODE = 1e15
 
@@ -83,14 +83,9 @@ class InputCoding:
         -------
         coding : InputCoding
         """
-        known = np.isfinite(X)
-        low = np.min(X, axis=0, where=known, initial=np.inf)
-        high = np.max(X, axis=0, where=known, initial=-np.inf)
-        inside = (low < X) & (high > X)
-        kind = np.where(inside.any(axis=0), NUMERIC, TWO_VALUED)
+        low, high, has_more = _ends(X)
+        kind = np.where(has_more, NUMERIC, TWO_VALUED)
         kind[~(low < high)] = CONSTANT
-        unknown = ~known.any(axis=0)
-        low, high = (np.where(unknown, np.nan, ends) for ends in (low, high))
         categoricals = {
             (column,): Alphabet(size)
             for column, size in (n_categories or {}).items()
@@ -105,7 +100,7 @@ class InputCoding:
         if most_levels > 1:
             for j in np.flatnonzero(kind == NUMERIC).tolist():
                 # Of distinct values, so that repeated rows count as weights do.
-                values = np.unique(X[known[:, j], j])
+                values = np.unique(X[np.isfinite(X[:, j]), j])
                 thresholds[j] = quantile_thresholds(values, most_levels)
                 categoricals[(j,)] = Alphabet(len(thresholds[j]) + 1, is_ordered=True)
                 for unit in _UNITS:
@@ -171,7 +166,7 @@ class InputCoding:
             numbers = np.searchsorted(self.thresholds[column], values, side="right")
         return np.where(np.isnan(values), size, numbers)
 
-    def encode(self, X, names=None):
+    def encode(self, X, names=None, *, as_bytes=False):
         """Map the usable columns on their lines; read the category of each other.
 
         The category of a numeric column is the number of its level, from the lowest. A
@@ -185,6 +180,9 @@ class InputCoding:
 
         names : sequence of str, default=None
             Column names for messages; None for their numbers.
+
+        as_bytes : bool, default=False
+            Whether inputs are int8 where all are -1 or +1, and no column is numeric.
 
         Returns
         -------
@@ -203,20 +201,25 @@ class InputCoding:
             When a two-valued column holds a further value.
         """
         columns = self.usable
-        inputs = np.empty((len(X), len(columns)))
-        unknown = np.empty(inputs.shape, dtype=bool)
-        new_values = {}
-        # Some rows at a time: what is computed on the way is as large as its rows.
-        for start in range(0, len(X), _ROWS_AT_ONCE):
-            rows = slice(start, start + _ROWS_AT_ONCE)
-            values = X[rows, columns]
-            unknown[rows] = np.isnan(values)
-            inputs[rows] = self._encode_rows(values, columns, new_values)
-            self._refuse_far(values, inputs[rows], names)
+        as_bytes = as_bytes and bool(np.all(self.kind != NUMERIC))
+        inputs = np.empty((len(X), len(columns)), np.int8 if as_bytes else np.float64)
+        unknown, new_values = None, {}
+        # Some rows at a time: what is computed on the way is as large as they are.
+        for rows in row_slices(inputs.shape):
+            values = X[rows, columns].astype(np.float64, copy=False)
+            coded = self._encode_rows(values, columns, new_values)
+            self._refuse_far(values, coded, names)
+            gaps = np.isnan(values)
+            if unknown is None and gaps.any():
+                unknown = np.zeros(inputs.shape, dtype=bool)
+            if unknown is not None:
+                unknown[rows] = gaps
+            if inputs.dtype == np.int8 and np.any(np.abs(coded) != 1):
+                inputs = inputs.astype(np.float64)
+            inputs[rows] = coded
         if new_values:
             _warn_of_new_values(new_values, names)
-        categories = self._encode_categories(X)
-        return Rows(inputs, categories, unknown if unknown.any() else None)
+        return Rows(inputs, self._encode_categories(X), unknown)
 
     def _encode_rows(self, values, columns, new_values):
         """Encode rows; note the first further value of each two-valued column."""
@@ -286,6 +289,26 @@ class InputCoding:
     def decode(self, column, sign):
         """The value of a column that is coded as -1 or +1."""
         return float(self.low[column] if sign < 0 else self.high[column])
+
+
+def _ends(X):
+    """Lowest and highest known value of each column, and whether it has others.
+
+    NaN where none is known.
+    """
+    low, high = np.full((2, X.shape[1]), np.nan)
+    has_more = np.zeros(X.shape[1], dtype=bool)
+    # Some columns at a time: what is computed on the way is as large as they are.
+    for columns in row_slices(X.shape[::-1]):
+        values = X[:, columns].astype(np.float64, copy=False)
+        known = np.isfinite(values)
+        least = np.min(values, axis=0, where=known, initial=np.inf)
+        most = np.max(values, axis=0, where=known, initial=-np.inf)
+        has_more[columns] = np.any((least < values) & (most > values), axis=0)
+        is_known = known.any(axis=0)
+        low[columns] = np.where(is_known, least, np.nan)
+        high[columns] = np.where(is_known, most, np.nan)
+    return low, high, has_more
 
 
 def one_hot_rows(values):

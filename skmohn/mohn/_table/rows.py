@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skmohn._core._rows import distinct_rows as distinct
 from skmohn._core._units import binary_unit
 
 _ROWS_AT_ONCE = 2048
@@ -94,10 +95,10 @@ def count_observations(weight):
 
 def distinct_rows(rows):
     """Number the distinct rows in their sorted order; return numbers, first places."""
-    table = np.hstack([rows.inputs, rows.categories])
-    if not table.shape[1]:
-        return np.zeros(len(rows), dtype=int), np.zeros(1, dtype=int)
-    _, first, place = np.unique(table, axis=0, return_index=True, return_inverse=True)
+    table = rows.inputs
+    if rows.categories.shape[1]:
+        table = np.hstack([table, rows.categories])
+    first, place = distinct(table)
     return place, first
 
 

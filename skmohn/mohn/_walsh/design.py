@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skmohn._core._rows import are_signs, distinct_rows
 from skmohn.mohn._walsh import product_kernels as _kernels
 from skmohn.mohn._walsh.pairs import WIDE
 
@@ -43,7 +44,7 @@ def make_design(inputs, sample_weight=None):
     """
     if hasattr(inputs, "design"):
         return inputs.design()
-    if sample_weight is None and np.all(np.abs(inputs) == 1):
+    if sample_weight is None and are_signs(inputs):
         return PackedDesign(inputs)
     return DenseDesign(inputs, sample_weight)
 
@@ -57,7 +58,7 @@ def number_rows(inputs):
     """
     if hasattr(inputs, "number_rows"):
         return inputs.number_rows()
-    return np.unique(inputs, axis=0, return_inverse=True)[1]
+    return distinct_rows(inputs)[1]
 
 
 def flatten_sets(sets):
@@ -464,7 +465,8 @@ class DenseDesign(_Design):
 
     def gram(self, left, right):
         """Weighted inner products of two groups of columns."""
-        return (left * self.weights) @ right.T
+        weighted = left if self._given_weight is None else left * self.weights
+        return weighted @ right.T
 
     def project(self, columns, vector):
         """Weighted inner products of columns with a vector of shape (n_samples,)."""

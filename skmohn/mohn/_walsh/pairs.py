@@ -85,7 +85,7 @@ class Kept(NamedTuple):
     least: float
 
 
-def best_pairs(table: PairTable, residuals, size, *, n_jobs=None, report=None):
+def best_pairs(table: PairTable, residuals, size, *, n_jobs=None, on_part=None):
     """Find the pairs that go best with each of some residuals, in one pass.
 
     Parameters
@@ -101,36 +101,38 @@ def best_pairs(table: PairTable, residuals, size, *, n_jobs=None, report=None):
         Parts of the pairs that are scored at once, by joblib's threads unless its
         context says otherwise. The result is the same, bit by bit.
 
-    report : callable, default=None
-        Called with the share of the pairs that is done, after each part.
+    on_part : callable, default=None
+        Called after each of :func:`count_parts` parts of about as many pairs.
 
     Returns
     -------
     kept : list of Kept
         One for each residual.
     """
-    n = table.n_features
-    compared = table.compare(np.atleast_2d(residuals))
-    n_residuals = len(np.atleast_2d(residuals))
+    residuals = np.atleast_2d(residuals)
+    n, n_residuals = table.n_features, len(residuals)
+    compared = table.compare(residuals)
     # What is kept so far: parts that come later look for nothing less.
     least = np.zeros(n_residuals, dtype=np.float32)
     empty = np.empty((0, 2), dtype=np.int32), np.empty(0, dtype=np.float32)
     kept = [empty] * n_residuals
-    parts = _parts_of(n)
     workers = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
     found = workers(
-        delayed(_screen)(table, compared, part, size, least) for part in parts
+        delayed(_screen)(table, compared, part, size, least) for part in _parts_of(n)
     )
-    n_done = 0
-    for part, better in zip(parts, found, strict=True):
+    for better in found:
         for r, one in enumerate(better):
             kept[r] = _join(kept[r], one, size)
             if len(kept[r][1]) == size:
                 least[r] = kept[r][1].min()
-        n_done += _count(part, n)
-        if report is not None:
-            report(n_done / _count(range(n), n))
+        if on_part is not None:
+            on_part()
     return [_in_order(*one, size) for one in kept]
+
+
+def count_parts(n):
+    """In how many parts all pairs of `n` columns are scored."""
+    return len(_parts_of(n))
 
 
 def _count(rows, n):

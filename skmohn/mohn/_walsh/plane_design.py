@@ -14,7 +14,12 @@ import numpy as np
 
 from skmohn.mohn._walsh import plane_kernels as _kernels
 from skmohn.mohn._walsh.bits import pack_bits, row_bits, unpack_bits
-from skmohn.mohn._walsh.design import DenseDesign, PackedDesign, as_tuples, find_equal
+from skmohn.mohn._walsh.design import (
+    DenseDesign,
+    PackedDesign,
+    find_equal,
+    flatten_sets,
+)
 from skmohn.mohn._walsh.pairs import best_pairs
 
 # Columns of which values are written at a time, and products that they extend.
@@ -193,7 +198,7 @@ class PlaneDesign(DenseDesign):
         self.planes = planes
         self.n_samples, self.n_features = planes.shape
         self.weight_sum = float(self.n_samples)
-        self.weights = np.ones(self.n_samples)
+        self._given_weight, self.weights = None, np.ones(self.n_samples)
         self.score_cost = _COST + _COST_OF_WORD * planes.sign.shape[1]
 
     @cached_property
@@ -217,14 +222,15 @@ class PlaneDesign(DenseDesign):
 
     def columns(self, sets):
         """Products of inputs, shape (n_sets, n_samples)."""
-        sets = as_tuples(sets) if isinstance(sets, np.ndarray) else sets
-        used = sorted({i for members in sets for i in members})
-        place = {i: k for k, i in enumerate(used)}
-        values = self.planes.values(used)
-        columns = np.ones((len(sets), self.n_samples))
-        for column, members in zip(columns, sets, strict=True):
-            for i in members:
-                column *= values[place[i]]
+        planes, columns = self.planes, np.empty((len(sets), self.n_samples))
+        _kernels.plane_columns(
+            planes.sign,
+            planes.nonzero,
+            self._known,
+            planes.centres,
+            *flatten_sets(sets),
+            columns,
+        )
         return columns
 
     def _project_all(self, vector, known, centres):

@@ -71,6 +71,31 @@ def plane_project(sign, nonzero, known, centres, vector, out):
 
 
 @jit
+def plane_columns(sign, nonzero, known, centres, indptr, members, out):
+    """Products of columns less their centres, 0 where one is unknown.
+
+    ``sign, nonzero, known`` (n, W) uint64, of known also (1, W) for all columns;
+    ``centres`` (n,) float64; ``indptr`` (n_sets + 1,) int64 and ``members`` int32 are
+    the sets, ``out`` (n_sets, D) float64. O(D) for each member of a set.
+    """
+    for k in range(out.shape[0]):
+        column = out[k]
+        column[:] = 1.0
+        for m in range(indptr[k], indptr[k + 1]):
+            j = members[m]
+            row = known[j if known.shape[0] > 1 else 0]
+            for w in range((out.shape[1] + 63) // 64):
+                negative, other, there = sign[j, w], nonzero[j, w], row[w]
+                part = column[64 * w : 64 * w + 64]
+                for b in range(part.shape[0]):
+                    bit = np.uint64(b)
+                    value = np.float64((other >> bit) & _ONE)
+                    value -= 2.0 * np.float64((negative >> bit) & _ONE)
+                    value -= centres[j]
+                    part[b] *= value * np.float64((there >> bit) & _ONE)
+
+
+@jit
 def plane_pairs(
     stems,
     groups,

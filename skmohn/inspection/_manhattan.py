@@ -1,0 +1,387 @@
+"""Significance of columns along a table, and pairs that stand out."""
+
+from itertools import groupby
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import check_scalar
+
+from skmohn._core._validation import read_sets
+from skmohn.inspection._association import (
+    MANY,
+    PALE_BLUE,
+    PALE_RED,
+    by_column,
+    null_model,
+    read_heights,
+)
+from skmohn.inspection._fitted import BLUE, RED, axes_of, style_of
+from skmohn.inspection._labels import add_legend, lay_out
+from skmohn.mohn import Genotypes
+from skmohn.mohn._sparse.significance import p_values_of_further, scan_with
+
+_LEVEL = 0.05
+_DARK = "#33312e"
+# Height of an arc as a share of the axis, and points along it.
+_BOW, _POINTS_OF_ARC = 0.1, 41
+_MOST_NAMES = 20
+# Where a name may be, in points from what it names.
+_ABOVE = (((0, 2), "center", "bottom"), ((0, -3), "center", "top"))
+_BESIDE = (
+    ((0, 6), "center", "bottom"),
+    ((7, 0), "left", "center"),
+    ((-7, 0), "right", "center"),
+)
+# Height of the data with their names.
+_ROOM = 1.08
+
+
+class ManhattanDisplay:
+    """Significance of single columns along the table, and pairs that stand out.
+
+    Each column is a dot, as high as it is significant, in two shades by chromosome if
+    there are any. Pairs found by the model are arcs between their members, at the
+    height of the pair; other pairs beyond the line of pairs are pale dots at both
+    members. Lines are at 0.05 over the number of columns, and of pairs (Bonferroni).
+
+    Create it with :meth:`from_estimator`. All parameters are stored as attributes.
+
+    Parameters
+    ----------
+    columns : array-like of shape (n_columns,)
+        The p-value of each column; NaN for none.
+    pairs : sequence of pairs of int, default=()
+        Pairs of columns.
+    pair_p_values : array-like of shape (n_pairs,), default=()
+        Their p-values.
+    n_tried : int, default=0
+        Number of all pairs, of which these are the most significant.
+    terms : sequence of tuples of int, default=()
+        Columns and pairs to point out. Pairs need a p-value.
+    names : sequence of str, default=None
+        Names of the columns, written at `terms`. None for no names.
+    chromosomes : sequence of str of length n_columns, default=None
+        Chromosome, or any other group of neighbours, of each column.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes.
+    figure_ : matplotlib Figure
+        The figure of the axes.
+    dots_ : list of matplotlib Line2D
+        Columns of each chromosome, or of all.
+    pair_dots_ : matplotlib Line2D or None
+        Members of the other pairs beyond their line; None without pairs.
+    found_ : matplotlib Line2D or None
+        Columns among `terms`.
+    arcs_ : list of matplotlib Line2D
+        Pairs among `terms`.
+    texts_ : list of matplotlib Text
+        Names that have room.
+
+    See Also
+    --------
+    QQDisplay : Whether there are more small p-values than by chance.
+
+    Examples
+    --------
+    >>> from skmohn import MOHNRegressor
+    >>> from skmohn.datasets import make_genome_scan
+    >>> from skmohn.inspection import ManhattanDisplay
+    >>> scan = make_genome_scan(
+    ...     200, 500, n_pairs=1, n_singles=1, pair_share=0.2, random_state=0
+    ... )
+    >>> model = MOHNRegressor("pursuit", max_order=2, selection="ebic")
+    >>> model = model.fit(scan.X, scan.y)
+    >>> display = ManhattanDisplay.from_estimator(model, scan.X, scan.y)
+    >>> len(display.arcs_)
+    1
+    """
+
+    ax_: Any
+    figure_: Any
+    dots_: list
+    pair_dots_: Any
+    found_: Any
+    arcs_: list
+    texts_: list
+
+    def __init__(
+        self,
+        columns,
+        *,
+        pairs=(),
+        pair_p_values=(),
+        n_tried=0,
+        terms=(),
+        names=None,
+        chromosomes=None,
+    ):
+        self.columns = columns
+        self.pairs = pairs
+        self.pair_p_values = pair_p_values
+        self.n_tried = n_tried
+        self.terms = terms
+        self.names = names
+        self.chromosomes = chromosomes
+
+    @classmethod
+    def from_estimator(
+        cls, estimator, X, y, *, chromosomes=None, n_jobs=None, ax=None, **line_kw
+    ) -> Self:
+        """Test all columns, and all pairs, and point out the terms of an estimator.
+
+        Each is tested alone, by Student's t of its correlation with the target, or
+        beside the `terms` that are always in the model of the estimator, if any.
+
+        Parameters
+        ----------
+        estimator : MOHNRegressor
+            Fitted estimator. Pairs are left out if its `max_order` is 1.
+        X : {array-like, Genotypes} of shape (n_samples, n_features)
+            Rows, such as those of `fit`.
+        y : array-like of shape (n_samples,)
+            Their target values.
+        chromosomes : sequence of str of length n_features, default=None
+            Chromosome of each column. None for those of genotypes that have any.
+        n_jobs : int, default=None
+            Parts of the pairs that are compared at once.
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None for a new figure.
+        **line_kw : dict
+            Passed to :meth:`~matplotlib.axes.Axes.plot` for the columns.
+
+        Returns
+        -------
+        ManhattanDisplay
+            The display.
+
+        Raises
+        ------
+        TypeError
+            If the estimator is not a MOHNRegressor.
+        ValueError
+            If it has several targets, or X is not as in its fit.
+        """
+        null, usable = null_model(estimator, X, y)
+        has_pairs = estimator.max_order != 1
+        (scan,) = scan_with([null], has_pairs=has_pairs, n_jobs=n_jobs)
+        place = {column: i for i, column in enumerate(usable.tolist())}
+        terms = [
+            term
+            for term in estimator.terms_
+            if len(term) <= 1 + has_pairs and all(label in place for label in term)
+        ]
+        # These need not be among the most significant ones alone.
+        own = [[place[i] for i in term] for term in terms if len(term) == 2]
+        own = np.array(own, dtype=int).reshape(-1, 2)
+        if chromosomes is None and isinstance(X, Genotypes):
+            chromosomes = X.chromosomes
+            if chromosomes is not None and X.coding == "both":
+                chromosomes = [*chromosomes, *chromosomes]
+        vocabulary = estimator.vocabulary_
+        names = dict(zip(vocabulary.labels, vocabulary.names, strict=True))
+        n_columns = estimator.n_features_in_
+        display = cls(
+            by_column(scan.singles, usable, n_columns),
+            pairs=usable[np.vstack([own, scan.pairs])],
+            pair_p_values=np.append(p_values_of_further(null, own), scan.of_pairs),
+            n_tried=scan.n_tried,
+            terms=terms,
+            names=[names.get(j, f"x{j}") for j in range(n_columns)],
+            chromosomes=chromosomes,
+        )
+        return display.plot(ax=ax, **line_kw)
+
+    def plot(self, ax=None, **line_kw) -> Self:
+        """Draw the columns, both lines, and the pairs.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None for a new figure.
+        **line_kw : dict
+            Passed to :meth:`~matplotlib.axes.Axes.plot` for the columns.
+
+        Returns
+        -------
+        ManhattanDisplay
+            The display itself.
+        """
+        heights = read_heights(self.columns, "columns")
+        if not np.isfinite(heights).any():
+            raise ValueError("columns has no p-value to draw")
+        pairs = self._read_pairs(len(heights))
+        terms = [tuple(term) for term in read_sets(self.terms, "terms")]
+        self._check_terms(terms, pairs, len(heights))
+        ax = axes_of(self, ax, (8.0, 4.2))
+        self._plot_columns(ax, heights, line_kw)
+        levels = [("columns", np.count_nonzero(np.isfinite(heights)), BLUE, "--")]
+        levels += [("pairs", self.n_tried, RED, ":")] if self.n_tried else []
+        for what, number, color, line in levels:
+            level = -np.log10(_LEVEL / number)
+            label = f"{_LEVEL} / {number:,} {what}"
+            ax.axhline(level, color=color, ls=line, lw=1.0, zorder=1, label=label)
+        self._plot_pairs(ax, pairs, terms)
+        places = self._plot_terms(ax, heights, pairs, terms)
+        ax.set_ylabel("$-\\log_{10}$ p-value")
+        ax.set_xlim(-0.01 * len(heights), 1.01 * len(heights))
+        ax.set_ylim(bottom=0.0)
+        ax.spines[["top", "right"]].set_visible(False)
+        # Names need room above what they name.
+        ax.update_datalim([(0.0, _ROOM * ax.dataLim.y1)])
+        add_legend(ax)
+        self._name(ax, places)
+        return self
+
+    def _read_pairs(self, n_columns):
+        """Heights of pairs, as a dict."""
+        pairs = [tuple(pair) for pair in read_sets(self.pairs, "pairs")]
+        heights = [] if not pairs else read_heights(self.pair_p_values, "pair_p_values")
+        if len(pairs) != len(heights):
+            raise ValueError(
+                f"pair_p_values must have one number for each of the {len(pairs)} "
+                f"pairs, got {len(heights)}"
+            )
+        if any(len(pair) != 2 for pair in pairs):
+            raise ValueError("pairs must have two columns each")
+        check_scalar(self.n_tried, "n_tried", Integral, min_val=len(set(pairs)))
+        _check_columns(pairs, n_columns, "pairs")
+        return dict(zip(pairs, heights, strict=True))
+
+    def _check_terms(self, terms, pairs, n_columns):
+        _check_columns(terms, n_columns, "terms")
+        for term in terms:
+            if len(term) > 1 and term not in pairs:
+                raise ValueError(f"terms has {term}, which is not one of the pairs")
+        for name in ("names", "chromosomes"):
+            given = getattr(self, name)
+            if given is not None and len(given) != n_columns:
+                raise ValueError(
+                    f"{name} must have one for each of the {n_columns} columns, got "
+                    f"{len(given)}"
+                )
+
+    def _plot_columns(self, ax, heights, line_kw):
+        groups = [("", 0, len(heights))]
+        if self.chromosomes is not None:
+            groups = _runs(self.chromosomes)
+        style = {"marker": "o", "ls": "none", "ms": 3.0, "mew": 0.0, "zorder": 2}
+        if len(heights) > MANY:
+            # As a picture: a file of so many dots is slow to open.
+            style |= {"ms": 2.0, "rasterized": True}
+        self.dots_ = []
+        for k, (_, start, stop) in enumerate(groups):
+            own = {"color": (BLUE, PALE_BLUE)[k % 2]}
+            own |= {"label": None if k else "columns"}
+            own = style_of("line", style | own, line_kw)
+            self.dots_ += ax.plot(range(start, stop), heights[start:stop], **own)
+        ax.set_xlabel("column")
+        if self.chromosomes is not None:
+            middles = [(start + stop - 1) / 2 for _, start, stop in groups]
+            names = [name for name, _, _ in groups]
+            ax.set_xticks(middles, names, fontsize=8)
+            ax.tick_params(axis="x", length=0)
+            ax.set_xlabel("chromosome")
+
+    def _plot_pairs(self, ax, pairs, terms):
+        """Members of pairs that stand out and are no terms."""
+        self.pair_dots_ = None
+        if not self.n_tried:
+            return
+        level, found = -np.log10(_LEVEL / self.n_tried), set(terms)
+        others = {
+            pair: height
+            for pair, height in pairs.items()
+            if height > level and pair not in found
+        }
+        x = np.array(list(others), dtype=int).ravel()
+        (self.pair_dots_,) = ax.plot(
+            x,
+            np.repeat(list(others.values()), 2),
+            "o",
+            color=PALE_RED,
+            ms=2.5,
+            mew=0.0,
+            zorder=3,
+            label="members of other pairs" if others else None,
+        )
+
+    def _plot_terms(self, ax, heights, pairs, terms):
+        """Rings around columns, arcs between members; where their names belong."""
+        terms = [t for t in terms if np.isfinite(pairs.get(t, heights[t[0]]))]
+        singles = [term[0] for term in terms if len(term) == 1]
+        both = [term for term in terms if len(term) == 2]
+        places = {(j,): (j, heights[j]) for j in singles}
+        self.found_, self.arcs_ = None, []
+        if singles:
+            ring = {"mfc": "none", "mec": _DARK, "ms": 8.0, "mew": 1.2, "zorder": 5}
+            (self.found_,) = ax.plot(
+                singles, heights[singles], "o", label="columns in the model", **ring
+            )
+        of_pairs = [pairs[term] for term in both]
+        bow = _BOW * max(np.nanmax(heights), *of_pairs, 1.0) if both else 0.0
+        along = np.linspace(0.0, 1.0, _POINTS_OF_ARC)
+        style = {"color": RED, "lw": 1.3, "ms": 5.0, "markevery": [0, -1], "zorder": 4}
+        for term, height in zip(both, of_pairs, strict=True):
+            x = term[0] + (term[1] - term[0]) * along
+            y = height + 4.0 * bow * along * (1.0 - along)
+            label = None if self.arcs_ else "pairs in the model"
+            self.arcs_ += ax.plot(x, y, "-o", label=label, **style)
+            places[term] = np.mean(term), height + bow
+        return places
+
+    def _name(self, ax, places):
+        """Names of terms, the most significant first, where there is room."""
+        self.texts_ = []
+        if self.names is None:
+            return
+        from matplotlib.patheffects import withStroke
+
+        halo = withStroke(linewidth=2.5, foreground=ax.get_facecolor())
+        lay_out(ax)
+        legend = ax.get_legend()
+        taken = [] if legend is None else [legend.get_window_extent()]
+        order = sorted(places, key=lambda term: -places[term][1])
+        for term in order[:_MOST_NAMES]:
+            single = len(term) == 1
+            text = ax.annotate(
+                " x ".join(str(self.names[j]) for j in term),
+                places[term],
+                xytext=(0, 0),
+                textcoords="offset points",
+                fontsize=8,
+                color=_DARK if single else RED,
+                parse_math=False,
+                path_effects=[halo],
+                zorder=6,
+            )
+            for offset, ha, va in _BESIDE if single else _ABOVE:
+                text.set(position=offset, ha=ha, va=va)
+                box = text.get_window_extent()
+                if not any(box.overlaps(other) for other in taken):
+                    taken.append(box)
+                    self.texts_.append(text)
+                    break
+            else:
+                text.remove()
+
+
+def _check_columns(sets, n_columns, name):
+    for members in sets:
+        if not 1 <= len(members) <= 2 or not all(0 <= j < n_columns for j in members):
+            raise ValueError(
+                f"{name} has {members}, but takes one or two of the {n_columns} columns"
+            )
+
+
+def _runs(labels):
+    """Neighbours of one label: label, first and after last."""
+    runs, start = [], 0
+    for label, run in groupby(map(str, labels)):
+        stop = start + len(list(run))
+        runs.append((label, start, stop))
+        start = stop
+    return runs

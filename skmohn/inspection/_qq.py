@@ -1,0 +1,242 @@
+"""Quantiles of p-values beside those expected by chance."""
+
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from scipy.stats import beta
+from sklearn.utils import check_scalar
+
+from skmohn.inspection._association import (
+    MANY,
+    PALE_BLUE,
+    PALE_RED,
+    by_column,
+    null_model,
+    read_heights,
+)
+from skmohn.inspection._fitted import BLUE, GRAY, RED, axes_of, style_of
+from skmohn.inspection._labels import add_legend
+from skmohn.mohn._sparse.active_set import ActiveSet
+from skmohn.mohn._sparse.significance import scan_with
+
+_BAND = 0.025, 0.975
+_COLORS = {"columns": (BLUE, PALE_BLUE), "pairs": (RED, PALE_RED)}
+
+
+class QQDisplay:
+    """Quantiles of p-values against those expected by chance, columns and pairs.
+
+    Dots on the line are as by chance; dots above it at the right end are columns, or
+    pairs, that matter. If all dots rise above the line, the rows are not independent or
+    the target is not as normal as the tests assume. Of many pairs only the tail is
+    drawn: the most significant ones. Pale dots show the same beside a model: what it
+    left over. Bands hold 95 % of each quantile where columns are independent.
+
+    Create it with :meth:`from_estimator`. All parameters are stored as attributes.
+
+    Parameters
+    ----------
+    columns : array-like of shape (n_columns,)
+        The p-value of each column; NaN for none.
+    pair_p_values : array-like of shape (n_pairs,), default=()
+        Those of the most significant pairs.
+    n_tried : int, default=0
+        Number of all pairs.
+    columns_left, pairs_left : array-like, default=None
+        The same for what a model left over, of as many columns and pairs.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes.
+    figure_ : matplotlib Figure
+        The figure of the axes.
+    columns_line_, pairs_line_ : matplotlib Line2D or None
+        Observed against expected; None without any.
+    columns_left_line_, pairs_left_line_ : matplotlib Line2D or None
+        The same for what the model left over.
+    bands_ : list of matplotlib PolyCollection
+        Where quantiles are by chance.
+
+    See Also
+    --------
+    ManhattanDisplay : Which columns and pairs these are.
+
+    Examples
+    --------
+    >>> from skmohn import MOHNRegressor
+    >>> from skmohn.datasets import make_genome_scan
+    >>> from skmohn.inspection import QQDisplay
+    >>> scan = make_genome_scan(
+    ...     200, 500, n_pairs=1, n_singles=1, pair_share=0.2, random_state=0
+    ... )
+    >>> model = MOHNRegressor("pursuit", max_order=2, selection="ebic")
+    >>> model = model.fit(scan.X, scan.y)
+    >>> display = QQDisplay.from_estimator(model, scan.X, scan.y)
+    >>> len(display.columns)
+    200
+    """
+
+    ax_: Any
+    figure_: Any
+    columns_line_: Any
+    pairs_line_: Any
+    columns_left_line_: Any
+    pairs_left_line_: Any
+    bands_: list
+
+    def __init__(
+        self,
+        columns,
+        *,
+        pair_p_values=(),
+        n_tried=0,
+        columns_left=None,
+        pairs_left=None,
+    ):
+        self.columns = columns
+        self.pair_p_values = pair_p_values
+        self.n_tried = n_tried
+        self.columns_left = columns_left
+        self.pairs_left = pairs_left
+
+    @classmethod
+    def from_estimator(
+        cls, estimator, X, y, *, n_jobs=None, ax=None, **line_kw
+    ) -> Self:
+        """Test all columns, and all pairs, alone and beside the terms of an estimator.
+
+        Tests are by Student's t of the correlation with the target, and with what the
+        terms of the estimator, by least squares, leave of it.
+
+        Parameters
+        ----------
+        estimator : MOHNRegressor
+            Fitted estimator. Pairs are left out if its `max_order` is 1; of a dense
+            model, nothing is left over.
+        X : {array-like, Genotypes} of shape (n_samples, n_features)
+            Rows, such as those of `fit`.
+        y : array-like of shape (n_samples,)
+            Their target values.
+        n_jobs : int, default=None
+            Parts of the pairs that are compared at once.
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None for a new figure.
+        **line_kw : dict
+            Passed to :meth:`~matplotlib.axes.Axes.plot` for all dots.
+
+        Returns
+        -------
+        QQDisplay
+            The display.
+
+        Raises
+        ------
+        TypeError
+            If the estimator is not a MOHNRegressor.
+        ValueError
+            If it has several targets, or X is not as in its fit.
+        """
+        null, usable = null_model(estimator, X, y)
+        models, n_columns = [null], estimator.n_features_in_
+        if estimator.model_.is_listed and estimator.terms_:
+            terms = estimator.vocabulary_.places(estimator.terms_)
+            models.append(ActiveSet.of(null.design, null.y, terms))
+        has_pairs = estimator.max_order != 1
+        scan, *left = scan_with(models, has_pairs=has_pairs, n_jobs=n_jobs)
+        display = cls(
+            by_column(scan.singles, usable, n_columns),
+            pair_p_values=scan.of_pairs,
+            n_tried=scan.n_tried,
+            columns_left=by_column(left[0].singles, usable, n_columns)
+            if left
+            else None,
+            pairs_left=left[0].of_pairs if left else None,
+        )
+        return display.plot(ax=ax, **line_kw)
+
+    def plot(self, ax=None, **line_kw) -> Self:
+        """Draw observed against expected quantiles.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None for a new figure.
+        **line_kw : dict
+            Passed to :meth:`~matplotlib.axes.Axes.plot` for all dots.
+
+        Returns
+        -------
+        QQDisplay
+            The display itself.
+        """
+        series = self._read()
+        ax = axes_of(self, ax, (5.0, 4.6))
+        self.bands_ = []
+        for name in ("columns", "columns_left", "pairs", "pairs_left"):
+            line = None
+            if name in series:
+                expected, observed, band = series[name]
+                what, _, left = name.partition("_")
+                dark, pale = _COLORS[what]
+                label = f"{what} beside the model" if left else what
+                style = {"marker": "o", "ls": "none", "ms": 3.5, "mew": 0.0}
+                style |= {"color": pale if left else dark, "label": label}
+                style |= {
+                    "zorder": 2 if left else 3,
+                    "rasterized": len(expected) > MANY,
+                }
+                style = style_of("line", style, line_kw)
+                (line,) = ax.plot(expected, observed, **style)
+                if not left:
+                    fill = {"color": dark, "alpha": 0.13, "lw": 0.0, "zorder": 0}
+                    self.bands_.append(ax.fill_between(expected, *band, **fill))
+            setattr(self, f"{name}_line_", line)
+        most = max(expected[0] for expected, _, _ in series.values())
+        ax.plot([0.0, most], [0.0, most], color=GRAY, lw=1.0, zorder=1)
+        ax.set_xlabel("expected $-\\log_{10}$ p-value")
+        ax.set_ylabel("observed $-\\log_{10}$ p-value")
+        ax.set_xlim(left=0.0)
+        ax.set_ylim(bottom=0.0)
+        ax.spines[["top", "right"]].set_visible(False)
+        add_legend(ax)
+        return self
+
+    def _read(self):
+        """Expected and observed heights and a band of each series, as a dict."""
+        check_scalar(self.n_tried, "n_tried", Integral, min_val=0)
+        given = {
+            "columns": self.columns,
+            "columns_left": self.columns_left,
+            "pairs": self.pair_p_values,
+            "pairs_left": self.pairs_left,
+        }
+        series = {}
+        for name, p_values in given.items():
+            if p_values is None or not len(p_values):
+                continue
+            heights = read_heights(p_values, name)
+            heights = -np.sort(-heights[np.isfinite(heights)])
+            number = self.n_tried if name.startswith("pairs") else len(heights)
+            if number < len(heights):
+                raise ValueError(
+                    f"n_tried={number} is less than the {len(heights)} pairs given"
+                )
+            if len(heights):
+                series[name] = _quantiles(heights, number)
+        if not series:
+            raise ValueError("there is no p-value to draw")
+        return series
+
+
+def _quantiles(heights, number):
+    """What the largest of so many are expected to be by chance, and a band.
+
+    By the median of each, from the beta distribution of order statistics.
+    """
+    ranks = np.arange(1, len(heights) + 1)
+    expected, *band = (
+        -np.log10(beta.ppf(share, ranks, number - ranks + 1)) for share in (0.5, *_BAND)
+    )
+    return expected, heights, band

@@ -1,0 +1,46 @@
+"""Distinct rows and signs, against NumPy's own answers."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from skmohn._core import _rows
+
+
+@pytest.mark.parametrize("n_columns", [1, 3, 8, 9, 70])
+@pytest.mark.parametrize("dtype", [np.int8, float])
+def test_distinct_rows_of_signs_are_in_order(n_columns, dtype, monkeypatch):
+    monkeypatch.setattr(_rows, "_VALUES_AT_ONCE", 40)
+    rng = np.random.default_rng(n_columns)
+    distinct = rng.choice(np.array([-1, 1], dtype=dtype), (20, n_columns))
+    # Rows whose last bytes are zeros, too.
+    distinct[:3] = -1
+    table = distinct[rng.integers(20, size=60)]
+    first, place = _rows.distinct_rows(table)
+    rows, at, of = np.unique(table, axis=0, return_index=True, return_inverse=True)
+    assert_array_equal(first, at)
+    assert_array_equal(place, of)
+    assert_array_equal(table[first][place], table)
+    assert len(first) == len(rows)
+
+
+def test_bytes_that_are_no_signs_stay_apart():
+    table = np.array([[0, 3], [0, 5], [-1, -2], [0, 3]], dtype=np.int8)
+    first, place = _rows.distinct_rows(table)
+    assert_array_equal(first, [2, 0, 1])
+    assert_array_equal(place, [1, 2, 0, 1])
+    assert not _rows.are_signs(table)
+
+
+def test_no_columns_are_one_row():
+    first, place = _rows.distinct_rows(np.empty((3, 0)))
+    assert_array_equal(first, [0])
+    assert_array_equal(place, [0, 0, 0])
+
+
+def test_one_value_makes_signs_numbers(monkeypatch):
+    monkeypatch.setattr(_rows, "_VALUES_AT_ONCE", 10)
+    table = np.ones((40, 5))
+    assert _rows.are_signs(table)
+    table[39, 4] = np.nan
+    assert not _rows.are_signs(table)

@@ -1,0 +1,176 @@
+"""Terms that are always in the model, against regressing them out."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skmohn import Genotypes, MOHNClassifier, MOHNRegressor
+from skmohn.inspection import QQDisplay
+from skmohn.mohn import _samples
+from skmohn.mohn._sparse.active_set import ActiveSet
+from skmohn.mohn._walsh.design import make_design
+
+
+def regress_out(columns, y):
+    A = np.column_stack([np.ones(len(y)), *columns])
+    return y - A @ np.linalg.lstsq(A, y)[0]
+
+
+def weights_of(X, terms, y):
+    columns = [X[:, list(term)].prod(axis=1) for term in terms]
+    A = np.column_stack([np.ones(len(y)), *columns])
+    return np.linalg.lstsq(A, y)[0][1:]
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1, 1], (300, 25))
+    # Column 0 is a strong covariate, 1 one that does nothing, 2 x 3 an interaction.
+    y = 4 * X[:, 0] + 2 * X[:, 2] * X[:, 3]
+    y = y + X[:, 7] * X[:, 9] + 0.7 * X[:, 12] + rng.standard_normal(300)
+    return X, y
+
+
+ALWAYS = [(0,), (1,), (2, 3)]
+
+
+@pytest.mark.parametrize("selection", ["auto", "ebic", "cv"])
+@pytest.mark.parametrize("strategy", ["auto", "pursuit"])
+def test_they_are_there_beside_what_is_found(data, strategy, selection):
+    X, y = data
+    model = MOHNRegressor(
+        strategy, terms=ALWAYS, max_order=2, selection=selection, random_state=0
+    ).fit(X, y)
+    assert {(0,), (1,), (2, 3), (7, 9), (12,)} <= set(model.terms_)
+    assert len(model.terms_) <= 6
+    assert_allclose(model.weights_, weights_of(X, model.terms_, y), atol=0.02)
+    table = model.significance_table()
+    tried = dict(zip(table["term"], table["n_tried"], strict=True))
+    assert [tried[name] for name in ("x0", "x1", "x2 x x3", "x12")] == [1, 1, 1, 25]
+    assert tried["x7 x x9"] == 300
+
+
+def test_what_is_found_is_as_with_them_regressed_out(data):
+    X, y = data
+    model = MOHNRegressor("pursuit", terms=ALWAYS, max_order=2, selection="ebic")
+    others = set(model.fit(X, y).terms_) - set(ALWAYS)
+    columns = [X[:, list(term)].prod(axis=1) for term in ALWAYS]
+    plain = MOHNRegressor("pursuit", max_order=2, selection="ebic")
+    assert set(plain.fit(X, regress_out(columns, y)).terms_) == others
+    # Frisch and Waugh: weights are those of parts that covariates do not explain.
+    parts = [
+        regress_out(columns, X[:, list(term)].prod(axis=1)) for term in sorted(others)
+    ]
+    weights = np.linalg.lstsq(np.column_stack(parts), regress_out(columns, y))[0]
+    known = dict(zip(model.terms_, model.weights_, strict=True))
+    assert_allclose([known[term] for term in sorted(others)], weights)
+
+
+@pytest.mark.parametrize("kind", ["signs", "genotypes"])
+def test_wide_tables_have_them_in_each_fold(kind, monkeypatch):
+    monkeypatch.setattr(_samples, "WIDE", 100)
+    rng = np.random.default_rng(1)
+    if kind == "signs":
+        X = values = rng.choice([-1, 1], (200, 120))
+    else:
+        counts = rng.binomial(2, 0.4, (200, 120))
+        X, values = Genotypes.from_counts(counts), counts - counts.mean(axis=0)
+    y = 6 * values[:, 0] + 2 * values[:, 30] * values[:, 110] + rng.standard_normal(200)
+    model = MOHNRegressor(
+        "pursuit", terms=[0, (5, 6)], max_order=2, selection="cv", cv=3, random_state=0
+    ).fit(X, y)
+    assert {(0,), (5, 6), (30, 110)} <= set(model.terms_)
+    assert len(model.terms_) <= 4
+    assert_allclose(model.weights_, weights_of(values, model.terms_, y))
+
+
+def test_they_are_not_shrunken():
+    # The lasso would be the best here.
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1, 1], (60, 8))
+    pairs = [(i, j) for j in range(8) for i in range(j)]
+    y = X @ rng.normal(0, 0.4, 8) + 0.5 * rng.standard_normal(60)
+    y += sum(rng.normal(0, 0.3) * X[:, i] * X[:, j] for i, j in pairs)
+    plain = MOHNRegressor("pursuit", max_order=2, random_state=0).fit(X, y)
+    assert "lasso" in plain.stopping_reason_
+    model = plain.set_params(terms=[(0,)]).fit(X, y)
+    assert (0,) in model.terms_
+    assert_allclose(model.weights_, weights_of(X, model.terms_, y))
+
+
+def test_sets_that_grow_and_shrink_keep_them():
+    rng = np.random.default_rng(0)
+    X, y = rng.choice([-1, 1], (50, 6)), rng.standard_normal(50)
+    model = ActiveSet(make_design(X), y, [(0,), (1, 2)])
+    model.add([(3,), (4,)])
+    model.keep(np.zeros(5, dtype=bool))
+    model.solve()
+    assert model.terms == [(), (0,), (1, 2)]
+    assert_allclose(model.coef[1:], weights_of(X, model.terms[1:], y))
+    model.add([(3,)])
+    model.clear()
+    assert model.terms == [(), (0,), (1, 2)]
+    assert_allclose(model.coef[1:], weights_of(X, model.terms[1:], y))
+
+
+def test_higher_orders_numbers_names_and_refits(data):
+    pd = pytest.importorskip("pandas")
+    X, y = data
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(X, columns=[f"v{j}" for j in range(25)])
+    table["age"] = rng.uniform(20, 80, 300)
+    y = y + 0.2 * table["age"]
+    model = MOHNRegressor("pursuit", terms=["age"], random_state=0).fit(table, y)
+    assert (25,) in model.terms_
+    assert {(0,), (2, 3), (7, 9)} <= set(model.terms_)
+    twice = model.set_params(warm_start=True).fit(table, y)
+    assert len(set(twice.terms_)) == len(twice.terms_)
+    assert (25,) in twice.terms_
+    piped = make_pipeline(
+        StandardScaler(), MOHNRegressor("pursuit", terms=[25], max_order=2)
+    ).fit(table.to_numpy(), y)
+    assert (25,) in piped[-1].terms_
+    display = QQDisplay.from_estimator(model, table, y)
+    assert np.isnan(display.columns[25])
+    exact = MOHNRegressor("pursuit", terms=[(1,)]).fit(X, X[:, 3] * X[:, 4] * X[:, 5])
+    assert exact.terms_ == [(1,), (3, 4, 5)]
+    assert_allclose(exact.weights_, [0, 1], atol=1e-12)
+
+
+def test_what_is_refused(data):
+    X, y = data
+    for strategy in ("dense", "msda", "full"):
+        with pytest.raises(
+            ValueError, match=f"terms: strategy='{strategy}' takes none"
+        ):
+            MOHNRegressor(strategy, terms=[0]).fit(X, y)
+    for name in ("selection", "learning_rule"):
+        with pytest.raises(ValueError, match=f'{name}="lasso" would shrink'):
+            MOHNRegressor("pursuit", terms=[0], **{name: "lasso"}).fit(X, y)
+    with pytest.raises(
+        ValueError, match=r"terms has .*'age'.*, but 'age' is not a feature"
+    ):
+        MOHNRegressor("pursuit", terms=["age"]).fit(X, y)
+    constant = X.copy()
+    constant[:, 4] = 1
+    with pytest.raises(ValueError, match="column 4 of X is constant"):
+        MOHNRegressor("pursuit", terms=[4]).fit(constant, y)
+    with pytest.raises(ValueError, match="column 4 of X is constant"):
+        MOHNRegressor("pursuit", terms=[4]).fit(np.ones_like(X), y)
+    constant[:, 4] = X[:, 5]
+    model = MOHNRegressor("pursuit", terms=[4, 5], max_order=1)
+    with pytest.warns(UserWarning, match="1 of 2 terms given cannot be told apart"):
+        model.fit(constant, y)
+    letters = np.array(list("abc") * 100, dtype=object)[:, None]
+    with pytest.raises(ValueError, match="terms are for models of few weights"):
+        MOHNRegressor(terms=[0]).fit(np.hstack([X.astype(object), letters]), y)
+
+
+def test_classifiers_have_terms_for_given_alone(data):
+    X, y = data
+    plain = MOHNClassifier("pursuit", max_order=1).fit(X, y > 0)
+    listed = MOHNClassifier("pursuit", max_order=1, terms=[(1, 2, 4)]).fit(X, y > 0)
+    assert plain.terms_ == listed.terms_

@@ -1,0 +1,166 @@
+"""Tests of terms against noise, beside those of scipy and of plain least squares."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import stats
+
+from skmohn import Genotypes, MOHNRegressor
+from skmohn.mohn._sparse.active_set import ActiveSet
+from skmohn.mohn._sparse.significance import p_values_of_further, p_values_of_terms
+from skmohn.mohn._walsh.design import make_design
+
+
+def by_brute_force(columns, y, weight=None):
+    """p-value of each column beside the constant and all others, by an F test."""
+    weight = np.ones(len(y)) if weight is None else weight
+    root = np.sqrt(weight)
+    A = np.column_stack([np.ones(len(y)), *columns]) * root[:, None]
+
+    def squares(part):
+        return np.sum((root * y - part @ np.linalg.lstsq(part, root * y)[0]) ** 2)
+
+    n_spare, whole = weight.sum() - A.shape[1], squares(A)
+    f = [squares(np.delete(A, j, axis=1)) / whole - 1 for j in range(1, A.shape[1])]
+    return stats.f.sf(np.array(f) * n_spare, 1, n_spare)
+
+
+def tables(kind, rng):
+    signs = rng.choice([-1, 1], (120, 8))
+    counts = rng.binomial(2, 0.4, (120, 8)).astype(float)
+    if kind == "signs":
+        return signs, signs
+    if kind == "numbers":
+        numbers = rng.uniform(-1, 1, (120, 8))
+        low, high = numbers.min(axis=0), numbers.max(axis=0)
+        return numbers, 2 * (numbers - low) / (high - low) - 1
+    counts[rng.random(counts.shape) < 0.05] = np.nan
+    return Genotypes.from_counts(counts), np.nan_to_num(counts - np.nanmean(counts, 0))
+
+
+@pytest.mark.parametrize("kind", ["signs", "numbers", "genotypes"])
+@pytest.mark.parametrize("repeats", [False, True])
+def test_p_values_are_those_of_f_tests(kind, repeats):
+    rng = np.random.default_rng(0)
+    X, values = tables(kind, rng)
+    y = 1e3 * (values[:, 0] + rng.standard_normal(120))
+    weight = None
+    if repeats and kind != "genotypes":
+        weight = rng.integers(1, 4, 120).astype(float)
+    terms = [(0,), (3,), (1, 2), (0, 5, 6)]
+    model = MOHNRegressor("given", terms=terms).fit(X, y, weight)
+    columns = [values[:, list(term)].prod(axis=1) for term in terms]
+    assert_allclose(model.p_values_, by_brute_force(columns, y, weight), rtol=1e-7)
+    table = model.significance_table()
+    assert list(table["p_value"]) == sorted(model.p_values_)
+    assert table["term"][0] == "x0"
+    assert list(table["n_tried"]) == [{1: 2, 2: 1, 3: 1}[k] for k in table["order"]]
+
+
+def test_one_term_is_as_by_a_regression_line():
+    rng = np.random.default_rng(0)
+    X, y = rng.choice([-1, 1], (50, 3)), rng.standard_normal(50)
+    model = MOHNRegressor("given", terms=[(1,)]).fit(X, y)
+    assert_allclose(model.p_values_, stats.linregress(X[:, 1], y).pvalue)
+
+
+@pytest.mark.parametrize("kind", ["signs", "numbers", "genotypes"])
+def test_further_sets_are_tested_as_the_last_of_a_longer_model(kind, monkeypatch):
+    monkeypatch.setattr("skmohn.mohn._sparse.significance._ENTRIES", 120 * 3)
+    rng = np.random.default_rng(0)
+    X, values = tables(kind, rng)
+    y = values[:, 0] + values[:, 1] * values[:, 2] + rng.standard_normal(120)
+    model = MOHNRegressor("given", terms=[(0,), (1, 2)]).fit(X, y)
+    design = make_design(model._to_rows(X).inputs)
+    known = ActiveSet.of(design, y, [(0,), (1, 2)])
+    sets = [(1,), (2,), (5,), (1, 3), (3, 4), (0, 6, 7)]
+    found = p_values_of_further(known, [*sets, (0,), (1, 2)])
+    for members, p_value in zip(sets, found, strict=False):
+        longer = [(0,), (1, 2), members]
+        columns = [values[:, list(term)].prod(axis=1) for term in longer]
+        assert p_value == pytest.approx(by_brute_force(columns, y)[2])
+        assert p_value == pytest.approx(p_values_of_terms(design, y, longer)[2])
+    assert np.isnan(found[-2:]).all()
+    assert p_values_of_further(known, []).shape == (0,)
+
+
+def test_nothing_is_significant_where_nothing_matters():
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1, 1], (40, 400))
+    design = make_design(X)
+    terms = [(i,) for i in range(5)]
+    uniform = np.concatenate(
+        [p_values_of_terms(design, rng.standard_normal(40), terms) for _ in range(100)]
+    )
+    assert stats.kstest(uniform, "uniform").pvalue > 0.01
+    # The best of all, corrected by their number, is below .05 as often as that.
+    nothing = [ActiveSet(design, rng.standard_normal(40)) for _ in range(300)]
+    sets = [(i,) for i in range(400)]
+    best = [p_values_of_further(model, sets).min() * 400 for model in nothing]
+    assert 0.02 < np.mean(np.array(best) < 0.05) < 0.08
+
+
+def test_a_search_is_corrected_by_what_it_tried():
+    rng = np.random.default_rng(1)
+    X = rng.choice([-1, 1], (300, 30))
+    y = X[:, 3] + X[:, 5] * X[:, 9] + 0.4 * X[:, 20] + rng.standard_normal(300)
+    model = MOHNRegressor("pursuit", max_order=2, random_state=0).fit(X, y)
+    table = model.significance_table()
+    tried = {1: 30, 2: 435}
+    assert list(table["n_tried"]) == [tried[order] for order in table["order"]]
+    assert_allclose(
+        table["p_corrected"],
+        np.minimum(np.multiply(table["p_value"], table["n_tried"]), 1),
+    )
+    assert set(list(table["term"])[:2]) == {"x3", "x5 x x9"}
+    rows = rng.choice([-1, 1], (80, 30))
+    further = rows[:, 3] + rng.standard_normal(80)
+    again = model.significance_table(rows, further)
+    assert again["term"][0] == "x3"
+    assert set(again["n_tried"]) == {len(model.terms_)}
+    columns = [rows[:, list(term)].prod(axis=1) for term in model.terms_]
+    expected = np.sort(by_brute_force(columns, further))
+    assert_allclose(again["p_value"], expected)
+    assert_allclose(pickle.loads(pickle.dumps(model)).p_values_, model.p_values_)
+    model.partial_fit(rows, further)
+    assert np.isnan(model.p_values_).all()
+
+
+def test_terms_without_a_test():
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1, 1], (60, 6))
+    X[:, 5] = X[:, 4]
+    exact = MOHNRegressor("pursuit").fit(X, X[:, 0] * X[:, 1])
+    assert exact.p_values_.tolist() == pytest.approx([0.0])
+    y = X[:, 0] + rng.standard_normal(60)
+    model = MOHNRegressor("given", terms=[(0,), (4,), (5,)])
+    with pytest.warns(UserWarning, match="cannot be told apart"):
+        model.fit(X, y)
+    assert np.isnan(model.p_values_).tolist() == [False, False, True]
+    square = np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]])
+    constant = MOHNRegressor("given", terms=[(0,), (1,)]).fit(X, np.full(60, 1.1))
+    assert np.isnan(constant.p_values_).all()
+    few = MOHNRegressor("given", terms=[(0,), (1,), (2,)]).fit(square, y[:4])
+    assert np.isnan(few.p_values_).all()
+    dense = MOHNRegressor("dense").fit(X, y)
+    assert np.isnan(dense.p_values_).tolist() == [True] * len(dense.terms_)
+    with pytest.raises(ValueError, match="sparse model, but this one is dense"):
+        dense.significance_table(X, y)
+    with pytest.raises(ValueError, match="X and y go together, but y is missing"):
+        model.significance_table(X)
+    known = MOHNRegressor.from_terms([(0, 1)], [1.0])
+    assert np.isnan(known.significance_table()["p_value"][0])
+
+
+def test_several_targets_have_their_own():
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1, 1], (100, 6))
+    y = np.column_stack([X[:, 0] * X[:, 1], X[:, 3]]) + rng.standard_normal((100, 2))
+    model = MOHNRegressor("given", terms=[(0, 1), (3,)]).fit(X, y)
+    ones = [MOHNRegressor("given", terms=[(0, 1), (3,)]).fit(X, part) for part in y.T]
+    assert_allclose(model.p_values_, [one.p_values_ for one in ones])
+    table = model.significance_table(X, y)
+    assert list(table["target"]) == [0, 0, 1, 1]
+    assert_allclose(list(table["p_value"])[:2], np.sort(ones[0].p_values_))
