@@ -110,6 +110,7 @@ EXAMPLES = {
         "genotype",
         "dense_landscape",
         "missing_values",
+        "genome_scan",
         "discovery",
     ],
     "optimize": [
