@@ -25,8 +25,8 @@ _CLEARLY = 1.0
 # Nats by which a model must be shorter than that nothing matters. Of tables of noise
 # alone (seven kinds, 420 draws), 4 % gain one nat and 1 % two.
 _LEAST_GAIN = 1.5
-# Rows of each fold from which a dense model is learnt first, and at most.
-_FEW_ROWS, _MOST_ROWS = 3000, 10_000
+# Rows of each fold from which a dense model is learnt, as long as it needs more.
+_ROWS_OF_FOLDS = 1000, 3000, 10_000
 
 
 class Strategy(NamedTuple):
@@ -215,7 +215,7 @@ def _predicts_better(sparse, model, samples, wishes):
     if choice is None or choice.folds is None or len(choice.folds) < 2:
         return False
     n_rows = len(samples.y)
-    for most_rows in sorted({min(n_rows, _FEW_ROWS), min(n_rows, _MOST_ROWS)}):
+    for most_rows in sorted({min(n_rows, most) for most in _ROWS_OF_FOLDS}):
         errors = _fold_errors(model, choice.folds, most_rows, samples, wishes)
         gains = errors - choice.errors
         if gains.mean() <= _CLEARLY * sem(gains):

@@ -433,8 +433,7 @@ def test_left_out_rows_must_be_predicted_better_by_a_standard_error(errors, is_b
 
 @pytest.mark.parametrize("is_clear", [False, True])
 def test_few_rows_of_the_folds_may_do(monkeypatch, is_clear):
-    monkeypatch.setattr("skmohn.mohn._strategies._FEW_ROWS", 30)
-    monkeypatch.setattr("skmohn.mohn._strategies._MOST_ROWS", 40)
+    monkeypatch.setattr("skmohn.mohn._strategies._ROWS_OF_FOLDS", (30, 40, 45))
     asked = []
     monkeypatch.setattr(
         "skmohn.mohn._strategies.fit_dense",
@@ -452,7 +451,7 @@ def test_few_rows_of_the_folds_may_do(monkeypatch, is_clear):
     sparse = SimpleNamespace(choice=SimpleNamespace(folds=folds, errors=errors))
     found = predicts_better(sparse, model, Samples(rows, y), Wishes())
     assert found == (not is_clear)
-    assert asked == [30] * 5 + ([] if is_clear else [40] * 5)
+    assert asked == [30] * 5 + ([] if is_clear else [40] * 5 + [45] * 5)
 
 
 def test_rough_tables_of_many_rows_are_not_taken_for_nothing(monkeypatch):
