@@ -207,12 +207,16 @@ def _predicts_better(sparse, model, samples, wishes):
     """Whether the sparse model clearly predicts the left-out rows of its folds better.
 
     A structure that chance would hardly make, such as that of blocks of inputs, has a
-    long description and may yet be the true one. The dense model keeps the
-    hyper-parameters of all rows. Where it predicts as well from some of the rows of
-    each fold, it is not asked what it makes of all.
+    long description and may yet be the true one. It then explains the data better than
+    the dense model once its terms are known; where it does not, its smaller squares
+    are those of a few large targets. The dense model keeps the hyper-parameters of all
+    rows. Where it predicts as well from some of the rows of each fold, it is not asked
+    what it makes of all.
     """
     choice = None if sparse is None else sparse.choice
     if choice is None or choice.folds is None or len(choice.folds) < 2:
+        return False
+    if sparse.model.length_of_data() > model.description_length():
         return False
     n_rows = len(samples.y)
     for most_rows in sorted({min(n_rows, most) for most in _ROWS_OF_FOLDS}):

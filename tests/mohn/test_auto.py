@@ -405,6 +405,10 @@ def test_a_little_shorter_than_nothing_is_chance(seed, chosen, low, high):
     assert last["chosen"] == chosen
 
 
+# A sparse model that explains the data better than any other, once its terms are known.
+KNOWN_TERMS = SimpleNamespace(length_of_data=lambda: -np.inf)
+
+
 @pytest.mark.parametrize(("errors", "is_better"), [(0.5, False), (1.5, True)])
 def test_left_out_rows_must_be_predicted_better_by_a_standard_error(errors, is_better):
     X, y = make_dense(60)
@@ -426,7 +430,7 @@ def test_left_out_rows_must_be_predicted_better_by_a_standard_error(errors, is_b
     gains += errors * sem(gains) - gains.mean()
     choice = SimpleNamespace(folds=folds, errors=np.array(left_out) - gains)
     samples = Samples(rows, y)
-    sparse = SimpleNamespace(choice=choice)
+    sparse = SimpleNamespace(choice=choice, model=KNOWN_TERMS)
     wishes = Wishes()
     assert predicts_better(sparse, model, samples, wishes) == is_better
 
@@ -448,10 +452,23 @@ def test_few_rows_of_the_folds_may_do(monkeypatch, is_clear):
     folds = list(KFold(5).split(X))
     # No model is better than one without errors, and any is than one with large ones.
     errors = np.full(5, 100.0) if is_clear else np.zeros(5)
-    sparse = SimpleNamespace(choice=SimpleNamespace(folds=folds, errors=errors))
+    choice = SimpleNamespace(folds=folds, errors=errors)
+    sparse = SimpleNamespace(choice=choice, model=KNOWN_TERMS)
     found = predicts_better(sparse, model, Samples(rows, y), Wishes())
     assert found == (not is_clear)
     assert asked == [30] * 5 + ([] if is_clear else [40] * 5 + [45] * 5)
+
+
+def test_a_few_large_targets_do_not_make_a_model_better():
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((90, 4))
+    X[rng.random(X.shape) < 0.05] = np.nan
+    log_y = 2.0 * np.nan_to_num(X[:, 0] - X[:, 1]) + 0.2 * rng.standard_normal(90)
+    model = MOHNRegressor(random_state=0).fit(X, np.exp(log_y))
+    last = model.history_[-1]
+    assert last["chosen"] == "dense"
+    assert last["description_length_dense"] < last["description_length_sparse"] - 100
+    assert np.corrcoef(np.log(model.predict(X)), log_y)[0, 1] > 0.95
 
 
 def test_rough_tables_of_many_rows_are_not_taken_for_nothing(monkeypatch):

@@ -206,7 +206,12 @@ class SparseModel(Model):
     def description_length(self):
         """Nats that the data and the choices of terms and variances cost."""
         choices = choice_length(self.graph.terms, self.n_inputs)
-        return choices - self.evidence - self.occam
+        return choices + self.length_of_data()
+
+    def length_of_data(self):
+        """Nats that the data and the choice of variances cost where terms are known."""
+        self._require_posterior()
+        return -self.evidence - self.occam
 
     def variance(self, rows):
         """Posterior variance, with its factor of doubt."""
