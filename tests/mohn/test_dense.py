@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.sparse import eye_array
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
@@ -507,8 +508,8 @@ def test_directions_that_change_little_are_not_looked_along(monkeypatch):
     ratio = (own + some.variance(cube)) / (own + every.variance(cube))
     assert ratio.min() > 0.94
     assert ratio.max() < 1.07
-    felt, others = _doubt._felt(posterior, np.eye(93))
-    assert (len(felt), len(others)) == (30, 63)
+    felt, others = _doubt._felt(posterior, eye_array(93, format="csr"))
+    assert (len(felt), others.shape[0]) == (30, 63)
     # Inputs that matter, and scale, linear part and noise.
     assert felt[:, [0, 1, 2, -3, -2, -1]].any(axis=0).all()
 

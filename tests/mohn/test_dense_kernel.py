@@ -1,6 +1,7 @@
 """The product prior against sums over all weights, and its gradients."""
 
 import itertools
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -387,7 +388,7 @@ def test_climbs_begin_at_one_over_the_number_of_categoricals():
 
 @pytest.mark.parametrize("alphabets", [(), (Alphabet(3), Alphabet(4, True))])
 def test_curvature_of_the_density_is_that_of_its_values(alphabets):
-    curvature = density_curvature(2, alphabets)
+    curvature = density_curvature(2, alphabets).toarray()
     logs = np.random.default_rng(0).normal(size=(2, 2 + sum(sizes_of(alphabets)) + 3))
     # The density of `linear` is flat; its curvature stands for its height.
     logs[:, -2] = 0.0
@@ -476,8 +477,8 @@ def test_climbs_end_as_high_as_in_the_logarithms_themselves(
 
 
 def test_first_steps_are_standard_deviations():
-    steps = first_steps(2, LEVELS)
-    curvature = density_curvature(2, LEVELS) + np.eye(len(steps))
+    steps = first_steps(2, LEVELS).toarray()
+    curvature = density_curvature(2, LEVELS).toarray() + np.eye(len(steps))
     assert_allclose(steps.T @ curvature @ steps, np.eye(len(steps)), atol=1e-12)
 
 
@@ -485,7 +486,8 @@ def test_climbs_in_learnt_steps_are_short():
     sample, alphabets = make_sample("levels")
     evidence, start = Evidence(sample, alphabets), start_prior(N_INPUTS, alphabets)
     first = climb(evidence, start, tol=1e-7)
-    learnt = first.learnt_steps()
+    found = first.learnt_steps()
+    learnt = found.toarray()
     values, vectors = np.linalg.eigh(first.inverse.todense())
     # Along some directions the evidence hardly curves.
     assert values[-1] > 4.0
@@ -495,7 +497,7 @@ def test_climbs_in_learnt_steps_are_short():
     # The last coordinate alone moves the noise.
     assert_allclose(learnt[-1, :-1], 0.0, atol=1e-12)
     assert learnt[-1, -1] > 0.0
-    again = climb(evidence, start, steps=learnt)
+    again = climb(evidence, start, steps=found)
     n_evaluations = climb(evidence, start).n_evaluations
     assert again.n_evaluations < 0.8 * n_evaluations
     assert evidence.value(again.prior) == pytest.approx(
@@ -506,7 +508,48 @@ def test_climbs_in_learnt_steps_are_short():
 def test_a_climb_that_has_not_moved_has_learnt_nothing():
     sample, _ = make_sample("signs")
     first = climb(Evidence(sample), start_prior(N_INPUTS), max_iter=0)
-    assert_allclose(first.learnt_steps(), first.steps, atol=1e-15)
+    found, expected = first.learnt_steps().toarray(), first.steps.toarray()
+    assert_allclose(found, expected, atol=1e-15)
+
+
+def test_steps_are_a_matrix():
+    rng = np.random.default_rng(0)
+    steps = first_steps(2, LEVELS)
+    for _ in range(2):
+        n_logs = len(steps.left)
+        directions, _ = np.linalg.qr(rng.standard_normal((n_logs, 3)))
+        change = rng.standard_normal((3, 3))
+        before = steps.toarray()
+        steps = steps.along(directions, change)
+        whole, x = steps.toarray(), rng.standard_normal(n_logs)
+        change = np.eye(n_logs) + directions @ (change - np.eye(3)) @ directions.T
+        # But for a mirror.
+        expected = before @ change @ change.T @ before.T
+        assert_allclose(whole @ whole.T, expected, atol=1e-10)
+        assert_allclose(whole[-1, :-1], 0.0, atol=1e-12)
+        assert whole[-1, -1] > 0.0
+        assert steps.of_noise == pytest.approx(whole[-1, -1])
+        assert_allclose(steps @ x, whole @ x, atol=1e-12)
+        assert_allclose(steps.gather(x), x @ whole, atol=1e-12)
+        assert_allclose(steps.scaled(3.0).toarray(), 3.0 * whole, atol=1e-12)
+
+
+def test_levels_of_many_columns_take_little_memory():
+    rng = np.random.default_rng(0)
+    n_rows, n_columns = 30, 250
+    levels = np.array([rng.permutation(16)[np.arange(n_rows) % 16] for _ in range(250)])
+    rows = Rows(np.empty((n_rows, 0)), levels.T)
+    sample = join_equal_rows(rows, rng.standard_normal(n_rows))
+    alphabets = (Alphabet(16, True),) * n_columns
+    evidence, start = Evidence(sample, alphabets), start_prior(0, alphabets)
+    climb(evidence, start, max_iter=1)
+    tracemalloc.start()
+    first = climb(evidence, start, max_iter=3)
+    climb(evidence, first.prior, max_iter=1, steps=first.steps_for(n_rows))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    n_logs = 16 * n_columns + 3
+    assert peak < 8 * n_logs**2 / 4
 
 
 def test_stages_find_what_all_rows_find(monkeypatch):

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigvalsh
+from scipy.sparse import eye_array
 
 from skmohn.mohn._dense.evidence import (
     LOG_BOUNDS,
@@ -174,7 +175,7 @@ class Felt(NamedTuple):
         of_density = density_curvature(n_inputs, alphabets)
         # Of inputs that hardly matter the log evidence is a line in their rates: in the
         # logarithms its curvature is minus its slope.
-        own = np.sum((others @ of_density) * others, axis=1)
+        own = (others @ of_density).multiply(others).sum(axis=1)
         return cls(
             basis,
             by_data,
@@ -229,7 +230,7 @@ def _directions(n_inputs, alphabets):
         groups += [first] * size if is_ordered else range(first, first + size)
     first = groups[-1] + 1 if groups else 0
     groups += range(first, first + 3)
-    return np.eye(first + 3)[:, groups]
+    return eye_array(first + 3, format="csc")[:, groups].tocsr()
 
 
 def _felt(posterior, basis):
@@ -239,21 +240,21 @@ def _felt(posterior, basis):
     ----------
     posterior : ExactPosterior
 
-    basis : ndarray of shape (n_directions, n_logs)
+    basis : csr_array of shape (n_directions, n_logs)
 
     Returns
     -------
     felt : ndarray of shape (up to `_MOST_DIRECTIONS`, n_logs)
         That of the noise among them.
 
-    others : ndarray of shape (n_others, n_logs)
+    others : csr_array of shape (n_others, n_logs)
     """
-    if len(basis) <= _MOST_DIRECTIONS:
-        return basis, basis[:0]
+    if basis.shape[0] <= _MOST_DIRECTIONS:
+        return basis.toarray(), basis[:0]
     change = np.sum((_fitted_slopes(posterior) @ basis[:-1, :-1].T) ** 2, axis=0)
-    order = np.append(np.argsort(change), len(basis) - 1)
-    others, felt = np.split(order, [len(basis) - _MOST_DIRECTIONS])
-    return basis[np.sort(felt)], basis[np.sort(others)]
+    order = np.append(np.argsort(change), basis.shape[0] - 1)
+    others, felt = np.split(order, [basis.shape[0] - _MOST_DIRECTIONS])
+    return basis[np.sort(felt)].toarray(), basis[np.sort(others)]
 
 
 def _fitted_slopes(posterior):

@@ -13,8 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import blas, lapack, solve_triangular
 from scipy.optimize import LbfgsInvHessProduct, minimize
+from scipy.sparse import block_diag, diags_array
 
 from skmohn.mohn._dense.kernel import Pairs, Prior
+from skmohn.mohn._dense.steps import Steps
 from skmohn.mohn._model import LEAST_NOISE, LOG_NOISE, LOG_SCALE
 from skmohn.mohn._table.rows import Rows, count_observations, distinct_rows, sizes_of
 
@@ -343,7 +345,7 @@ class Climb(NamedTuple):
     n_rows : int
         Distinct ones that were asked.
 
-    steps : ndarray of shape (n_logs, n_logs)
+    steps : Steps
         The coordinates of the climb.
 
     inverse : LbfgsInvHessProduct
@@ -353,7 +355,7 @@ class Climb(NamedTuple):
     prior: Prior
     n_evaluations: int
     n_rows: int
-    steps: np.ndarray
+    steps: Steps
     inverse: LbfgsInvHessProduct
 
     def steps_for(self, n_rows):
@@ -361,17 +363,17 @@ class Climb(NamedTuple):
 
         Returns
         -------
-        steps : ndarray of shape (n_logs, n_logs)
+        steps : Steps
         """
         # More rows say more.
-        return self.learnt_steps() * math.sqrt(self.n_rows / n_rows)
+        return self.learnt_steps().scaled(math.sqrt(self.n_rows / n_rows))
 
     def learnt_steps(self):
         """Coordinates for a further climb on the same rows.
 
         Returns
         -------
-        steps : ndarray of shape (n_logs, n_logs)
+        steps : Steps
         """
         if not self.inverse.n_corrs:
             return self.steps
@@ -379,13 +381,7 @@ class Climb(NamedTuple):
         met, _ = np.linalg.qr(np.vstack([self.inverse.sk, self.inverse.yk]).T)
         values, vectors = np.linalg.eigh(met.T @ (self.inverse @ met))
         root = (vectors * np.sqrt(np.clip(values, *_CURVATURES))) @ vectors.T
-        steps = self.steps + self.steps @ met @ (root - np.eye(len(root))) @ met.T
-        # Mirrored such that the last one alone moves the noise.
-        axis = steps[-1].copy()
-        axis[-1] += np.linalg.norm(axis)
-        steps -= np.outer(steps @ axis, axis * (2.0 / (axis @ axis)))
-        steps[:, -1] *= -1.0
-        return steps
+        return self.steps.along(met, root)
 
 
 def climb(
@@ -421,9 +417,8 @@ def climb(
     ends : tuple, default=LOG_ENDS
         See :func:`log_density`.
 
-    steps : ndarray of shape (n_logs, n_logs), default=None
-        Its columns are the coordinates: changes of the logarithms by about a standard
-        deviation each. The last one alone moves the noise. None for
+    steps : Steps, default=None
+        Changes of the logarithms by about a standard deviation each. None for
         :func:`first_steps`.
 
     Returns
@@ -438,7 +433,7 @@ def climb(
     if steps is None:
         steps = first_steps(n_inputs, alphabets)
     # The noise is often at its bound, other hyper-parameters hardly ever.
-    fall = (lowest[-1] - origin[-1]) / steps[-1, -1]
+    fall = (lowest[-1] - origin[-1]) / steps.of_noise
 
     def place(x):
         logs = origin + steps @ x
@@ -453,7 +448,7 @@ def climb(
         density, pull = log_density(logs, n_inputs, alphabets, ends)
         # Beyond the bounds all is as at them, but for what leads back.
         slope = np.where(beyond, beyond, -pull - slope)
-        return 0.5 * float(beyond @ beyond) - density - value, slope @ steps
+        return 0.5 * float(beyond @ beyond) - density - value, steps.gather(slope)
 
     heights, least = [], tol * len(evidence.pairs.left)
 
@@ -495,12 +490,16 @@ def first_steps(n_inputs, alphabets=()):
 
     Returns
     -------
-    steps : ndarray of shape (n_logs, n_logs)
-        See :func:`climb`.
+    steps : Steps
     """
-    curvature = density_curvature(n_inputs, alphabets)
-    root = np.linalg.cholesky(curvature + np.eye(len(curvature)))
-    return solve_triangular(root, np.eye(len(root)), lower=True).T
+    parts = []
+    for part in _curvatures(n_inputs, alphabets):
+        if part.ndim == 1:
+            parts.append(diags_array(1.0 / np.sqrt(part + 1.0)))
+        else:
+            root, one = np.linalg.cholesky(part + np.eye(len(part))), np.eye(len(part))
+            parts.append(solve_triangular(root, one, lower=True).T)
+    return Steps.plain(block_diag(parts, format="csr"))
 
 
 def log_density(logs, n_inputs, alphabets=(), ends=LOG_ENDS):
@@ -550,22 +549,24 @@ def density_curvature(n_inputs, alphabets=()):
 
     Returns
     -------
-    curvature : ndarray of shape (n_logs, n_logs)
+    curvature : csr_array of shape (n_logs, n_logs)
     """
-    size = n_inputs + sum(sizes_of(alphabets)) + 3
-    curvature = np.eye(size) / _LOG_RATE_SPREAD**2
-    curvature[-3:, -3:] = np.diag(1.0 / LOG_ENDS[1] ** 2)
-    width = np.subtract(*np.log(_BOUNDS["linear"]))
-    curvature[-2, -2] = 2.0 * math.pi / width**2
-    first = n_inputs
+    parts = _curvatures(n_inputs, alphabets)
+    parts = [diags_array(part) if part.ndim == 1 else part for part in parts]
+    return block_diag(parts, format="csr")
+
+
+def _curvatures(n_inputs, alphabets):
+    """Blocks of that Hessian: (size,) where it is diagonal, else (size, size)."""
+    yield np.full(n_inputs, 1.0 / _LOG_RATE_SPREAD**2)
     for n_categories in sizes_of(alphabets):
-        categorical = slice(first, first + n_categories)
         mean = np.full((n_categories, n_categories), 1.0 / n_categories)
         apart = (np.eye(n_categories) - mean) / _LOG_CATEGORY_SPREAD**2
-        together = mean / (n_categories * _LOG_RATE_SPREAD**2)
-        curvature[categorical, categorical] = apart + together
-        first += n_categories
-    return curvature
+        yield apart + mean / (n_categories * _LOG_RATE_SPREAD**2)
+    ends = 1.0 / LOG_ENDS[1] ** 2
+    width = np.subtract(*np.log(_BOUNDS["linear"]))
+    ends[1] = 2.0 * math.pi / width**2
+    yield ends
 
 
 def learn_prior(
