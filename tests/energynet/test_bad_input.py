@@ -1,6 +1,8 @@
 """What cannot work is refused in clear words, and leaves a fitted estimator alone."""
 
 import tracemalloc
+from copy import deepcopy
+from functools import cache
 
 import numpy as np
 import pytest
@@ -308,9 +310,15 @@ def network(request):
     return request.param
 
 
-def network_refused(network, *args, match, error=ValueError, **parameters):
+@cache
+def fitted(network):
+    """A network that others are copied from."""
     y = LABELS if network is EnergyNetClassifier else Y
-    net = network(STACK, random_state=0).fit(X, y)
+    return network(STACK, random_state=0).fit(X, y)
+
+
+def network_refused(network, *args, match, error=ValueError, **parameters):
+    net = deepcopy(fitted(network))
     expected, old = net.predict(X), dict(vars(net))
     net.set_params(**parameters)
     with pytest.raises(error, match=match):
