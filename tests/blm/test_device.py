@@ -320,7 +320,7 @@ CLASSES = np.array(["a", 'say "b"', "ä@?"])[np.digitize(Y, [0.5, 1.5])]
 LABELS = np.column_stack([Y > 1, X[:, 0] > 0, X[:, 3] > -3]).astype(int)
 CALM = (X - X.mean(axis=0)) / X.std(axis=0)
 SEQUENCES = X.reshape(18, 5, 4)
-QUICK = {"n_bits": 8, "max_flips": 3000, "alpha": 0.0, "random_state": 0, "max_time": 9}
+QUICK = {"n_bits": 8, "max_flips": 3000, "alpha": 0.0, "random_state": 0}
 MODELS = {
     "many": (BLMClassifier((5,)), X, CLASSES),
     "two": (BLMClassifier((5,)), X, Y > 1),
@@ -570,8 +570,8 @@ def test_cortex_equals_the_emulator(tmp_path, fitted, cpu):
         (tmp_path / "main.c").write_text(f"#define N {len(rows)}\n{text}")
         (tmp_path / "map.ld").write_text(ARM_LINKING)
         command = ["arm-none-eabi-gcc", f"-mcpu={cpu}", "-mthumb", "-Os", "-Wall"]
-        command += ["-ffreestanding", "-nostartfiles", "-T", "map.ld", "main.c"]
-        command += ["-o", "main.elf", "-lgcc", "-lc"]
+        command += ["-ffreestanding", "-nostdlib", "-T", "map.ld", "main.c"]
+        command += ["-o", "main.elf", "-lgcc"]
         subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
         command = ["qemu-system-arm", "-M", "mps2-an386", "-nographic"]
         command += ["-semihosting-config", "enable=on,target=native"]
