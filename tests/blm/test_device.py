@@ -19,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from skmohn import BLMClassifier, BLMController, BLMRegressor
 from skmohn.blm._device import c_file
+from skmohn.blm._device.calibrate import calibrated
 from skmohn.blm._device.export import Answering
 from skmohn.blm._device.floats import in_single, run_float
 from skmohn.blm._device.inputs import RANGES, Reader, float_inputs, whole_inputs
@@ -647,6 +648,12 @@ def test_names_that_c_does_not_know(fitted, name):
         fitted["one"][0].to_c(name)
 
 
+@pytest.mark.parametrize("name", ["stdint", "stdio", "math"])
+def test_names_of_files_that_are_included(fitted, name):
+    with pytest.raises(ValueError, match=f"the C includes {name}.h: take another name"):
+        fitted["one"][0].to_c(name)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -717,6 +724,77 @@ def test_rows_that_do_not_differ(fitted):
         answers = device.predict([near]) == model.predict([near])
         gap = 0.0 if name == "many" else device.predict([near]) - model.predict([near])
         assert answers.all() or abs(gap) < 0.02
+
+
+def quickly(model, *data, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return model.set_params(**{**QUICK, "max_flips": 300, **options}).fit(*data)
+
+
+@pytest.mark.parametrize("arithmetic", ["integer", "float32"])
+@pytest.mark.parametrize("unit", [1e-60, 1e60])
+def test_targets_that_single_precision_does_not_hold(arithmetic, unit):
+    model = quickly(BLMRegressor((3,)), X, Y * unit)
+    with pytest.raises(ValueError, match=r"targets are of the order of .*e.60, which"):
+        model.to_c("net", X=X, arithmetic=arithmetic)
+
+
+@pytest.mark.parametrize("name", ["many", "one"])
+def test_a_row_far_away_does_not_decide(fitted, name):
+    model, rows = fitted[name]
+    far = rows.mean(axis=0) + 1e5 * rows.std(axis=0)
+    device = model.to_c("net", X=np.vstack([rows, far]))
+    found, wanted = device.predict(rows), model.predict(rows)
+    if name == "many":
+        assert np.mean(found == wanted) > 0.97
+    else:
+        assert np.abs(found - wanted).max() < 0.05 * wanted.std()
+
+
+def test_units_that_are_never_active():
+    network = random_network(np.random.default_rng(3), of_classes=False)
+    layout, codes = Layout((4, 1, 1, 1)), np.array([0, 0, 0, 0, -3, 3, -3, 3, 3])
+    network = replace(
+        network,
+        layout=layout,
+        n_bits=8,
+        members=[split_codes(layout, codes)],
+        steps=np.full(3, 0.1),
+        activation="relu",
+        out_activation="identity",
+        input_mean=np.zeros(4),
+        input_scale=np.ones(4),
+        output_mean=np.zeros(1),
+        output_scale=np.ones(1),
+        groups=(),
+    )
+    reader = Reader("float32", np.ones(4), np.arange(4))
+    rows = RNG.normal(size=(20, 4))
+    program = calibrated(network, reader, 12, rows, np.array([20]))
+    found = run_whole(program, rows, np.array([20])) * program.output_scale
+    wanted = run_float(in_single(network, reader), rows, np.array([20]))
+    assert_allclose(found, wanted, atol=0.01)
+
+
+@pytest.mark.parametrize(
+    ("labels", "wanted"),
+    [
+        ([0, 2**40, -(2**40)], "{(-1099511627776LL), 0LL, 1099511627776LL}"),
+        (
+            np.array([1, 2, 2**63], dtype=np.uint64),
+            "{1ULL, 2ULL, 9223372036854775808ULL}",
+        ),
+        ([-1, 5, 9], "{(-1), 5, 9}"),
+        ([0.0, 1.0, 2.0], "{0.0, 1.0, 2.0}"),
+        (["\\", "??/", "é"], r'{"\077\077\057", "\134", "\303\251"}'),
+    ],
+)
+def test_labels_are_of_one_type(labels, wanted):
+    y = np.asarray(labels)[np.arange(len(X)) % 3]
+    model = quickly(BLMClassifier((2,)), X, y)
+    device = model.to_c("net", n_tests=0)
+    assert f"#define NET_LABELS {wanted}\n" in device.header
 
 
 def test_networks_that_do_not_fit():

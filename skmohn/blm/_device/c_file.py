@@ -7,7 +7,14 @@ import numpy as np
 
 from skmohn import __version__
 from skmohn.blm._device.c_floats import FloatWriter
-from skmohn.blm._device.c_parts import Array, counter, indent, literal, number
+from skmohn.blm._device.c_parts import (
+    Array,
+    counter,
+    indent,
+    literal,
+    number,
+    whole_literals,
+)
 from skmohn.blm._device.c_wholes import WholeWriter
 from skmohn.blm._device.quantize import WholeProgram
 
@@ -143,18 +150,20 @@ def _macros(program, writer, answers):
         classes = answers.labels.classes
         lines.append(f"#define @CLASSES {len(classes)}")
         lines.append("/* Labels of the classes that @predict numbers. */")
-        lines.append(f"#define @LABELS {{{', '.join(_label(c) for c in classes)}}}")
+        lines.append(f"#define @LABELS {{{', '.join(_labels(classes.tolist()))}}}")
     return lines
 
 
-def _label(label):
-    """A label in C: a number, or text in quotation marks."""
-    if isinstance(label, bool | np.bool_):
-        return str(int(label))
-    if isinstance(label, int | np.integer) and abs(int(label)) < 2**31:
-        return literal(label)
-    if isinstance(label, float | np.floating):
-        return repr(float(label))
+def _labels(labels):
+    """Labels in C, all of one type: numbers, or texts in quotation marks."""
+    if all(isinstance(label, bool | int) for label in labels):
+        return whole_literals(labels)
+    if all(isinstance(label, float) for label in labels):
+        return [repr(label) for label in labels]
+    return [_text(label) for label in labels]
+
+
+def _text(label):
     # Others in octal: no character has a meaning of its own in a macro or a string.
     plain = f"{string.ascii_letters}{string.digits} _-+.,:;()[]=".encode()
     text = "".join(

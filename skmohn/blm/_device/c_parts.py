@@ -91,6 +91,17 @@ def literal(value):
     return text if value >= 0 else f"({text})"
 
 
+def whole_literals(values):
+    """Whole numbers of up to 64 bits in C, all of one type where 32 are too few."""
+    values = [int(value) for value in values]
+    if all(-(2**31) <= value < 2**31 for value in values):
+        return [literal(value) for value in values]
+    suffix = "LL" if max(values) < 2**63 else "ULL"
+    return [
+        f"{value}{suffix}" if value >= 0 else f"({value}{suffix})" for value in values
+    ]
+
+
 def indent(lines, depth=1):
     """Lines further to the right."""
     return [f"{'    ' * depth}{line}" if line else "" for line in lines]

@@ -14,6 +14,8 @@ _MARGIN = 1.25
 _FINE = 10
 # Standard deviations of inputs, with up to 10 bits and with more, and of sums.
 _FEW, _MORE = 4.0, 8.0
+# Where rows are far away, inputs may be cut as near as this.
+_NEAR = 2.0
 # Standard deviations beyond which X is no table of what was learnt.
 _FARTHEST = 1e6
 _UNBOUNDED = ("relu", "identity")
@@ -42,18 +44,13 @@ def calibrated(network, reader, bits, rows=None, lengths=None):
         return quantize(network, reader, bits, reach, _peaks_unseen(network, reach))
     rows, lengths = _first(rows, lengths)
     raw = reader.read(rows)
-    peaks = np.zeros(network.n_layers - 1)
-    expected = run_float(in_single(network, reader), raw, lengths, peaks)
-    peaks = np.maximum(peaks * _MARGIN, 1e-6)
-    inputs = (rows[:, reader.columns] - network.input_mean) / network.input_scale
-    # Ones of categories are not cut: only where there is nothing else they decide.
-    numbers = inputs[:, : network.n_numbers] if network.n_numbers else network.ones
-    most = _reach_seen(float(np.abs(numbers).max()), network)
-    if bits > _FINE:
-        return quantize(network, reader, bits, _MARGIN * most, peaks)
+    expected = run_float(in_single(network, reader), raw, lengths)
+    # A row that is off by more than rows differ is lost, by however much it is.
+    low, high = np.quantile(expected, [0.05, 0.95], axis=0)
+    lost = np.square(np.maximum(high - low, 1e-30))
     best, least = None, np.inf
-    # What is cut off costs as much as coarse steps do somewhere between.
-    for reach in most * 2.0 ** (-0.5 * np.arange(9)):
+    for reach in _reaches(rows, reader, network, bits):
+        peaks = _peaks_seen(network, reader, rows, lengths, reach)
         try:
             program = quantize(network, reader, bits, reach, peaks)
         except ValueError:
@@ -62,10 +59,42 @@ def calibrated(network, reader, bits, rows=None, lengths=None):
             # With finer steps biases and ones of categories are larger still.
             break
         found = run_whole(program, raw, lengths) * program.output_scale
-        error = np.mean((found + program.output_offset - expected) ** 2)
+        gaps = np.square(found + program.output_offset - expected)
+        error = np.mean(np.minimum(gaps, lost))
         if error < least:
             best, least = program, error
     return best
+
+
+def _reaches(rows, reader, network, bits):
+    """How far inputs may reach: as far as all that were seen, or as ordinary ones do.
+
+    What is cut off costs as much as coarse steps do somewhere between.
+    """
+    inputs = (rows[:, reader.columns] - network.input_mean) / network.input_scale
+    # Ones of categories are not cut: only where there is nothing else they decide.
+    numbers = inputs[:, : network.n_numbers] if network.n_numbers else network.ones
+    most = _reach_seen(float(np.abs(numbers).max()), network)
+    most, n, near = (most, 9, _NEAR) if bits <= _FINE else (_MARGIN * most, 1, _MORE)
+    if network.is_standardized:
+        n = max(n, 1 + int(np.ceil(2.0 * np.log2(most / near))))
+    return most * 2.0 ** (-0.5 * np.arange(n))
+
+
+def _peaks_seen(network, reader, rows, lengths, reach):
+    """Largest outputs of hidden units on rows that are cut so far from their means."""
+    peaks = np.zeros(network.n_layers - 1)
+    if network.activation not in _UNBOUNDED:
+        return peaks + 1.0
+    near, columns = rows.copy(), reader.columns[: network.n_numbers]
+    mean, width = network.input_mean, network.input_scale * reach
+    near[:, columns] = np.clip(
+        rows[:, columns],
+        *((mean + sign * width)[: network.n_numbers] for sign in (-1, 1)),
+    )
+    run_float(in_single(network, reader), reader.read(near), lengths, peaks)
+    # Units that no row wakes may be of any size.
+    return np.where(peaks > 0.0, np.maximum(peaks * _MARGIN, 1e-6), 1.0)
 
 
 def _reach_seen(most, network):

@@ -30,6 +30,8 @@ from skmohn.blm._labels import Labels
 _ENOUGH = 0.995
 # Units from the mean of an input, or in a standard deviation, for single precision.
 _FARTHEST = 1e30
+# Files that the C includes by <>, but for those in folders.
+_INCLUDED = ("math", "stdint", "stdio")
 _CONSTRAINTS = {
     "name": [str],
     "path": [str, Path, None],
@@ -295,10 +297,12 @@ class DeviceMixin:
         Raises
         ------
         ValueError
-            If the name is no C identifier, if X has values that are no numbers, if
-            nothing says how far inputs reach, if sums may not fit 32 bits, or if
-            `activation_bits` are given for single precision; if `one_hot` has columns
-            that do not exist, or that are not 0 but for one that is 1 in X.
+            If the name is no C identifier or that of a file that the C includes, if
+            targets are too large or too small for single precision, if X has values
+            that are no numbers, if nothing says how far inputs reach, if sums may not
+            fit 32 bits, or if `activation_bits` are given for single precision; if
+            `one_hot` has columns that do not exist, or that are not 0 but for one that
+            is 1 in X.
 
         Warns
         -----
@@ -323,7 +327,10 @@ class DeviceMixin:
                 f"underscores that begins with a letter, got {name!r}; in capitals it "
                 "is the name of macros"
             )
+        if name in _INCLUDED:
+            raise ValueError(f"the C includes {name}.h: take another name")
         network = network_of(self)
+        _check_targets(network)
         columns, groups = _read_groups(one_hot, self, input_type)
         unit = _read_unit(input_unit, network)[columns[: len(columns) - sum(groups)]]
         reader = Reader(input_type, unit, columns, groups)
@@ -340,7 +347,7 @@ class DeviceMixin:
             program = in_single(network, reader)
         else:
             program = _in_integers(self, network, reader, activation_bits, X)
-        device = DeviceModel(self, name, program, reader, n_tests, X)
+        device = DeviceModel(self, name, program, reader, int(n_tests), X)
         if path is not None:
             folder = Path(path)
             (folder / f"{name}.h").write_text(device.header, encoding="ascii")
@@ -362,6 +369,17 @@ def _read_unit(unit, network):
             f"inputs, got {unit!r}"
         )
     return unit
+
+
+def _check_targets(network):
+    """Refuse targets of a size that single precision does not hold."""
+    scale, mean = network.output_scale, np.abs(network.output_mean)
+    if scale.min() < 1.0 / _FARTHEST or max(scale.max(), mean.max()) > _FARTHEST:
+        order = scale.min() if scale.min() < 1.0 / _FARTHEST else max(*scale, *mean)
+        raise ValueError(
+            f"targets are of the order of {order:.0e}, which the C cannot answer in "
+            "single precision: learn them in another unit"
+        )
 
 
 def _is_flat(group):
