@@ -221,10 +221,14 @@ def _predict(program, writer, answers):
         last = [f"return output[0] > {answers.threshold_text};"]
     else:
         kind, what = index, "Compute the number of the class."
-        run = [f"{index} i, best = 0;", *run]
+        run = [f"{index} i, best = 0;", *run[:1], "@output most;", *run[1:]]
         last = [
+            "most = output[0];",
             f"for (i = 1; i < {n}; i++)",
-            "    if (output[i] > output[best]) best = i;",
+            "    if (output[i] > most) {",
+            "        most = output[i];",
+            "        best = i;",
+            "    }",
             "return best;",
         ]
     return [

@@ -50,20 +50,15 @@ class FloatWriter(Writer):
     def _dot(self):
         """A weighted sum, one input after the other."""
         reads, fields = self.packing.unpacked()
-        half = 2 ** (self.network.n_bits - 1)
-        kind = "int16_t" if self.network.n_bits < 16 else "int32_t"
-        codes = [f"(float)(({kind}){field} - {half})" for field in fields]
-        if self.packing.is_signed:
-            codes = [f"(float){field}" for field in fields]
-        if "codes" in self.tables:
-            codes = [self.tables["codes"].at(field) for field in fields]
-        products = [f"sum += *x++ * {code};" for code in codes]
-        one = f"(float)(({kind})u - {half})"
-        if self.packing.is_signed:
-            one = "(float)u"
+        products = []
+        for stored, after in fields:
+            value = f"(float){self.packing.code(stored)}"
+            if "codes" in self.tables:
+                value = self.tables["codes"].at(stored)
+            products += [f"sum += *x++ * {value};", *after]
         return [
             *self.picks.helper(),
-            *self.picks.sum("float", f"factors[i] * {one}"),
+            *self.picks.sum("float", "factors[i] * (float)u"),
             "static float @dot(float sum, const float *x, const uint8_t *w, "
             f"{self.counter} n)",
             "{",

@@ -82,11 +82,11 @@ before = ({place})(before + n);""".splitlines()
         if not self.n:
             return []
         lines, weight = self.packing.one()
-        stored = self.packing.stored_type
+        arguments = f"const uint8_t *w, {self.types['picks']} k"
         return [
-            f"static {stored} @weight(const uint8_t *w, {self.types['picks']} k)",
+            f"static {self.packing.type} @weight({arguments})",
             "{",
-            *indent([*lines, f"return ({stored})({weight});"]),
+            *indent([*lines, f"return {weight};"]),
             "}",
             "",
         ]
@@ -99,7 +99,7 @@ before = ({place})(before + n);""".splitlines()
         kind : str
             Type of the sum.
         product : str
-            Of ``factors[i]`` and the stored weight ``u``.
+            Of ``factors[i]`` and the code ``u``.
         """
         if not self.n:
             return []
@@ -107,7 +107,7 @@ before = ({place})(before + n);""".splitlines()
         body = f"""\
 {counter(self.n)} i;
 for (i = 0; i < {self.n}; i++) {{
-    const {self.packing.stored_type} u = @weight(w, picks[i]);
+    const {self.packing.type} u = @weight(w, picks[i]);
     sum += {product};
 }}
 return sum;""".splitlines()

@@ -8,31 +8,10 @@ from skmohn.blm._device.inputs import RANGES
 from skmohn.blm._device.quantize import CURVED
 from skmohn.blm._device.tables import ONE, POWERS
 
-# Adding the product of an input, at which x points, and a stored weight in assembler of
-# an AVR, by bits of the sum, type of the input and of the weight. Of several bytes A
+# Adding the product of an input, at which x points, and a code in assembler of an AVR,
+# by bits of the sum, type of the input and of the code. Of several bytes A
 # is the lowest; products are in r1 and r0, and r1 has to be zero again.
 _ASSEMBLER = {
-    (16, "int8_t", "uint8_t"): """\
-ld %1, %a2+
-mulsu %1, %3
-add %A0, r0
-adc %B0, r1
-clr r1""",
-    (32, "int16_t", "uint8_t"): """\
-ld %1, %a2+
-mul %1, %3
-add %A0, r0
-adc %B0, r1
-clr r1
-adc %C0, r1
-adc %D0, r1
-ld %1, %a2+
-mulsu %1, %3
-sbc %1, %1
-add %B0, r0
-adc %C0, r1
-adc %D0, %1
-clr r1""",
     (16, "int8_t", "int8_t"): """\
 ld %1, %a2+
 muls %1, %3
@@ -74,29 +53,6 @@ add %B0, r0
 adc %C0, r1
 adc %D0, %A1
 muls %B1, %B3
-add %C0, r0
-adc %D0, r1
-clr r1""",
-    (32, "int16_t", "uint16_t"): """\
-ld %A1, %a2+
-ld %B1, %a2+
-mul %A1, %A3
-add %A0, r0
-adc %B0, r1
-clr r1
-adc %C0, r1
-adc %D0, r1
-mul %A1, %B3
-add %B0, r0
-adc %C0, r1
-clr r1
-adc %D0, r1
-mulsu %B1, %A3
-sbc %A1, %A1
-add %B0, r0
-adc %C0, r1
-adc %D0, %A1
-mulsu %B1, %B3
 add %C0, r0
 adc %D0, r1
 clr r1""",
@@ -155,8 +111,6 @@ class WholeWriter(Writer):
         """Lines of the functions that a network calls."""
         lines = [*self.picks.helper(), *self._picked()]
         for bits in sorted({layer.sum_bits for layer in self.program.layers}):
-            if not self.packing.is_signed:
-                lines += self._total(bits)
             lines += [*self._add(bits), *self._dot(bits)]
         if "tanh" in self.curves:
             lines += self._curve()
@@ -164,23 +118,12 @@ class WholeWriter(Writer):
             lines += self._unit(depth, layer)
         return [*lines, *self._read()]
 
-    def _total(self, bits):
-        return f"""\
-static u{TYPES[bits]} @total{bits}(const {self.code} *x, {self.counter} n)
-{{
-    u{TYPES[bits]} sum = 0;
-    do sum += (u{TYPES[bits]})*x++; while (--n);
-    return sum;
-}}
-""".splitlines()
-
     def _picked(self):
         bits = self.program.layers[0].sum_bits
         # Modulo 2 ** bits, as the whole sum.
-        shift = literal(self.packing.shift % 2**bits)
         kind = f"u{TYPES[bits]}"
         wide = "(unsigned)" if bits == 16 else "(uint32_t)"
-        product = f"({kind})({wide}factors[i] * ({wide}u - {shift}))"
+        product = f"({kind})({wide}factors[i] * {wide}u)"
         return self.picks.sum(kind, product)
 
     def _rounds(self, n):
@@ -188,10 +131,11 @@ static u{TYPES[bits]} @total{bits}(const {self.code} *x, {self.counter} n)
         return self.packing.padded(n) // self.packing.group // self.at_once
 
     def _dot(self, bits):
-        """Sum of inputs times stored weights, modulo 2 ** bits."""
+        """Sum of inputs times codes, modulo 2 ** bits."""
         reads, fields = self.packing.unpacked()
-        total = f"u{TYPES[bits]}"
-        group = [*reads, *[f"@ADD{bits}({field});" for field in fields]]
+        total, group = f"u{TYPES[bits]}", reads
+        for stored, after in fields:
+            group += [f"@ADD{bits}({self.packing.code(stored)});", *after]
         if self.at_once > 1:
             group = ["{", *indent(group), "}"] * self.at_once
         return [
@@ -209,7 +153,7 @@ static u{TYPES[bits]} @total{bits}(const {self.code} *x, {self.counter} n)
 
     def _add(self, bits):
         """Adding a product, modulo 2 ** bits: in C, and in assembler of an AVR."""
-        n_bits, x, stored = self.packing.n_bits, self.code, self.packing.stored_type
+        n_bits, x, code = self.packing.n_bits, self.code, self.packing.type
         # Casts to types that cannot overflow.
         if bits == 32:
             kind = "(int32_t)" if n_bits <= 16 else "(uint32_t)"
@@ -217,16 +161,18 @@ static u{TYPES[bits]} @total{bits}(const {self.code} *x, {self.counter} n)
             kind = "(int)" if x == "int8_t" and n_bits <= 8 else "(unsigned)"
         product = f"sum += (u{TYPES[bits]})({kind}*x++ * {kind}(u))"
         plain = [f"#define @ADD{bits}(u) {product}"]
-        assembler = _ASSEMBLER.get((bits, x, stored))
+        assembler = _ASSEMBLER.get((bits, x, code))
         if assembler is None:
             return [*plain, ""]
         room = "uint16_t" if "%A1" in assembler else "uint8_t"
+        # The registers that the products take.
+        any_of = "a" if "mulsu" in assembler else "d"
         lines = [f'"{line}\\n\\t"' for line in assembler.splitlines()]
         body = [
             f"#define @ADD{bits}(u) do {{ {room} room; __asm__ (",
             *lines,
-            ': "+r" (sum), "=&a" (room), "+x" (x)',
-            f': "a" (({stored})(u)) : "memory"); }} while (0)',
+            f': "+r" (sum), "=&{any_of}" (room), "+x" (x)',
+            f': "{any_of}" (({code})(u)) : "memory"); }} while (0)',
         ]
         body = [f"{line:<70} \\" for line in body[:-1]] + body[-1:]
         return ["#ifdef @ASSEMBLER", *body, "#else", *plain, "#endif", ""]
@@ -342,21 +288,11 @@ static {self.code} @curve(uint16_t place)
         n_in, n_out = self.sizes[depth : depth + 2]
         bits, packing = layer.sum_bits, self.packing
         groups = self._rounds(n_in)
-        half = packing.n_bits - 1
         kind, signed = f"u{TYPES[bits]}", TYPES[bits]
-        own, lines, lack, own_lack = layer.own_rescale is not None, [], "", ""
-        if not packing.is_signed:
-            # What was added to all codes.
-            def line(name, x, n):
-                total = f"@total{bits}({x}, {n})"
-                return f"const {kind} {name} = ({kind})({total} << {half});"
-
-            lines, lack = [line("lack", x, max(n_in, 1))], " - lack"
-            if own:
-                lines, own_lack = [*lines, line("own", "state", n_out)], " - own"
+        own, lines = layer.own_rescale is not None, []
         if layer.activation == "softmax":
             lines += [f"{signed} sums[{n_out}], most;", "uint32_t total = 0;"]
-        total = f"({kind})(@dot{bits}({x}, w, {groups}){lack} + ({kind}){self.bias})"
+        total = f"({kind})(@dot{bits}({x}, w, {groups}) + ({kind}){self.bias})"
         inner = [
             f"{signed} s = ({signed}){self.picked(depth, total)};",
             f"w += {self.row_bytes(depth)};",
@@ -365,7 +301,7 @@ static {self.code} @curve(uint16_t place)
         if own:
             dot = f"@dot{bits}(state, w, {self._rounds(n_out)})"
             inner += [
-                f"s += @own{depth}(({signed})({dot}{own_lack}));",
+                f"s += @own{depth}(({signed}){dot});",
                 f"w += {packing.row_bytes(n_out)};",
             ]
         target = f"{to}[j]" if to else "output[j]"

@@ -20,8 +20,8 @@ class Packing:
         self.parts = [8] * (n_bits // 8) + [p for p in (4, 2, 1) if n_bits & p]
         self.group = 8 // self.parts[-1]
         self.bytes_of_group = n_bits * self.group // 8
-        # Whole bytes are signed; to others the largest code is added, so that none is
-        # negative.
+        # Whole bytes are signed; from others the device subtracts as much as makes them
+        # codes.
         self.is_signed = n_bits in (8, 16)
         self.shift = 0 if self.is_signed else 2 ** (n_bits - 1)
 
@@ -36,10 +36,10 @@ class Packing:
     def pack(self, codes):
         """Bytes of a matrix of codes, row by row.
 
-        Stored is ``code + shift``, and zero where there is no weight.
+        Stored is ``code + shift``, also of the zeros that fill up a row.
         """
         n_rows, n = codes.shape
-        stored = np.zeros((n_rows, self.padded(n)), dtype=np.int64)
+        stored = np.full((n_rows, self.padded(n)), self.shift)
         stored[:, :n] = codes + self.shift
         groups = stored.reshape(n_rows, -1, self.group)
         found, low = [], 0
@@ -51,13 +51,13 @@ class Packing:
         return np.concatenate(found, axis=2).astype(np.uint8).ravel()
 
     @property
-    def stored_type(self):
-        """Type of a stored weight in C."""
+    def type(self):
+        """Type of a code in C."""
         bits = 8 if self.n_bits <= 8 else 16 if self.n_bits <= 16 else 32
-        return f"{'' if self.is_signed else 'u'}int{bits}_t"
+        return f"int{bits}_t"
 
     def one(self):
-        """Reading weight `k` of the row at `w` in C: lines, and its expression."""
+        """Reading code `k` of the row at `w` in C: lines, and its expression."""
         lines = [f"w += k * {self.bytes_of_group};"]
         if self.group > 1:
             lines = [
@@ -73,21 +73,44 @@ class Packing:
             fields.append(self._shifted(field, low))
             start += self.group * part // 8
             low += part
-        return lines, self._signed(_joined(fields))
+        return lines, self.code(_joined(fields))
 
     def unpacked(self):
-        """Reading a group in C: lines, and the expression of each weight."""
-        lines, fields, low = [], [[] for _ in range(self.group)], 0
+        """Reading a group in C.
+
+        Returns
+        -------
+        lines : list of str
+            Which read the bytes.
+        fields : list of (str, list of str)
+            Of each weight what is stored, and lines before the next one.
+        """
+        lines, fields, low = [], [([], []) for _ in range(self.group)], 0
         for part in self.parts:
             per_byte = 8 // part
+            is_cut = "" if per_byte > 1 else "const "
             for k in range(self.group * part // 8):
                 name = f"c{len(lines)}"
-                lines.append(f"const uint8_t {name} = @NEXT(w);")
+                lines.append(f"{is_cut}uint8_t {name} = @NEXT(w);")
                 for place in range(per_byte):
-                    field = _field(name, place * part, part)
-                    fields[k * per_byte + place].append(self._shifted(field, low))
+                    field, after = name, []
+                    if place < per_byte - 1:
+                        # To shift bit by bit as they are used is short and quick.
+                        field = f"({name} & {2**part - 1})"
+                        after = [f"{name} = (uint8_t)({name} >> {part});"]
+                    parts, lines_after = fields[k * per_byte + place]
+                    parts.append(self._shifted(field, low))
+                    lines_after += after
             low += part
-        return lines, [self._signed(_joined(parts)) for parts in fields]
+        return lines, [(_joined(parts), after) for parts, after in fields]
+
+    def code(self, stored):
+        """The expression of a code, given what is stored."""
+        if self.is_signed:
+            return f"(int{self.n_bits}_t){stored}"
+        if self.n_bits > 16:
+            return f"((int32_t){stored} - {self.shift}L)"
+        return f"({self.type})({stored} - {self.shift})"
 
     def _shifted(self, field, low):
         """A field in its place in the weight."""
@@ -95,20 +118,6 @@ class Packing:
             return field
         kind = "uint16_t" if self.n_bits <= 16 else "uint32_t"
         return f"(({kind}){field} << {low})"
-
-    def _signed(self, stored):
-        return f"(int{self.n_bits}_t){stored}" if self.is_signed else stored
-
-
-def _field(name, low, width):
-    """Some bits of a byte."""
-    if width == 8:
-        return name
-    if low == 0:
-        return f"({name} & {2**width - 1})"
-    if low + width == 8:
-        return f"({name} >> {low})"
-    return f"({name} >> {low} & {2**width - 1})"
 
 
 def _joined(parts):
