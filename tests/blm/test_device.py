@@ -127,6 +127,10 @@ def random_network(rng, *, of_classes=None):
     elif n_members == 1:
         out_activation = str(rng.choice(HIDDEN))
     n_layers = len(sizes) - 1
+    mean, scale = rng.normal(0.0, 3.0, sizes[0]), 10.0 ** rng.uniform(-2, 2, sizes[0])
+    if rng.integers(3) == 0:
+        mean, scale = np.full(sizes[0], rng.choice([0.0, mean[0]])), scale[:1]
+        scale = np.tile(scale, sizes[0])
     steps = rng.uniform(0.3, 3.0, n_layers) / high
     return Network(
         layout=layout,
@@ -139,8 +143,8 @@ def random_network(rng, *, of_classes=None):
         own_steps=steps * rng.choice([0.1, 0.35]),
         activation=str(rng.choice(HIDDEN)),
         out_activation=out_activation,
-        input_mean=rng.normal(0.0, 3.0, sizes[0]),
-        input_scale=10.0 ** rng.uniform(-2.0, 2.0, sizes[0]),
+        input_mean=mean,
+        input_scale=scale,
         output_mean=rng.normal(size=sizes[-1]),
         output_scale=rng.uniform(0.1, 10.0, sizes[-1]),
         is_standardized=True,
@@ -196,7 +200,12 @@ def random_program(rng):
         return in_single(network, reader), raw
     bits = int(rng.choice([4, 6, 8, 8, 8, 9, 10, 12, 12, 14, 16]))
     peaks = rng.uniform(0.5, 5.0, network.n_layers)
-    return quantize(network, reader, bits, rng.uniform(1.0, 9.0), peaks), raw
+    reach = rng.uniform(1.0, 9.0)
+    if rng.integers(2) and network.n_numbers:
+        # Steps that are a unit of the first input, or some halves or doubles of it.
+        reach = reader.unit[0] / network.input_scale[0] * (2 ** (bits - 1) - 1)
+        reach *= 2.0 ** rng.integers(-3, 4)
+    return quantize(network, reader, bits, reach, peaks), raw
 
 
 def emulated(program, raw):

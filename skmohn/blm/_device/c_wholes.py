@@ -246,11 +246,11 @@ static {self.code} @curve(uint16_t place)
 
     def _read(self):
         """From what the device is given to codes."""
-        top = self.program.inputs.top
         if not self.sizes[0]:
             return self.reader([])
         at = {name: array.at("i") for name, array in self.inputs.items()}
         if self.program.kind == "float32":
+            top = self.program.inputs.top
             body = [
                 f"float v = (input[i] - {at['start']}) * {at['inverse']};",
                 "int16_t t;",
@@ -260,25 +260,65 @@ static {self.code} @curve(uint16_t place)
                 "t = (int16_t)v;",
                 f"x[i] = ({self.code})((float)t > v ? t - 1 : t);",
             ]
+        elif any(array.is_table for array in self.inputs.values()):
+            body = self._scaled_input(at)
         else:
-            shift, center = self.inputs["shift"], self.inputs["center"]
-            d = "input[i]"
-            if center.is_table or center.values[0]:
-                d = f"({d} - {at['center']})"
-                if self.program.kind == "int16":
-                    d = f"((int32_t)input[i] - {at['center']})"
-            half = f"((1L << {at['shift']}) >> 1)"
-            if not shift.is_table:
-                half = literal((1 << int(shift.values[0])) >> 1)
-            places = f"(int32_t){d} * (uint16_t){at['factor']} + {half}"
-            ends = (RANGES[self.program.kind][k] for k in (0, 1))
-            widest = max(np.abs(self.program.inputs.uncut(end)).max() for end in ends)
-            kind = "int16_t" if widest < 2**15 else "int32_t"
-            body = [
-                f"const {kind} v = ({kind})(({places}) >> {at['shift']});",
-                f"x[i] = ({self.code})(v > {top} ? {top} : v < -{top} ? -{top} : v);",
-            ]
+            body = self._equal_input()
         return self.reader(body)
+
+    def _scaled_input(self, at):
+        """Lines that make a code of an input; inputs differ in center or scale."""
+        inputs = self.program.inputs
+        shift, center = self.inputs["shift"], self.inputs["center"]
+        d, top = "input[i]", inputs.top
+        if center.is_table or center.values[0]:
+            d = f"({d} - {at['center']})"
+            if self.program.kind == "int16":
+                d = f"((int32_t)input[i] - {at['center']})"
+        half = f"((1L << {at['shift']}) >> 1)"
+        if not shift.is_table:
+            half = literal((1 << int(shift.values[0])) >> 1)
+        places = f"(int32_t){d} * (uint16_t){at['factor']} + {half}"
+        widest = max(
+            np.abs(inputs.uncut(end)).max() for end in RANGES[self.program.kind]
+        )
+        kind = "int16_t" if widest < 2**15 else "int32_t"
+        value = "v"
+        if widest > top:
+            value = f"v > {top} ? {top} : v < -{top} ? -{top} : v"
+        return [
+            f"const {kind} v = ({kind})(({places}) >> {at['shift']});",
+            f"x[i] = ({self.code})({value});",
+        ]
+
+    def _equal_input(self):
+        """The same of inputs that are all alike: cut first, then scaled in 16 bits."""
+        inputs, low, high = self.program.inputs, *RANGES[self.program.kind]
+        center, factor, shift = (int(array.values[0]) for array in self.inputs.values())
+        # Numbers that are not cut, less the center.
+        numbers = np.arange(low, high + 1)
+        places = inputs.uncut(numbers[:, None])[:, 0]
+        inner = numbers[np.abs(places) <= inputs.top] - center
+        ends = int(inner.min(initial=0)), int(inner.max(initial=0))
+        half = (1 << shift) >> 1
+        is_wide = low - center < -(2**15) or high - center >= 2**15
+        kind = "int32_t" if is_wide else "int16_t"
+        value = "d"
+        if factor != 1:
+            is_short = max(-ends[0], ends[1]) * factor + half < 2**15
+            value = f"d * {factor}" if is_short else f"(int32_t)d * (uint16_t){factor}"
+        if shift:
+            value = f"({value} + {half}) >> {shift}"
+        value = f"({self.code})({value})"
+        for end, sign, reached, top in (
+            (ends[0], "<", low - center, -inputs.top),
+            (ends[1], ">", high - center, inputs.top),
+        ):
+            if reached != end:
+                value = f"d {sign} {literal(end)} ? {top} : {value}"
+        less = f" - {literal(center)}" if center else ""
+        d = f"(int32_t)input[i]{less}" if is_wide else f"({kind})(input[i]{less})"
+        return [f"const {kind} d = {d};", f"x[i] = {value};"]
 
     # ------------------------------------------------------------------ the network
 

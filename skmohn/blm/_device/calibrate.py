@@ -40,7 +40,7 @@ def calibrated(network, reader, bits, rows=None, lengths=None):
     program : WholeProgram
     """
     if rows is None:
-        reach = _reach_unseen(network, reader, bits)
+        reach = _rounded(_reach_unseen(network, reader, bits), network, reader, bits)
         return quantize(network, reader, bits, reach, _peaks_unseen(network, reach))
     rows, lengths = _first(rows, lengths)
     raw = reader.read(rows)
@@ -78,7 +78,28 @@ def _reaches(rows, reader, network, bits):
     most, n, near = (most, 9, _NEAR) if bits <= _FINE else (_MARGIN * most, 1, _MORE)
     if network.is_standardized:
         n = max(n, 1 + int(np.ceil(2.0 * np.log2(most / near))))
-    return most * 2.0 ** (-0.5 * np.arange(n))
+    reaches = _rounded(most, network, reader, bits) * 2.0 ** (-0.5 * np.arange(n))
+    return reaches[::2] if _is_plain(network, reader) else reaches
+
+
+def _is_plain(network, reader):
+    """Whether all inputs are numbers of one unit, which no mean is subtracted from."""
+    unit = reader.unit / network.input_scale[: network.n_numbers]
+    return (
+        reader.kind != "float32"
+        and network.n_numbers > 0
+        and not network.input_mean.any()
+        and bool(np.all(unit == unit[0]))
+    )
+
+
+def _rounded(reach, network, reader, bits):
+    """A reach, or a larger one for which the device need only shift its inputs."""
+    if not _is_plain(network, reader):
+        return reach
+    step = reader.unit[0] / network.input_scale[0] * (2 ** (bits - 1) - 1)
+    # A hundredth less does no harm.
+    return step * 2.0 ** np.ceil(np.log2(0.99 * reach / step))
 
 
 def _peaks_seen(network, reader, rows, lengths, reach):

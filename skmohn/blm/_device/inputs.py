@@ -137,6 +137,11 @@ def whole_inputs(reader, network, scale, top):
     ]
     shift[:] = precise[:1] or shift
     factor = np.rint(ratio * 2.0**shift).astype(np.int64)
+    power = int(factor[0]).bit_length() - 1 if n else 0
+    if n and np.all(factor == 2**power) and np.all(shift == shift[0]):
+        # Shifts alone will do.
+        factor[:] = 2 ** max(power - shift[0], 0)
+        shift[:] = max(shift[0] - power, 0)
     offset = (center * reader.unit - mean) / width
     inputs = WholeInputs(center, factor, shift, None, None, offset, top)
     ends = [np.full_like(center, end) for end in (least, most)]
