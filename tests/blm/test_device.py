@@ -26,7 +26,13 @@ from skmohn.blm._device.inputs import RANGES, Reader, float_inputs, whole_inputs
 from skmohn.blm._device.network import Network, split_codes
 from skmohn.blm._device.packing import Packing
 from skmohn.blm._device.quantize import quantize
-from skmohn.blm._device.tables import POWERS, exponential, make_rescale, tanh_curve
+from skmohn.blm._device.tables import (
+    POWERS,
+    exponential,
+    make_rescale,
+    make_shift,
+    tanh_curve,
+)
 from skmohn.blm._device.wholes import run_whole
 from skmohn.blm._labels import Labels
 from skmohn.blm._network import Layout
@@ -205,7 +211,8 @@ def random_program(rng):
         # Steps that are a unit of the first input, or some halves or doubles of it.
         reach = reader.unit[0] / network.input_scale[0] * (2 ** (bits - 1) - 1)
         reach *= 2.0 ** rng.integers(-3, 4)
-    return quantize(network, reader, bits, reach, peaks), raw
+    by_shifts = bool(rng.integers(2))
+    return quantize(network, reader, bits, reach, peaks, by_shifts), raw
 
 
 def emulated(program, raw):
@@ -904,6 +911,17 @@ def test_inputs_are_rounded_to_codes(seed, kind):
     gaps = np.abs(inputs.codes(raw) - wanted)[:, fine]
     # Rounding moves a code by a half, that of a factor by one at most.
     assert gaps.max(initial=0.0) <= 1.51
+
+
+@pytest.mark.parametrize("power", [-6, -1, 0, 1, 5, 18, 30])
+@pytest.mark.parametrize("top", [7, 127, 32767])
+def test_sizes_that_are_shifted(power, top):
+    largest = 2**31 - 1
+    rescale = make_shift(power, largest, top)
+    sizes = np.unique((2.0 ** RNG.uniform(0.0, 31.0, 2000)).astype(int))
+    # Halves are rounded up.
+    wanted = np.floor(sizes * 2.0**-power + 0.5)
+    assert_array_equal(rescale(sizes), np.minimum(wanted, top))
 
 
 def test_ratios_that_are_too_large():

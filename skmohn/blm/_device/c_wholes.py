@@ -58,6 +58,9 @@ adc %D0, r1
 clr r1""",
 }
 
+# Bytes of weights up to which loops are short rather than quick.
+_SMALL = 256
+
 
 class WholeWriter(Writer):
     """Writes the functions of a program in whole numbers.
@@ -76,7 +79,8 @@ class WholeWriter(Writer):
         # Two short groups in one round of the loop, if rows have pairs of them.
         groups = [self.packing.padded(n) // self.packing.group for n in self.sizes[:-1]]
         is_short = self.packing.group <= 2 and not any(n % 2 for n in groups)
-        self.at_once = 2 if is_short else 1
+        self.is_small = self.weights.nbytes <= _SMALL
+        self.at_once = 2 if is_short and not self.is_small else 1
         self.inputs = self._input_arrays()
         self.curves = self._curve_arrays()
 
@@ -133,9 +137,12 @@ class WholeWriter(Writer):
     def _dot(self, bits):
         """Sum of inputs times codes, modulo 2 ** bits."""
         reads, fields = self.packing.unpacked()
-        total, group = f"u{TYPES[bits]}", reads
+        total, group = f"u{TYPES[bits]}", []
         for stored, after in fields:
             group += [f"@ADD{bits}({self.packing.code(stored)});", *after]
+        if self.is_small and self.packing.n_bits == 2:
+            group = ["uint8_t k = 4;", "do {", *indent(group[:2]), "} while (--k);"]
+        group = [*reads, *group]
         if self.at_once > 1:
             group = ["{", *indent(group), "}"] * self.at_once
         return [
@@ -197,11 +204,13 @@ static {self.code} @curve(uint16_t place)
 
     def _scaled(self, rescale, size):
         """The expression of a size in other units."""
+        half = literal((1 << rescale.shift) >> 1)
+        if rescale.factor == 1 and not rescale.pre:
+            return f"({size} + {half}) >> {rescale.shift}"
         inner = f"({size} >> {rescale.pre})" if rescale.pre else size
         product = f"(uint32_t)(uint16_t){inner} * {rescale.factor}U"
         if not rescale.shift:
             return product
-        half = literal((1 << rescale.shift) >> 1)
         return f"({product} + {half}) >> {rescale.shift}"
 
     def _unit(self, depth, layer):

@@ -1,11 +1,15 @@
 """Which numbers a network meets: how far inputs and hidden units may reach."""
 
+import itertools
+
 import numpy as np
 
 from skmohn.blm._device.floats import in_single, run_float
-from skmohn.blm._device.quantize import quantize
+from skmohn.blm._device.quantize import UNBOUNDED, quantize
 from skmohn.blm._device.wholes import run_whole
 
+# Of classes, squared errors may be so many times as large for shorter code.
+_WORTH = 1.2
 # Rows that decide.
 _MOST_ROWS = 1000
 # Inputs, and outputs of hidden units, may be so many times as large as those seen.
@@ -18,7 +22,6 @@ _FEW, _MORE = 4.0, 8.0
 _NEAR = 2.0
 # Standard deviations beyond which X is no table of what was learnt.
 _FARTHEST = 1e6
-_UNBOUNDED = ("relu", "identity")
 
 
 def calibrated(network, reader, bits, rows=None, lengths=None):
@@ -49,18 +52,21 @@ def calibrated(network, reader, bits, rows=None, lengths=None):
     low, high = np.quantile(expected, [0.05, 0.95], axis=0)
     lost = np.square(np.maximum(high - low, 1e-30))
     best, least = None, np.inf
-    for reach in _reaches(rows, reader, network, bits):
+    is_short = network.labels is not None and network.activation in UNBOUNDED
+    ways = (True, False) if is_short else (False,)
+    reaches = _reaches(rows, reader, network, bits)
+    for reach, by_shifts in itertools.product(reaches, ways):
         peaks = _peaks_seen(network, reader, rows, lengths, reach)
         try:
-            program = quantize(network, reader, bits, reach, peaks)
+            program = quantize(network, reader, bits, reach, peaks, by_shifts)
         except ValueError:
-            if best is None:
+            if best is None and reach == reaches[-1]:
                 raise
             # With finer steps biases and ones of categories are larger still.
-            break
+            continue
         found = run_whole(program, raw, lengths) * program.output_scale
         gaps = np.square(found + program.output_offset - expected)
-        error = np.mean(np.minimum(gaps, lost))
+        error = np.mean(np.minimum(gaps, lost)) * (1.0 if by_shifts else _WORTH)
         if error < least:
             best, least = program, error
     return best
@@ -105,7 +111,7 @@ def _rounded(reach, network, reader, bits):
 def _peaks_seen(network, reader, rows, lengths, reach):
     """Largest outputs of hidden units on rows that are cut so far from their means."""
     peaks = np.zeros(network.n_layers - 1)
-    if network.activation not in _UNBOUNDED:
+    if network.activation not in UNBOUNDED:
         return peaks + 1.0
     near, columns = rows.copy(), reader.columns[: network.n_numbers]
     mean, width = network.input_mean, network.input_scale * reach
@@ -153,7 +159,7 @@ def _reach_unseen(network, reader, bits):
 
 def _peaks_unseen(network, reach):
     """Largest outputs of hidden units, if inputs are independent."""
-    if network.activation not in _UNBOUNDED:
+    if network.activation not in UNBOUNDED:
         return np.ones(network.n_layers - 1)
     if network.layout.recurrent:
         raise ValueError(

@@ -20,10 +20,12 @@ from skmohn.blm._device.tables import (
     Curve,
     Rescale,
     make_rescale,
+    make_shift,
     tanh_curve,
 )
 
 CURVED = ("tanh", "logistic")
+UNBOUNDED = ("relu", "identity")
 
 
 class Answers(NamedTuple):
@@ -140,7 +142,7 @@ class _Heard(NamedTuple):
     groups: tuple = ()  # sizes of groups at the end, in each at most one is not 0
 
 
-def quantize(network, reader, bits, reach, peaks):
+def quantize(network, reader, bits, reach, peaks, by_shifts=False):
     """Lay a network out in whole numbers.
 
     Parameters
@@ -153,6 +155,8 @@ def quantize(network, reader, bits, reach, peaks):
         Inputs of the network beyond +-reach are cut.
     peaks : ndarray of shape (n_hidden_layers,)
         The same of outputs of hidden units that have no largest one of their own.
+    by_shifts : bool, default=False
+        Whether sums are only shifted to be these: shorter, and coarser by up to a bit.
 
     Returns
     -------
@@ -174,7 +178,9 @@ def quantize(network, reader, bits, reach, peaks):
     )
     for depth in range(network.n_layers):
         peak = peaks[depth] if depth < len(peaks) else None
-        layer, of_members = _make_layer(network, depth, heard, top, curve, peak)
+        layer, of_members = _make_layer(
+            network, depth, heard, top, curve, peak, by_shifts
+        )
         layers.append(layer)
         biases.append(of_members)
         same = np.ones(network.layout.sizes[depth + 1], dtype=np.int64)
@@ -205,7 +211,7 @@ def _bits_of(largest):
     return 16 if largest < 2**15 else 32
 
 
-def _make_layer(network, depth, heard, top, curve, peak):
+def _make_layer(network, depth, heard, top, curve, peak, by_shifts):
     """A layer, and the biases of each member."""
     unit = network.steps[depth] * heard.scale
     is_last = depth == network.n_layers - 1
@@ -215,6 +221,10 @@ def _make_layer(network, depth, heard, top, curve, peak):
     elif is_last and activation == "relu":
         activation = "positive"
     answers = _answers(activation, top, peak)
+    by_shifts = by_shifts and activation in UNBOUNDED
+    if by_shifts:
+        power = _power(answers.scale / unit, top)
+        answers = answers._replace(scale=unit * 2.0**power)
     own_ratio = network.own_steps[depth] * answers.scale / unit
     members = [member[depth] for member in network.members]
     biases = [_biases(codes, heard, answers.offset * own_ratio) for codes in members]
@@ -227,7 +237,9 @@ def _make_layer(network, depth, heard, top, curve, peak):
         # Differences of two sums.
         ratio = unit / POWERS.step * PLACES
         rescale = make_rescale(ratio, 2 * sums.total, 2**16 - 1, 2**12)
-    elif activation in ("relu", "identity"):
+    elif by_shifts:
+        rescale = make_shift(power, sums.total, top)
+    elif activation in UNBOUNDED:
         rescale = make_rescale(unit / answers.scale, sums.total, top, 2 * top)
     elif activation == "step":
         threshold = int(min(network.tie / unit, sums.total))
@@ -245,6 +257,15 @@ def _make_layer(network, depth, heard, top, curve, peak):
     return layer, biases
 
 
+def _power(ratio, top):
+    """The power of two by which sums are divided to be outputs of about a scale.
+
+    A sixth of the peaks is a margin; a sum of one is never cut.
+    """
+    fewest = -int(np.log2(top))
+    return int(np.clip(np.ceil(np.log2(ratio) - 0.25), fewest, 30))
+
+
 def _answers(activation, top, peak):
     """Outputs of an activation; of sums, what is known before these are."""
     if activation == "tanh":
@@ -252,10 +273,8 @@ def _answers(activation, top, peak):
     if activation == "logistic":
         # Half of one more than a hyperbolic tangent, the part of one in the biases.
         return Answers(-top, top, -top, 0.5 / top, top)
-    if activation == "relu":
-        return Answers(0, top, 0, peak / top, 0)
-    if activation == "identity":
-        return Answers(-top, top, 0, peak / top, 0)
+    if activation in UNBOUNDED:
+        return Answers(0 if activation == "relu" else -top, top, 0, peak / top, 0)
     if activation == "softmax":
         return Answers(0, ONE, 0, 1.0 / ONE, 0)
     return Answers(0, 1, 0, 1.0, 0)

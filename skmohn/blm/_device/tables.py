@@ -82,6 +82,26 @@ def _with_shift(ratio, pre, shift, largest, top):
     return Rescale(pre, factor, shift, limit if limit <= largest else None, top)
 
 
+def make_shift(power, largest, top):
+    """Rescale sizes by ``2 ** -power``, without a product.
+
+    Parameters
+    ----------
+    power : int
+        Below zero, sizes grow.
+    largest, top : int
+        As of :func:`make_rescale`.
+
+    Returns
+    -------
+    rescale : Rescale
+    """
+    factor, shift = 2 ** max(-power, 0), max(power, 0)
+    half = (1 << shift) >> 1
+    limit = -(-((top << shift) - half) // factor)
+    return Rescale(0, factor, shift, limit if limit <= largest else None, top)
+
+
 class Curve(NamedTuple):
     """Straight lines between points; one step is `PLACES` places wide."""
 
