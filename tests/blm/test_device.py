@@ -122,7 +122,8 @@ def answers_of_c(folder, cases):
 def random_network(rng, *, of_classes=None):
     """A network of random codes, from shallow to deep and of every kind."""
     of_classes = bool(rng.integers(2)) if of_classes is None else of_classes
-    sizes = tuple(rng.integers(1, 12, rng.integers(2, 6)).tolist())
+    most = int(rng.choice([12, 12, 40]))
+    sizes = tuple(rng.integers(1, most, rng.integers(2, 6)).tolist())
     n_bits = int(rng.choice([2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24]))
     layout = Layout(sizes, bool(rng.integers(2)))
     low, high = -(2 ** (n_bits - 1)), 2 ** (n_bits - 1)
@@ -223,7 +224,7 @@ def emulated(program, raw):
 @needs_gcc
 def test_emulator_equals_c_in_every_bit(tmp_path):
     rng = np.random.default_rng(0)
-    cases, widths = {}, set()
+    cases, widths, loops = {}, set(), set()
     while len(cases) < 300:
         try:
             program, raw = random_program(rng)
@@ -235,7 +236,12 @@ def test_emulator_equals_c_in_every_bit(tmp_path):
         cases[f"net{len(cases)}"] = program, raw
         if hasattr(program, "layers"):
             widths.update(layer.sum_bits for layer in program.layers)
+            writer = c_file.writer_of(program)
+            loops.add((program.network.n_bits, writer.is_small, writer.at_once))
     assert widths == {16, 32}
+    for n_bits in (2, 4, 8):
+        assert {(n_bits, True, 1), (n_bits, False, 1)} < loops
+    assert {(4, False, 2), (8, False, 2)} < loops
     found = answers_of_c(tmp_path, cases)
     for name, (program, raw) in cases.items():
         assert_array_equal(found[name], emulated(program, raw), err_msg=name)
@@ -777,6 +783,7 @@ def test_units_that_are_never_active():
         n_bits=8,
         members=[split_codes(layout, codes)],
         steps=np.full(3, 0.1),
+        own_steps=np.full(3, 0.01),
         activation="relu",
         out_activation="identity",
         input_mean=np.zeros(4),
