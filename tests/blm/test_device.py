@@ -762,7 +762,7 @@ def test_targets_that_single_precision_does_not_hold(arithmetic, unit):
         model.to_c("net", X=X, arithmetic=arithmetic)
 
 
-@pytest.mark.parametrize("name", ["many", "one"])
+@pytest.mark.parametrize("name", ["many", "one", "deep"])
 def test_a_row_far_away_does_not_decide(fitted, name):
     model, rows = fitted[name]
     far = rows.mean(axis=0) + 1e5 * rows.std(axis=0)
@@ -771,12 +771,13 @@ def test_a_row_far_away_does_not_decide(fitted, name):
     if name == "many":
         assert np.mean(found == wanted) > 0.97
     else:
-        assert np.abs(found - wanted).max() < 0.05 * wanted.std()
+        most = 0.1 if name == "deep" else 0.05
+        assert np.abs(found - wanted).max() < most * wanted.std()
 
 
 def test_units_that_are_never_active():
     network = random_network(np.random.default_rng(3), of_classes=False)
-    layout, codes = Layout((4, 1, 1, 1)), np.array([0, 0, 0, 0, -3, 3, -3, 3, 3])
+    layout, codes = Layout((4, 1, 1, 1)), np.array([-3, 0, 0, 0, 0, 3, -3, 3, 3])
     network = replace(
         network,
         layout=layout,
