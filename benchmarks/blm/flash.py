@@ -21,7 +21,6 @@ repository (`tables/classification` in the folder of the data).
 """
 
 import importlib.util
-import itertools
 import tempfile
 import warnings
 from pathlib import Path
@@ -47,8 +46,8 @@ AIMED_AT, LEVEL = 4000, 0.005
 TABLES = ("digits", "satimage", "segment", "magic")
 LAYERS = ((), (2,), (4,), (8,), (16,), (32,), (64,))
 UNITS = (2, 4, 8, 16, 32, 64)
-# Ranges of inputs that are not standardized.
-RANGES = (2.0, 4.0)
+# Range of inputs that are not standardized.
+RANGE = 3.0
 SECONDS = 4.0
 
 
@@ -70,14 +69,15 @@ def read(name):
 
 
 def networks(seed):
-    """Our networks, from small to large; a range for each that does not standardize."""
+    """Our networks, from small to large."""
     options = {"alpha": 1.0, "max_time": SECONDS, "random_state": seed}
     for layers in LAYERS:
         for n_bits, activation in ((2, "relu"), (4, "relu"), (4, "tanh")):
-            yield BLMClassifier(layers, activation, n_bits=n_bits, **options), None
+            yield BLMClassifier(layers, activation, n_bits=n_bits, **options)
     options["standardize"] = False
-    for layers, n_bits, width in itertools.product(LAYERS[:-2], (2, 4), RANGES):
-        yield BLMClassifier(layers, "relu", n_bits=n_bits, **options), width
+    for layers in LAYERS[:-2]:
+        for n_bits in (2, 4):
+            yield BLMClassifier(layers, "relu", n_bits=n_bits, **options)
 
 
 class OnDevice:
@@ -86,14 +86,12 @@ class OnDevice:
     Parameters
     ----------
     model : BLMClassifier
-    width : float or None
-        The range of inputs that the network does not standardize.
     X : ndarray of whole numbers
     y : ndarray
     """
 
-    def __init__(self, model, width, X, y):
-        self.unit = 1.0 if width is None else width / X.max()
+    def __init__(self, model, X, y):
+        self.unit = 1.0 if model.standardize else RANGE / X.max()
         rows, options = X * self.unit, {"input_type": "int16", "activation_bits": 8}
         model.fit(rows, y)
         self.device = model.to_c("net", X=rows, input_unit=self.unit, **options)
@@ -172,8 +170,8 @@ def found(X, y, seed):
             families.setdefault(family, []).append(row)
 
     judges = (X_val, y_val), (X_test, y_test)
-    for model, width in networks(seed):
-        ours = OnDevice(model, width, X, y)
+    for model in networks(seed):
+        ours = OnDevice(model, X, y)
         keep("ours", our_cost(ours.device), ours)
     n = X.shape[1]
     has = {
