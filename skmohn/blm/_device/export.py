@@ -267,8 +267,9 @@ class DeviceMixin:
             Rows as the device will meet them, in the form of `predict`. They decide how
             far inputs and units may reach, a few of them that are far away not
             counted; answers on them are compared with those of the estimator, and some
-            make the test. Without X inputs may reach 4 standard deviations, with more than 10 bits 8; if the estimator does not standardize,
-            as far as the input type. What is beyond is cut.
+            make the test. Without X inputs may reach 4 standard deviations, with more
+            than 10 bits 8; if the estimator does not standardize, as far as the input
+            type. What is beyond is cut.
         input_type : {"float32", "int16", "uint8"}, default="float32"
             Type of the inputs that the device is given. "float32" takes the numbers of
             the table as they are, so it is the default: no other type knows the unit of
