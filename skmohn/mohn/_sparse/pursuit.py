@@ -267,10 +267,10 @@ class Pursuit:
         # until these have little left to give.
         if len(chosen) > 0.1 * len(self.model):
             return chosen
-        found += self.frontier.screen_children(
+        children = self.frontier.screen_children(
             residuals, self.model.terms, batch, self.model.columns
         )
-        return self._select(found, batch)
+        return self._select(found + children, batch) if children else chosen
 
     def _cost_of_proposing(self):
         n_children = len(self.model) * self.design.n_features

@@ -87,14 +87,20 @@ class _Path:
         search.most = max(1, int(_LONGEST_PATH * search.design.weight_sum))
         for bar in bars:
             # What chance may well explain is looked for among the pairs that are known,
-            # at the end of a stage among all.
-            terms = yield from search.descend(bar, bar == 1 or bar == bars[-1])
+            # at the end of a stage among all, unless lower bars only fit noise.
+            is_thorough = bar == 1 or (bar == bars[-1] and self._gains())
+            terms = yield from search.descend(bar, is_thorough)
             self.terms.append(terms)
             if self.validation is not None:
                 self.errors.append(self._squared_errors(search.model))
             self.is_full = len(search.model) >= search.most or search.is_exact()
             if self.is_full:
                 break
+
+    def _gains(self):
+        """Whether no bar predicts validation samples better than the last one."""
+        means = [self.mean_error(k) for k in range(len(self.errors))]
+        return not means or means[-1] == min(means)
 
     def error(self, position):
         """Squared error of each validation sample at one bar.
