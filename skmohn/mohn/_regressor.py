@@ -108,7 +108,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         Fraction of the samples held out by `early_stopping`.
     work_budget : float, default=1e9
         Limit on the exhaustive screening of orders 3 and up, in operations of about a
-        nanosecond each. `search_coverage_` reports what was skipped.
+        nanosecond each. Where it does not pay for all of order 3, sets that hold a
+        column of the model are screened. `search_coverage_` reports what was skipped.
     memory_budget : float, default=1e9
         Bytes for the candidates of message passing, which are cut to fit, or for all
         weights, which are refused if they do not fit.

@@ -210,7 +210,8 @@ class MOHNTransformer(
         Maximum number of search rounds.
     work_budget : float, default=1e9
         Limit on the exhaustive screening of orders 3 and up, in operations of about a
-        nanosecond each. `search_coverage_` reports what was skipped.
+        nanosecond each. Where it does not pay for all of order 3, sets that hold a
+        column of the model are screened. `search_coverage_` reports what was skipped.
     memory_budget : float, default=1e9
         Bytes for the columns of "logistic" on all folds, the candidates of "pursuit" or
         the weights of "dense".

@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 
 from skmohn.mohn._sparse.frontier import Frontier
-from skmohn.mohn._walsh.design import PackedDesign
+from skmohn.mohn._walsh.bits import pack_bits
+from skmohn.mohn._walsh.design import DenseDesign, PackedDesign
+from skmohn.mohn._walsh.plane_design import PlaneDesign, Planes
+from skmohn.mohn._walsh.terms import count_holding
 
 RNG = np.random.default_rng(0)
 X = RNG.choice([-1.0, 1.0], (90, 8))
@@ -66,3 +69,84 @@ def test_columns_of_terms_are_made_where_they_are_not_there():
     one, other = Frontier(DESIGN, 3, 0.0), Frontier(DESIGN, 3, 0.0)
     made = one.screen_children(RESIDUALS, terms, 4)
     assert other.screen_children(RESIDUALS, terms, 4, DESIGN.columns(terms)) == made
+
+
+def make_designs():
+    """Designs of eight columns: bits, weighted numbers, and bit planes."""
+    counts = RNG.integers(-1, 2, (90, 8))
+    numbers, weights = RNG.uniform(-1, 1, (90, 8)), RNG.uniform(0.5, 1.5, 90)
+    sign, nonzero = pack_bits(counts.T < 0), pack_bits(counts.T != 0)
+    planes = Planes.around(sign, nonzero, nonzero | ~nonzero, counts.mean(0), 90)
+    return DESIGN, DenseDesign(numbers, weights), PlaneDesign(planes)
+
+
+@pytest.mark.parametrize("design", make_designs(), ids=["bits", "numbers", "planes"])
+def test_where_all_triples_cost_too_much_those_of_the_models_inputs_are_screened(
+    design,
+):
+    terms = [(4,), (1, 2), (6,)]
+    frontier = Frontier(design, 4, 0.9 * design.screening_cost(3))
+    frontier.screen_children(RESIDUALS[:1], terms, 50)
+    # What the model has is no longer in its residual.
+    chosen = design.columns([(), (4,), (6,)])
+    chosen = design.unpack(chosen, float)
+    weights = np.ones(90) if design.weights is None else design.weights
+    root = np.sqrt(weights)
+    coef = np.linalg.lstsq((chosen * root).T, RESIDUALS[0] * root)[0]
+    residual = RESIDUALS[0] - coef @ chosen
+    ((order, found),) = frontier.raise_order([residual], 1.0, 56, terms=terms)
+    holding = [q for q in all_sets(3) if {4, 6}.intersection(q)]
+    assert order == 3
+    assert len(set(found)) == len(found)
+    # Those whose products are 0 with the rounded residual are not worth keeping.
+    assert len(holding) - 3 <= len(found)
+    assert set(found) <= set(holding)
+    columns = design.columns(holding)
+    score = np.abs(design.project(columns, residual)) / np.sqrt(design.spread(columns))
+    assert holding[score.argmax()] in found[:3]
+    # What was screened stays known, in rounds to come and in the coverage.
+    ((order, again),) = frontier.raise_order([residual], 0.9, 56, terms=terms)
+    assert (order, again) == (3, found)
+    rows = {row["order"]: row["tried"] for row in frontier.coverage()}
+    assert rows[3] == len(set(holding).union(q for q in all_sets(3) if {1, 2} <= {*q}))
+    # The same inputs wait until the error has fallen.
+    list(frontier.raise_order([residual], 0.81, 56, terms=terms))
+    assert frontier.held == {4: 1.0, 6: 1.0}
+    list(frontier.raise_order([residual], 0.8, 56, terms=terms))
+    assert frontier.held == {4: 0.8, 6: 1.0}
+
+
+def test_no_more_inputs_are_held_than_the_budget_pays_for():
+    cost = DESIGN.screening_cost(2)
+    frontier = Frontier(DESIGN, 3, 2 * cost)
+    for most_work, n_held in ((0.1 * cost, 0), (math.inf, 3)):
+        raised = frontier.raise_order(
+            RESIDUALS[:1], 1.0, 5, most_work, [(3,), (1,), (0, 2), (5,), (6,)]
+        )
+        assert [order for order, _ in raised] == [3] * (n_held > 0)
+        assert len(frontier.held) == n_held
+    assert list(frontier.held) == [3, 1, 5]
+    assert 0 <= frontier.work_left < 0.6 * cost
+
+
+def test_sets_of_a_screened_order_stay_known():
+    frontier = Frontier(DESIGN, 3, DESIGN.screening_cost(3))
+    ((_, found),) = frontier.raise_order(RESIDUALS[:1], 1.0, 4)
+    assert found[0] == best(RESIDUALS[0], all_sets(3))[0]
+    assert len(found) == 4
+    # For another residual a screening is not due, or there is no budget for it.
+    for error in (0.9, 0.5):
+        ((order, later),) = frontier.raise_order(RESIDUALS[1:2], error, 4)
+        assert (order, len(later)) == (3, 4)
+        assert later[0] == best(RESIDUALS[1], all_sets(3))[0]
+
+
+@pytest.mark.parametrize("inputs", [(), (3,), (0, 3, 5)])
+def test_sets_that_hold_an_input_or_a_parent_are_counted_once(inputs):
+    parents = [(0, 1), (1, 2), (3, 4), (6, 7), (5,)]
+    expected = [
+        q
+        for q in all_sets(3)
+        if set(inputs).intersection(q) or any(set(q) >= set(p) for p in parents[:-1])
+    ]
+    assert count_holding(inputs, parents, 3, 8) == len(expected)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from skmohn import MOHNRegressor
 from skmohn.mohn import _samples, _strategies
-from skmohn.mohn._sparse import pool
 from skmohn.mohn._sparse.pool import PairPool
 from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
 from skmohn.mohn._walsh import pairs as _pairs
@@ -116,7 +115,7 @@ def few_are_wide(monkeypatch):
     monkeypatch.setattr(_samples, "WIDE", 100)
     monkeypatch.setattr(_pairs, "_PAIRS_OF_PART", 1)
     for name in ("_MOST_KEPT", "_FEWEST_KEPT"):
-        monkeypatch.setattr(pool, name, 100)
+        monkeypatch.setattr(_pairs, name, 100)
 
 
 class Bars:

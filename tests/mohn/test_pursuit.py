@@ -21,7 +21,7 @@ from skmohn.datasets import (
 from skmohn.mohn._sparse import pursuit as _pursuit
 from skmohn.mohn._sparse.frontier import chance_thresholds
 from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
-from skmohn.mohn._walsh.design import DenseDesign, PackedDesign
+from skmohn.mohn._walsh.design import DenseDesign, PackedDesign, make_design
 
 EXACT = "exact: the model reproduces every sample"
 
@@ -210,6 +210,10 @@ class Witness:
             self.seen.update(tuple(sorted((*parent, i))) for i in others)
         return super().screen_children(residual, parents, columns, size)
 
+    def of_products(self, sets):
+        """Sets that were scored before; to compare them again says nothing new."""
+        return make_design(self.unpack(self.columns(sets), float).T)
+
 
 class PackedWitness(Witness, PackedDesign):
     """With packed samples."""
@@ -220,16 +224,27 @@ class DenseWitness(Witness, DenseDesign):
 
 
 @pytest.mark.parametrize("kind", [PackedWitness, DenseWitness])
-@pytest.mark.parametrize("budget", [0, 1e6, 1e9])
+@pytest.mark.parametrize("budget", [0, 6e3, 1e6, 1e9])
 @pytest.mark.parametrize("noise", [0.0, 1.0])
-def test_coverage_counts_the_sets_that_were_scored(kind, budget, noise):
+def test_coverage_counts_the_sets_that_were_scored(kind, budget, noise, monkeypatch):
     problem = make_sparse_walsh(
         12, 15, n_samples=150, max_order=4, noise=noise, random_state=1
     )
     design = kind(problem.X)
     control = PursuitControl(max_order=12, work_budget=budget)
     search = Pursuit(design, problem.y, control)
+    hold, held = search.frontier._screen_holding, []
+
+    def screen_holding(residuals, inputs, size):
+        held.extend(inputs)
+        return hold(residuals, inputs, size)
+
+    monkeypatch.setattr(search.frontier, "_screen_holding", screen_holding)
     search.run()
+    if noise and budget == 6e3 and kind is PackedWitness:
+        assert held
+    triples = itertools.combinations(range(12), 3)
+    design.seen.update(triple for triple in triples if set(held).intersection(triple))
     scored = np.bincount([len(members) for members in design.seen], minlength=13)
     coverage = {row["order"]: row for row in search.coverage}
     for order in range(1, 13):

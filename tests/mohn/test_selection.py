@@ -182,6 +182,41 @@ def test_lower_bars_are_tried_while_the_last_is_the_best(
     assert choice.how == how
 
 
+@pytest.mark.parametrize(
+    ("errors", "expected"),
+    [
+        ([4.0, 3.0, 2.0, 1.0], [True, False, False, True]),
+        # The third bar predicts worse than the second: lower ones fit noise.
+        ([4.0, 2.0, 3.0, 1.0], [True, False, False, False]),
+        ([4.0, 2.0, 2.0, 1.0], [True, False, False, True]),
+        (None, [True, False, False, True]),
+    ],
+)
+def test_a_stage_ends_with_all_pairs_where_lower_bars_have_helped(
+    monkeypatch, errors, expected
+):
+    asked = []
+
+    class Search(SimpleNamespace):
+        def __init__(self, *data, start, pairs):
+            super().__init__(design=design, model=[], is_exact=lambda: False)
+
+        def descend(self, bar, is_thorough):
+            yield from ()
+            asked.append(is_thorough)
+            return []
+
+    design = PackedDesign(np.ones((30, 2)))
+    validation = None if errors is None else (design, np.zeros(30), np.ones(30))
+    path = _selection._Path(design, np.zeros(30), None, validation)
+    monkeypatch.setattr(_selection, "Pursuit", Search)
+    monkeypatch.setattr(
+        path, "_squared_errors", lambda _: np.full(30, errors[len(asked) - 1])
+    )
+    path.extend(0.9 ** np.arange(4))
+    assert asked == expected
+
+
 # -------------------------------------------------------------------- noisy data
 
 

@@ -5,8 +5,8 @@ import pytest
 
 from skmohn import Genotypes, MOHNClassifier, MOHNTransformer
 from skmohn.mohn import _samples
-from skmohn.mohn._sparse import pool as _pool
 from skmohn.mohn._sparse.pool import PairPool
+from skmohn.mohn._walsh import pairs as _pairs
 from skmohn.mohn._walsh.design import PackedDesign
 
 
@@ -22,7 +22,7 @@ def passes(monkeypatch):
     monkeypatch.setattr(PairPool, "serve", count)
     monkeypatch.setattr(_samples, "WIDE", 100)
     for name in ("_MOST_KEPT", "_FEWEST_KEPT"):
-        monkeypatch.setattr(_pool, name, 200)
+        monkeypatch.setattr(_pairs, name, 200)
     return served
 
 
@@ -77,7 +77,7 @@ def test_few_passes_find_what_screening_all_pairs_finds(
 
 def test_pairs_that_were_not_kept_are_found_by_a_further_pass(passes, monkeypatch):
     for name in ("_MOST_KEPT", "_FEWEST_KEPT"):
-        monkeypatch.setattr(_pool, name, 2)
+        monkeypatch.setattr(_pairs, name, 2)
     X, y, terms = wide_problem()
     assert terms <= set(classifier(selection="ebic").fit(X, y).terms_)
     assert 1 < len(passes) <= 6

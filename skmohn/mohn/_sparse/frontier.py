@@ -2,16 +2,24 @@
 
 Two searches go up the orders like this: pursuit, which compares sets with one residual,
 and the path of logistic models, which has one for each class. Both screen the lowest
-orders in full and extend what they found; higher orders are screened in full when the
-budget pays for it. How they score and choose is their own.
+orders in full and extend what they found. Where the budget pays for it higher orders
+are screened in full, or else what holds an input of the model is of the next one. How
+they score and choose is their own.
 """
 
 import math
 from functools import partial
+from itertools import chain, product
 
 import numpy as np
 
-from skmohn.mohn._walsh.terms import count_children, count_orders, count_parents
+from skmohn.mohn._walsh.pairs import best_pairs, how_many_to_keep
+from skmohn.mohn._walsh.terms import (
+    count_children,
+    count_holding,
+    count_orders,
+    count_parents,
+)
 
 # Orders that every round screens in full.
 BASE_ORDER = 2
@@ -21,6 +29,9 @@ SCREEN_BAR = 1.1
 NEAR_BEST = 0.6
 # The same order is screened again when the error has fallen to this share.
 _NEW_RESIDUAL = 0.8
+# Inputs whose extensions by pairs are screened in one pass over all pairs, and what
+# each adds to its cost.
+_HELD_AT_ONCE, _COST_OF_HELD = 16, 0.6
 
 
 class Frontier:
@@ -52,6 +63,9 @@ class Frontier:
 
     parents : set of tuples of int
         The sets whose extensions were screened.
+
+    held : dict of int to float
+        By input, the error of the model that its extensions by pairs were screened for.
     """
 
     def __init__(self, design, max_order, work_budget, max_screened=None, pairs=None):
@@ -63,6 +77,8 @@ class Frontier:
         self.fruitful = BASE_ORDER
         self.screened = {}
         self.parents = set()
+        self.held = {}
+        self._kept = {}
 
     def screen_base(self, residuals, size):
         """Find the best sets of each of the lowest orders.
@@ -118,8 +134,12 @@ class Frontier:
             for found in self.design.screen_children(residual, parents, columns, size)
         ]
 
-    def raise_order(self, residuals, error, size, most_work=math.inf):
+    def raise_order(self, residuals, error, size, most_work=math.inf, terms=()):
         """Screen the next orders in full, one at a time, as far as the budget goes.
+
+        Where it does not pay for all sets of order three, those that hold an input of
+        the model are screened. The best sets of each order are kept, and compared again
+        with a residual for which a screening is not due.
 
         Parameters
         ----------
@@ -132,6 +152,9 @@ class Frontier:
         most_work : float, default=inf
             What all these orders may cost together, beside the budget.
 
+        terms : sequence of tuples of int, default=()
+            The model's, the most wanted first.
+
         Yields
         ------
         order : int
@@ -139,15 +162,22 @@ class Frontier:
         sets : list of tuples of int
         """
         for order in range(BASE_ORDER + 1, self.max_screened + 1):
-            if error > _NEW_RESIDUAL * self.screened.get(order, math.inf):
-                continue
             work = self.design.screening_cost(order) * len(residuals)
-            if work > min(most_work, self.work_left):
+            is_due = error <= _NEW_RESIDUAL * self.screened.get(order, math.inf)
+            is_paid = work <= min(most_work, self.work_left)
+            if is_due and is_paid:
+                self.work_left -= work
+                most_work -= work
+                self.screened[order] = error
+                most = how_many_to_keep(self.design)
+                self._keep(order, self._screen(residuals, order, most))
+            elif is_due and order == BASE_ORDER + 1 and work > self.work_left:
+                inputs = self._to_hold(terms, error, len(residuals), most_work)
+                self._keep(order, self._screen_holding(residuals, inputs, size))
+            if order in self._kept:
+                yield order, self._screen_kept(residuals, order, size)
+            if is_due and not is_paid:
                 return
-            self.work_left -= work
-            most_work -= work
-            self.screened[order] = error
-            yield order, self._screen(residuals, order, size)
 
     def has_given(self, order):
         """Note that an order that was screened in full had something to give."""
@@ -169,13 +199,61 @@ class Frontier:
         """
         highest, coverage = len(count_orders(terms)), []
         for order in range(1, self.max_order + 1):
-            possible = tried = math.comb(self.design.n_features, order)
+            n = self.design.n_features
+            possible = tried = math.comb(n, order)
             if order > BASE_ORDER and order not in self.screened:
-                tried = count_children(self.parents, order, self.design.n_features)
+                if order == BASE_ORDER + 1 and self.held:
+                    tried = count_holding(self.held, self.parents, order, n)
+                else:
+                    tried = count_children(self.parents, order, n)
             if tried or order <= highest:
                 row = {"order": order, "possible": possible, "tried": tried}
                 coverage.append(row)
         return coverage
+
+    def _to_hold(self, terms, error, n_residuals, most_work):
+        """Inputs of the model whose extensions by pairs are due and can be paid."""
+        due = [
+            term[0]
+            for term in terms
+            if len(term) == 1
+            and error <= _NEW_RESIDUAL * self.held.get(term[0], math.inf)
+        ]
+        cost = _COST_OF_HELD * self.design.screening_cost(2) * n_residuals
+        due = due[: int(min(len(due), min(most_work, self.work_left) / cost))]
+        self.work_left -= cost * len(due)
+        self.held.update(dict.fromkeys(due, error))
+        return due
+
+    def _screen_holding(self, residuals, inputs, size):
+        """Find the best sets that extend each of some inputs by two others."""
+        n_jobs = None if self.pairs is None else self.pairs.pool.n_jobs
+        columns = self.design.columns([(i,) for i in inputs])
+        columns, found = self.design.unpack(columns, np.float64), []
+        for residual, start in product(residuals, range(0, len(inputs), _HELD_AT_ONCE)):
+            part = slice(start, start + _HELD_AT_ONCE)
+            # What a product of three has to do with the residual is what a pair has to
+            # do with the residual times the third.
+            best = best_pairs(
+                self.design, residual * columns[part], size, n_jobs=n_jobs
+            )
+            for i, kept in zip(inputs[part], best, strict=True):
+                pairs = kept.pairs.tolist()
+                found += [tuple(sorted((i, *pair))) for pair in pairs if i not in pair]
+        return found
+
+    def _keep(self, order, sets):
+        """Keep sets that were screened, beside those of their order that are kept."""
+        known = self._kept[order][0] if order in self._kept else []
+        sets = list(dict.fromkeys(chain(known, sets)))
+        if len(sets) > len(known):
+            self._kept[order] = sets, self.design.of_products(sets)
+
+    def _screen_kept(self, residuals, order, size):
+        sets, products = self._kept[order]
+        size = min(size, len(sets))
+        found = (products.screen(residual, 1, size) for residual in residuals)
+        return [sets[j] for (j,) in chain.from_iterable(found)]
 
     def _screen(self, residuals, order, size):
         size = min(size, math.comb(self.design.n_features, order))

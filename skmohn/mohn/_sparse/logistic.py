@@ -288,7 +288,9 @@ class LogisticPath:
         chosen, ratio = self._select(found, residuals, spreads, batch)
         if ratio < _BEYOND_DOUBT:
             least = max(ratio, SCREEN_BAR)
-            raised = self.frontier.raise_order(residuals.T, self.deviances[-1], size)
+            raised = self.frontier.raise_order(
+                residuals.T, self.deviances[-1], size, terms=self.terms
+            )
             for order, found in raised:
                 higher = self._select(found, residuals, spreads, batch)
                 if higher[1] > least:

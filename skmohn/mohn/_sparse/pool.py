@@ -14,10 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skmohn._core._fitting import unwatched
-from skmohn.mohn._walsh.pairs import best_pairs, count_parts
-
-# Pairs kept of a pass, and at most so many bytes of their columns.
-_MOST_KEPT, _FEWEST_KEPT, _BYTES_KEPT = 2**14, 2**11, 2**25
+from skmohn.mohn._walsh.pairs import best_pairs, count_parts, how_many_to_keep
 
 
 class _Scan(NamedTuple):
@@ -64,8 +61,7 @@ class PairPool:
         self.n_jobs = n_jobs
         self.watch = watch
         self.n_passes = 0
-        column = design.columns([()])
-        self.size = int(np.clip(_BYTES_KEPT / column.nbytes, _FEWEST_KEPT, _MOST_KEPT))
+        self.size = how_many_to_keep(design)
         self.whole = PairView(self, design, slice(None))
         self._views = [self.whole]
 

@@ -366,7 +366,7 @@ class Pursuit:
         """
         batch, model = self._batch(), self.model
         raised = self.frontier.raise_order(
-            [model.residual], model.rms, batch, most_work
+            [model.residual], model.rms, batch, most_work, model.terms
         )
         for order, found in raised:
             bar, self.bar = self.bar, SCREEN_BAR

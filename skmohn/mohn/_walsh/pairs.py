@@ -19,6 +19,8 @@ ROWS_OF_TILE, COLUMNS_OF_TILE = 64, 1024
 # Pairs that are handed to a worker at once: so few, and at most so many times.
 _PAIRS_OF_PART = 2**19
 _MOST_PARTS = 256
+# Products kept of a pass, and at most so many bytes of their columns.
+_MOST_KEPT, _FEWEST_KEPT, _BYTES_KEPT = 2**14, 2**11, 2**25
 
 
 class PairTable(Protocol):
@@ -128,6 +130,12 @@ def best_pairs(table: PairTable, residuals, size, *, n_jobs=None, on_part=None):
         if on_part is not None:
             on_part()
     return [_in_order(*one, size) for one in kept]
+
+
+def how_many_to_keep(design):
+    """How many products a search may keep of those that it has compared."""
+    column = design.columns([()])
+    return int(np.clip(_BYTES_KEPT / column.nbytes, _FEWEST_KEPT, _MOST_KEPT))
 
 
 def count_parts(n):

@@ -92,6 +92,34 @@ def count_children(parents, order, n_features):
     return len(_find_children(parents, n_features)[0]) if parents else 0
 
 
+def count_holding(inputs, parents, order, n_features):
+    """Number of sets of one order that hold one of some inputs, or a given set.
+
+    Parameters
+    ----------
+    inputs : collection of int
+
+    parents : iterable of tuples of int
+        As of :func:`count_children`.
+
+    order, n_features : int
+
+    Returns
+    -------
+    n_sets : int
+    """
+    others = [i for i in range(n_features) if i not in inputs]
+    place = {i: k for k, i in enumerate(others)}
+    # What holds none of the inputs is a set of the others.
+    parents = [
+        tuple(place[i] for i in parent)
+        for parent in parents
+        if place.keys() >= set(parent)
+    ]
+    n_holding = math.comb(n_features, order) - math.comb(len(others), order)
+    return n_holding + count_children(parents, order, len(others))
+
+
 def shared_children(parents, n_features):
     """Find the sets that extend two or more of some sets of one order.
 
