@@ -141,9 +141,13 @@ class UnitCoding:
         self.thresholds[j] = quantile_thresholds(known, n_bins)
         level = np.searchsorted(self.thresholds[j], known, side="right")
         sums = np.bincount(level, known / self.scale[j])
-        self.levels[j] = sums / np.bincount(level) * self.scale[j]
+        means = sums / np.bincount(level) * self.scale[j]
         _, at = np.unique(known, return_index=True)
         self.is_point[j] = np.bincount(level[at]) == 1
+        # To the last digit, which means lose.
+        single = means.copy()
+        single[level[at]] = known[at]
+        self.levels[j] = np.where(self.is_point[j], single, means)
 
     def _whitened(self, X, n_bins, seed):
         """The same with levels of uncorrelated coordinates, where there are any."""
@@ -153,7 +157,7 @@ class UnitCoding:
             return self
         columns = np.array(columns)
         whitening = Whitening.learn(X, columns, seed)
-        X = whitening.forward(whitening.filled(X, seed))
+        X = whitening.forward(whitening.spread(whitening.filled(X, seed)))
         for ends, of_columns in ((self.low, X.min(axis=0)), (self.high, X.max(axis=0))):
             ends[columns] = of_columns[columns]
         for j in columns:
@@ -191,7 +195,7 @@ class UnitCoding:
         is_ordered = self.kind[has_units] != CATEGORY
         return Groups(self.n_units[has_units], is_ordered)
 
-    def filled(self, X, seed):
+    def prepared(self, X, seed, are_new=False):
         """The table with a draw in each gap of whitened columns.
 
         Parameters
@@ -200,12 +204,19 @@ class UnitCoding:
 
         seed : int
 
+        are_new : bool, default=False
+            Whether these are other rows than those that the coding was learned from,
+            whose whitened columns spread too little.
+
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
             The same table where nothing is whitened.
         """
-        return X if self.whitening is None else self.whitening.filled(X, seed)
+        if self.whitening is None:
+            return X
+        X = self.whitening.filled(X, seed)
+        return X if are_new else self.whitening.spread(X)
 
     def encode(self, X, names=None):
         """Turn values into states of visible units.
@@ -224,7 +235,8 @@ class UnitCoding:
         """
         if self.strict:
             _require_probabilities(X, self.is_single, names)
-        X = self._coordinates(X)
+        if self.whitening is not None:
+            X = self.whitening.forward(X)
         ends = np.cumsum(self.n_units)
         require_memory(
             4.0 * len(X) * ends[-1],
@@ -327,7 +339,10 @@ class UnitCoding:
         for j in np.flatnonzero(self.kind == THERMOMETER):
             reached = units[:, ends[j] - self.n_units[j] : ends[j]]
             levels = self.levels[j] / self.scale[j]
-            X[:, j] = levels[0] + reached @ np.diff(levels)
+            means = levels[0] + reached @ np.diff(levels)
+            level = np.rint(reached.sum(axis=1)).astype(int)
+            is_state = np.all((reached == 0.0) | (reached == 1.0), axis=1)
+            X[:, j] = np.where(is_state, levels[level], means)
         X *= self.scale
         for j in np.flatnonzero(self.kind == CATEGORY):
             shares = self._shares(j, units)
@@ -437,9 +452,6 @@ class UnitCoding:
             else:
                 blocks.append(X[:, [j]])
         return np.hstack(blocks)
-
-    def _coordinates(self, X):
-        return X if self.whitening is None else self.whitening.forward(X)
 
     def _inverse(self, X):
         return X if self.whitening is None else self.whitening.inverse(X)

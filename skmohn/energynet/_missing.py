@@ -36,6 +36,8 @@ MOST_COMPLETIONS = 4096
 # Where there are more of both: chains of each sample, their steps before and between
 # looks, and looks.
 _CHAINS, _BURN_IN, _STEPS, _LOOKS = 10, 50, 5, 20
+# Completions to choose each draw from: few would be drawn again and again.
+_PER_DRAW = 5
 # Numbers that are in memory at once.
 _MOST_NUMBERS = 5_000_000
 
@@ -209,7 +211,7 @@ def _filled_numbers(rbm, coding, X, units, seed):
     return X, visible, hidden
 
 
-def weighed_draws(rbm, coding, X, seed):
+def weighed_draws(rbm, coding, X, seed, n_completions=N_COMPLETIONS):
     """Draw whitened numbers in incomplete rows, some rows at once.
 
     Parameters
@@ -224,6 +226,9 @@ def weighed_draws(rbm, coding, X, seed):
 
     seed : int
 
+    n_completions : int, default=100
+        Draws of each row.
+
     Yields
     ------
     rows : ndarray of int
@@ -236,9 +241,9 @@ def weighed_draws(rbm, coding, X, seed):
         Of the draws, by the machine, up to a constant.
     """
     incomplete = np.flatnonzero(np.isnan(X).any(axis=1))
-    for part in _in_parts(len(incomplete), N_COMPLETIONS * X.shape[1]):
+    for part in _in_parts(len(incomplete), n_completions * X.shape[1]):
         rows = incomplete[part]
-        drawn = Completions.of(coding.whitening, X[rows], N_COMPLETIONS, seed)
+        drawn = Completions.of(coding.whitening, X[rows], n_completions, seed)
         units = np.rint(coding.encode(drawn.table))
         gaps = Gaps.of(coding, drawn.table)
         energies = known_free_energies(rbm, units, gaps, seed, alike=True)
@@ -357,10 +362,12 @@ def drawn(rbm, coding, X, encode, n_draws, random_state):
     tables = np.repeat(X[None], n_draws, axis=0)
     if coding.whitening is not None:
         tables = tables.astype(np.float64)
-        for rows, found, log_density in weighed_draws(rbm, coding, X, seed):
+        n_drawn = max(N_COMPLETIONS, _PER_DRAW * n_draws)
+        for rows, found, log_density in weighed_draws(rbm, coding, X, seed, n_drawn):
             shares = found.shares(log_density)
-            for table in tables:
-                table[rows] = found.table[found.chosen(shares, rng)]
+            places = _spread_places((len(rows), n_draws), rng)
+            for table, place in zip(tables, places.T, strict=True):
+                table[rows] = found.table[found.chosen(shares, place)]
     flat = tables.reshape(-1, X.shape[1])
     gaps = Gaps.of(coding, flat)
     if gaps is not None:
@@ -375,6 +382,13 @@ def drawn(rbm, coding, X, encode, n_draws, random_state):
     # What never varies is known.
     constant = coding.decode(np.zeros((1, rbm.n_visible)))
     return np.where(np.isnan(tables), constant, tables)
+
+
+def _spread_places(shape, rng):
+    """Uniform numbers, those of a row spread evenly, so that what they choose repeats
+    no more than it must."""
+    order = rng.permuted(np.broadcast_to(np.arange(shape[1]), shape), axis=1)
+    return (order + rng.random(shape)) / shape[1]
 
 
 def _draw_gaps(rbm, known, unknown, rng):

@@ -76,7 +76,7 @@ def known_samples(X, n_needed):
     return X if known.all() else X[known]
 
 
-def put_in_order(X, coding, names, seed):
+def put_in_order(X, coding, names, seed, are_new=False):
     """Put samples in an order of their own; code them, and find and fill their gaps.
 
     Parameters
@@ -91,17 +91,21 @@ def put_in_order(X, coding, names, seed):
     seed : int
         Of what is put in the gaps at first.
 
+    are_new : bool, default=False
+        Whether the coding was learned from other samples.
+
     Returns
     -------
     X : ndarray of shape (n_samples, n_features)
-        With draws in the place of unknown whitened numbers.
+        With draws in the place of unknown whitened numbers, which spread as those of
+        other samples do.
 
     units : ndarray of shape (n_samples, n_units), float32
         With values of other samples in the gaps.
 
     gaps : Gaps or None
     """
-    X = coding.filled(X, seed)
+    X = coding.prepared(X, seed, are_new)
     units, gaps = coding.encode(X, names), Gaps.of(coding, X)
     if gaps is not None:
         # What could be there is in no order.

@@ -431,7 +431,7 @@ class EnergyNetTransformer(
             return self.fit(X, sample_weight=sample_weight)
         if is_first:
             self._seed, self.n_iter_, self.n_samples_seen_ = self._new_seed(), 0, 0
-        X, units, gaps = self._read_samples(X, sample_weight, learn=is_first)
+        X, units, gaps = self._read_samples(X, sample_weight, is_first, not is_first)
         self.n_samples_seen_ += len(units)
         rbms = None if is_first else self.layers_
         # Other random numbers for each call.
@@ -691,10 +691,11 @@ class EnergyNetTransformer(
             blocks = [blocks[k] for k in self._shown()]
         return np.hstack(blocks).astype(X.dtype, copy=False)
 
-    def _read_samples(self, X, sample_weight, learn):
+    def _read_samples(self, X, sample_weight, learn, are_new=False):
         """Check samples and parameters; return samples and visible units.
 
-        Rows are repeated as their weights say, and put in an order of their own.
+        They are new where the coding was learned from others. Rows are repeated as
+        their weights say, and put in an order of their own.
         """
         widths = widths_of(self)
         if widths is not None:
@@ -718,7 +719,8 @@ class EnergyNetTransformer(
                 {j: len(categories) for j, categories in known.items()},
                 self._seed if self.whiten else None,
             )  # fmt: skip
-        return put_in_order(X, self.coding_, self._names(), self._seed)
+        names = self._names()
+        return put_in_order(X, self.coding_, names, self._seed, are_new)
 
     def _new_seed(self):
         return int(check_random_state(self.random_state).randint(2**31 - 1))

@@ -32,11 +32,16 @@ from skmohn._core._units import binary_units
 # other rows is taken.
 _SHRINKAGES = (1e-5, 1e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1.0)
 _FOLDS = 5
+# Share of numbers that are nearer to what is expected than the distance by which rows
+# are compared.
+_MOST = 0.9
 # Rows of which that is asked.
 _MOST_ROWS = 10_000
 # With gaps: shrinkage while covariances are sought, and steps of it, in each of which
 # every kind of gaps takes a solution of equations.
 _SAFE, _STEPS, _MOST_WITH_GAPS = 0.01, 20, 2000
+# Steps that take covariances from all rows to some of them.
+_FURTHER_STEPS = 5
 # Draws of the unknown numbers of a row, by which all is averaged that it could be.
 N_COMPLETIONS = 100
 # Standard deviations from the mean that are told apart, so that sums are within range.
@@ -67,6 +72,10 @@ class Whitening:
         Its symmetric square root.
 
     inverse_root : ndarray of shape (n_columns, n_columns)
+
+    stretch : float
+        How much wider coordinates of other rows spread than those of the rows that all
+        this was learned from, at least 1.
     """
 
     columns: np.ndarray
@@ -77,6 +86,7 @@ class Whitening:
     correlation: np.ndarray
     root: np.ndarray
     inverse_root: np.ndarray
+    stretch: float
 
     @classmethod
     def learn(cls, X, columns, seed):
@@ -112,12 +122,10 @@ class Whitening:
         mean, std = np.nanmean(Z, axis=0), np.nanstd(Z, axis=0)
         std = np.where(std > 0.0, std, 1.0)
         rng = np.random.default_rng(seed)
-        shift, factor, correlation = _moments((Z - mean) / std, rng)
+        shift, factor, correlation, stretch = _moments((Z - mean) / std, rng)
         mean, std = mean + std * shift, std * factor
-        variances, directions = eigh(correlation)
-        root = (directions * np.sqrt(variances)) @ directions.T
-        inverse = (directions / np.sqrt(variances)) @ directions.T
-        return cls(columns, unit, powers, mean, std, correlation, root, inverse)
+        roots = _roots(correlation)
+        return cls(columns, unit, powers, mean, std, correlation, *roots, stretch)
 
     def forward(self, X):
         """The table with coordinates in the place of its columns.
@@ -165,7 +173,13 @@ class Whitening:
         X[rows] = tables[0]
         return X
 
-    def draw(self, X, noise):
+    def spread(self, X):
+        """Rows that all was learned from as if they were others, further apart."""
+        coordinates = self.forward(X)
+        coordinates[:, self.columns] *= self.stretch
+        return self.inverse(coordinates)
+
+    def draw(self, X, noise, stretch=1.0):
         """Fill the gaps of these columns, given what is known of them.
 
         Parameters
@@ -174,6 +188,10 @@ class Whitening:
 
         noise : ndarray of shape (n_draws, n_samples or 1, n_columns)
             Standard normal.
+
+        stretch : float, default=1.0
+            How much further apart the draws are than those of rows that all was
+            learned from.
 
         Returns
         -------
@@ -189,7 +207,7 @@ class Whitening:
         log_density = np.where(gaps, norm.logpdf(noise), 0.0).sum(axis=2)
         for rows, unknown in _patterns(gaps):
             expected, rest = _given(self.correlation, Z[rows], unknown)
-            factor = np.linalg.cholesky(rest)
+            factor = stretch * np.linalg.cholesky(rest)
             columns = np.flatnonzero(unknown)
             normal = noise[:, rows[:, None], columns]
             drawn[:, rows[:, None], columns] = expected + normal @ factor.T
@@ -227,33 +245,68 @@ class Whitening:
 def _moments(Z, rng):
     """Means, deviations and correlations of columns of mean 0 and variance 1 as known.
 
-    Correlations are shrunk towards 0 as makes other rows likeliest.
+    Correlations are shrunk towards 0 as makes other rows likeliest. How much further
+    apart these are comes last.
     """
-    if len(Z) > _MOST_ROWS:
-        Z = Z[rng.choice(len(Z), _MOST_ROWS, replace=False)]
-    mean, covariance, Z = _covariance(Z, rng)
+    most = _MOST_WITH_GAPS if np.isnan(Z).any() else _MOST_ROWS
+    if len(Z) > most:
+        Z = Z[rng.choice(len(Z), most, replace=False)]
+    start = np.zeros(Z.shape[1]), np.eye(Z.shape[1])
+    mean, covariance = _covariance(Z, start, _STEPS)
     std = np.sqrt(np.diag(covariance))
     std = np.where(std > 0.0, std, 1.0)
-    correlation, shrinkage = covariance / np.outer(std, std), 1.0
+    correlation, shrinkage, stretch = covariance / np.outer(std, std), 1.0, 1.0
     if len(Z) >= 2 * _FOLDS:
         folds = KFold(_FOLDS, shuffle=True, random_state=int(rng.integers(2**31)))
         search = GridSearchCV(ShrunkCovariance(), {"shrinkage": _SHRINKAGES}, cv=folds)
-        shrinkage = search.fit((Z - mean) / std).best_params_["shrinkage"]
-    return mean, std, shrunk_covariance(correlation, shrinkage)
+        search.fit((_completed(Z, mean, covariance, rng) - mean) / std)
+        shrinkage = search.best_params_["shrinkage"]
+        Z = (Z - mean) / std
+        stretch = _stretch(Z, correlation, shrinkage, folds)
+    return mean, std, shrunk_covariance(correlation, shrinkage), stretch
 
 
-def _covariance(Z, rng):
-    """Mean and covariance of rows with gaps by expectation maximization; the rows, with
-    draws in their gaps."""
+def _stretch(Z, correlation, shrinkage, folds):
+    """How much further from what is expected numbers of other rows are than those of
+    the rows that correlations were learned from.
+
+    Correlations follow the chance in their rows, the more so the fewer there are. A
+    share of the rows is left out at a time; with each number goes what is expected
+    given the others of its row.
+    """
+    distance = np.zeros(2)
+    start = np.zeros(len(correlation)), correlation
+    for parts in folds.split(Z):
+        mean, covariance = _covariance(Z[parts[0]], start, _FURTHER_STEPS)
+        covariance = shrunk_covariance(covariance, shrinkage)
+        for k, rows in enumerate(parts):
+            apart = np.abs(_surprises(Z[rows] - mean, covariance))
+            distance[k] += np.quantile(apart, _MOST)
+    own, other = distance
+    return float(max(other / own, 1.0)) if own > 0.0 else 1.0
+
+
+def _surprises(Z, covariance):
+    """Distances of all known numbers from what is expected given the other known ones
+    of their row, in standard deviations."""
+    found, unknown = [], np.isnan(Z)
+    complete = np.flatnonzero(~unknown.any(axis=1))
+    nothing = np.zeros(Z.shape[1], bool)
+    for rows, gaps in [(complete, nothing), *_patterns(unknown)]:
+        precision = np.linalg.inv(covariance[np.ix_(~gaps, ~gaps)])
+        distances = Z[np.ix_(rows, ~gaps)] @ precision / np.sqrt(np.diag(precision))
+        found.append(distances.ravel())
+    return np.concatenate(found)
+
+
+def _covariance(Z, start, n_steps):
+    """Mean and covariance of rows, of those with gaps by expectation maximization."""
     unknown = np.isnan(Z)
     if not unknown.any():
-        return Z.mean(axis=0), empirical_covariance(Z), Z
-    if len(Z) > _MOST_WITH_GAPS:
-        rows = rng.choice(len(Z), _MOST_WITH_GAPS, replace=False)
-        Z, unknown = Z[rows], unknown[rows]
+        return Z.mean(axis=0), empirical_covariance(Z)
     parts = list(_patterns(unknown))
-    mean, covariance = np.zeros(Z.shape[1]), np.eye(Z.shape[1])
-    for _ in range(_STEPS):
+    mean, covariance = start
+    for _ in range(n_steps):
         safe, filled = shrunk_covariance(covariance, _SAFE), Z.copy()
         rests = np.zeros_like(covariance)
         for rows, gaps in parts:
@@ -262,12 +315,24 @@ def _covariance(Z, rng):
             rests[np.ix_(gaps, gaps)] += len(rows) * rest
         mean = filled.mean(axis=0)
         covariance = empirical_covariance(filled) + rests / len(Z)
-    safe = shrunk_covariance(covariance, _SAFE)
-    for rows, gaps in parts:
+    return mean, covariance
+
+
+def _completed(Z, mean, covariance, rng):
+    """The rows, with draws in their gaps."""
+    safe, filled = shrunk_covariance(covariance, _SAFE), Z.copy()
+    for rows, gaps in _patterns(np.isnan(Z)):
         expected, rest = _given(safe, Z[rows] - mean, gaps)
         normal = rng.standard_normal(expected.shape) @ np.linalg.cholesky(rest).T
         filled[np.ix_(rows, gaps)] = mean[gaps] + expected + normal
-    return mean, covariance, filled
+    return filled
+
+
+def _roots(covariance):
+    """The symmetric square root, and its inverse."""
+    variances, directions = eigh(covariance)
+    spread = np.sqrt(variances)
+    return (directions * spread) @ directions.T, (directions / spread) @ directions.T
 
 
 def _patterns(unknown):
@@ -330,8 +395,11 @@ class Completions:
         """
         incomplete = whitening.incomplete(X)
         rng = np.random.default_rng(seed)
-        noise = rng.standard_normal((n_draws, 1, len(whitening.columns)))
-        drawn, log_density = whitening.draw(X[incomplete], noise)
+        half = rng.standard_normal((-(-n_draws // 2), 1, len(whitening.columns)))
+        # Each with its opposite: together they are right in the mean.
+        noise = np.concatenate([half, -half])[:n_draws]
+        stretch = whitening.stretch
+        drawn, log_density = whitening.draw(X[incomplete], noise, stretch)
         counts = np.where(incomplete, n_draws, 1)
         table = np.repeat(X.astype(np.float64), counts, axis=0)
         is_drawn = np.repeat(incomplete, counts)
@@ -371,11 +439,11 @@ class Completions:
         weights = np.exp(gains - np.repeat(top, counts))
         return weights / np.repeat(np.add.reduceat(weights, self.starts), counts)
 
-    def chosen(self, shares, rng):
-        """A draw of each row, by their shares, (n_rows,)."""
+    def chosen(self, shares, place):
+        """A draw of each row, by their shares and a uniform number, (n_rows,)."""
         counts = np.diff(self.starts, append=len(shares))
         ends = np.cumsum(shares)
-        place = np.arange(len(counts)) + rng.random(len(counts))
+        place = np.arange(len(counts)) + place
         at = np.searchsorted(ends, place * (ends[-1] / len(counts)))
         return np.clip(at, self.starts, self.starts + counts - 1)
 

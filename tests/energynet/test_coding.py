@@ -69,6 +69,20 @@ def test_few_values_keep_a_level_each(values):
     assert_allclose(found.decode(found.encode(X)), X)
 
 
+def test_single_values_come_back_to_the_last_digit():
+    """Means of many copies of them do not."""
+    values = np.array([-0.044641636506989144, 0.050680118739818, 0.1, 1 / 3])
+    column = np.repeat(values, [29, 31, 37, 41])
+    assert np.any(
+        [np.sum(column[column == v]) / np.sum(column == v) != v for v in values]
+    )
+    coding = UnitCoding.learn(column[:, None], "thermometer", 8)
+    units = coding.encode(column[:, None])
+    assert_array_equal(coding.decode(units)[:, 0], column)
+    drawn = coding.draw(units, np.random.default_rng(0))
+    assert_array_equal(drawn[:, 0], column)
+
+
 def test_values_that_are_mostly_zero_keep_levels():
     X = np.where(RNG.random((500, 1)) < 0.9, 0.0, RNG.exponential(100, (500, 1)))
     assert learn(X).n_units == 7

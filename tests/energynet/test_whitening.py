@@ -17,6 +17,7 @@ from sklearn.preprocessing import PowerTransformer
 
 from skmohn import EnergyNetImputer, EnergyNetTransformer
 from skmohn._core._powers import YeoJohnson
+from skmohn.energynet._missing import _spread_places
 from skmohn.energynet._whitening import Completions, Whitening
 
 NAN = np.nan
@@ -128,6 +129,66 @@ def test_correlations_are_learned_from_rows_with_gaps():
     powers = whitening.forward(whole) @ whitening.root
     assert_allclose(powers.mean(axis=0), 0.0, atol=0.25)
     assert abs(np.nanmean(table[:, 1]) - whole[:, 1].mean()) > 0.3
+
+
+def far_from_expected(Z, correlation):
+    """The distance from what the others of a row say that 90 % of numbers are within,
+    by the regression of each column on the others."""
+    found = []
+    for j in range(Z.shape[1]):
+        others = np.delete(np.arange(Z.shape[1]), j)
+        across = correlation[j, others]
+        slopes = np.linalg.solve(correlation[np.ix_(others, others)], across)
+        spread = np.sqrt(correlation[j, j] - across @ slopes)
+        found.append(np.abs(Z[:, j] - Z[:, others] @ slopes) / spread)
+    return np.quantile(found, 0.9)
+
+
+@pytest.mark.parametrize("unknown", [0.0, 0.2])
+def test_stretch_is_how_much_further_apart_other_rows_are(unknown):
+    """Of few rows and many columns; nothing of many rows."""
+    rng = np.random.default_rng(0)
+    mixing = rng.normal(size=(15, 15))
+    table, others = (rng.normal(size=(n, 15)) @ mixing for n in (120, 5000))
+    known = np.where(rng.random(table.shape) < unknown, NAN, table)
+    found = Whitening.learn(known, np.arange(15), 0)
+    own, other = (
+        far_from_expected(found.forward(rows) @ found.root, found.correlation)
+        for rows in (table, others)
+    )
+    assert other / own > 1.05
+    assert found.stretch == pytest.approx(other / own, abs=0.1)
+    assert Whitening.learn(others[:, :4], np.arange(4), 0).stretch < 1.01
+
+
+def test_rows_are_spread_and_draws_are_as_far_apart():
+    coordinates = WHITENING.forward(WHITENING.spread(X))
+    assert WHITENING.stretch >= 1.0
+    assert_allclose(coordinates, WHITENING.stretch * WHITENING.forward(X), atol=1e-8)
+    noise = np.random.default_rng(0).standard_normal((5, 1, 3))
+    row = np.array([[NAN, NAN, NAN]])
+    (near, log_near), (far, log_far) = (
+        WHITENING.draw(row, noise, stretch) for stretch in (1.0, 2.0)
+    )
+    # Without known numbers all are expected at 0.
+    assert_allclose(
+        WHITENING.forward(far[:, 0]), 2.0 * WHITENING.forward(near[:, 0]), atol=1e-8
+    )
+    slopes = [WHITENING.log_slope(table[:, 0]) for table in (near, far)]
+    expected = log_near[:, 0] - slopes[0] - 3 * np.log(2.0) + slopes[1]
+    assert_allclose(log_far[:, 0], expected, atol=1e-8)
+
+
+def test_completions_are_right_in_the_mean():
+    """Of powers, which are normal; each draw comes with its opposite."""
+    row = X[:1].copy()
+    row[0, :2] = NAN
+    drawn = Completions.of(WHITENING, row, 10, 0).table
+    Z = WHITENING.forward(drawn) @ WHITENING.root
+    R = WHITENING.correlation
+    assert_allclose(Z.mean(axis=0)[:2], R[:2, 2] / R[2, 2] * Z[0, 2], atol=1e-8)
+    assert len(np.unique(drawn[:, 0])) == 10
+    assert len(Completions.of(WHITENING, row, 5, 0).table) == 5
 
 
 def test_draws_are_those_of_the_normal_distribution():
@@ -249,6 +310,29 @@ def test_draws_follow_the_density(fitted):
     assert kstest(np.interp(drawn, table[:, 1], cdf), "uniform").pvalue > 1e-3
     mode = fitted.impute(row, strategy="mode")[0, 1]
     assert np.interp(mode, table[:, 1], share) > 0.7 * share.max()
+
+
+@pytest.mark.parametrize("unknown", [0.0, 0.2])
+def test_intervals_of_draws_hold_what_they_say(unknown):
+    """Though columns are many for so few rows."""
+    rng = np.random.default_rng(1)
+    mixing = rng.normal(size=(12, 12))
+    train, new = (rng.normal(size=(n, 12)) @ mixing for n in (120, 200))
+    train[rng.random(train.shape) < unknown] = NAN
+    gaps = rng.random(new.shape) < 0.2
+    model = net(n_components=1, polish=20).fit(train)
+    draws = model.impute(np.where(gaps, NAN, new), n_draws=60, random_state=0)
+    low, high = np.quantile(draws, [0.05, 0.95], axis=0)
+    held = ((low <= new) & (new <= high))[gaps].mean()
+    assert 0.85 <= held <= 0.95
+
+
+def test_draws_repeat_no_more_than_they_must():
+    places = _spread_places((3, 7), np.random.default_rng(0))
+    assert_array_equal(
+        np.sort(np.floor(places * 7), axis=1), np.tile(np.arange(7), (3, 1))
+    )
+    assert len(np.unique(np.floor(places * 7)[:, 0])) > 1
 
 
 def test_gaps_of_categories_and_numbers_together():
@@ -380,7 +464,7 @@ def test_shares_and_draws_of_completions():
         drawn.log_means(gains + drawn.log_density)[1], np.log(2.0), atol=1e-12
     )
     rng = np.random.default_rng(0)
-    chosen = np.array([drawn.chosen(shares, rng) for _ in range(4000)])
+    chosen = np.array([drawn.chosen(shares, rng.random(3)) for _ in range(4000)])
     assert_array_equal(chosen[:, [0, 2]], np.tile([0, 6], (4000, 1)))
     counts = np.bincount(chosen[:, 1], minlength=6)[1:6] / 4000
     assert_allclose(counts, [0.1, 0.2, 0.3, 0.4, 0.0], atol=0.03)
