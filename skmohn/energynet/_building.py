@@ -342,8 +342,12 @@ class Builder:
             max_units=parameters.max_units,
             max_steps=parameters.max_steps,
         )
-        find = width_by_held_out if parameters.growth == "held_out" else width_by_nats
-        return find(inputs, plan, control, seed, report)
+        if parameters.growth != "held_out":
+            return width_by_nats(inputs, plan, control, seed, report)
+        # Only the first layer has groups; there hardly ever is a second one that is
+        # wider, for which most of the time would be spent.
+        below = inputs.shape[1] if groups is None else np.inf
+        return width_by_held_out(inputs, plan, control, seed, report, below)
 
     def _plan(self, inputs, groups=None, gaps=None):
         parameters = self.parameters

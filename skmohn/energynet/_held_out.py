@@ -25,6 +25,7 @@ _TEMPERATURES = 2000
 
 HELD_OUT_REASON = "more or fewer units make held-out samples less likely"
 SAMPLES_REASON = "there are no more units than distinct samples to learn from"
+BELOW_REASON = "a layer is no wider than the one below"
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Parts:
         return cls(X[kept], plan, data, gaps)
 
 
-def width_by_held_out(X, plan, control, seed, report):
+def width_by_held_out(X, plan, control, seed, report, below=np.inf):
     """Double the width of a layer while that makes samples held out more likely.
 
     Parameters
@@ -90,6 +91,9 @@ def width_by_held_out(X, plan, control, seed, report):
         Its records have ``stage`` ("grow" or "polish"), ``units``, ``steps`` and
         ``clock``; at a decision also ``held_out_log_likelihood``, else ``epochs``.
 
+    below : float, default=inf
+        Width of the layer below, which is not exceeded.
+
     Returns
     -------
     grown : Grown
@@ -101,8 +105,8 @@ def width_by_held_out(X, plan, control, seed, report):
     spent, limit, runs, lengths = 0, None, {}, {}
     # Copies on both sides would ask for a unit each, and for more.
     n_distinct = len(np.unique(parts.X, axis=0))
-    reason = HELD_OUT_REASON
-    for width in _doubling(min(control.max_units, n_distinct)):
+    room, reason = min(n_distinct, below), HELD_OUT_REASON
+    for width in _doubling(min(control.max_units, room)):
         ahead = min(n_steps, control.max_steps - spent)
         if runs and ahead < n_steps:
             limit = "max_steps"
@@ -120,8 +124,8 @@ def width_by_held_out(X, plan, control, seed, report):
         if width >= _SURE and not rises:
             break
     else:
-        if rises and n_distinct < control.max_units:
-            reason = SAMPLES_REASON
+        if rises and room < control.max_units:
+            reason = SAMPLES_REASON if n_distinct < below else BELOW_REASON
         elif rises:
             limit = "max_units"
     width = _likely_width(lengths)

@@ -53,6 +53,7 @@ _STEP = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1, _MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _S27, _S30, _S31, _S40 = (np.uint64(x) for x in (27, 30, 31, 40))
 _ULP = np.float32(2.0**-24)
+_ONE = np.uint64(1)
 
 
 # ---------------------------------------------------------------- for one element
@@ -142,41 +143,58 @@ def sample(logits, bias, state, out):
 
 
 @jit(fastmath=_FAST)
-def sample_states(logits, bias, sizes, is_ordered, state, out):
+def sample_states(logits, bias, sizes, is_ordered, state, out, scratch):
     """Draw groups of units from logits (R, n) plus a bias (n,), into (R, n). O(R n).
 
     Each column of `sizes` units, (G,) int64 with the sum n, takes a level with the
     probability in proportion to exp(sum of the logits of the units up to it) where it
     `is_ordered`, (G,) bool, else a category, with that of its own logit. The state is
-    (1,) or (R,), a stream for all rows or one for each.
+    (1,) or (R,), a stream for all rows or one for each; scratch is (2, G).
     """
-    n_columns = len(sizes)
+    n_columns, n = len(sizes), logits.shape[1]
+    lowest, chance = scratch[0], scratch[1]
     for r in range(logits.shape[0]):
         k = r if len(state) > 1 else 0
-        start, first = state[k], 0
+        start = state[k]
+        # Unsigned: for an index that could be negative each access asks whether it is.
+        first = np.uint64(0)
         for g in range(n_columns):
-            last = first + sizes[g]
-            height, top = _0, _0
-            for j in range(first, last):
-                height = height if is_ordered[g] else _0
-                height += logits[r, j] + bias[j]
+            height, top, j = _0, _0, first
+            kept = _1 if is_ordered[g] else _0
+            for _ in range(sizes[g]):
+                height = kept * height + (logits[r, j] + bias[j])
                 out[r, j] = height
                 top = height if height > top else top
-            lowest = _decay(top)
-            total = lowest
-            for j in range(first, last):
-                out[r, j] = _decay(out[r, j] - top)
+                j += _ONE
+            lowest[g] = top
+            j = first
+            for _ in range(sizes[g]):
+                out[r, j] -= top
+                j += _ONE
+            first = j
+        # All exponentials at once, several of which the processor takes in a step.
+        for i in range(n):
+            out[r, i] = _decay(out[r, i])
+        for g in range(n_columns):
+            lowest[g] = _decay(lowest[g])
+            chance[g] = _uniform(start + _STEP * np.uint64(g + 1))
+        first = np.uint64(0)
+        for g in range(n_columns):
+            total, j = lowest[g], first
+            for _ in range(sizes[g]):
                 total += out[r, j]
+                j += _ONE
             # A level is reached where the number drawn lies beyond all below it.
-            left = _uniform(start + _STEP * np.uint64(g + 1)) * total - lowest
-            for j in range(first, last):
-                weight = out[r, j]
+            left, j = chance[g] * total - lowest[g], first
+            # Of categories only the last one that is reached is taken.
+            n_passed = 0 if is_ordered[g] else sizes[g] - 1
+            for i in range(sizes[g]):
                 reached = left >= _0
-                left -= weight
-                # Of categories only the last one that is reached is taken.
-                passed = not is_ordered[g] and left >= _0 and j < last - 1
+                left -= out[r, j]
+                passed = (left >= _0) & (i < n_passed)
                 out[r, j] = _1 if reached and not passed else _0
-            first = last
+                j += _ONE
+            first = j
         state[k] = start + _STEP * np.uint64(n_columns)
 
 

@@ -362,7 +362,7 @@ def drawn(rbm, coding, X, encode, n_draws, random_state):
     tables = np.repeat(X[None], n_draws, axis=0)
     if coding.whitening is not None:
         tables = tables.astype(np.float64)
-        n_drawn = max(N_COMPLETIONS, _PER_DRAW * n_draws)
+        n_drawn = max(N_COMPLETIONS, _n_to_choose_from(rbm, coding, X, n_draws))
         for rows, found, log_density in weighed_draws(rbm, coding, X, seed, n_drawn):
             shares = found.shares(log_density)
             places = _spread_places((len(rows), n_draws), rng)
@@ -382,6 +382,15 @@ def drawn(rbm, coding, X, encode, n_draws, random_state):
     # What never varies is known.
     constant = coding.decode(np.zeros((1, rbm.n_visible)))
     return np.where(np.isnan(tables), constant, tables)
+
+
+def _n_to_choose_from(rbm, coding, X, n_draws):
+    """Completions of a row from which so many are chosen."""
+    others = np.delete(X, coding.whitening.columns, axis=1)
+    if rbm.n_hidden > MOST_LISTED and np.isnan(others).any():
+        # Each is weighed by annealing.
+        return n_draws
+    return _PER_DRAW * n_draws
 
 
 def _spread_places(shape, rng):

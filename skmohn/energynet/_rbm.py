@@ -321,7 +321,8 @@ def draw_visible(logits, bias, groups, stream, out):
         kernels.sample(logits, bias, stream, out)
     else:
         sizes, is_ordered = groups.sizes, groups.is_ordered
-        kernels.sample_states(logits, bias, sizes, is_ordered, stream, out)
+        scratch = np.empty((2, len(sizes)), np.float32)
+        kernels.sample_states(logits, bias, sizes, is_ordered, stream, out, scratch)
 
 
 # What the methods of a machine give for tables that need no check: contiguous ones of

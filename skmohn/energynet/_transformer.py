@@ -78,8 +78,8 @@ class EnergyNetTransformer(
         - ``"held_out"``: train layers of 1, 2, 4 and so on units while that makes a
           fifth of the samples likelier, which do not train; take the mean of the widths
           that are about the best, and train on all samples; no more units than there
-          are distinct samples. The default, because it gives the better density and
-          the better features.
+          are distinct samples, nor than the layer below has. The default, because it
+          gives the better density and the better features.
         - ``"description_length"``: add units while most of them raise the
           log-likelihood by more than they cost, half the log of the number of samples
           per parameter, and drop those that do not. The fewest units that describe the

@@ -11,6 +11,7 @@ from skmohn.energynet import exact_log_partition
 from skmohn.energynet._gaps import Gaps
 from skmohn.energynet._growth import NatsControl
 from skmohn.energynet._held_out import (
+    BELOW_REASON,
     HELD_OUT_REASON,
     SAMPLES_REASON,
     Parts,
@@ -74,6 +75,21 @@ def test_likelihoods_are_exact_for_few_units(polish):
         assert_allclose(record["held_out_log_likelihood"], expected, rtol=1e-5)
     if polish == 0.0:
         assert any(grown.run.rbm is rbm for rbm in machines)
+
+
+def test_layer_is_no_wider_than_the_one_below():
+    X = (load_digits().data[:200, 2:22] >= 8).astype(np.float32)
+    control, tried = NatsControl(polish=10.0), []
+
+    def report(record, make_rbm):
+        if "held_out_log_likelihood" in record:
+            tried.append(record["units"])
+
+    grown = width_by_held_out(X, Plan(), control, 0, report, below=3)
+    assert tried == [1, 2, 3]
+    assert grown.reason == BELOW_REASON
+    assert grown.limit is None
+    assert grown.run.rbm.n_hidden <= 3
 
 
 def test_width_is_the_mean_of_those_that_are_about_the_best():
