@@ -821,6 +821,16 @@ def test_labels_are_of_one_type(labels, wanted):
     assert f"#define NET_LABELS {wanted}\n" in device.header
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_errors_where_answers_do_not_differ(unit):
+    # In standard deviations of the targets; those of the answers are of rounding.
+    model = quickly(BLMRegressor((3,)), X, Y * unit)
+    rows = np.repeat(X[:1], 9, axis=0) * (1.0 + 1e-15 * np.arange(9)[:, None])
+    error = model.to_c("net", X=rows).largest_error
+    gaps = model.to_c("net", X=rows).predict(rows) - model.predict(rows)
+    assert_allclose(error, np.abs(gaps).max() / (Y.std() * unit), rtol=1e-6)
+
+
 def test_networks_that_do_not_fit():
     model = BLMRegressor((30,), **{**QUICK, "n_bits": 24, "max_flips": 1})
     with warnings.catch_warnings():

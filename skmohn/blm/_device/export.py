@@ -105,7 +105,7 @@ class DeviceModel:
         Fraction of the labels of X that are those of the estimator.
     largest_error : float or None
         Of numbers the largest difference on X, in standard deviations of what the
-        estimator answers.
+        estimator answers; if that is always the same, of the targets.
 
     Examples
     --------
@@ -198,8 +198,11 @@ class DeviceModel:
         if self._answers.labels is not None:
             self.agreement = float(np.mean(found == wanted))
             return
-        spread = wanted.std(axis=tuple(range(wanted.ndim - 1)) or None)
-        gaps = np.abs(found - wanted) / np.where(spread > 0.0, spread, 1.0)
+        n_outputs = self._program.network.layout.sizes[-1]
+        found, wanted = (part.reshape(-1, n_outputs) for part in (found, wanted))
+        # Answers that are all one differ by rounding: then those of the targets count.
+        spread, usual = wanted.std(axis=0), self._program.network.output_scale
+        gaps = np.abs(found - wanted) / np.where(spread > 1e-9 * usual, spread, usual)
         self.largest_error = float(gaps.max())
 
     def _test(self, n_tests, X):
