@@ -122,7 +122,7 @@ def answers_of_c(folder, cases):
 def random_network(rng, *, of_classes=None):
     """A network of random codes, from shallow to deep and of every kind."""
     of_classes = bool(rng.integers(2)) if of_classes is None else of_classes
-    most = int(rng.choice([12, 12, 40]))
+    most = int(rng.choice([12, 12, 12, 12, 48]))
     sizes = tuple(rng.integers(1, most, rng.integers(2, 6)).tolist())
     n_bits = int(rng.choice([2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24]))
     layout = Layout(sizes, bool(rng.integers(2)))
@@ -240,8 +240,8 @@ def test_emulator_equals_c_in_every_bit(tmp_path):
             loops.add((program.network.n_bits, writer.is_small, writer.at_once))
     assert widths == {16, 32}
     for n_bits in (2, 4, 8):
-        assert {(n_bits, True, 1), (n_bits, False, 1)} < loops
-    assert {(4, False, 2), (8, False, 2)} < loops
+        assert {(n_bits, True), (n_bits, False)} < {loop[:2] for loop in loops}
+    assert {loop[2] for loop in loops} == {1, 2}
     found = answers_of_c(tmp_path, cases)
     for name, (program, raw) in cases.items():
         assert_array_equal(found[name], emulated(program, raw), err_msg=name)
