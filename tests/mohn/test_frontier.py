@@ -85,7 +85,8 @@ def test_where_all_triples_cost_too_much_those_of_the_models_inputs_are_screened
     design,
 ):
     terms = [(4,), (1, 2), (6,)]
-    frontier = Frontier(design, 4, 0.9 * design.screening_cost(3))
+    # Enough for three inputs.
+    frontier = Frontier(design, 4, 2.1 * design.screening_cost(2))
     frontier.screen_children(RESIDUALS[:1], terms, 50)
     # What the model has is no longer in its residual.
     chosen = design.columns([(), (4,), (6,)])

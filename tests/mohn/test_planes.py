@@ -1,11 +1,14 @@
 """Bit planes of three values against dense numpy, and screening against all sets."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from skmohn.mohn._walsh import plane_design as _plane_design
 from skmohn.mohn._walsh import plane_kernels as _kernels
 from skmohn.mohn._walsh.bits import pack_bits, row_bits, unpack_bits
 from skmohn.mohn._walsh.design import DenseDesign
@@ -198,3 +201,29 @@ def test_distinct_rows_are_numbered():
     numbers = planes.number_rows()
     assert numbers[7] == numbers[3]
     assert numbers.max() + 1 == len(np.unique(np.nan_to_num(codes, nan=9.0), axis=0))
+
+
+def test_the_best_of_many_offers_are_those_of_all_at_once():
+    rng = np.random.default_rng(0)
+    parents = list(itertools.combinations(range(9), 2))
+    # Equal scores, and each set as often as it has parents.
+    of_set = {
+        q: float(rng.integers(1, 12)) for q in itertools.combinations(range(9), 3)
+    }
+    ranked = sorted(of_set, key=lambda q: (-of_set[q], q))
+    for size in (1, 5, 30, 200):
+        best = _plane_design._Best(size)
+        for k in range(0, len(parents), 4):
+            part = parents[k : k + 4]
+            scores = np.array(
+                [
+                    [of_set.get(tuple(sorted({*p, i})), 0.0) for i in range(9)]
+                    for p in part
+                ]
+            )
+            best.offer(scores, part, 0)
+        found = best.sets()
+        assert len(found) == min(size, len(ranked)) == len(set(found))
+        assert [of_set[q] for q in found] == [of_set[q] for q in ranked[:size]]
+        assert found == sorted(found, key=lambda q: (-of_set[q], q))
+    assert _plane_design._Best(3).sets() == []

@@ -5,6 +5,7 @@ what designs are asked. Pairs are compared on the planes; other products are mad
 numbers, some columns at a time.
 """
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, islice
@@ -17,6 +18,7 @@ from skmohn.mohn._walsh.bits import pack_bits, row_bits, unpack_bits
 from skmohn.mohn._walsh.design import (
     DenseDesign,
     PackedDesign,
+    as_tuples,
     find_equal,
     flatten_sets,
 )
@@ -28,8 +30,9 @@ _COLUMNS_AT_ONCE, _STEMS_AT_ONCE = 1024, 256
 _HALF = 0.5
 # Of the mean square of a product that varies.
 _LEAST = 1e-9
-# Nanoseconds that a pair costs beside a word of it.
+# Nanoseconds that a pair costs beside a word of it, and a larger set beside a sample.
 _COST, _COST_OF_WORD = 5.0, 0.6
+_COST_OF_SET, _COST_OF_SAMPLE = 150.0, 0.6
 
 
 @dataclass(frozen=True)
@@ -318,6 +321,13 @@ class PlaneDesign(DenseDesign):
             self._extend(parents, self.columns(parents), firsts, residual, best)
         return best.sets()
 
+    def screening_cost(self, order):
+        """Rough nanoseconds that :meth:`screen` takes, from counts alone."""
+        if order <= 2:
+            return super().screening_cost(order)
+        n_sets = math.comb(self.n_features, order)
+        return n_sets * (_COST_OF_SET + _COST_OF_SAMPLE * self.n_samples)
+
     def screen_children(self, residual, parents, columns, size):
         """Find the sets ``parent + {i}`` that go best with a residual."""
         best = _Best(size)
@@ -384,28 +394,50 @@ class _Best:
 
     def __init__(self, size):
         self.size = size
-        self._found = {}
+        self.least = 0.0
+        self._parts, self._n_waiting = [], 0
 
     def offer(self, scores, parents, start):
         """Take scores, shape (n_parents, n_columns), with columns from `start` on."""
-        least = min(self._found.values()) if len(self._found) == self.size else 0.0
         flat = scores.ravel()
-        chosen = np.flatnonzero(flat > least)
-        # A set with k parents among them is met k times.
-        if len(chosen) > scores.shape[0] * self.size:
-            chosen = np.argsort(-flat, kind="stable")[: scores.shape[0] * self.size]
-        for place in chosen.tolist():
-            parent, column = divmod(place, scores.shape[1])
-            members = tuple(sorted((*parents[parent], start + column)))
-            self._found[members] = max(flat[place], self._found.get(members, 0.0))
-        self._found = dict(self._ranked()[: self.size])
+        chosen = np.flatnonzero(flat > self.least)
+        longest = max(map(len, parents))
+        # A set is met once for each of its members, as the one that is added last.
+        most = self.size * (1 + longest)
+        if len(chosen) > most:
+            chosen = chosen[np.argsort(-flat[chosen], kind="stable")[:most]]
+        if not len(chosen):
+            return
+        parent, column = np.divmod(chosen, scores.shape[1])
+        sets = np.array([(-1,) * (longest - len(p)) + tuple(p) for p in parents])
+        sets = np.column_stack([sets[parent], start + column])
+        self._parts.append((flat[chosen], np.sort(sets, axis=1)))
+        self._n_waiting += len(chosen)
+        # To sort costs more than to wait for as many again.
+        if self._n_waiting > self.size:
+            self._join()
 
     def sets(self):
         """The best first, of those that score the same the first."""
-        return [members for members, _ in self._ranked()]
+        return as_tuples(self._join()) if self._parts else []
 
-    def _ranked(self):
-        return sorted(self._found.items(), key=lambda item: (-item[1], item[0]))
+    def _join(self):
+        """Leave one part, each set once; return its sets."""
+        width = max(sets.shape[1] for _, sets in self._parts)
+        scores = np.concatenate([scores for scores, _ in self._parts])
+        sets = np.concatenate(
+            [
+                np.pad(sets, ((0, 0), (width - sets.shape[1], 0)), constant_values=-1)
+                for _, sets in self._parts
+            ]
+        )
+        order = np.lexsort((*sets.T[::-1], -scores))
+        _, first = np.unique(sets[order], axis=0, return_index=True)
+        kept = order[np.sort(first)[: self.size]]
+        self._parts, self._n_waiting = [(scores[kept], sets[kept])], 0
+        if len(kept) == self.size:
+            self.least = scores[kept[-1]]
+        return sets[kept]
 
 
 def _whole_groups(columns):
