@@ -303,6 +303,11 @@ def read_inputs(estimator, X, y="no_validation", *, reset=False):
                 f"strategy={estimator.strategy!r} takes no Genotypes: use one of "
                 f"{taking}, or pass X.counts() for a table that fits into memory"
             )
+        if len(X) < 2:
+            raise ValueError(
+                f"too few rows: X has {len(X)}, and {type(estimator).__name__} needs "
+                "two or more"
+            )
         estimator.n_features_in_ = X.shape[1]
         estimator._categories = Categories({}, estimator.handle_unknown)
         estimator._input_dtype = "float64"

@@ -130,6 +130,13 @@ def test_no_more_inputs_are_held_than_the_budget_pays_for():
     assert 0 <= frontier.work_left < 0.6 * cost
 
 
+def test_where_no_set_may_be_added_none_is_paid_for():
+    for budget in (2 * DESIGN.screening_cost(2), math.inf):
+        frontier = Frontier(DESIGN, 3, budget)
+        assert not list(frontier.raise_order(RESIDUALS[:1], 1.0, 0, terms=[(4,)]))
+        assert frontier.work_left == budget
+
+
 def test_sets_of_a_screened_order_stay_known():
     frontier = Frontier(DESIGN, 3, DESIGN.screening_cost(3))
     ((_, found),) = frontier.raise_order(RESIDUALS[:1], 1.0, 4)

@@ -120,6 +120,8 @@ def test_what_cannot_be_done(scan, model):
         MOHNRegressor().fit(scan.X, scan.y)
     with pytest.raises(ValueError, match="sample_weight: Genotypes take none"):
         MOHNRegressor("pursuit").fit(scan.X, scan.y, np.arange(400) + 1.0)
+    with pytest.raises(ValueError, match="X has 1, and MOHNRegressor needs two"):
+        MOHNRegressor("pursuit").fit(scan.X[:1], [0.0])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         MOHNRegressor("pursuit").fit(scan.X, scan.y[:5])
     with pytest.raises(ValueError, match="X has 5 columns, but MOHNRegressor was"):

@@ -161,6 +161,8 @@ class Frontier:
 
         sets : list of tuples of int
         """
+        if not size:
+            return
         for order in range(BASE_ORDER + 1, self.max_screened + 1):
             work = self.design.screening_cost(order) * len(residuals)
             is_due = error <= _NEW_RESIDUAL * self.screened.get(order, math.inf)
