@@ -86,6 +86,8 @@ def read_plink(path, *, coding="additive", planes_folder=None):
     for file in files:
         if not file.is_file():
             raise FileNotFoundError(f"path: there is no file {file}")
+    if planes_folder is not None and not Path(planes_folder).is_dir():
+        raise FileNotFoundError(f"planes_folder: there is no folder {planes_folder}")
     with open_bed(path, num_threads=1) as bed:
         n_samples, n_variants = bed.iid_count, bed.sid_count
         about = {

@@ -77,6 +77,8 @@ def test_files_that_are_none(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"there is no file .*none\.bed"):
         read_plink(tmp_path / "none")
     path, _ = written(tmp_path, 20)
+    with pytest.raises(FileNotFoundError, match="planes_folder: there is no folder"):
+        read_plink(path, planes_folder=tmp_path / "gone")
     whole = path.read_bytes()
     path.write_bytes(whole[:-2])
     with pytest.raises(ValueError, match=r"has 46 bytes, but 9 variants of 20 samples"):
