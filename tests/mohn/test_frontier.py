@@ -105,6 +105,11 @@ def test_where_all_triples_cost_too_much_those_of_the_models_inputs_are_screened
     columns = design.columns(holding)
     score = np.abs(design.project(columns, residual)) / np.sqrt(design.spread(columns))
     assert holding[score.argmax()] in found[:3]
+    # Each input has pairs of its own.
+    product = design.unpack(design.columns([(1, 4, 7)]), float)[0]
+    few = Frontier(design, 3, 2.1 * design.screening_cost(2))
+    one = few.raise_order([residual + 3 * product], 1.0, 1, terms=terms)
+    assert list(one) == [(3, [(1, 4, 7)])]
     # What was screened stays known, in rounds to come and in the coverage.
     ((order, again),) = frontier.raise_order([residual], 0.9, 56, terms=terms)
     assert (order, again) == (3, found)
