@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigvalsh
-from scipy.sparse import eye_array
+from scipy.sparse import csr_array
 
 from skmohn.mohn._dense.evidence import (
     LOG_BOUNDS,
@@ -230,7 +230,8 @@ def _directions(n_inputs, alphabets):
         groups += [first] * size if is_ordered else range(first, first + size)
     first = groups[-1] + 1 if groups else 0
     groups += range(first, first + 3)
-    return eye_array(first + 3, format="csc")[:, groups].tocsr()
+    shape = first + 3, len(groups)
+    return csr_array((np.ones(len(groups)), (groups, range(len(groups)))), shape)
 
 
 def _felt(posterior, basis):
