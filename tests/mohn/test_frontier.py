@@ -135,6 +135,26 @@ def test_no_more_inputs_are_held_than_the_budget_pays_for():
     assert 0 <= frontier.work_left < 0.6 * cost
 
 
+def test_an_order_is_kept_where_it_cannot_be_screened_again():
+    cost = DESIGN.screening_cost(3)
+    for budget, size, n_again in ((1.5 * cost, 5, 1), (2.5 * cost, 5, 0)):
+        frontier = Frontier(DESIGN, 3, budget)
+        ((_, found),) = frontier.raise_order(RESIDUALS[:1], 1.0, size)
+        assert len(found) == size
+        again = [sets for _, sets in frontier.raise_order(RESIDUALS[:1], 0.9, size)]
+        assert again == [found] * n_again
+
+
+def test_no_more_is_kept_than_there_is_room_for(monkeypatch):
+    column = DESIGN.columns([()]).nbytes
+    cost = DESIGN.screening_cost(3)
+    for n, n_again in ((4, 0), (6, 1)):
+        monkeypatch.setattr("skmohn.mohn._walsh.pairs._BYTES_KEPT", n * column)
+        frontier = Frontier(DESIGN, 3, 1.5 * cost)
+        assert len(list(frontier.raise_order(RESIDUALS[:1], 1.0, 5))) == 1
+        assert len(list(frontier.raise_order(RESIDUALS[:1], 0.9, 5))) == n_again
+
+
 def test_where_no_set_may_be_added_none_is_paid_for():
     for budget in (2 * DESIGN.screening_cost(2), math.inf):
         frontier = Frontier(DESIGN, 3, budget)

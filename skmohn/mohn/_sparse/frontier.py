@@ -138,8 +138,8 @@ class Frontier:
         """Screen the next orders in full, one at a time, as far as the budget goes.
 
         Where it does not pay for all sets of order three, those that hold an input of
-        the model are screened. The best sets of each order are kept, and compared again
-        with a residual for which a screening is not due.
+        the model are screened. The best sets of an order that cannot be paid again are
+        kept, and compared with a residual for which a screening is not due.
 
         Parameters
         ----------
@@ -163,6 +163,7 @@ class Frontier:
         """
         if not size:
             return
+        most = how_many_to_keep(self.design, fewest=1)
         for order in range(BASE_ORDER + 1, self.max_screened + 1):
             work = self.design.screening_cost(order) * len(residuals)
             is_due = error <= _NEW_RESIDUAL * self.screened.get(order, math.inf)
@@ -171,11 +172,15 @@ class Frontier:
                 self.work_left -= work
                 most_work -= work
                 self.screened[order] = error
-                most = how_many_to_keep(self.design)
+                if work <= self.work_left or most <= size:
+                    # It can be screened again, or its sets take too much room.
+                    yield order, self._screen(residuals, order, size)
+                    continue
                 self._keep(order, self._screen(residuals, order, most))
             elif is_due and order == BASE_ORDER + 1 and work > self.work_left:
                 inputs = self._to_hold(terms, error, len(residuals), most_work)
-                self._keep(order, self._screen_holding(residuals, inputs, size))
+                few = max(min(size, most // max(len(inputs), 1)), 1)
+                self._keep(order, self._screen_holding(residuals, inputs, few))
             if order in self._kept:
                 yield order, self._screen_kept(residuals, order, size)
             if is_due and not is_paid:

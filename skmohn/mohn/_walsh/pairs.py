@@ -132,10 +132,14 @@ def best_pairs(table: PairTable, residuals, size, *, n_jobs=None, on_part=None):
     return [_in_order(*one, size) for one in kept]
 
 
-def how_many_to_keep(design):
-    """How many products a search may keep of those that it has compared."""
+def how_many_to_keep(design, fewest=None):
+    """How many products a search may keep of those that it has compared.
+
+    As many as fit into some memory, but no fewer than `fewest`; None for thousands.
+    """
+    fewest = _FEWEST_KEPT if fewest is None else fewest
     column = design.columns([()])
-    return int(np.clip(_BYTES_KEPT / column.nbytes, _FEWEST_KEPT, _MOST_KEPT))
+    return int(np.clip(_BYTES_KEPT / column.nbytes, fewest, _MOST_KEPT))
 
 
 def count_parts(n):
