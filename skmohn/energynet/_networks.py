@@ -5,12 +5,17 @@ handed on to the layers; what the network does is told by the estimator itself, 
 scikit-learn's MLP does not tell.
 """
 
+from collections import deque
 from contextlib import suppress
 
 import numpy as np
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from skmohn._core._fitting import FitLoop
+
+# Networks are compared when this share of the loss is all that so many evaluations have
+# taken off: those with more units than samples need thousands to come to rest.
+_SHARE, _EVALUATIONS = 0.01, 50
 
 
 class _Stopped(Exception):  # noqa: N818
@@ -95,7 +100,9 @@ def started(mlp, start):
 
 
 def fit_untold(told, X, y, weights):
-    """Fit a network that ends before it would warn that it has not converged.
+    """Fit a network about as far as it goes, to compare it with others.
+
+    It ends before it would warn that it has not converged.
 
     Parameters
     ----------
@@ -108,9 +115,12 @@ def fit_untold(told, X, y, weights):
     """
     # Evaluations of "lbfgs" are at least as many as its iterations.
     ahead = iter(range(told.max_iter - 1))
+    least = deque([np.inf], maxlen=_EVALUATIONS)
 
-    def watch(_):
-        if next(ahead, None) is None:
+    def watch(loss):
+        least.append(min(loss, least[-1]))
+        rests = least[-1] > (1.0 - _SHARE) * least[0]
+        if rests or next(ahead, None) is None:
             raise _Stopped
 
     told._watch = watch

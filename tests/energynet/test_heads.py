@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from skmohn import EnergyNetClassifier, EnergyNetRegressor, EnergyNetTransformer
 from skmohn.energynet import _heads
 from skmohn.energynet._heads import candidates, choose, folds_of
-from skmohn.energynet._networks import started
+from skmohn.energynet._networks import fit_untold, started
 
 STACK = EnergyNetTransformer(None, 4, polish=5)
 CLASSES = MLPClassifier(solver="lbfgs", tol=3e-3, max_iter=2000, random_state=0)
@@ -282,3 +282,23 @@ def test_networks_that_are_compared_warn_of_nothing(iris, solver):
     mlps = candidates(short, (4,), False)
     _, compared = chosen_of(mlps, X, y)
     assert len(compared) >= 2
+
+
+def test_networks_are_compared_long_before_they_come_to_rest(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(2, size=(60, 10)) - 0.5, rng.integers(2, size=60)
+    mlp = MLPClassifier(
+        (30,), alpha=1.0, tol=1e-4, solver="lbfgs", max_iter=5000, random_state=0
+    )
+    to_the_end, told = clone(mlp).fit(X, y), started(mlp, ())
+    losses, evaluate = [], type(told)._loss_grad_lbfgs
+
+    def noted(network, *args):
+        loss, gradient = evaluate(network, *args)
+        losses.append(loss)
+        return loss, gradient
+
+    monkeypatch.setattr(type(told), "_loss_grad_lbfgs", noted)
+    fit_untold(told, X, y, None)
+    assert len(losses) < 0.5 * to_the_end.n_iter_
+    assert to_the_end.loss_ < min(losses) < 1.05 * to_the_end.loss_
