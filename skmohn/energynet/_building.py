@@ -1,6 +1,6 @@
 """From an estimator's parameters to a stack of layers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 
 import numpy as np
@@ -27,8 +27,8 @@ from skmohn.energynet._training import Plan, epochs_at_once, new_machine
 
 # The sum of the learning rates of a layer's last training.
 _POLISH_CLOCK = 300.0
-# What "auto" stands for: centred PCD, and the growth of the paper.
-_RATE, _BATCH_SIZE = 0.2, 50
+# What "auto" stands for: centred PCD of so many columns, and the growth of the paper.
+_RATE, _BATCH_SIZE, _COLUMNS = 0.2, 50, 100
 _PAPER_RATE, _PAPER_BATCH_SIZE = 0.01, 10
 # Of weights with a normal prior of standard deviation 2.
 _PRIOR_PRECISION = 0.25
@@ -237,13 +237,17 @@ class Builder:
         -------
         n_records : int or None
         """
-        starts = self._starts(rbms)
-        if starts is None:
+        widths = widths_of(self.parameters)
+        if rbms is not None:
+            widths = [rbm.n_hidden for rbm in rbms]
+        if widths is None:
             return None
-        plan = self._plan(X)
-        n_epochs = self._n_epochs(plan, len(X))
-        at_once = epochs_at_once(len(X), plan.batch_size)
-        return len(starts) * -(-n_epochs // at_once)
+        n_records = 0
+        for n_columns in (len(self.groups.sizes), *widths[:-1]):
+            plan = self._paced(n_columns, len(X), self.parameters.polish)
+            at_once = epochs_at_once(len(X), plan.batch_size)
+            n_records += -(-self._n_epochs(plan, len(X)) // at_once)
+        return n_records
 
     @one_blas_thread
     def train_epoch(self, X, rbms, seed):
@@ -265,7 +269,8 @@ class Builder:
         trained, inputs = [], X
         self._settle(X, rbms)
         for start in self._starts(rbms):
-            plan = self._plan(inputs, gaps=None if trained else self.gaps)
+            of_columns = (None, None) if trained else (self.groups, self.gaps)
+            plan = self._plan(inputs, *of_columns, n_epochs=1)
             n_steps = plan.steps_of_epochs(1, len(inputs))
             run = plan.begin(inputs, start(inputs), n_steps, seed)
             plan.advance(run, inputs)
@@ -299,7 +304,8 @@ class Builder:
         """Train layers whose width does not change."""
         rbms, reasons, inputs = [], [], X
         for depth, start in enumerate(starts):
-            plan = self._plan(inputs, gaps=None if depth else self.gaps)
+            of_columns = (None, None) if depth else (self.groups, self.gaps)
+            plan = self._plan(inputs, *of_columns)
             grown = given_width(
                 inputs, plan, start(inputs), self._n_epochs(plan, len(X)),
                 self.seed + depth, of_layer(report, depth, rbms),
@@ -349,15 +355,31 @@ class Builder:
         below = inputs.shape[1] if groups is None else np.inf
         return width_by_held_out(inputs, plan, control, seed, report, below)
 
-    def _plan(self, inputs, groups=None, gaps=None):
-        parameters = self.parameters
+    def _plan(self, inputs, groups=None, gaps=None, n_epochs=None):
+        """How to train on these inputs, of columns if there are groups."""
+        n_columns = inputs.shape[1] if groups is None else len(groups.sizes)
+        paced = self._paced(n_columns, len(inputs), n_epochs or self.parameters.polish)
+        resample = not are_bits(inputs)
+        return replace(paced, resample=resample, groups=groups, gaps=gaps)
+
+    def _paced(self, n_columns, n_samples, n_epochs):
+        """How fast to train on so many columns, for so many epochs or "auto".
+
+        The error of a step's gradient moves the energy of a state by a sum over
+        columns, whose variance is as the learning rate times their number, by the batch
+        size. Where it is large a machine has modes that its chains never see. So it is
+        the same for all numbers beyond some, unless epochs that are given end sooner.
+        """
+        parameters, finer = self.parameters, n_columns / _COLUMNS
+        if n_epochs != "auto":
+            clock = n_epochs * n_samples / _BATCH_SIZE * _RATE / 2
+            finer = min(finer, clock / _POLISH_CLOCK)
+        root = max(finer, 1.0) ** (1 / 3)
+        rate, batch_size = _RATE / root, round(_BATCH_SIZE * root**2)
         return Plan(
-            learning_rate=_unless_auto(parameters.learning_rate, _RATE),
-            batch_size=_unless_auto(parameters.batch_size, _BATCH_SIZE),
+            learning_rate=_unless_auto(parameters.learning_rate, rate),
+            batch_size=_unless_auto(parameters.batch_size, batch_size),
             l2=_unless_auto(parameters.l2, _PRIOR_PRECISION / self.n_samples),
-            resample=not are_bits(inputs),
-            groups=groups,
-            gaps=gaps,
         )
 
     def _ordered_plan(self, resample, groups, gaps):

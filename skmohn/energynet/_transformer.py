@@ -140,14 +140,16 @@ class EnergyNetTransformer(
         category.
     polish : int or "auto", default="auto"
         Epochs of centered persistent contrastive divergence once the width of a layer
-        is settled. "auto" trains until the learning rates sum to 300, 3000 steps by
-        default. With ``growth="paper"``, 0 follows the paper exactly but models the
-        data badly.
+        is settled. "auto" trains until the learning rates sum to 300, 3000 steps for up
+        to 100 columns. With ``growth="paper"``, 0 follows the paper exactly but models
+        the data badly.
     learning_rate : float or "auto", default="auto"
         Learning rate, which falls linearly to 0 at a settled width. "auto" is 0.2, or a
-        constant 0.01 while ``growth="paper"`` grows.
+        constant 0.01 while ``growth="paper"`` grows. Beyond 100 columns it is divided
+        by the cube root of their number in hundreds, as far as `polish` leaves time.
     batch_size : int or "auto", default="auto"
-        Samples per step; "auto" is 50, or 10 while ``growth="paper"`` grows.
+        Samples per step; "auto" is 50, or 10 while ``growth="paper"`` grows. Beyond 100
+        columns it is multiplied by the square of the same cube root.
     l2 : float or "auto", default="auto"
         Penalty on half the squared weights, in nats per sample. "auto" is a quarter
         over the number of samples: a normal prior with standard deviation 2.

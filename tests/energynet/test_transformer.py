@@ -650,6 +650,47 @@ def test_callback_can_stop_a_fit(bits, growth):
     assert np.isfinite(net.score(bits))
 
 
+class Foretold(StopAfter):
+    """Keep how many epochs are foretold."""
+
+    def on_fit_task_begin(self, estimator, context):
+        if context.parent is None:
+            self.n_epochs = context.max_subtasks
+
+    def on_fit_task_end(self, estimator, context):
+        return False
+
+
+def test_steps_of_many_columns_are_finer():
+    X = np.random.default_rng(0).integers(2, size=(20, 800)).astype(float)
+    foretold = Foretold(0)
+    wide = EnergyNetTransformer(None, [8, 3], n_temperatures=1, random_state=0)
+    wide.set_callbacks(foretold).fit(X)
+    # 6000 of a rate of .1 and 20 at once, 3000 of .2 for the second layer.
+    assert len(wide.history_) == 300 + 150
+    # The last iteration notices that there is nothing more to do.
+    assert foretold.n_epochs == len(wide.history_) + 1
+
+
+@pytest.mark.parametrize(
+    ("n_columns", "n_values", "n_epochs", "rate", "size"),
+    [(40, 8, 5000, 0.2, 50), (800, 2, 5000, 0.1, 200), (800, 2, 50, 0.2, 50)],
+)
+def test_pace_of_columns_not_of_their_units(n_columns, n_values, n_epochs, rate, size):
+    """Of three epochs; they could be so many."""
+    X = np.random.default_rng(0).integers(n_values, size=(250, n_columns))
+    paced = {"learning_rate": rate, "batch_size": size}
+    auto, given = (
+        EnergyNetTransformer(
+            None, 3, polish=n_epochs, n_temperatures=1, random_state=0, **options
+        )
+        .set_callbacks(StopAfter(3))
+        .fit(X)
+        for options in ({}, paced)
+    )
+    assert_array_equal(auto.weights_[0], given.weights_[0])
+
+
 class KeepWeights(StopAfter):
     """Keep the weights of all epochs in the place of shapes."""
 
