@@ -23,7 +23,8 @@ def quantile_thresholds(values, n_bins):
         Increasing; a value at one belongs above it.
     """
     # Ranks, since half-way between two numbers may be no number.
-    distinct, ranks = np.unique(values, return_inverse=True)
+    distinct, counts = np.unique(values, return_counts=True)
+    ranks = np.repeat(np.arange(len(distinct)), counts)
     n_bins = min(n_bins, len(distinct))
     if n_bins == 1:
         return np.zeros(0)

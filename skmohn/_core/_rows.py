@@ -17,9 +17,27 @@ def order_of(table):
     -------
     ndarray of shape (n_rows,), int
     """
+    return np.argsort(_as_bytes(table), kind="stable")
+
+
+def n_distinct_rows(table):
+    """How many rows differ in their bytes.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_rows, n_columns)
+
+    Returns
+    -------
+    int
+    """
+    return len(np.unique(_as_bytes(table)))
+
+
+def _as_bytes(table):
+    """Each row as one value, (n_rows,)."""
     width = table.shape[1] * table.itemsize
-    rows = np.ascontiguousarray(table).view(np.dtype((np.void, width)))
-    return np.argsort(rows.ravel(), kind="stable")
+    return np.ascontiguousarray(table).view(np.dtype((np.void, width))).ravel()
 
 
 def row_slices(shape):

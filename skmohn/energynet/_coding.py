@@ -20,6 +20,8 @@ CATEGORY = "category"
 _LEAST_KNOWN = 0.4
 # Most of the values that are neither 0 nor 1.
 _MOST_BETWEEN = 2 / 3
+# Rows whose values are compared with levels at once.
+_ROWS_CODED = 256
 # Nats that a value loses at most by its distance, so that sums are within range.
 _FARTHEST = 1e100
 
@@ -142,11 +144,12 @@ class UnitCoding:
         level = np.searchsorted(self.thresholds[j], known, side="right")
         sums = np.bincount(level, known / self.scale[j])
         means = sums / np.bincount(level) * self.scale[j]
-        _, at = np.unique(known, return_index=True)
-        self.is_point[j] = np.bincount(level[at]) == 1
+        distinct = np.unique(known)
+        at = np.searchsorted(self.thresholds[j], distinct, side="right")
+        self.is_point[j] = np.bincount(at) == 1
         # To the last digit, which means lose.
         single = means.copy()
-        single[level[at]] = known[at]
+        single[at] = distinct
         self.levels[j] = np.where(self.is_point[j], single, means)
 
     def _whitened(self, X, n_bins, seed):
@@ -248,12 +251,21 @@ class UnitCoding:
         for rows in gen_batches(len(X), ROWS_AT_ONCE):
             place = self._on_line(X[rows][:, single], single)
             units[rows, ends[single] - 1] = np.clip(place, 0.0, 1.0)
-        for j in np.flatnonzero(self.kind == THERMOMETER):
-            reached = X[:, [j]] >= self.thresholds[j]
-            units[:, ends[j] - self.n_units[j] : ends[j]] = reached
-        for j in np.flatnonzero(self.kind == CATEGORY):
-            is_there = X[:, [j]] == self.levels[j][1:]
-            units[:, ends[j] - self.n_units[j] : ends[j]] = is_there
+        for kind, compare, of_columns in (
+            (THERMOMETER, np.greater_equal, self.thresholds),
+            (CATEGORY, np.equal, [levels[1:] for levels in self.levels]),
+        ):
+            is_kind = self.kind == kind
+            if not is_kind.any():
+                continue
+            # What each unit is compared with.
+            columns = np.repeat(np.arange(len(ends)), self.n_units * is_kind)
+            marks = np.concatenate([of_columns[j] for j in np.flatnonzero(is_kind)])
+            at = np.flatnonzero(np.repeat(is_kind, self.n_units))
+            at = slice(None) if len(at) == ends[-1] else at
+            # Of some rows, so that what is written stays in the processor's cache.
+            for rows in gen_batches(len(X), _ROWS_CODED):
+                units[rows, at] = compare(X[rows].take(columns, axis=1), marks)
         return units
 
     def log_density(self, X):

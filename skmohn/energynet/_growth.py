@@ -20,6 +20,7 @@ from skmohn.energynet._partition import (
 )
 from skmohn.energynet._rbm import (
     MOST_LISTED,
+    RBM,
     draw_hidden,
     draw_visible,
     gibbs,
@@ -61,11 +62,14 @@ class Grown:
         Why it has this width.
     limit : {"max_units", "max_steps"} or None
         What kept the growth from its own end.
+    narrow : RBM or None
+        A machine of few units for the same samples, where one was trained on the way.
     """
 
     run: Run
     reason: str
     limit: str | None = None
+    narrow: RBM | None = None
 
 
 def given_width(X, plan, rbm, n_epochs, seed, report):
@@ -341,8 +345,8 @@ def _entropy(bits):
     return float(entropy(counts))
 
 
-def lengths_of(rbm, data, gaps, base, n_temperatures, seed):
-    """Nats that each sample takes, or each of some that have gaps.
+def free_lengths(rbm, data, gaps, seed):
+    """Nats that samples take, but for the log partition function.
 
     Parameters
     ----------
@@ -354,30 +358,17 @@ def lengths_of(rbm, data, gaps, base, n_temperatures, seed):
     gaps : Gaps or None
         What is unknown of them.
 
-    base : ndarray of shape (n_others, n_visible)
-        By its means annealing begins, where the states of the units are too many to be
-        listed.
-
-    n_temperatures : int
-        Of annealing.
-
     seed : int
 
     Returns
     -------
     lengths : ndarray of shape (n_compared,)
+        Of all samples, or of some where there are gaps.
     """
-    n_most = np.log2(_MOST_LISTED_AT_ONCE / rbm.n_visible)
-    if rbm.n_hidden <= n_most:
-        log_z = exact_log_partition(rbm).value
-    else:
-        log_z = annealed_importance_sampling(
-            rbm, base, n_temperatures=n_temperatures, random_state=seed
-        ).value
     if gaps is not None and len(data) > _MOST_COMPARED:
         rows = np.random.default_rng(seed).permutation(len(data))[:_MOST_COMPARED]
         data, gaps = data[rows], gaps.take(rows)
-    return known_free_energies(rbm, data, gaps, seed) + log_z
+    return known_free_energies(rbm, data, gaps, seed)
 
 
 class _Ladder:
@@ -470,8 +461,13 @@ class _Ladder:
 
     def _lengths(self, rbm):
         """Nats that each sample of the data takes."""
-        known = self.data, self.gaps
-        return lengths_of(rbm, *known, self.data, _TEMPERATURES, self.seed)
+        if rbm.n_hidden <= np.log2(_MOST_LISTED_AT_ONCE / rbm.n_visible):
+            log_z = exact_log_partition(rbm).value
+        else:
+            log_z = annealed_importance_sampling(
+                rbm, self.data, n_temperatures=_TEMPERATURES, random_state=self.seed
+            ).value
+        return free_lengths(rbm, self.data, self.gaps, self.seed) + log_z
 
     def train(self, run, stage, clock):
         """Train for a stage."""

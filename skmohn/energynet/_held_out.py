@@ -9,19 +9,32 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skmohn._core._rows import n_distinct_rows
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._gaps import Gaps
-from skmohn.energynet._growth import Grown, decision, lengths_of, train
+from skmohn.energynet._growth import Grown, decision, free_lengths, train
+from skmohn.energynet._partition import (
+    LEAST_SIZE,
+    annealed_weights,
+    cautious_value,
+    exact_log_partition,
+    is_listed,
+    log_partition_of,
+)
 from skmohn.energynet._rbm import random_stream
 from skmohn.energynet._training import Plan, new_machine
 
 # One of so many samples is held out, and no more than so many; no more than so many
 # others train before the width is found.
 _SHARE, _MOST_HELD, _MOST_KEPT = 5, 2000, 20_000
-# So wide layers are tried even where narrower ones gain nothing.
-_SURE = 64
-# Fewer flatter wide machines more than narrow ones, by nats.
-_TEMPERATURES = 2000
+# The first width that is tried, whose states can be listed; and how wide layers are
+# tried even where narrower ones gain nothing.
+_FIRST, _WIDE = 8, 64
+# Temperatures of annealing: more are taken while its error is not this share of that of
+# the samples.
+_TEMPERATURES, _SMALL = (125, 500, 2000), 0.5
+# A width that is worse by so many standard errors is not the best one.
+_WORSE = 3.0
 
 HELD_OUT_REASON = "more or fewer units make held-out samples less likely"
 SAMPLES_REASON = "there are no more units than distinct samples to learn from"
@@ -75,6 +88,8 @@ class Parts:
 def width_by_held_out(X, plan, control, seed, report, below=np.inf):
     """Double the width of a layer while that makes samples held out more likely.
 
+    Few units come first; fewer still are tried last, while they are about as good.
+
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_visible), float32
@@ -101,54 +116,118 @@ def width_by_held_out(X, plan, control, seed, report, below=np.inf):
         it was if there is no polish.
     """
     parts = Parts.draw(X, plan, seed)
-    n_steps = plan.steps_of_clock(control.polish or control.clock)
-    spent, limit, runs, lengths = 0, None, {}, {}
     # Copies on both sides would ask for a unit each, and for more.
-    n_distinct = len(np.unique(parts.X, axis=0))
+    n_distinct = n_distinct_rows(parts.X)
     room, reason = min(n_distinct, below), HELD_OUT_REASON
-    for width in _doubling(min(control.max_units, room)):
-        ahead = min(n_steps, control.max_steps - spent)
-        if runs and ahead < n_steps:
+    widths = list(_doubling(min(control.max_units, room)))
+    first = sum(width <= _FIRST for width in widths) - 1
+    trials, limit = _Trials(parts, control, seed, report), None
+    for width in widths[first:]:
+        if not trials.take(width):
             limit = "max_steps"
             break
-        rbm = new_machine(parts.X, width, seed, plan.groups)
-        run = runs[width] = parts.plan.begin(parts.X, rbm, ahead, seed)
-        train(run, parts.X, parts.plan, "grow", report, spent)
-        spent += ahead
-        lengths[width] = lengths_of(
-            run.rbm, parts.data, parts.gaps, parts.X, _TEMPERATURES, seed
-        )
-        told = {"held_out_log_likelihood": -float(lengths[width].mean())}
-        decision(report, run, "grow", spent, told)
-        rises = _gain(lengths, width) > 1.0
-        if width >= _SURE and not rises:
+        rises = trials.gain(width) > 1.0
+        if width >= _WIDE and not rises:
             break
     else:
         if rises and room < control.max_units:
             reason = SAMPLES_REASON if n_distinct < below else BELOW_REASON
         elif rises:
             limit = "max_units"
-    width = _likely_width(lengths)
+    for width in reversed(widths[:first]):
+        if not trials.take(width):
+            limit = "max_steps"
+            break
+        if trials.gain(width) < -_WORSE:
+            break
+    width = _likely_width(trials.lengths)
     if control.polish > 0:
         rbm = new_machine(X, width, seed, plan.groups)
         run = plan.begin(X, rbm, plan.steps_of_clock(control.polish), seed)
-        train(run, X, plan, "polish", report, spent)
+        train(run, X, plan, "polish", report, trials.n_steps)
     else:
+        runs = trials.runs
         run = runs[min(runs, key=lambda tried: abs(np.log(tried / width)))]
-    return Grown(run, limit or reason, limit)
+    return Grown(run, limit or reason, limit, trials.narrow)
 
 
-def _gain(lengths, width):
-    """Standard errors by which a width is better than the best of those before."""
-    before = [of_narrow for narrow, of_narrow in lengths.items() if narrow != width]
-    if not before:
-        return np.inf
-    return _errors(min(before, key=np.mean) - lengths[width])
+class _Trials:
+    """Machines of some widths, and the nats that samples held out take by each.
+
+    Parameters
+    ----------
+    parts : Parts
+
+    control, seed, report
+        As in :func:`width_by_held_out`.
+    """
+
+    def __init__(self, parts, control, seed, report):
+        self.parts, self.control = parts, control
+        self.seed, self.report = seed, report
+        self.n_steps, self.runs, self.lengths = 0, {}, {}
+        self.errors, self.narrow = {}, None
+
+    def take(self, width):
+        """Train a machine and measure it, unless there are not steps enough left."""
+        parts, control = self.parts, self.control
+        n_steps = parts.plan.steps_of_clock(control.polish or control.clock)
+        ahead = min(n_steps, control.max_steps - self.n_steps)
+        if self.runs and ahead < n_steps:
+            return False
+        rbm = new_machine(parts.X, width, self.seed, parts.plan.groups)
+        run = self.runs[width] = parts.plan.begin(parts.X, rbm, ahead, self.seed)
+        train(run, parts.X, parts.plan, "grow", self.report, self.n_steps)
+        self.n_steps += ahead
+        # The first one, whose states can be listed.
+        self.narrow = self.narrow or run.rbm
+        self.lengths[width], self.errors[width] = self._measured(run.rbm)
+        told = {"held_out_log_likelihood": -float(self.lengths[width].mean())}
+        decision(self.report, run, "grow", self.n_steps, told)
+        return True
+
+    def gain(self, width):
+        """Standard errors by which a width is better than the best of the others."""
+        others = [tried for tried in self.lengths if tried != width]
+        if not others:
+            return np.inf
+        best = min(others, key=lambda tried: self.lengths[tried].mean())
+        error = np.hypot(self.errors[best], self.errors[width])
+        return _errors(self.lengths[best] - self.lengths[width], error)
+
+    def _measured(self, rbm):
+        """Nats that each sample held out takes; the error that they have in common.
+
+        A few temperatures are enough where the samples leave more in doubt, or for a
+        machine that is worse than others even by an estimate that flatters it. Where
+        no temperatures are, it is not flattered.
+        """
+        parts, seed = self.parts, self.seed
+        free = free_lengths(rbm, parts.data, parts.gaps, seed)
+        if is_listed(rbm):
+            return free + exact_log_partition(rbm).value, 0.0
+        best = min(self.lengths.values(), key=np.mean)
+        for number in _TEMPERATURES:
+            weights = annealed_weights(
+                rbm, parts.X, narrow=self.narrow, n_temperatures=number,
+                random_state=seed,
+            )  # fmt: skip
+            found = log_partition_of(weights)
+            gains, error = best - free - found.value, found.standard_error
+            doubt = gains.std() / np.sqrt(len(gains))
+            is_known = found.effective_sample_size >= LEAST_SIZE
+            if (is_known and error <= _SMALL * doubt) or _errors(
+                gains, error
+            ) < -_WORSE:
+                break
+        log_z = found.value if is_known else max(found.value, cautious_value(weights))
+        return free + log_z, error
 
 
-def _errors(gains):
-    """A mean, in its standard errors."""
-    mean, error = gains.mean(), gains.std() / np.sqrt(len(gains))
+def _errors(gains, of_all=0.0):
+    """A mean, in its standard errors, where all gains have an error in common."""
+    mean = gains.mean()
+    error = np.hypot(gains.std() / np.sqrt(len(gains)), of_all)
     if error == 0.0:
         return float(np.sign(mean)) * np.inf if mean else 0.0
     return float(mean / error)
@@ -158,12 +237,19 @@ def _likely_width(lengths):
     """Mean of the widths, counted in doublings, by how likely each is the best.
 
     A width that is worse by z standard errors has the weight of a normal density there.
-    So chance, which decides between widths that are about as good, decides little.
+    So chance, which decides between widths that are about as good, decides little. Much
+    of it is in the training of each; so of widths that could be the best, nats are
+    means over one, twice, and its neighbors.
     """
     best = min(lengths.values(), key=np.mean)
-    worse = np.array([_errors(nats - best) for nats in lengths.values()])
-    doublings = np.log2(list(lengths))
-    return round(2 ** np.average(doublings, weights=np.exp(-0.5 * worse**2)))
+    widths = sorted(
+        width for width, nats in lengths.items() if _errors(nats - best) < _WORSE
+    )
+    nats = np.pad([lengths[width] for width in widths], ((1, 1), (0, 0)), mode="edge")
+    nats = (nats[:-2] + 2.0 * nats[1:-1] + nats[2:]) / 4.0
+    best = min(nats, key=np.mean)
+    worse = np.array([_errors(of_width - best) for of_width in nats])
+    return round(2 ** np.average(np.log2(widths), weights=np.exp(-0.5 * worse**2)))
 
 
 def _doubling(most):

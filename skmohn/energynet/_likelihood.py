@@ -15,6 +15,7 @@ from skmohn.energynet._gaps import known_free_energies
 from skmohn.energynet._groups import Groups, state_shares
 from skmohn.energynet._partition import LogPartition
 from skmohn.energynet._rbm import (
+    MOST_LISTED,
     RBM,
     ROWS_AT_ONCE,
     as_rows,
@@ -22,9 +23,13 @@ from skmohn.energynet._rbm import (
     draw_stream,
     free_energies,
     hidden_means,
+    hidden_states,
     log_hidden_marginals,
 )
 from skmohn.energynet._training import data_logits
+
+# Terms of sums over listed states that are in memory at once.
+_MOST_TERMS = 2**20
 
 
 def independent_bits(X, groups=None):
@@ -78,7 +83,8 @@ def dbn_log_likelihood(layers, X, log_partition, *, n_draws=300, random_state=No
         Log partition function of the top machine.
     n_draws : int, default=300
         Draws of the hidden units per sample. More draws reduce the downward bias of the
-        logarithm. A single layer needs none.
+        logarithm. A single layer needs none, nor do layers of at most 12 units: all
+        their states are summed up.
     random_state : int, RandomState instance or None, default=None
         Pass an int for a reproducible estimate.
 
@@ -141,6 +147,8 @@ def stack_log_likelihood(layers, X, log_z, n_draws, stream, alike=False):
     """
     if len(layers) == 1:
         return -free_energies(layers[0], X) - log_z
+    if layers[0].n_hidden <= MOST_LISTED:
+        return _of_listed(layers, X, log_z, n_draws, stream, alike)
     found = np.empty(len(X))
     n_rows = max(ROWS_AT_ONCE // n_draws, 1)
     for start in range(0, len(X), n_rows):
@@ -150,6 +158,26 @@ def stack_log_likelihood(layers, X, log_z, n_draws, stream, alike=False):
         streams = stream.repeat(len(samples)) if alike else stream
         found[rows] = _of_draws(layers, samples, n_draws, streams)
     return found - log_z
+
+
+def _of_listed(layers, X, log_z, n_draws, stream, alike):
+    """The same where all states of the few units of the first layer are summed up.
+
+    What the layers above say of them is asked once, not for each sample.
+    """
+    lower, *upper = layers
+    states = hidden_states(lower.n_hidden)
+    known = stack_log_likelihood(upper, states, log_z, n_draws, stream, alike)
+    known += states @ lower.hidden_bias.astype(np.float64)
+    known -= log_hidden_marginals(lower, states)
+    found, n_rows = np.empty(len(X)), max(_MOST_TERMS // len(states), 1)
+    weights = lower.weights.astype(np.float64)
+    for start in range(0, len(X), n_rows):
+        rows = slice(start, start + n_rows)
+        bits = X[rows].astype(np.float64)
+        found[rows] = logsumexp(bits @ weights.T @ states.T + known, axis=1)
+        found[rows] += bits @ lower.visible_bias
+    return found
 
 
 def _of_draws(layers, states, n_draws, stream):

@@ -15,6 +15,7 @@ from skmohn.energynet._groups import list_states, log_state_sums, state_logits
 from skmohn.energynet._rbm import (
     RBM,
     check_states,
+    draw_hidden,
     draw_stream,
     draw_visible,
     sides_of,
@@ -32,6 +33,11 @@ _LARGEST_EXPONENT = 300.0
 # Estimates by fewer effective chains say little; they are made again with so many times
 # the temperatures.
 LEAST_SIZE, _HARDER = 10.0, 4
+# Shares of the temperatures that are tried first, as divisors; nats of a standard error
+# that are sure, and standard errors that two estimates may be apart.
+_SHARES = 64, 16, 4, 1
+_SURE, _APART = 0.05, 2.0
+_1 = np.float32(1.0)
 
 
 @dataclass(frozen=True)
@@ -217,36 +223,166 @@ def annealed_importance_sampling(
     '2.2'
     """
     X = check_states(X, rbm.n_visible, "X")
-    stream = draw_stream(random_state)
-    base_visible = data_logits(X, rbm.groups)
-    # The activations at the mean of the data: with them, and not with zeros, the first
-    # machines are close to the last ones.
-    mean = X.mean(axis=0, dtype=np.float64)
-    base_hidden = (rbm.weights @ mean + rbm.hidden_bias).astype(np.float32)
-    slope = rbm.visible_bias - base_visible
+    weights = _log_weights(
+        _independent(rbm, X), rbm, X, n_temperatures, n_chains, random_state
+    )
+    return _from_weights(weights)
+
+
+def annealed_weights(
+    rbm, X, *, narrow, n_temperatures, n_chains=100, random_state=None
+):
+    """Anneal chains with two kinds of starts to a machine.
+
+    Where modes are far apart, chains from independent columns all miss the same ones,
+    and by their spread look sure of a value that is too small. Those from a machine
+    that knows modes of the data tell: few of their weights are then larger by far.
+
+    Parameters
+    ----------
+    rbm : RBM
+
+    X : ndarray of shape (n_samples, n_visible), float32
+
+    narrow : RBM or None
+        With few hidden units, whose states are listed: half of the chains start from
+        its own samples. None where there is no such machine.
+
+    n_temperatures, n_chains, random_state
+        As in :func:`annealed_importance_sampling`.
+
+    Returns
+    -------
+    log_weights : list of ndarray
+        Of each kind. The mean of their exponentials is an estimate of the partition
+        function without bias, which is hardly ever too large by nats, but often too
+        small.
+    """
+    starts = [_independent(rbm, X)]
+    if narrow is not None:
+        starts.append(narrow)
+    n_each = -(-n_chains // len(starts))
+    return [
+        _log_weights(start, rbm, X, n_temperatures, n_each, random_state)
+        for start in starts
+    ]
+
+
+def log_partition_of(log_weights):
+    """Estimate by all chains where both kinds agree, else by those that say more.
+
+    Parameters
+    ----------
+    log_weights : list of ndarray
+        As :func:`annealed_weights` returns them.
+
+    Returns
+    -------
+    LogPartition
+    """
+    found = [_from_weights(of_start) for of_start in log_weights]
+    if _are_apart(found[0], found[-1]):
+        return max(found, key=lambda z: z.value)
+    return _from_weights(np.concatenate(log_weights))
+
+
+def cautious_value(log_weights):
+    """Logarithm of the mean of weights whose logarithms are normal, of either kind.
+
+    Where few chains count it is rather too large than too small, by more the wider they
+    spread.
+
+    Parameters
+    ----------
+    log_weights : list of ndarray
+        As :func:`annealed_weights` returns them.
+
+    Returns
+    -------
+    float
+    """
+    return float(max(kind.mean() + kind.var() / 2.0 for kind in log_weights))
+
+
+def _independent(rbm, X):
+    """The machine without hidden units that has the means of X."""
+    nothing = np.zeros((0, rbm.n_visible)), np.zeros(0)
+    return RBM(*nothing, data_logits(X, rbm.groups), rbm.groups)
+
+
+def _log_weights(start, rbm, X, n_temperatures, n_chains, random_state):
+    """Anneal chains from one machine to another.
+
+    On the way hidden units of both are there; those of the first fade as those of the
+    second come.
+
+    Parameters
+    ----------
+    start : RBM
+        With at most 12 hidden units.
+
+    rbm : RBM
+
+    X : ndarray of shape (n_samples, n_visible)
+        Looked at where the first machine has no hidden units.
+
+    n_temperatures, n_chains, random_state
+        As in :func:`annealed_importance_sampling`.
+
+    Returns
+    -------
+    log_weights : ndarray of shape (n_chains,)
+        The mean of their exponentials is the partition function of the second.
+    """
+    stream, groups = draw_stream(random_state), rbm.groups
+    # Of units that are not there, or no more. Where all begins with independent columns
+    # they are the activations at the mean of the data: with them, and not with zeros,
+    # the first machines are close to the last ones. But modes are far from the mean:
+    # those that both machines have would vanish on the way.
+    odds, start_odds = (np.zeros(n, np.float32) for n in (rbm.n_hidden, start.n_hidden))
+    if start.n_hidden == 0:
+        mean = X.mean(axis=0, dtype=np.float64)
+        odds = (rbm.weights @ mean + rbm.hidden_bias).astype(np.float32)
+    slope = rbm.visible_bias - start.visible_bias
     temperatures = np.linspace(0.0, 1.0, n_temperatures + 1, dtype=np.float32)
 
     visible, visible_logits = np.zeros((2, n_chains, rbm.n_visible), np.float32)
     hidden, hidden_logits = np.empty((2, n_chains, rbm.n_hidden), np.float32)
-    draw_visible(visible_logits, base_visible, rbm.groups, stream, visible)
+    fading = draw_hidden(start, n_chains, np.random.default_rng(stream))
+    np.dot(fading, start.weights, out=visible_logits)
+    draw_visible(visible_logits, start.visible_bias, groups, stream, visible)
     log_weight = np.zeros(n_chains)
     for before, after in pairwise(temperatures):
         log_weight += float(after - before) * (visible @ slope)
         np.dot(visible, rbm.weights.T, out=hidden_logits)
         kernels.anneal(
-            hidden_logits, rbm.hidden_bias, base_hidden, before, after, stream,
-            log_weight, hidden,
+            hidden_logits, rbm.hidden_bias, odds, before, after, stream, log_weight,
+            hidden,
         )  # fmt: skip
         np.dot(hidden, rbm.weights, out=visible_logits)
         visible_logits *= after
-        bias = base_visible + after * slope
-        draw_visible(visible_logits, bias, rbm.groups, stream, visible)
-    start = log_state_sums(base_visible[None], sides_of(rbm)[0])[0]
-    start += np.logaddexp(0.0, base_hidden, dtype=np.float64).sum()
-    weight = np.exp(log_weight - log_weight.max())
+        if start.n_hidden:
+            left_before, left = _1 - before, _1 - after
+            kernels.anneal(
+                visible @ start.weights.T, start.hidden_bias, start_odds, left_before,
+                left, stream, log_weight, fading,
+            )  # fmt: skip
+            visible_logits += left * (fading @ start.weights)
+        bias = start.visible_bias + after * slope
+        draw_visible(visible_logits, bias, groups, stream, visible)
+    known = exact_log_partition(start).value
+    known += np.logaddexp(0.0, odds, dtype=np.float64).sum()
+    known -= np.logaddexp(0.0, start_odds, dtype=np.float64).sum()
+    return known + log_weight
+
+
+def _from_weights(log_weights):
+    """The mean of weights, as an estimate of a partition function."""
+    top = log_weights.max()
+    weight = np.exp(log_weights - top)
     return LogPartition(
-        float(start + log_weight.max() + np.log(weight.mean())),
-        float(weight.std(ddof=1) / weight.mean() / np.sqrt(n_chains)),
+        float(top + np.log(weight.mean())),
+        float(weight.std(ddof=1) / weight.mean() / np.sqrt(len(weight))),
         float(weight.sum() ** 2 / (weight**2).sum()),
     )
 
@@ -284,9 +420,7 @@ def log_partition(rbm, X, *, n_temperatures=10000, n_chains=100, random_state=No
     >>> log_partition(RBM([[0.0, 0.0]], [0.0], [0.0, 0.0]), [[0, 1]]).value
     2.0794
     """
-    n_visible, n_hidden = (side.n_states for side in sides_of(rbm))
-    least = min(n_visible * rbm.n_hidden, n_hidden * rbm.n_visible)
-    if min(n_visible, n_hidden) <= 2**MOST_ENUMERATED and least <= _CHEAP:
+    if is_listed(rbm):
         check_states(X, rbm.n_visible, "X")
         return exact_log_partition(rbm)
     return annealed_importance_sampling(
@@ -298,8 +432,20 @@ def log_partition(rbm, X, *, n_temperatures=10000, n_chains=100, random_state=No
     )
 
 
-def settled_log_partition(rbm, X, *, n_temperatures, n_chains=100, random_state=None):
-    """As :func:`log_partition`, with more temperatures where these are too few.
+def is_listed(rbm):
+    """Whether it takes no longer to list the states of a machine than to sample."""
+    n_visible, n_hidden = (side.n_states for side in sides_of(rbm))
+    least = min(n_visible * rbm.n_hidden, n_hidden * rbm.n_visible)
+    return min(n_visible, n_hidden) <= 2**MOST_ENUMERATED and least <= _CHEAP
+
+
+def settled_log_partition(
+    rbm, X, *, n_temperatures, n_chains=100, random_state=None, narrow=None
+):
+    """As :func:`log_partition`, with as many temperatures as it needs.
+
+    Begins with few, and takes more until an estimate is sure and the one before it
+    agrees, or those given are too few and more of them have been taken.
 
     Parameters
     ----------
@@ -312,18 +458,41 @@ def settled_log_partition(rbm, X, *, n_temperatures, n_chains=100, random_state=
     random_state : int, RandomState instance or None, default=None
         The same.
 
+    narrow : RBM, default=None
+        As in :func:`annealed_weights`.
+
     Returns
     -------
     LogPartition
         The effective sample size may still be less than `LEAST_SIZE`.
     """
-    options = {"n_chains": n_chains, "random_state": random_state}
-    found = log_partition(rbm, X, n_temperatures=n_temperatures, **options)
+    if is_listed(rbm):
+        return exact_log_partition(rbm)
+    options = {"narrow": narrow, "n_chains": n_chains, "random_state": random_state}
+    found = None
+    for number in sorted({-(-n_temperatures // share) for share in _SHARES}):
+        before = found
+        weights = annealed_weights(rbm, X, n_temperatures=number, **options)
+        found = log_partition_of(weights)
+        if before is not None and _agree(before, found):
+            return found
     if found.effective_sample_size >= LEAST_SIZE:
         return found
     harder = _HARDER * n_temperatures
-    again = log_partition(rbm, X, n_temperatures=harder, **options)
+    weights = annealed_weights(rbm, X, n_temperatures=harder, **options)
+    again = log_partition_of(weights)
     return max(found, again, key=lambda z: z.effective_sample_size)
+
+
+def _agree(before, found):
+    """Whether an estimate is sure, and the one before it is about the same."""
+    return found.standard_error <= _SURE and not _are_apart(before, found)
+
+
+def _are_apart(one, other):
+    """Whether two estimates differ by more than their errors say."""
+    error = np.hypot(one.standard_error, other.standard_error)
+    return abs(one.value - other.value) > _APART * error
 
 
 def require_settled(log_partition, layer):

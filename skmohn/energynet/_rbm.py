@@ -300,7 +300,7 @@ def draw_hidden(rbm, n, rng):
     ndarray of shape (n, n_hidden), float32
         Spread evenly: each state as often as its probability says, to one.
     """
-    states = _hidden_states(rbm.n_hidden)
+    states = hidden_states(rbm.n_hidden)
     log_share = log_hidden_marginals(rbm, states)
     share = np.cumsum(np.exp(log_share - log_share.max()))
     place = (np.arange(n) + rng.random()) / n * share[-1]
@@ -308,7 +308,7 @@ def draw_hidden(rbm, n, rng):
 
 
 @cache
-def _hidden_states(n_hidden):
+def hidden_states(n_hidden):
     """All states of a few hidden units, which many steps of training ask for."""
     states = list_states(Groups.bits(n_hidden), 0, 2**n_hidden).astype(np.float32)
     states.flags.writeable = False

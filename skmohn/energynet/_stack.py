@@ -160,7 +160,7 @@ def grow_stack(X, grow_layer, control, seed, report, groups=None, gaps=None):
         rbms = [*below, grown.run.rbm]
         found = judge.look(rbms, inputs, best) if layers else None
         if found is None:
-            found = judge.measure(rbms, inputs)
+            found = judge.measure(rbms, inputs, grown.narrow)
         report(judge.record(depth, rbms[-1], found.description), lambda r=rbms: r)
         better = found.description.total < best.description.total
         if better or not layers:
@@ -226,9 +226,17 @@ class _Judge:
         self.bits = np.empty_like(X[rows])
         kernels.bernoulli(X[rows], random_stream(seed), self.bits)
 
-    def measure(self, rbms, inputs):
-        """Measure a stack whose top machine sees these inputs."""
-        z, log_likelihood = self._estimate(rbms, inputs, len(self.bits), 1)
+    def measure(self, rbms, inputs, narrow=None):
+        """Measure a stack whose top machine sees these inputs.
+
+        The log partition function is found with the help of a `narrow` machine that
+        sees the same.
+        """
+        z = settled_log_partition(
+            rbms[-1], inputs, n_temperatures=self.control.n_temperatures,
+            n_chains=self.control.n_chains, random_state=self.seed, narrow=narrow,
+        )  # fmt: skip
+        log_likelihood = self._log_likelihood(rbms, z, len(self.bits))
         counted = float(log_likelihood.mean() * self.weight)
         description = DescriptionLength(counted, self._complexity(rbms))
         return _Measured(z, log_likelihood, description)
@@ -253,7 +261,12 @@ class _Judge:
             None if it could be the better one.
         """
         n_rows = max(len(self.bits) // _LOOK, _LEAST_ROWS)
-        z, log_likelihood = self._estimate(rbms, inputs, n_rows, _LOOK)
+        z = log_partition(
+            rbms[-1], inputs,
+            n_temperatures=max(self.control.n_temperatures // _LOOK, 1),
+            n_chains=self.control.n_chains, random_state=self.seed,
+        )  # fmt: skip
+        log_likelihood = self._log_likelihood(rbms, z, n_rows)
         gains = log_likelihood - best.log_likelihood[: len(log_likelihood)]
         error = np.hypot(sem(gains, ddof=0), z.standard_error)
         cost = self._complexity(rbms)
@@ -264,20 +277,12 @@ class _Judge:
         description = DescriptionLength(best.description.log_likelihood + gain, cost)
         return _Measured(z, log_likelihood, description)
 
-    def _estimate(self, rbms, inputs, n_rows, share):
-        """The log partition function of the top, the log-likelihoods of some rows."""
-        control = self.control
-        estimate = settled_log_partition if share == 1 else log_partition
-        z = estimate(
-            rbms[-1], inputs,
-            n_temperatures=max(control.n_temperatures // share, 1),
-            n_chains=control.n_chains, random_state=self.seed,
-        )  # fmt: skip
+    def _log_likelihood(self, rbms, z, n_rows):
+        """Of some rows, by the log partition function of the top."""
         gaps = self.gaps and self.gaps.take(slice(n_rows))
-        log_likelihood = known_log_likelihoods(
-            rbms, self._completed()[:n_rows], gaps, z, control.n_draws, self.seed
+        return known_log_likelihoods(
+            rbms, self._completed()[:n_rows], gaps, z, self.control.n_draws, self.seed
         )
-        return z, log_likelihood
 
     def _completed(self):
         """The bits of the samples, with the states of their gaps as they are now."""

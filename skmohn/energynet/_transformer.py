@@ -160,11 +160,13 @@ class EnergyNetTransformer(
     max_steps : int, default=1000000
         Maximum number of training steps before the width of a layer is settled.
     n_temperatures : int, default=10000
-        Intermediate distributions of annealed importance sampling, which estimates
-        partition functions. Too few overestimate the likelihood, by nats with hundreds
-        of units.
+        Most intermediate distributions of annealed importance sampling, which estimates
+        partition functions. Fewer are taken where they agree on a value that is sure to
+        .05 nats, more where it is not known. Too few overestimate the likelihood, by
+        nats with hundreds of units.
     n_draws : int, default=300
-        Draws of the hidden units per sample for the likelihood of several layers.
+        Draws of the hidden units per sample for the likelihood of several layers, of
+        which the first has more than 12 units.
     monitor : int, default=None
         Number of epochs between log-likelihoods in `history_`, for
         :class:`~skmohn.inspection.LikelihoodDisplay`; None for none. They use at most
@@ -657,8 +659,8 @@ class EnergyNetTransformer(
         """Log partition function of each layer, a list of LogPartition.
 
         Those that `fit` did not need are computed here: by annealed importance sampling
-        with `n_temperatures`, four times as many if the effective sample size is below
-        10, and with a warning if it still is.
+        with at most `n_temperatures`, four times as many if the effective sample size
+        is below 10, and with a warning if it still is.
         """
         check_is_fitted(self)
         return [self._log_partition_of(k) for k in range(len(self.weights_))]

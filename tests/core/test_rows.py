@@ -32,6 +32,15 @@ def test_bytes_that_are_no_signs_stay_apart():
     assert not _rows.are_signs(table)
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.float32, float])
+def test_distinct_rows_are_counted(dtype):
+    rng = np.random.default_rng(0)
+    table = rng.integers(0, 3, (60, 4)).astype(dtype)
+    for part in (table, table[:, ::2], table[:1]):
+        expected = len({tuple(row) for row in part.tolist()})
+        assert _rows.n_distinct_rows(part) == expected
+
+
 def test_no_columns_are_one_row():
     first, place = _rows.distinct_rows(np.empty((3, 0)))
     assert_array_equal(first, [0])

@@ -1,6 +1,6 @@
 """Log-likelihoods and complexities against sums over all states and hand counts."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -9,6 +9,7 @@ from scipy.stats import entropy
 
 from skmohn.energynet import (
     RBM,
+    Groups,
     annealed_importance_sampling,
     dbn_log_likelihood,
     description_length,
@@ -52,7 +53,8 @@ def test_dbn_estimate_is_close_at_the_defaults(list_states, seed):
     assert abs(np.exp(exact) @ (with_ais - exact)) < 0.3
 
 
-def test_dbn_estimate_of_the_likelihood_is_unbiased(list_states):
+def test_dbn_estimate_of_the_likelihood_is_unbiased(list_states, monkeypatch):
+    monkeypatch.setattr("skmohn.energynet._likelihood.MOST_LISTED", 0)
     layers = [list_states(*n, seed=k) for k, n in enumerate([(5, 4), (4, 4), (4, 3)])]
     rbms, V = [layer.rbm for layer in layers], layers[0].V
     z = exact_log_partition(rbms[-1])
@@ -66,6 +68,36 @@ def test_dbn_estimate_of_the_likelihood_is_unbiased(list_states):
     assert np.mean(few) < many.mean()
 
 
+@pytest.mark.parametrize("widths", [(5, 4, 3), (5, 4, 4, 3)])
+def test_few_units_are_summed_up(list_states, widths):
+    shapes = pairwise(widths)
+    layers = [list_states(*shape, seed=k) for k, shape in enumerate(shapes)]
+    rbms = [layer.rbm for layer in layers]
+    z = exact_log_partition(rbms[-1])
+    found = dbn_log_likelihood(rbms, layers[0].V, z, n_draws=1, random_state=0)
+    assert_allclose(found, exact_dbn(layers), rtol=1e-5)
+    assert len(dbn_log_likelihood(rbms, np.zeros((1, 5)), z)) == 1
+
+
+def test_few_units_over_groups_are_summed_up(list_states):
+    groups = Groups([2, 1, 3], [True, True, False])
+    layers = [list_states(6, 3, seed=0, groups=groups), list_states(3, 2, seed=1)]
+    z = exact_log_partition(layers[1].rbm)
+    rbms = [layer.rbm for layer in layers]
+    found = dbn_log_likelihood(rbms, layers[0].V, z, n_draws=1)
+    assert_allclose(found, exact_dbn(layers), rtol=1e-5)
+
+
+def test_few_units_above_many_are_drawn(list_states, monkeypatch):
+    monkeypatch.setattr("skmohn.energynet._likelihood.MOST_LISTED", 3)
+    layers = [list_states(5, 4, seed=0), list_states(4, 3, seed=1)]
+    rbms, V = [layer.rbm for layer in layers], layers[0].V
+    z = exact_log_partition(rbms[-1])
+    drawn = dbn_log_likelihood(rbms, V, z, n_draws=20_000, random_state=0)
+    assert_allclose(np.exp(drawn - exact_dbn(layers)), 1.0, atol=0.05)
+    assert np.abs(drawn - exact_dbn(layers)).max() > 1e-4
+
+
 def test_transposed_layer_leaves_the_likelihood_as_it_is(listed):
     rbm, upper = listed.rbm, listed.rbm.transposed()
     alone = dbn_log_likelihood([rbm], listed.V, exact_log_partition(rbm))
@@ -74,7 +106,8 @@ def test_transposed_layer_leaves_the_likelihood_as_it_is(listed):
     assert_allclose(stacked, alone, rtol=1e-5)
 
 
-def test_estimates_can_be_repeated(list_states):
+def test_estimates_can_be_repeated(list_states, monkeypatch):
+    monkeypatch.setattr("skmohn.energynet._likelihood.MOST_LISTED", 0)
     rbms = [list_states(5, 4, seed=0).rbm, list_states(4, 3, seed=1).rbm]
     X = np.eye(5)
     first, again, other = (

@@ -5,15 +5,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy.special import logsumexp
 
 from skmohn.energynet import (
     RBM,
+    Groups,
     LogPartition,
     annealed_importance_sampling,
     exact_log_partition,
     log_partition,
 )
-from skmohn.energynet._partition import require_settled, settled_log_partition
+from skmohn.energynet._partition import (
+    annealed_weights,
+    cautious_value,
+    log_partition_of,
+    require_settled,
+    settled_log_partition,
+)
+
+PARTITION = "skmohn.energynet._partition"
 
 
 def draws(exact, n, seed=0):
@@ -178,6 +188,90 @@ def test_an_estimate_that_does_not_do_is_made_again(seed, scale, taken):
     assert (sizes[0] >= 10, np.argmax(sizes)) in [(True, 1), (False, taken)]
     found = settled_log_partition(rbm, X, n_temperatures=10, **options)
     assert found == tried[taken]
+
+
+def test_few_temperatures_are_enough_where_they_agree(monkeypatch):
+    rng = np.random.default_rng(0)
+    rbm = RBM(rng.normal(0.0, 0.2, (18, 30)), np.zeros(18), np.zeros(30))
+    X = np.full((2, 30), 0.5)
+    exact = exact_log_partition(rbm).value
+    asked = []
+
+    def watched(*args, n_temperatures, **options):
+        asked.append(n_temperatures)
+        return annealed_weights(*args, n_temperatures=n_temperatures, **options)
+
+    monkeypatch.setattr(f"{PARTITION}.annealed_weights", watched)
+    monkeypatch.setattr(f"{PARTITION}.is_listed", lambda rbm: False)
+    found = settled_log_partition(rbm, X, n_temperatures=6400, random_state=0)
+    assert asked == [100, 400]
+    assert found.value == pytest.approx(exact, abs=4 * found.standard_error)
+    assert found.standard_error <= 0.05
+    # Not where the weights spread, or two estimates are apart.
+    spread = np.linspace(-1.5, 1.5, 100)
+    for weights in ([spread], [np.full(100, 1.0)]):
+        asked.clear()
+
+        def other(*args, n_temperatures, weights=weights, **options):
+            asked.append(n_temperatures)
+            return [of_start * len(asked) for of_start in weights]
+
+        monkeypatch.setattr(f"{PARTITION}.annealed_weights", other)
+        settled_log_partition(rbm, X, n_temperatures=6400, random_state=0)
+        assert asked[:4] == [100, 400, 1600, 6400]
+
+
+def hidden_mode(n, lift):
+    """A machine of one unit whose chains hardly ever find most of its probability."""
+    slope = 4.0
+    bias = n * np.log(2.0) + lift - n * np.logaddexp(0.0, slope)
+    return RBM(np.full((1, n), slope), [bias], np.zeros(n))
+
+
+def test_modes_that_chains_miss_are_found_by_a_narrow_machine():
+    rbm, narrow = hidden_mode(80, 15.0), hidden_mode(80, 14.0)
+    X = np.full((2, 80), 0.5, np.float32)
+    exact = exact_log_partition(rbm).value
+    options = {"n_temperatures": 200, "random_state": 0}
+    alone = annealed_importance_sampling(rbm, X, **options)
+    # Sure, and wrong.
+    assert alone.effective_sample_size > 90
+    assert alone.value < exact - 10
+    weights = annealed_weights(rbm, X, narrow=narrow, **options)
+    assert [len(of_start) for of_start in weights] == [50, 50]
+    found = log_partition_of(weights)
+    assert found.value == pytest.approx(exact, abs=3 * found.standard_error + 0.01)
+    settled = settled_log_partition(rbm, X, narrow=narrow, **options)
+    assert settled.effective_sample_size == np.inf  # exact
+
+
+@pytest.mark.parametrize("groups", [None, Groups([3, 2, 3], [True, False, True])])
+def test_chains_from_a_machine_have_weights_without_bias(list_states, groups):
+    listed = list_states(8, 5, seed=0, groups=groups)
+    narrow = list_states(8, 3, seed=1, groups=groups).rbm
+    X = np.random.default_rng(0).random((20, 8)).astype(np.float32)
+    if groups is not None:
+        X = np.minimum.accumulate(X, axis=1) / 3.0
+    (_, weights) = annealed_weights(
+        listed.rbm, X, narrow=narrow, n_temperatures=8, n_chains=8000, random_state=0
+    )
+    error = np.exp(weights - listed.log_z).std() / np.sqrt(len(weights))
+    mean = np.exp(weights - listed.log_z).mean()
+    assert error < 0.05
+    assert mean == pytest.approx(1.0, abs=3.5 * error)
+
+
+def test_estimates_that_agree_are_one():
+    rng = np.random.default_rng(0)
+    alike = [rng.normal(size=500), rng.normal(size=500)]
+    found = log_partition_of(alike)
+    assert found.value == pytest.approx(logsumexp(alike) - np.log(1000))
+    # The mean of exp(x) is exp(1 / 2).
+    assert found.value == pytest.approx(0.5, abs=0.2)
+    apart = log_partition_of([alike[0], alike[1] + 9.0])
+    assert apart.value == pytest.approx(logsumexp(alike[1]) + 9.0 - np.log(500))
+    assert cautious_value(alike) == pytest.approx(0.5, abs=0.2)
+    assert cautious_value([alike[0], 3.0 * alike[1]]) == pytest.approx(4.5, abs=0.8)
 
 
 def test_an_unsettled_estimate_is_said():

@@ -443,7 +443,7 @@ def test_score_of_a_sample_does_not_depend_on_those_beside_it(digits, widths, co
 
 def test_scores_of_layers_are_the_same_in_batches_of_any_size(digits, monkeypatch):
     X = digits[:200, 18:28] > 0.5
-    net = few(n_components=[9, 6, 5], n_draws=7).fit(X)
+    net = few(n_components=[13, 6, 5], n_draws=7).fit(X)
     found = net.score_samples(X)
     asked = []
     bernoulli = kernels.bernoulli
@@ -907,6 +907,8 @@ def test_impossible_weights(weights, words):
 
 # ------------------------------------------------ partition functions, badly known
 
+PARTITION = "skmohn.energynet._partition"
+
 
 def test_a_partition_function_that_is_not_known_is_told_of(monkeypatch):
     asked = []
@@ -915,16 +917,19 @@ def test_a_partition_function_that_is_not_known_is_told_of(monkeypatch):
         asked.append(n_temperatures)
         return LogPartition(1.0, 1.0, 2.0 + n_temperatures / 1000)
 
-    monkeypatch.setattr("skmohn.energynet._partition.log_partition", estimate)
+    monkeypatch.setattr(f"{PARTITION}.annealed_log_partition", estimate)
+    monkeypatch.setattr(f"{PARTITION}.is_listed", lambda rbm: False)
     net = few(n_temperatures=1000, polish=2).fit(states(6))
     with pytest.warns(UserWarning, match=r"size .* is 6\.0.*raise n_temperatures"):
         net.score(states(6))
-    assert asked == [1000, 4000]
+    # Few of them first, as no more may be needed.
+    assert asked == [16, 63, 250, 1000, 4000]
+    asked.clear()
     net = few(n_temperatures=2000, polish=2).fit(states(6))
     assert net.log_partition_[0].effective_sample_size == 10.0
     net = few(n_temperatures=9000, polish=2).fit(states(6))
     assert net.log_partition_[0].effective_sample_size == 11.0
-    assert asked == [1000, 4000, 2000, 8000, 9000]
+    assert asked == [32, 125, 500, 2000, 8000, 141, 563, 2250, 9000]
 
 
 def test_memory_is_that_of_the_table_its_units_and_a_batch():
