@@ -19,6 +19,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.caching import FunctionCache
 from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
+from numba.core.registry import cpu_target
 from numba.core.serialize import dumps
 from numba.extending import intrinsic
 
@@ -431,3 +432,119 @@ def call_address(typing_context, address, arguments):
         return builder.call(builder.inttoptr(place, kind.as_pointer()), given)
 
     return types.float64(types.int64, arguments), generate
+
+
+# ------------------------------------------------------------------ tables of bytes
+
+# Tables that are looked up side by side.
+TABLES_AT_ONCE = 4
+
+
+@lru_cache
+def can_look_up():
+    """Whether kernels may call :func:`add_found`: it takes AVX2."""
+    if numba.core.config.DISABLE_JIT:
+        return False
+    # As numba compiles for it, which its environment variables may change.
+    features = cpu_target.target_context.codegen().magic_tuple()[2]
+    return "+avx2" in features.split(",")
+
+
+@intrinsic
+def add_found(typing_context, tables, table, codes, code, sums):
+    """Look 64 columns of 64 bits up, four bits at a time, and add what is found.
+
+    One instruction looks up 32 columns, but compilers do not think of it. Only where
+    :func:`can_look_up` says so.
+
+    Parameters
+    ----------
+    typing_context : numba typing context
+        Given by numba.
+
+    tables : array of uint8
+        For each byte of bits the tables of its lower four, then those of its upper
+        four: :data:`TABLES_AT_ONCE` of 16 numbers. What is found in 16 of them, as many
+        as 64 bits have, may add up to no more than 255.
+
+    table : int64
+        Where the tables of the 64 bits begin.
+
+    codes : array of uint8
+        For each byte of bits those of 64 columns.
+
+    code : int64
+        Where the first byte of the 64 bits begins.
+
+    sums : array of uint16, shape (TABLES_AT_ONCE, 2, 2, 16)
+        What is added to, modulo 65536: of each table and half of the columns, those of
+        even ones plus 256 times those of odd ones, and those of odd ones.
+    """
+    byte, word, place = ir.IntType(8), ir.IntType(16), ir.IntType(64)
+    table_kind, half = ir.VectorType(byte, 16), ir.VectorType(byte, 32)
+    sum_kind = ir.VectorType(word, 16)
+    twice = ir.Constant(ir.VectorType(ir.IntType(32), 32), [*range(16), *range(16)])
+    halves = range(2)
+
+    def generate(context, builder, signature, values):
+        def at(k, offset):
+            array = context.make_array(signature.args[k])(context, builder, values[k])
+            start = builder.bitcast(array.data, byte.as_pointer())
+            return builder.gep(start, [offset])
+
+        def address(start, offset, kind):
+            start = builder.gep(start, [place(offset)])
+            return builder.bitcast(start, kind.as_pointer())
+
+        def load(start, offset, kind):
+            return builder.load(address(start, offset, kind), align=1)
+
+        look_up = builder.module.declare_intrinsic(
+            "llvm.x86.avx2.pshuf.b", (), ir.FunctionType(half, [half, half])
+        )
+        first_table, first_code = at(0, values[1]), at(2, values[3])
+        before, loop = builder.block, builder.append_basic_block("bytes")
+        after = builder.append_basic_block("added")
+        builder.branch(loop)
+
+        builder.position_at_end(loop)
+        k = builder.phi(place)
+        starts = [builder.phi(half) for _ in range(2 * TABLES_AT_ONCE)]
+        found = list(starts)
+        its_codes = builder.gep(first_code, [builder.mul(k, place(64))])
+        its_tables = builder.gep(
+            first_table, [builder.mul(k, place(2 * 16 * TABLES_AT_ONCE))]
+        )
+        bits = [load(its_codes, 32 * h, half) for h in halves]
+        lower = [builder.and_(part, half([15] * 32)) for part in bits]
+        upper = [builder.lshr(part, half([4] * 32)) for part in bits]
+        for n, nibbles in enumerate((lower, upper)):
+            for t in range(TABLES_AT_ONCE):
+                numbers = load(its_tables, 16 * (n * TABLES_AT_ONCE + t), table_kind)
+                numbers = builder.shuffle_vector(
+                    numbers, ir.Constant(table_kind, ir.Undefined), twice
+                )
+                for h in halves:
+                    one = builder.call(look_up, [numbers, nibbles[h]])
+                    found[2 * t + h] = builder.add(found[2 * t + h], one)
+        following = builder.add(k, place(1))
+        k.add_incoming(place(0), before)
+        k.add_incoming(following, loop)
+        for start, end in zip(starts, found, strict=True):
+            start.add_incoming(half([0] * 32), before)
+            start.add_incoming(end, loop)
+        is_left = builder.icmp_unsigned("<", following, place(8))
+        builder.cbranch(is_left, loop, after)
+
+        builder.position_at_end(after)
+        for j, bytes_found in enumerate(found):
+            both = builder.bitcast(bytes_found, sum_kind)
+            odd = builder.lshr(both, sum_kind([8] * 16))
+            for part, offset in ((both, 64 * j), (odd, 64 * j + 32)):
+                total = address(at(4, place(0)), offset, sum_kind)
+                new = builder.add(builder.load(total, align=1), part)
+                builder.store(new, total, align=1)
+        return context.get_dummy_value()
+
+    found = types.void(tables, types.int64, codes, types.int64, sums)
+    return found, generate

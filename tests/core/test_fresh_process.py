@@ -28,6 +28,17 @@ compiled_by_import = [name for name, kernel in kernels.items() if kernel.signatu
 loaded = list(sys.modules)
 skmohn.warm_up()
 never_compiled = [name for name, kernel in kernels.items() if not kernel.signatures]
+from skmohn._core._jit import can_look_up
+
+# Pairs are compared by tables or by counts of bits, as the machine can.
+walsh = "skmohn.mohn._walsh"
+lookup = [name for name in kernels if name.startswith(f"{walsh}.lookup_kernels.")]
+lookup += [f"{walsh}.product_kernels.packed_scores"]
+lookup += [f"{walsh}.plane_kernels.plane_scores"]
+counting = [f"{walsh}.product_kernels.packed_pairs"]
+counting += [f"{walsh}.plane_kernels.plane_pairs"]
+needless = counting if can_look_up() else lookup
+never_compiled = sorted(set(never_compiled) ^ set(needless))
 print(json.dumps([list(kernels), loaded, compiled_by_import, never_compiled]))
 """
 

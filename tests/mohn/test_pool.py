@@ -245,8 +245,8 @@ def test_folds_share_passes(seed, monkeypatch):
     model = MOHNRegressor(**options).set_callbacks(bars).fit(X, y)
     assert terms <= set(model.terms_)
     assert 0 < len(bars.passes) <= 12
-    # Two tiles of columns, and one task for each of their parts.
-    assert set(bars.passes) == {(2, 2)}
+    # Eight tiles of columns, and one task for each of their parts.
+    assert set(bars.passes) == {(8, 8)}
     assert bars.n_iterations == len(model.history_) + 1
     two = MOHNRegressor(**options, n_jobs=2).fit(X, y)
     assert two.terms_ == model.terms_

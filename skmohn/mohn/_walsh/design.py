@@ -6,13 +6,15 @@ any inputs in [-1, 1] and weighted samples.
 """
 
 import math
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
 
+from skmohn._core._jit import can_look_up
 from skmohn._core._rows import are_signs, distinct_rows
 from skmohn.mohn._walsh import product_kernels as _kernels
+from skmohn.mohn._walsh.lookup import Stems, lay_out
 from skmohn.mohn._walsh.pairs import WIDE
 
 # Words are handled in blocks of 8, so that loops over them have no scalar remainder.
@@ -187,6 +189,9 @@ class ComparedBits(NamedTuple):
     planes : ndarray of shape (n_residuals, 3, W), uint64
         Signs, and two bits of the magnitudes.
 
+    factors : ndarray of shape (1 + n_residuals, 64 * W), int8
+        Ones, and the signed numbers.
+
     totals, sums : ndarrays of shape (n_residuals,)
         Of the magnitudes, and of the signed numbers.
 
@@ -195,6 +200,7 @@ class ComparedBits(NamedTuple):
     """
 
     planes: np.ndarray
+    factors: np.ndarray
     totals: np.ndarray
     sums: np.ndarray
     steps: np.ndarray
@@ -311,6 +317,16 @@ class PackedDesign(_Design):
         return True
 
     @cached_property
+    def _whole(self):
+        """Bits of all samples, shape (1, W)."""
+        return pack_signs(np.full((1, self.n_samples), -1, dtype=np.int8))
+
+    @cached_property
+    def _codes(self):
+        """The inputs as they are looked up."""
+        return lay_out(self.bits)
+
+    @cached_property
     def _groups(self):
         """The inputs by groups of 64 side by side, shape (n_groups, W, 64)."""
         n_groups, n_words = -(-self.n_features // 64), self.bits.shape[1]
@@ -333,27 +349,45 @@ class PackedDesign(_Design):
     def compare(self, residuals):
         """Lay residuals out for many pairs; see `PairTable`."""
         rounded = [_coarsely(residual) for residual in residuals]
-        signs = np.where(residuals < 0, -1, 1)
-        steps = np.array([steps for steps, _ in rounded], dtype=np.int64)
+        steps = np.array([steps for steps, _ in rounded], dtype=np.int8)
+        signed = np.where(residuals < 0, -steps, steps)
         planes = [
             _planes_of(residual, part, 2)
             for residual, (part, _) in zip(residuals, rounded, strict=True)
         ]
+        planes = np.stack(planes)
+        factors = np.zeros((1 + len(signed), 64 * planes.shape[2]), dtype=np.int8)
+        factors[0, : self.n_samples] = 1
+        factors[1:, : self.n_samples] = signed
         return ComparedBits(
-            np.stack(planes),
+            planes,
+            factors,
             steps.sum(axis=1, dtype=np.float64),
-            (signs * steps).sum(axis=1, dtype=np.float64),
+            signed.sum(axis=1, dtype=np.float64),
             np.array([step for _, step in rounded]),
         )
 
-    def score_pairs(self, compared, first, second, scores):
-        """Score the pairs of a tile; see `PairTable`."""
+    def scorer(self, compared, first):
+        """What scores pairs of some inputs with others; see `PairTable`."""
+        bits = self.bits[first.start : first.stop]
+        stems = Stems(bits, self._whole, compared.factors) if can_look_up() else bits
+        return partial(self._score_pairs, compared, stems)
+
+    def _score_pairs(self, compared, stems, second, scores):
+        groups = slice(second.start // 64, -(-second.stop // 64))
+        rest = compared.sums, compared.steps, self._inverse_lengths
+        if isinstance(stems, Stems):
+            products = stems.multiply(self._codes[groups])
+            _kernels.packed_scores(stems.sums, products, *rest, scores)
+            return
+        scratch = np.empty((2, 64), dtype=np.uint64)
         _kernels.packed_pairs(
-            self.bits[first.start : first.stop],
-            self._groups[second.start // 64 : -(-second.stop // 64)],
-            *compared,
-            self._inverse_lengths,
-            np.empty((2, 64), dtype=np.uint64),
+            stems,
+            self._groups[groups],
+            compared.planes,
+            compared.totals,
+            *rest,
+            scratch,
             scores,
         )
 
@@ -494,16 +528,21 @@ class DenseDesign(_Design):
         """Lay residuals out for many pairs; see `PairTable`."""
         return residuals * self.weights
 
-    def score_pairs(self, compared, first, second, scores):
-        """Score the pairs of a tile; see `PairTable`."""
+    def scorer(self, compared, first):
+        """What scores pairs of some inputs with others; see `PairTable`."""
         one = self.inputs[first.start : first.stop]
-        other = self.inputs[second.start : second.stop]
         weighted = one * self.weights
+        stems = weighted, one * weighted, [one * residual for residual in compared]
+        return partial(self._score_pairs, compared, stems)
+
+    def _score_pairs(self, compared, stems, second, scores):
+        weighted, squared, residual_times = stems
+        other = self.inputs[second.start : second.stop]
         means = weighted @ other.T / self.weight_sum
-        spreads = (one * weighted) @ (other**2).T - self.weight_sum * means**2
+        spreads = squared @ (other**2).T - self.weight_sum * means**2
         inverse = 1 / np.sqrt(_nonzero(spreads, self.weight_sum))
-        for residual, found in zip(compared, scores, strict=True):
-            products = (one * residual) @ other.T - means * residual.sum()
+        for residual, one, found in zip(compared, residual_times, scores, strict=True):
+            products = one @ other.T - means * residual.sum()
             found[:, : len(second)] = np.abs(products) * inverse
 
     def _screen_order(self, order, residual, scores, sets):

@@ -14,8 +14,8 @@ from skmohn.mohn._walsh import product_kernels as _kernels
 # So many columns make a table wide: to look at all pairs for each question takes longer
 # than to keep track of the best.
 WIDE = 750
-# Columns on both sides of a tile; a table may count on multiples of the first.
-ROWS_OF_TILE, COLUMNS_OF_TILE = 64, 1024
+# Columns on both sides of a tile, and of what the second begins at a multiple.
+_ROWS_OF_TILE, _COLUMNS_OF_TILE, _GROUP = 16, 2048, 64
 # Pairs that are handed to a worker at once: so few, and at most so many times.
 _PAIRS_OF_PART = 2**19
 _MOST_PARTS = 256
@@ -44,26 +44,30 @@ class PairTable(Protocol):
         Returns
         -------
         compared : object
-            Passed back to :meth:`score_pairs`; joblib may send it elsewhere.
+            Passed back to :meth:`scorer`; joblib may send it elsewhere.
         """
         ...
 
-    def score_pairs(self, compared, first, second, scores):
-        """Score the pairs of a tile.
+    def scorer(self, compared, first):
+        """What scores the pairs of some columns with others.
 
         Parameters
         ----------
         compared : object
 
-        first, second : range
-            Columns. Each begins at a multiple of 64 and ends at one, or with the last
-            column; ``second`` does not begin before ``first``.
+        first : range
+            Columns.
 
-        scores : ndarray of shape (n_residuals, len(first), padded), float32
-            Set to the length of each residual's part along the centred product of each
-            pair, 0 where that is constant. ``padded`` is the length of ``second`` up to
-            the next multiple of 64; what lies past its end, and pairs of a column with
-            itself or one before it, are not looked at.
+        Returns
+        -------
+        score_pairs : callable
+            Called with a range of columns, which begins at a multiple of 64 and ends at
+            one or with the last column, and with an array of shape (n_residuals,
+            len(first), padded), float32. That is set to the length of each residual's
+            part along the centred product of each pair, 0 where that is constant.
+            ``padded`` is the length of the range up to the next multiple of 64; what
+            lies past its end, and pairs of a column with itself or one before it, are
+            not looked at.
         """
         ...
 
@@ -154,12 +158,12 @@ def _count(rows, n):
 
 def _parts_of(n):
     """First columns of parts of about as many pairs, each a number of whole tiles."""
-    tiles = range(0, n, ROWS_OF_TILE)
+    tiles = range(0, n, _ROWS_OF_TILE)
     n_pairs = n * (n - 1) // 2
     wanted = max(_PAIRS_OF_PART, n_pairs // _MOST_PARTS)
     parts, start = [], 0
     for tile in tiles:
-        rows = range(start, min(tile + ROWS_OF_TILE, n))
+        rows = range(start, min(tile + _ROWS_OF_TILE, n))
         if rows.stop == n or _count(rows, n) >= wanted:
             parts.append(rows)
             start = rows.stop
@@ -173,14 +177,17 @@ def _screen(table, compared, rows, size, least):
     scores = np.empty((n_residuals, size), dtype=np.float32)
     pairs = np.empty((n_residuals, size, 2), dtype=np.int32)
     sizes = [0] * n_residuals
-    tile = np.empty((n_residuals, ROWS_OF_TILE, COLUMNS_OF_TILE), dtype=np.float32)
-    for top in range(rows.start, rows.stop, ROWS_OF_TILE):
-        first = range(top, min(top + ROWS_OF_TILE, n))
-        for left in range(top, n, COLUMNS_OF_TILE):
-            second = range(left, min(left + COLUMNS_OF_TILE, n))
+    tile = np.empty(n_residuals * _ROWS_OF_TILE * _COLUMNS_OF_TILE, dtype=np.float32)
+    for top in range(rows.start, rows.stop, _ROWS_OF_TILE):
+        first = range(top, min(top + _ROWS_OF_TILE, n))
+        score_pairs = table.scorer(compared, first)
+        for left in range(top // _GROUP * _GROUP, n, _COLUMNS_OF_TILE):
+            second = range(left, min(left + _COLUMNS_OF_TILE, n))
             padded = -(-len(second) // 64) * 64
-            part = tile[:, : len(first), :padded]
-            table.score_pairs(compared, first, second, part)
+            # Loops over what is contiguous are faster.
+            part = tile[: n_residuals * len(first) * padded]
+            part = part.reshape(n_residuals, len(first), padded)
+            score_pairs(second, part)
             for r in range(n_residuals):
                 sizes[r] = _kernels.keep_pairs(
                     part[r, :, : len(second)],

@@ -7,12 +7,13 @@ numbers, some columns at a time.
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations, islice
 from typing import NamedTuple
 
 import numpy as np
 
+from skmohn._core._jit import can_look_up
 from skmohn.mohn._walsh import plane_kernels as _kernels
 from skmohn.mohn._walsh.bits import pack_bits, row_bits, unpack_bits
 from skmohn.mohn._walsh.design import (
@@ -22,6 +23,7 @@ from skmohn.mohn._walsh.design import (
     find_equal,
     flatten_sets,
 )
+from skmohn.mohn._walsh.lookup import Stems, lay_out
 from skmohn.mohn._walsh.pairs import best_pairs
 
 # Columns of which values are written at a time, and products that they extend.
@@ -173,6 +175,9 @@ class ComparedPlanes(NamedTuple):
     planes : ndarray of shape (n_residuals, 3, W), uint64
         Signs, and two bits of the magnitudes.
 
+    factors : ndarray of shape (1 + n_residuals, 64 * W), int8
+        Ones, and the signed magnitudes.
+
     sums : ndarray of shape (n_residuals,)
         Of the signed magnitudes.
 
@@ -184,6 +189,7 @@ class ComparedPlanes(NamedTuple):
     """
 
     planes: np.ndarray
+    factors: np.ndarray
     sums: np.ndarray
     steps: np.ndarray
     bases: np.ndarray
@@ -261,34 +267,46 @@ class PlaneDesign(DenseDesign):
 
     def compare(self, residuals):
         """Lay residuals out for many pairs; see `PairTable`."""
-        planes, _, sums, steps = PackedDesign.compare(self, residuals)
+        planes, factors, _, sums, steps = PackedDesign.compare(self, residuals)
         bases = np.zeros((len(residuals), self._sums.shape[1]))
         for residual, step, base in zip(residuals, steps, bases, strict=True):
             # On the planes nothing is centred, and unknown values are whole numbers.
             base[: self.n_features] = self._project_all(
                 self.round(residual) / step, row_bits(self.n_samples)[None], 0.0
             )
-        return ComparedPlanes(planes, sums, steps, bases)
+        return ComparedPlanes(planes, factors, sums, steps, bases)
 
-    def score_pairs(self, compared, first, second, scores):
-        """Score the pairs of a tile; see `PairTable`."""
-        rows, columns = slice(first.start, first.stop), _whole_groups(second)
-        groups = slice(columns.start // 64, columns.stop // 64)
-        _kernels.plane_pairs(
-            (self.planes.sign[rows], self.planes.nonzero[rows]),
-            tuple(plane[groups] for plane in self._groups),
-            np.ascontiguousarray(self._sums[:, rows]),
-            np.ascontiguousarray(self._sums[:, columns]),
-            compared.planes,
-            compared.sums,
-            compared.steps,
-            np.ascontiguousarray(compared.bases[:, rows]),
-            np.ascontiguousarray(compared.bases[:, columns]),
-            self.weight_sum,
-            np.empty((6, 64), dtype=np.uint64),
-            np.empty((2, 64)),
-            scores,
+    def scorer(self, compared, first):
+        """What scores pairs of some inputs with others; see `PairTable`."""
+        rows = slice(first.start, first.stop)
+        stems = self.planes.sign[rows], self.planes.nonzero[rows]
+        if can_look_up():
+            stems = Stems(*stems, compared.factors, with_squares=True)
+        return partial(self._score_pairs, compared, stems, rows)
+
+    def _score_pairs(self, compared, stems, rows, second, scores):
+        columns = slice(second.start, -(-second.stop // 64) * 64)
+        sums, bases = (
+            [np.ascontiguousarray(numbers[:, part]) for part in (rows, columns)]
+            for numbers in (self._sums, compared.bases)
         )
+        rest = compared.sums, compared.steps, *bases, self.weight_sum
+        if isinstance(stems, Stems):
+            codes = self._codes[columns.start // 32 : columns.stop // 32]
+            products, scratch = stems.multiply(codes), np.empty((2, 32))
+            _kernels.plane_scores(*sums, products, *rest, scratch, scores)
+            return
+        groups = slice(columns.start // 64, columns.stop // 64)
+        others = tuple(plane[groups] for plane in self._groups)
+        scratch = np.empty((6, 64), dtype=np.uint64), np.empty((2, 64))
+        _kernels.plane_pairs(
+            stems, others, *sums, compared.planes, *rest, *scratch, scores
+        )
+
+    @cached_property
+    def _codes(self):
+        """Nonzero and sign as they are looked up."""
+        return lay_out(self.planes.nonzero, self.planes.sign)
 
     @cached_property
     def _groups(self):
@@ -438,10 +456,6 @@ class _Best:
         if len(kept) == self.size:
             self.least = scores[kept[-1]]
         return sets[kept]
-
-
-def _whole_groups(columns):
-    return slice(columns.start, -(-columns.stop // 64) * 64)
 
 
 def _grouped(plane):

@@ -96,6 +96,25 @@ def plane_columns(sign, nonzero, known, centres, indptr, members, out):
 
 
 @jit
+def _moments(
+    squares, once, other, cross, m, c, sum_x, square_x, sum_y, square_y, n_rows
+):
+    """Mean of the product of two centred columns, and one over its length.
+
+    ``squares, once, other, cross`` are the sums of x^2 y^2, x y^2, x^2 y and x y, ``m``
+    and ``c`` the centres of x and y. O(1).
+    """
+    product = cross - c * sum_x - m * sum_y + n_rows * m * c
+    square = squares - 2.0 * (m * once + c * other) + 4.0 * m * c * cross
+    square += c * c * (square_x - 2.0 * m * sum_x)
+    square += m * m * (square_y - 2.0 * c * sum_y + n_rows * c * c)
+    mean = product / n_rows
+    spread = square - product * mean
+    # A product that does not vary says nothing.
+    return mean, 1.0 / np.sqrt(spread) if spread > _LEAST * n_rows else 0.0
+
+
+@jit
 def plane_pairs(
     stems,
     groups,
@@ -146,23 +165,20 @@ def plane_pairs(
                     right[i] += _popcount(k0 & y0) + _popcount(k1 & y1)
                     differ[i] += _popcount(k0 & (x0 ^ y0)) + _popcount(k1 & (x1 ^ y1))
             for i in range(64):
-                # Sums of x^2 y^2, x y^2, x^2 y and x y of the stem x and the column y.
-                squares = np.float64(both[i])
-                once = squares - 2.0 * np.float64(left[i])
-                other = squares - 2.0 * np.float64(right[i])
-                cross = squares - 2.0 * np.float64(differ[i])
-                c = sums[2, 64 * g + i]
-                sum_y, square_y = sums[0, 64 * g + i], sums[1, 64 * g + i]
-                product = cross - c * sum_x - m * sum_y + n_rows * m * c
-                square = squares - 2.0 * (m * once + c * other) + 4.0 * m * c * cross
-                square += c * c * (square_x - 2.0 * m * sum_x)
-                square += m * m * (square_y - 2.0 * c * sum_y + n_rows * c * c)
-                means[i] = product / n_rows
-                spread = square - product * means[i]
-                # A product that does not vary says nothing.
-                spreads[i] = 0.0
-                if spread > _LEAST * n_rows:
-                    spreads[i] = 1.0 / np.sqrt(spread)
+                squares, j = np.float64(both[i]), 64 * g + i
+                means[i], spreads[i] = _moments(
+                    squares,
+                    squares - 2.0 * np.float64(left[i]),
+                    squares - 2.0 * np.float64(right[i]),
+                    squares - 2.0 * np.float64(differ[i]),
+                    m,
+                    sums[2, j],
+                    sum_x,
+                    square_x,
+                    sums[0, j],
+                    sums[1, j],
+                    n_rows,
+                )
             for r in range(planes.shape[0]):
                 signs, low, high = planes[r, 0], planes[r, 1], planes[r, 2]
                 for i in range(64):
@@ -190,5 +206,60 @@ def plane_pairs(
                 for i in range(64):
                     product = np.float64(total[i]) - 2.0 * np.float64(opposed[i])
                     product -= m * bases[r, 64 * g + i] + sums[2, 64 * g + i] * beside
+                    product -= means[i] * whole
+                    found[i] = steps[r] * abs(product) * spreads[i]
+
+
+@jit
+def plane_scores(
+    stem_sums,
+    sums,
+    products,
+    residual_sums,
+    steps,
+    stem_bases,
+    bases,
+    n_rows,
+    numbers,
+    scores,
+):
+    """:func:`plane_pairs` from inner products.
+
+    ``products`` (a, r + 2, 2 b) int32 are those of the stems x, of x times residuals
+    and of x squared with bits of the other columns: whether 32 of them are not 0, their
+    signs, the same of the next 32, and so on. ``numbers`` (2, 32) float64 is scratch,
+    and ``scores`` is (r, a, b). O(a b r).
+    """
+    spreads, means = numbers[0], numbers[1]
+    n_residuals = steps.shape[0]
+    for a in range(products.shape[0]):
+        m = stem_sums[2, a]
+        sum_x, square_x = stem_sums[0, a], stem_sums[1, a]
+        for start in range(0, scores.shape[2], 32):
+            plain = products[a, 0, 2 * start : 2 * start + 64]
+            squared = products[a, n_residuals + 1, 2 * start : 2 * start + 64]
+            for i in range(32):
+                squares, once = np.float64(squared[i]), np.float64(plain[i])
+                means[i], spreads[i] = _moments(
+                    squares,
+                    once,
+                    squares - 2.0 * np.float64(squared[32 + i]),
+                    once - 2.0 * np.float64(plain[32 + i]),
+                    m,
+                    sums[2, start + i],
+                    sum_x,
+                    square_x,
+                    sums[0, start + i],
+                    sums[1, start + i],
+                    n_rows,
+                )
+            for r in range(n_residuals):
+                inner = products[a, r + 1, 2 * start : 2 * start + 64]
+                found = scores[r, a, start : start + 32]
+                whole = residual_sums[r]
+                beside = stem_bases[r, a] - m * whole
+                for i in range(32):
+                    product = np.float64(inner[i]) - 2.0 * np.float64(inner[32 + i])
+                    product -= m * bases[r, start + i] + sums[2, start + i] * beside
                     product -= means[i] * whole
                     found[i] = steps[r] * abs(product) * spreads[i]

@@ -468,6 +468,28 @@ def packed_pairs(stems, groups, planes, totals, sums, steps, inverses, counts, s
 
 
 @jit
+def packed_scores(wholes, products, sums, steps, inverses, scores):
+    """:func:`packed_pairs` from inner products.
+
+    ``products`` (a, r + 1, b) int32 are those of the stems, and of stems times
+    residuals, with the bits of other columns; ``wholes`` (a, r + 1) int32 what they
+    would be if all bits were set. O(a b r).
+    """
+    n_samples = inverses.shape[0] - 1
+    for a in range(products.shape[0]):
+        plain = products[a, 0]
+        for r in range(steps.shape[0]):
+            own, found = products[a, r + 1], scores[r, a]
+            slope, step = 2.0 * sums[r] / n_samples, steps[r]
+            rest, share = wholes[a, r + 1] - sums[r], n_samples - wholes[a, 0]
+            for j in range(own.shape[0]):
+                # A set bit is -1.
+                negative = plain[j] + share // 2
+                product = rest - 2.0 * np.float64(own[j]) + slope * negative
+                found[j] = step * abs(product) * inverses[negative]
+
+
+@jit
 def _is_behind(score, i, j, other, k, m):
     """Whether the pair i, j comes after k, m: it scores less, or as much and is later.
 

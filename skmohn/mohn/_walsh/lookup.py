@@ -1,0 +1,105 @@
+"""Many columns of -1, 0 and +1 multiplied with residuals and others, by tables.
+
+A tile of pairs is a matrix of small whole numbers, the first columns times residuals,
+times a matrix of bits, the other columns: see `lookup_kernels`.
+"""
+
+import math
+
+import numpy as np
+
+from skmohn._core._jit import TABLES_AT_ONCE
+from skmohn.mohn._walsh import lookup_kernels as _kernels
+
+_AT_ONCE = 64
+# Where an instruction leaves each column of 64: even bytes, then odd ones, by halves.
+_ORDER = np.arange(_AT_ONCE).reshape(2, 2, 16).transpose(0, 2, 1).ravel()
+
+
+def lay_out(*planes):
+    """Bytes of bits of many columns, side by side.
+
+    Parameters
+    ----------
+    *planes : ndarrays of shape (n_columns, n_words), uint64
+        One, or two that are to stand beside each other.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_groups, 8 * n_words, 64), uint8
+        Groups of 64 columns of one plane, or of 32 of both. Columns that are not there
+        are 0.
+    """
+    n_columns, n_words = planes[0].shape
+    width = _AT_ONCE // len(planes)
+    n_groups = -(-n_columns // _AT_ONCE) * len(planes)
+    codes = np.empty((n_groups, 8 * n_words, _AT_ONCE), dtype=np.uint8)
+    group = np.empty((_AT_ONCE, 8 * n_words), dtype=np.uint8)
+    for g in range(n_groups):
+        group[:] = 0
+        for k, plane in enumerate(planes):
+            part = plane[width * g : width * (g + 1)].view(np.uint8)
+            group[width * k : width * k + len(part)] = part
+        codes[g] = group[_ORDER].T
+    return codes
+
+
+class Stems:
+    """Columns times factors, by which columns of bits are multiplied.
+
+    Parameters
+    ----------
+    sign, nonzero : ndarrays of shape (n_columns, n_words), uint64
+        Bits of -1, and of -1 and +1; of `nonzero` also one row for all columns.
+
+    factors : ndarray of shape (n_factors, 64 * n_words), int8
+        From -3 to 3.
+
+    with_squares : bool, default=False
+        Whether squares of the columns come after their products with factors.
+
+    Attributes
+    ----------
+    sums : ndarray of shape (n_columns, n_factors + with_squares), int64
+        Of the columns times factors.
+    """
+
+    def __init__(self, sign, nonzero, factors, *, with_squares=False):
+        n_columns, n_words = sign.shape
+        self._shape = n_columns, len(factors) + with_squares
+        n_blocks = -(-n_columns * self._shape[1] // TABLES_AT_ONCE)
+        n_rows = n_blocks * TABLES_AT_ONCE
+        values = np.zeros((n_rows, 64 * n_words), dtype=np.int8)
+        _kernels.expand(sign, nonzero, factors, with_squares, values)
+        shape = n_blocks, 8 * n_words, 2, TABLES_AT_ONCE, 2
+        tables = np.empty(shape, dtype=np.uint64)
+        places = np.empty(16 * n_words, dtype=np.int32)
+        self._offsets = np.empty((n_rows, 2), dtype=np.int32)
+        _kernels.fill_tables(values, _kernels.TABLES, places, tables, self._offsets)
+        self._tables = tables.reshape(n_blocks, -1).view(np.uint8)
+        self.sums = self._offsets[: math.prod(self._shape), 0].reshape(self._shape)
+        self._found = np.empty((TABLES_AT_ONCE, 2, 2, 16), dtype=np.uint16)
+        self._products = np.empty(0, dtype=np.int32)
+
+    def multiply(self, codes):
+        """Inner products with columns of bits.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_groups, 8 * n_words, 64)
+            As of :func:`lay_out`.
+
+        Returns
+        -------
+        products : ndarray of shape (n_columns, n_factors + with_squares, 64 * \
+                n_groups), int32
+            Good until the next call.
+        """
+        shape = len(self._offsets), _AT_ONCE * len(codes)
+        if len(self._products) < math.prod(shape):
+            self._products = np.empty(math.prod(shape), dtype=np.int32)
+        products = self._products[: math.prod(shape)].reshape(shape)
+        _kernels.multiply_bits(
+            self._tables, codes, self._offsets, self._found, products
+        )
+        return products[: math.prod(self._shape)].reshape(*self._shape, -1)
