@@ -67,6 +67,27 @@ def test_waiting_searches_share_a_pass():
     assert not any(view.is_waiting for view in views)
 
 
+def test_companions_begin_before_the_second_pass_and_share_it():
+    rng = np.random.default_rng(0)
+    few = small_pool(rng.choice([-1.0, 1.0], (60, 25)), 10)
+    rows = np.arange(40)
+    fold, begun = few.view(few.design.take(rows), rows), []
+
+    def search():
+        begun.append(few.n_passes)
+        fold.ask(rng.standard_normal(40))
+        yield 1.0
+
+    few.companions = lambda: [(fold, search())]
+    for n_passes in (1, 2, 3):
+        few.whole.ask(rng.standard_normal(60))
+        few.whole.wait()
+        assert few.n_passes == n_passes
+        assert not fold.is_waiting
+        assert begun == ([1] if n_passes > 1 else [])
+        assert math.isfinite(fold.bound(np.zeros(40))) == (n_passes > 1)
+
+
 def test_what_views_know():
     rng = np.random.default_rng(0)
     inputs = rng.choice([-1.0, 1.0], (60, 25))

@@ -590,3 +590,14 @@ def test_of_columns_that_are_alike_one_is_kept(seed):
         for terms in (model.terms_, scan.terms)
     )
     assert found == true
+
+
+@pytest.mark.parametrize(("n_samples", "is_cheap"), [(100, True), (10**5, False)])
+def test_the_lowest_bar_is_worth_a_pass_where_that_is_cheap(n_samples, is_cheap):
+    bits = np.random.default_rng(0).choice([-1.0, 1.0], (200, 1500))
+    search = Pursuit(PackedDesign(bits), bits[:, 0], PursuitControl(max_order=2))
+    search.design.score_cost *= n_samples / len(bits)
+    thorough = []
+    while search._lower_bar():
+        thorough.append(search.is_thorough)
+    assert thorough == [False, False, is_cheap]

@@ -108,7 +108,7 @@ class Path:
 
     best, most = 0, 99
 
-    def __init__(self, design, y, control, validation=None, pairs=None):
+    def __init__(self, design, y, control, validation=None, **options):
         self.terms, self.errors, self.validation = [], [], validation
         self.is_full = False
 
@@ -215,6 +215,25 @@ def test_a_stage_ends_with_all_pairs_where_lower_bars_have_helped(
     )
     path.extend(0.9 ** np.arange(4))
     assert asked == expected
+
+
+@pytest.mark.parametrize(
+    ("errors", "expected"),
+    [
+        ([[4.0, 3.0, 2.0, 1.0], [2.0, 1.0, 2.0, 2.0]], True),
+        ([[4.0, 3.0, 2.0, 3.0], [2.0, 1.0, 2.0, 2.0]], False),
+        # The second path has ended early.
+        ([[4.0, 3.0, 2.0, 1.5], [2.0, 1.0]], True),
+        ([], True),
+    ],
+)
+def test_a_path_that_is_not_validated_follows_those_that_are(errors, expected):
+    guides = []
+    for means in errors:
+        validation = None, np.zeros(30), np.ones(30)
+        guides.append(_selection._Path(None, None, None, validation))
+        guides[-1].errors = [np.full(30, mean) for mean in means]
+    assert _selection._Path(None, None, None, guides=guides)._gains() == expected
 
 
 # -------------------------------------------------------------------- noisy data

@@ -54,6 +54,10 @@ class PairPool:
     ----------
     n_passes : int
         How often all pairs were scored.
+
+    companions : callable, default=None
+        Called before the second pass; returns searches, as of :func:`run_together`,
+        that begin now, so that they share it.
     """
 
     def __init__(self, design, n_jobs=None, watch=unwatched):
@@ -61,6 +65,7 @@ class PairPool:
         self.n_jobs = n_jobs
         self.watch = watch
         self.n_passes = 0
+        self.companions = None
         self.size = how_many_to_keep(design)
         self.whole = PairView(self, design, slice(None))
         self._views = [self.whole]
@@ -85,6 +90,10 @@ class PairPool:
 
     def serve(self):
         """Score all pairs for the searches that wait."""
+        if self.n_passes and self.companions is not None:
+            begin, self.companions = self.companions, None
+            for search in begin():
+                _goes_on(*search)
         waiting = [
             (view, part)
             for view in self._views

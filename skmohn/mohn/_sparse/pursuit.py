@@ -44,6 +44,8 @@ _ROUNDS_PER_BAR = 10
 _COST_OF_CUBE, _COST_OF_ENTRY = 0.1, 5.0
 # Screening an order that costs less than this comes before message passing.
 _CHEAP_SCREEN = 3e7
+# A pass over all pairs that costs more waits for significant ones.
+_CHEAP_PASS = 1e9
 
 
 @dataclass(frozen=True)
@@ -421,6 +423,8 @@ class Pursuit:
     def _lower_bar(self):
         self.bar *= 0.9
         # What chance may well explain is looked for among the pairs that are known; the
-        # last time among all.
-        self.is_thorough = 0.9 * self.bar <= _LOWEST_BAR
+        # last time among all, unless they are so many that chance explains most of what
+        # would be new.
+        is_last = 0.9 * self.bar <= _LOWEST_BAR
+        self.is_thorough = is_last and self.design.screening_cost(2) <= _CHEAP_PASS
         return self.bar > _LOWEST_BAR

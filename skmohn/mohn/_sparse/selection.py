@@ -9,6 +9,7 @@ models of each order counted apart.
 """
 
 import math
+from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple
 
@@ -62,13 +63,18 @@ class _Path:
 
     pairs : PairView, default=None
         What is known of the pairs of a wide table.
+
+    guides : list of _Path, default=()
+        Where there is no validation, paths that have gone as far and say how lower bars
+        predict.
     """
 
-    def __init__(self, design, y, control, validation=None, pairs=None):
+    def __init__(self, design, y, control, validation=None, pairs=None, guides=()):
         self.data = design, y
         self.control = control
         self.validation = validation
         self.pairs = pairs
+        self.guides = guides if validation is None else [self]
         self.terms = []
         self.errors = []
         self.is_full = False
@@ -99,7 +105,8 @@ class _Path:
 
     def _gains(self):
         """Whether no bar predicts validation samples better than the last one."""
-        means = [self.mean_error(k) for k in range(len(self.errors))]
+        length = max((len(path.errors) for path in self.guides), default=0)
+        means = [sum(path.mean_error(k) for path in self.guides) for k in range(length)]
         return not means or means[-1] == min(means)
 
     def error(self, position):
@@ -146,8 +153,67 @@ class Choice(NamedTuple):
     errors: np.ndarray | None = None
 
 
+class Rivals:
+    """Paths of models that samples they have not seen compare.
+
+    Parameters
+    ----------
+    design, samples, control, selection, cv, pool
+        As of :func:`choose_model`.
+    """
+
+    def __init__(self, design, samples, control, selection, cv, pool):
+        self._given = design, samples, control, selection, cv, pool
+        self._begun = None
+
+    @cached_property
+    def paths(self):
+        """What compares them, the paths, and the folds of a cross-validation."""
+        design, samples, control, selection, cv, pool = self._given
+        groups = number_rows(samples.inputs)
+        n_rows = groups.max() + 1
+        if samples.held is not None:
+            inputs, y, weight = samples.held.data
+            held = make_design(inputs, weight), y, weight
+            own = pool and pool.view(design, np.arange(design.n_samples))
+            return (
+                "validation",
+                [_Path(design, samples.y, control, held, pairs=own)],
+                None,
+            )
+        if selection == "ebic" or (selection == "auto" and n_rows < FEWEST_ROWS):
+            return "ebic", [], None
+        folds = samples.folds
+        if folds is None:
+            # Equal rows stay together: a copy of a training row tests nothing.
+            dealer = GroupKFold(
+                min(cv, n_rows), shuffle=True, random_state=samples.seed
+            )
+            folds = list(dealer.split(samples.inputs, groups=groups))
+        parts = [_fold(design, samples, control, pool, *fold) for fold in folds]
+        return "cv", parts, folds
+
+    def begin(self):
+        """The searches of the first stage, each with its view of the pairs."""
+        self._begun = self.searches(_STAGES[0])
+        return self._begun
+
+    def searches(self, bars):
+        """Searches that go down to some bars, or go on if they have begun to."""
+        begun, self._begun = self._begun, None
+        return begun or [(path.pairs, path.steps(bars)) for path in self.paths[1]]
+
+
 def choose_model(
-    design, samples, control, *, selection="auto", cv=5, n_jobs=None, pool=None
+    design,
+    samples,
+    control,
+    *,
+    selection="auto",
+    cv=5,
+    n_jobs=None,
+    pool=None,
+    rivals=None,
 ):
     """Choose the model that noisy data support.
 
@@ -170,37 +236,26 @@ def choose_model(
     pool : PairPool, default=None
         The pairs of a wide table, which folds compare in passes that they share.
 
+    rivals : Rivals, default=None
+        Of the same, when they have begun.
+
     Returns
     -------
     choice : Choice
     """
-    groups = number_rows(samples.inputs)
-    n_rows = groups.max() + 1
-    if samples.held is not None:
-        inputs, y, weight = samples.held.data
-        held = make_design(inputs, weight), y, weight
-        own = pool and pool.view(design, np.arange(design.n_samples))
-        how, parts = "validation", [_Path(design, samples.y, control, held, own)]
-    elif selection == "ebic" or (selection == "auto" and n_rows < FEWEST_ROWS):
-        how, parts = "ebic", []
-    else:
-        folds = samples.folds
-        if folds is None:
-            # Equal rows stay together: a copy of a training row tests nothing.
-            dealer = GroupKFold(
-                min(cv, n_rows), shuffle=True, random_state=samples.seed
-            )
-            folds = list(dealer.split(samples.inputs, groups=groups))
-        how = "cv"
-        parts = [_fold(design, samples, control, pool, *fold) for fold in folds]
-    path = _Path(design, samples.y, control, pairs=pool and pool.whole)
+    if rivals is None:
+        rivals = Rivals(design, samples, control, selection, cv, pool)
+    how, parts, folds = rivals.paths
+    whole = pool and pool.whole
+    path = _Path(design, samples.y, control, pairs=whole, guides=parts)
     for bars in _STAGES:
         if pool is None:
             path.extend(bars)
             workers = Parallel(n_jobs=n_jobs)
             parts = workers(delayed(part.extend)(bars) for part in parts)
         else:
-            run_together([(p.pairs, p.steps(bars)) for p in (path, *parts)])
+            run_together(rivals.searches(bars))
+            run_together([(whole, path.steps(bars))])
         if how == "ebic":
             scores = [_ebic(design, samples.y, terms) for terms in path.terms]
             chosen = best = int(np.argmin(scores))

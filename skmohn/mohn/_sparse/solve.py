@@ -13,11 +13,12 @@ from skmohn.mohn._model import Solution
 from skmohn.mohn._sparse import msda as _msda
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.chance import Chance, rounding_variance
+from skmohn.mohn._sparse.frontier import BASE_ORDER
 from skmohn.mohn._sparse.given import listed_terms, terms_of_all_models
 from skmohn.mohn._sparse.learning import delta_rule, lasso, moments, ols
 from skmohn.mohn._sparse.pool import PairPool
 from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
-from skmohn.mohn._sparse.selection import choose_model
+from skmohn.mohn._sparse.selection import Rivals, choose_model
 from skmohn.mohn._walsh.design import make_design
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 from skmohn.mohn._walsh.terms import count_orders, with_kept
@@ -172,9 +173,14 @@ def _pursue(samples, wishes, report, always):
         always=always,
     )
     tell = _pursuit_reporter(report, samples.held)
-    pool = None
+    pool = rivals = None
     if samples.is_wide:
         pool = PairPool(design, wishes.n_jobs, wishes.watch)
+        if control.max_order <= BASE_ORDER:
+            # Whether higher orders pay need not be known first. A search that asks for
+            # a second pass is seldom exact.
+            rivals = Rivals(design, samples, control, wishes.selection, wishes.cv, pool)
+            pool.companions = rivals.begin
     search = Pursuit(
         design, samples.y, control, tell, samples.start, pool and pool.whole
     )
@@ -196,6 +202,7 @@ def _pursue(samples, wishes, report, always):
             cv=wishes.cv,
             n_jobs=wishes.n_jobs,
             pool=pool,
+            rivals=rivals,
         )
         reason, coverage = chosen.how, with_kept(coverage, chosen.terms)
         warning = _SHORT if chosen.limited else None
