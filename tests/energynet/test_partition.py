@@ -207,18 +207,22 @@ def test_few_temperatures_are_enough_where_they_agree(monkeypatch):
     assert asked == [100, 400]
     assert found.value == pytest.approx(exact, abs=4 * found.standard_error)
     assert found.standard_error <= 0.05
-    # Not where the weights spread, or two estimates are apart.
-    spread = np.linspace(-1.5, 1.5, 100)
-    for weights in ([spread], [np.full(100, 1.0)]):
-        asked.clear()
 
-        def other(*args, n_temperatures, weights=weights, **options):
-            asked.append(n_temperatures)
-            return [of_start * len(asked) for of_start in weights]
 
-        monkeypatch.setattr(f"{PARTITION}.annealed_weights", other)
-        settled_log_partition(rbm, X, n_temperatures=6400, random_state=0)
-        assert asked[:4] == [100, 400, 1600, 6400]
+@pytest.mark.parametrize(("spread", "step"), [(1.5, 0.0), (0.1, 1.0)])
+def test_all_temperatures_are_taken_where_they_are_needed(monkeypatch, spread, step):
+    # Weights that spread, or estimates that are apart.
+    asked = []
+
+    def annealed(*args, n_temperatures, **options):
+        asked.append(n_temperatures)
+        return [spread * np.linspace(-1.0, 1.0, 100) + step * len(asked)]
+
+    monkeypatch.setattr(f"{PARTITION}.annealed_weights", annealed)
+    monkeypatch.setattr(f"{PARTITION}.is_listed", lambda rbm: False)
+    rbm = machine_of_zeros(3, 3)
+    settled_log_partition(rbm, np.full((2, 3), 0.5), n_temperatures=6400)
+    assert asked == [100, 400, 1600, 6400]
 
 
 def hidden_mode(n, lift):
