@@ -915,9 +915,13 @@ def test_a_partition_function_that_is_not_known_is_told_of(monkeypatch):
 
     def estimate(rbm, X, *, n_temperatures, **options):
         asked.append(n_temperatures)
+        return n_temperatures
+
+    def estimate_of(n_temperatures):
         return LogPartition(1.0, 1.0, 2.0 + n_temperatures / 1000)
 
-    monkeypatch.setattr(f"{PARTITION}.annealed_log_partition", estimate)
+    monkeypatch.setattr(f"{PARTITION}.annealed_weights", estimate)
+    monkeypatch.setattr(f"{PARTITION}.log_partition_of", estimate_of)
     monkeypatch.setattr(f"{PARTITION}.is_listed", lambda rbm: False)
     net = few(n_temperatures=1000, polish=2).fit(states(6))
     with pytest.warns(UserWarning, match=r"size .* is 6\.0.*raise n_temperatures"):
