@@ -33,8 +33,9 @@ _FIRST, _WIDE = 8, 64
 # Temperatures of annealing: more are taken while its error is not this share of that of
 # the samples.
 _TEMPERATURES, _SMALL = (125, 500, 2000), 0.5
-# A width that is worse by so many standard errors is not the best one.
-_WORSE = 3.0
+# A width that is better by so many standard errors asks for twice as many units, from
+# wide ones on for more; one that is worse by so many is not the best one.
+_BETTER, _CLEARLY_BETTER, _WORSE = 1.0, 2.0, 3.0
 
 HELD_OUT_REASON = "more or fewer units make held-out samples less likely"
 SAMPLES_REASON = "there are no more units than distinct samples to learn from"
@@ -126,7 +127,8 @@ def width_by_held_out(X, plan, control, seed, report, below=np.inf):
         if not trials.take(width):
             limit = "max_steps"
             break
-        rises = trials.gain(width) > 1.0
+        bar = _BETTER if width <= _WIDE else _CLEARLY_BETTER
+        rises = trials.gain(width) > bar
         if width >= _WIDE and not rises:
             break
     else:

@@ -287,10 +287,10 @@ def log_partition_of(log_weights):
 
 
 def cautious_value(log_weights):
-    """Logarithm of the mean of weights whose logarithms are normal, of either kind.
+    """Logarithm of the mean of weights whose logarithms are normal.
 
     Where few chains count it is rather too large than too small, by more the wider they
-    spread.
+    spread. So where both kinds agree it is that of the narrower one, else the larger.
 
     Parameters
     ----------
@@ -301,7 +301,10 @@ def cautious_value(log_weights):
     -------
     float
     """
-    return float(max(kind.mean() + kind.var() / 2.0 for kind in log_weights))
+    kinds = sorted(log_weights, key=np.var)
+    if not _are_apart(*(_from_weights(kinds[at]) for at in (0, -1))):
+        kinds = kinds[:1]
+    return float(max(kind.mean() + kind.var() / 2.0 for kind in kinds))
 
 
 def _independent(rbm, X):

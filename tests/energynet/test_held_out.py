@@ -99,6 +99,25 @@ def test_layer_is_no_wider_than_the_one_below():
     assert grown.run.rbm.n_hidden <= 3
 
 
+@pytest.mark.parametrize(("errors", "widest"), [(1.5, 128), (2.5, 256)])
+def test_wide_layers_must_be_clearly_better(monkeypatch, errors, widest):
+    X = np.random.default_rng(0).integers(2, size=(400, 20)).astype(np.float32)
+    signs, tried = np.tile([1.0, -1.0], 200), []
+
+    def take(trials, width):
+        tried.append(width)
+        # The difference to the width before has a mean of so many errors of 1 / 20.
+        nats = (signs - errors / 20.0) * len(tried)
+        trials.lengths[width] = nats + 100.0 * (width < 8)
+        trials.errors[width] = 0.0
+        return True
+
+    monkeypatch.setattr(f"{HELD_OUT}._Trials.take", take)
+    width_by_held_out(X, Plan(), NatsControl(polish=1.0), 0, lambda *_: None)
+    widths = [width for width in (8, 16, 32, 64, 128, 256) if width <= widest]
+    assert tried == [*widths, *([320] if widest == 256 else []), 4]
+
+
 def test_width_is_the_mean_of_those_that_are_about_the_best():
     rng = np.random.default_rng(0)
     noise = rng.normal(size=400)

@@ -276,6 +276,9 @@ def test_estimates_that_agree_are_one():
     assert apart.value == pytest.approx(logsumexp(alike[1]) + 9.0 - np.log(500))
     assert cautious_value(alike) == pytest.approx(0.5, abs=0.2)
     assert cautious_value([alike[0], 3.0 * alike[1]]) == pytest.approx(4.5, abs=0.8)
+    # What says little of the same value is not asked: alone it would be 3.
+    spread = 4.0 * alike[1] - 5.0
+    assert cautious_value([spread, alike[0]]) == pytest.approx(0.5, abs=0.2)
 
 
 def test_an_unsettled_estimate_is_said():
