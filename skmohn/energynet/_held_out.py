@@ -127,21 +127,20 @@ def width_by_held_out(X, plan, control, seed, report, below=np.inf):
         if not trials.take(width):
             limit = "max_steps"
             break
-        bar = _BETTER if width <= _WIDE else _CLEARLY_BETTER
-        rises = trials.gain(width) > bar
-        if width >= _WIDE and not rises:
+        if width >= _WIDE and not trials.rises(width):
             break
-    else:
-        if rises and room < control.max_units:
-            reason = SAMPLES_REASON if n_distinct < below else BELOW_REASON
-        elif rises:
-            limit = "max_units"
     for width in reversed(widths[:first]):
         if not trials.take(width):
             limit = "max_steps"
             break
         if trials.gain(width) < -_WORSE:
             break
+    # Narrower ones may be as good as the widest.
+    if limit is None and trials.rises(widths[-1]):
+        if room < control.max_units:
+            reason = SAMPLES_REASON if n_distinct < below else BELOW_REASON
+        else:
+            limit = "max_units"
     width = _likely_width(trials.lengths)
     if control.polish > 0:
         rbm = new_machine(X, width, seed, plan.groups)
@@ -196,6 +195,11 @@ class _Trials:
         best = min(others, key=lambda tried: self.lengths[tried].mean())
         error = np.hypot(self.errors[best], self.errors[width])
         return _errors(self.lengths[best] - self.lengths[width], error)
+
+    def rises(self, width):
+        """Whether a width was tried, and is so good that a wider one may be better."""
+        bar = _BETTER if width <= _WIDE else _CLEARLY_BETTER
+        return width in self.lengths and self.gain(width) > bar
 
     def _measured(self, rbm):
         """Nats that each sample held out takes; the error that they have in common.

@@ -55,9 +55,9 @@ class PairPool:
     n_passes : int
         How often all pairs were scored.
 
-    companions : callable, default=None
+    companions : callable or None
         Called before the second pass; returns searches, as of :func:`run_together`,
-        that begin now, so that they share it.
+        that begin now, so that they share it. None at first.
     """
 
     def __init__(self, design, n_jobs=None, watch=unwatched):
