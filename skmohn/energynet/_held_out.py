@@ -210,7 +210,9 @@ class _Trials:
         """
         parts, seed = self.parts, self.seed
         free = free_lengths(rbm, parts.data, parts.gaps, seed)
-        if is_listed(rbm):
+        # So the first one has a value that others are compared with, however many
+        # columns there are.
+        if not self.lengths or is_listed(rbm):
             return free + exact_log_partition(rbm).value, 0.0
         best = min(self.lengths.values(), key=np.mean)
         for number in _TEMPERATURES:
@@ -220,11 +222,9 @@ class _Trials:
             )  # fmt: skip
             found = log_partition_of(weights)
             gains, error = best - free - found.value, found.standard_error
-            doubt = gains.std() / np.sqrt(len(gains))
             is_known = found.effective_sample_size >= LEAST_SIZE
-            if (is_known and error <= _SMALL * doubt) or _errors(
-                gains, error
-            ) < -_WORSE:
+            is_sure = is_known and error <= _SMALL * _error(gains)
+            if is_sure or _errors(gains, error) < -_WORSE:
                 break
         log_z = found.value if is_known else max(found.value, cautious_value(weights))
         return free + log_z, error
@@ -233,10 +233,15 @@ class _Trials:
 def _errors(gains, of_all=0.0):
     """A mean, in its standard errors, where all gains have an error in common."""
     mean = gains.mean()
-    error = np.hypot(gains.std() / np.sqrt(len(gains)), of_all)
+    error = np.hypot(_error(gains), of_all)
     if error == 0.0:
         return float(np.sign(mean)) * np.inf if mean else 0.0
     return float(mean / error)
+
+
+def _error(gains):
+    """Standard error of a mean; 0 of one gain, of which scipy's `sem` warns."""
+    return gains.std() / np.sqrt(len(gains))
 
 
 def _likely_width(lengths):

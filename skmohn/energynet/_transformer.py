@@ -160,13 +160,13 @@ class EnergyNetTransformer(
     max_steps : int, default=1000000
         Maximum number of training steps before the width of a layer is settled.
     n_temperatures : int, default=10000
-        Most intermediate distributions of annealed importance sampling, which estimates
-        partition functions. Fewer are taken where they agree on a value that is sure to
-        .05 nats, more where it is not known. Too few overestimate the likelihood, by
-        nats with hundreds of units.
+        Largest number of intermediate distributions in annealed importance sampling,
+        which estimates partition functions. Fewer are used where two estimates agree
+        and the standard error is at most .05 nats; four times as many where they are
+        not enough. Too few overestimate the likelihood, by nats with hundreds of units.
     n_draws : int, default=300
-        Draws of the hidden units per sample for the likelihood of several layers, of
-        which the first has more than 12 units.
+        Draws of the hidden units per sample for the likelihood of several layers. Not
+        needed where the first layer has at most 12 units: their states are summed.
     monitor : int, default=None
         Number of epochs between log-likelihoods in `history_`, for
         :class:`~skmohn.inspection.LikelihoodDisplay`; None for none. They use at most

@@ -229,6 +229,15 @@ def test_machines_whose_partition_function_is_unknown_are_not_flattered(
     assert len(asked) == n_asked
 
 
+def test_so_many_columns_that_no_machine_is_listed(monkeypatch):
+    X = (load_digits().data[:100, 2:22] >= 8).astype(np.float32)
+    monkeypatch.setattr(f"{HELD_OUT}.is_listed", lambda rbm: False)
+    control = NatsControl(polish=2.0, max_units=16)
+    grown = width_by_held_out(X, Plan(), control, 0, lambda *_: None)
+    assert grown.narrow.n_hidden == 8
+    assert 1 <= grown.run.rbm.n_hidden <= 16
+
+
 def test_limits_of_steps_are_told_of():
     X = (load_digits().data[:200] >= 8).astype(float)
     with pytest.warns(ConvergenceWarning, match=r"max_steps=500: raise max_steps$"):

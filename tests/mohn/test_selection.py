@@ -20,6 +20,7 @@ from sklearn.preprocessing import PolynomialFeatures
 from skmohn import MOHNRegressor, MOHNTransformer
 from skmohn.datasets import make_ising, make_sparse_walsh
 from skmohn.mohn._sparse import selection as _selection
+from skmohn.mohn._sparse import solve as _solve
 from skmohn.mohn._sparse.pursuit import PursuitControl
 from skmohn.mohn._walsh.design import DenseDesign, PackedDesign
 from skmohn.mohn._walsh.terms import log_comb
@@ -171,7 +172,7 @@ def test_lower_bars_are_tried_while_the_last_is_the_best(
     samples = SimpleNamespace(
         inputs=X, y=X[:, 0], data=(X, X[:, 0], None), held=held, folds=None, seed=0
     )
-    choice = _selection.choose_model(None, samples, None)
+    choice = _selection.choose_model(_selection.Rivals(None, samples, None))
     assert {len(path.terms) for path in paths} == {n_bars}
     terms = [(j,) for j in range(best + 1)]
     if held and best < 4:
@@ -423,19 +424,37 @@ def test_equal_rows_share_a_fold(monkeypatch):
     X = np.repeat(rng.choice([-1.0, 1.0], (60, 8)), 3, axis=0)
     y = X[:, 0] + rng.standard_normal(180)
     folds = []
-    make_fold = _selection._fold
+    make_fold = _selection.Rivals._fold
 
-    def spy(*args):
-        folds.append(args[-2:])
-        return make_fold(*args)
+    def spy(rivals, train, test):
+        folds.append((train, test))
+        return make_fold(rivals, train, test)
 
-    monkeypatch.setattr(_selection, "_fold", spy)
+    monkeypatch.setattr(_selection.Rivals, "_fold", spy)
     MOHNRegressor("pursuit", selection="cv", max_order=2, random_state=0).fit(X, y)
     assert len(folds) == 5
     assert_array_equal(np.sort(np.concatenate([test for _, test in folds])), range(180))
     for train, test in folds:
         assert len(test) >= 30
         assert not set(map(tuple, X[train])) & set(map(tuple, X[test]))
+
+
+@pytest.mark.parametrize(("term", "most"), [((0,), 2), ((0, 1, 2), 3)])
+def test_folds_leave_alone_orders_that_gave_nothing(monkeypatch, term, most):
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (200, 8))
+    y = X[:, term].prod(axis=1) + 0.3 * rng.standard_normal(200)
+    asked, choose = [], _solve.choose_model
+
+    def spy(rivals, **options):
+        choice = choose(rivals, **options)
+        controls = [path.control for path in rivals.paths[1]]
+        asked.extend(control.max_screened for control in controls)
+        return choice
+
+    monkeypatch.setattr(_solve, "choose_model", spy)
+    MOHNRegressor("pursuit", selection="cv", max_order=3, random_state=0).fit(X, y)
+    assert asked == 5 * [most]
 
 
 # The lasso shrinks what it keeps.

@@ -158,40 +158,57 @@ class Rivals:
 
     Parameters
     ----------
-    design, samples, control, selection, cv, pool
-        As of :func:`choose_model`.
+    design : PackedDesign or DenseDesign
+
+    samples : Samples
+
+    control : PursuitControl
+        May be replaced until they begin.
+
+    selection : {"auto", "cv", "ebic", "lasso"}, default="auto"
+
+    cv : int, default=5
+        Number of folds, unless the samples bring their own.
+
+    pool : PairPool, default=None
+        The pairs of a wide table, which folds compare in passes that they share.
     """
 
-    def __init__(self, design, samples, control, selection, cv, pool):
-        self._given = design, samples, control, selection, cv, pool
+    def __init__(self, design, samples, control, *, selection="auto", cv=5, pool=None):
+        self.design, self.samples, self.control = design, samples, control
+        self.selection, self.cv, self.pool = selection, cv, pool
         self._begun = None
 
     @cached_property
     def paths(self):
         """What compares them, the paths, and the folds of a cross-validation."""
-        design, samples, control, selection, cv, pool = self._given
+        design, samples = self.design, self.samples
         groups = number_rows(samples.inputs)
         n_rows = groups.max() + 1
         if samples.held is not None:
             inputs, y, weight = samples.held.data
             held = make_design(inputs, weight), y, weight
-            own = pool and pool.view(design, np.arange(design.n_samples))
-            return (
-                "validation",
-                [_Path(design, samples.y, control, held, pairs=own)],
-                None,
-            )
-        if selection == "ebic" or (selection == "auto" and n_rows < FEWEST_ROWS):
+            own = self.pool and self.pool.view(design, np.arange(design.n_samples))
+            path = _Path(design, samples.y, self.control, held, pairs=own)
+            return "validation", [path], None
+        is_small = self.selection == "auto" and n_rows < FEWEST_ROWS
+        if is_small or self.selection == "ebic":
             return "ebic", [], None
         folds = samples.folds
         if folds is None:
             # Equal rows stay together: a copy of a training row tests nothing.
             dealer = GroupKFold(
-                min(cv, n_rows), shuffle=True, random_state=samples.seed
+                min(self.cv, n_rows), shuffle=True, random_state=samples.seed
             )
             folds = list(dealer.split(samples.inputs, groups=groups))
-        parts = [_fold(design, samples, control, pool, *fold) for fold in folds]
-        return "cv", parts, folds
+        return "cv", [self._fold(*fold) for fold in folds], folds
+
+    def _fold(self, train, test):
+        samples, weight = self.samples, self.samples.weight
+        part, held = self.design.take(train), self.design.take(test)
+        held = held, samples.y[test], None if weight is None else weight[test]
+        view = self.pool and self.pool.view(part, train)
+        return _Path(part, samples.y[train], self.control, held, pairs=view)
 
     def begin(self):
         """The searches of the first stage, each with its view of the pairs."""
@@ -204,52 +221,26 @@ class Rivals:
         return begun or [(path.pairs, path.steps(bars)) for path in self.paths[1]]
 
 
-def choose_model(
-    design,
-    samples,
-    control,
-    *,
-    selection="auto",
-    cv=5,
-    n_jobs=None,
-    pool=None,
-    rivals=None,
-):
+def choose_model(rivals, *, n_jobs=None):
     """Choose the model that noisy data support.
 
     Parameters
     ----------
-    design : PackedDesign or DenseDesign
-
-    samples : Samples
-
-    control : PursuitControl
-
-    selection : {"auto", "cv", "ebic", "lasso"}, default="auto"
-
-    cv : int, default=5
-        Number of folds, unless the samples bring their own.
+    rivals : Rivals
 
     n_jobs : int, default=None
         Folds searched at once.
-
-    pool : PairPool, default=None
-        The pairs of a wide table, which folds compare in passes that they share.
-
-    rivals : Rivals, default=None
-        Of the same, when they have begun.
 
     Returns
     -------
     choice : Choice
     """
-    if rivals is None:
-        rivals = Rivals(design, samples, control, selection, cv, pool)
+    design, samples, control = rivals.design, rivals.samples, rivals.control
     how, parts, folds = rivals.paths
-    whole = pool and pool.whole
+    whole = rivals.pool and rivals.pool.whole
     path = _Path(design, samples.y, control, pairs=whole, guides=parts)
     for bars in _STAGES:
-        if pool is None:
+        if rivals.pool is None:
             path.extend(bars)
             workers = Parallel(n_jobs=n_jobs)
             parts = workers(delayed(part.extend)(bars) for part in parts)
@@ -279,25 +270,17 @@ def choose_model(
         return choice
     choice = choice._replace(folds=folds)
     # The lasso would shrink what is always there as well.
-    if selection == "cv" or control.always:
+    if rivals.selection == "cv" or control.always:
         return choice
-    if selection == "lasso" or _worth_shrinking(design, best):
+    if rivals.selection == "lasso" or _worth_shrinking(design, best):
         shrunken = _shrink(design, samples.y, path, folds, n_jobs)
         gains = choice.errors - shrunken.errors
         # A sparse model that predicts about as well is worth more: it can be read. Of
         # one fold alone nothing is known about the error of the gain.
         is_clear = len(gains) > 1 and gains.mean() > sem(gains)
-        if selection == "lasso" or is_clear:
+        if rivals.selection == "lasso" or is_clear:
             return shrunken
     return choice
-
-
-def _fold(design, samples, control, pool, train, test):
-    weight = samples.weight
-    part = design.take(train)
-    held = design.take(test), samples.y[test], None if weight is None else weight[test]
-    view = pool and pool.view(part, train)
-    return _Path(part, samples.y[train], control, held, view)
 
 
 def _worth_shrinking(design, best):

@@ -173,14 +173,15 @@ def _pursue(samples, wishes, report, always):
         always=always,
     )
     tell = _pursuit_reporter(report, samples.held)
-    pool = rivals = None
+    pool = None
     if samples.is_wide:
         pool = PairPool(design, wishes.n_jobs, wishes.watch)
-        if control.max_order <= BASE_ORDER:
-            # Whether higher orders pay need not be known first. A search that asks for
-            # a second pass is seldom exact.
-            rivals = Rivals(design, samples, control, wishes.selection, wishes.cv, pool)
-            pool.companions = rivals.begin
+    options = {"selection": wishes.selection, "cv": wishes.cv, "pool": pool}
+    rivals = Rivals(design, samples, control, **options)
+    if pool is not None and control.max_order <= BASE_ORDER:
+        # Whether higher orders pay need not be known first. A search that asks for a
+        # second pass is seldom exact.
+        pool.companions = rivals.begin
     search = Pursuit(
         design, samples.y, control, tell, samples.start, pool and pool.whole
     )
@@ -193,17 +194,9 @@ def _pursue(samples, wishes, report, always):
     if reason in ("exact", "stopped"):
         model, warning, chosen = search.model, None, None
     else:
-        chosen = choose_model(
-            design,
-            samples,
-            # Orders whose screening found nothing in all the samples are left alone.
-            replace(control, max_screened=search.frontier.fruitful),
-            selection=wishes.selection,
-            cv=wishes.cv,
-            n_jobs=wishes.n_jobs,
-            pool=pool,
-            rivals=rivals,
-        )
+        # Orders whose screening found nothing in all the samples are left alone.
+        rivals.control = replace(control, max_screened=search.frontier.fruitful)
+        chosen = choose_model(rivals, n_jobs=wishes.n_jobs)
         reason, coverage = chosen.how, with_kept(coverage, chosen.terms)
         warning = _SHORT if chosen.limited else None
         if chosen.how == "lasso":

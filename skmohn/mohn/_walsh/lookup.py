@@ -5,6 +5,7 @@ times a matrix of bits, the other columns: see `lookup_kernels`.
 """
 
 import math
+from functools import cache
 
 import numpy as np
 
@@ -60,7 +61,7 @@ class Stems:
 
     Attributes
     ----------
-    sums : ndarray of shape (n_columns, n_factors + with_squares), int64
+    sums : ndarray of shape (n_columns, n_factors + with_squares), int32
         Of the columns times factors.
     """
 
@@ -75,7 +76,8 @@ class Stems:
         tables = np.empty(shape, dtype=np.uint64)
         places = np.empty(16 * n_words, dtype=np.int32)
         self._offsets = np.empty((n_rows, 2), dtype=np.int32)
-        _kernels.fill_tables(values, _kernels.TABLES, places, tables, self._offsets)
+        known = _all_tables()
+        _kernels.fill_tables(values, known, places, tables, self._offsets)
         self._tables = tables.reshape(n_blocks, -1).view(np.uint8)
         self.sums = self._offsets[: math.prod(self._shape), 0].reshape(self._shape)
         self._found = np.empty((TABLES_AT_ONCE, 2, 2, 16), dtype=np.uint16)
@@ -103,3 +105,16 @@ class Stems:
             self._tables, codes, self._offsets, self._found, products
         )
         return products[: math.prod(self._shape)].reshape(*self._shape, -1)
+
+
+@cache
+def _all_tables():
+    """Tables of all quadruples of numbers, (7**4, 2) uint64, the first varying least.
+
+    Each is larger by what its negative numbers add up to, so that none is below 0.
+    """
+    numbers = np.arange(-_kernels.MOST, _kernels.MOST + 1)
+    quadruples = np.stack(np.meshgrid(*4 * [numbers], indexing="ij"), -1).reshape(-1, 4)
+    bits = np.arange(16)[:, None] >> np.arange(4) & 1
+    sums = quadruples @ bits.T - np.minimum(quadruples, 0).sum(axis=1)[:, None]
+    return sums.astype(np.uint8).view(np.uint64)

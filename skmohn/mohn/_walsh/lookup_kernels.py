@@ -12,25 +12,11 @@ import numpy as np
 from skmohn._core._jit import TABLES_AT_ONCE, add_found, jit
 
 MOST = 3
+_N_NUMBERS = 2 * MOST + 1
 # Words whose sums of four times 12 bits have room in 16 bits, and whose tables in the
 # first-level cache.
 _WORDS_AT_ONCE = 64
 _ONE = np.uint64(1)
-
-
-def _all_tables():
-    """Tables of all quadruples of numbers, (7**4, 2) uint64, the first varying least.
-
-    Each is larger by what its negative numbers add up to, so that none is below 0.
-    """
-    numbers = np.arange(-MOST, MOST + 1)
-    quadruples = np.stack(np.meshgrid(*4 * [numbers], indexing="ij"), -1).reshape(-1, 4)
-    bits = np.arange(16)[:, None] >> np.arange(4) & 1
-    sums = quadruples @ bits.T - np.minimum(quadruples, 0).sum(axis=1)[:, None]
-    return sums.astype(np.uint8).view(np.uint64)
-
-
-TABLES = _all_tables()
 
 
 @jit
@@ -67,10 +53,10 @@ def expand(sign, nonzero, factors, with_squares, values):
 def fill_tables(values, known, places, tables, offsets):
     """Make the tables of columns of numbers.
 
-    ``values`` (n, 64 W) int8 from -3 to 3, ``known`` what :data:`TABLES` is, ``places``
-    (16 W,) int32 scratch, ``tables`` (n / 4, 8 W, 2, 4, 2) uint64: for each byte of
-    bits, those of its two halves. ``offsets`` (n, 2) int32 become the sums of the
-    numbers, and by how much what is found in all tables is too large. O(n W).
+    ``values`` (n, 64 W) int8 from -3 to 3, ``known`` the tables of all quadruples,
+    ``places`` (16 W,) int32 scratch, ``tables`` (n / 4, 8 W, 2, 4, 2) uint64: for each
+    byte of bits, those of its two halves. ``offsets`` (n, 2) int32 become the sums of
+    the numbers, and by how much what is found in all tables is too large. O(n W).
     """
     for i in range(values.shape[0]):
         row = values[i]
@@ -80,8 +66,10 @@ def fill_tables(values, known, places, tables, offsets):
             negative = np.int32(negative - min(row[d], 0))
         offsets[i, 0], offsets[i, 1] = total, negative
         for s in range(places.shape[0]):
-            place = row[4 * s] * 343 + row[4 * s + 1] * 49 + row[4 * s + 2] * 7
-            places[s] = place + row[4 * s + 3] + 1200
+            place = 0
+            for d in range(4 * s, 4 * s + 4):
+                place = _N_NUMBERS * place + row[d] + MOST
+            places[s] = place
         block, k = tables[i // TABLES_AT_ONCE], i % TABLES_AT_ONCE
         for s in range(places.shape[0]):
             for half in range(2):

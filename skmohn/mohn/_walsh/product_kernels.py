@@ -477,14 +477,14 @@ def packed_scores(wholes, products, sums, steps, inverses, scores):
     """
     n_samples = inverses.shape[0] - 1
     for a in range(products.shape[0]):
-        plain = products[a, 0]
+        plain, n_negative = products[a, 0], (n_samples - wholes[a, 0]) // 2
         for r in range(steps.shape[0]):
             own, found = products[a, r + 1], scores[r, a]
             slope, step = 2.0 * sums[r] / n_samples, steps[r]
-            rest, share = wholes[a, r + 1] - sums[r], n_samples - wholes[a, 0]
+            rest = wholes[a, r + 1] - sums[r]
             for j in range(own.shape[0]):
                 # A set bit is -1.
-                negative = plain[j] + share // 2
+                negative = plain[j] + n_negative
                 product = rest - 2.0 * np.float64(own[j]) + slope * negative
                 found[j] = step * abs(product) * inverses[negative]
 
