@@ -8,6 +8,7 @@ and as long as the final one, and the likelihood of samples held out decides.
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.stats import linregress
 
 from skmohn._core._rows import n_distinct_rows
 from skmohn.energynet import _kernels as kernels
@@ -28,16 +29,21 @@ from skmohn.energynet._training import Plan, new_machine
 # others train before the width is found.
 _SHARE, _MOST_HELD, _MOST_KEPT = 5, 2000, 20_000
 # The first width that is tried, whose states can be listed; and how wide layers are
-# tried even where narrower ones gain nothing.
+# tried even where narrower ones gain nothing. Wider ones are tried while twice as many
+# units gain so many nats, as the widths of a window tell.
 _FIRST, _WIDE = 8, 64
+_RISE, _WINDOW = 0.24, 4
 # Temperatures of annealing: more are taken while its error is not this share of that of
 # the samples.
 _TEMPERATURES, _SMALL = (125, 500, 2000), 0.5
-# A width that is better by so many standard errors asks for twice as many units, from
-# wide ones on for more; one that is worse by so many is not the best one.
-_BETTER, _CLEARLY_BETTER, _WORSE = 1.0, 2.0, 3.0
+# A width that is better than others by so many standard errors is, and one that is
+# worse by so many is not the best one.
+_BETTER, _WORSE = 1.0, 3.0
+# How far a width is from the best is counted in a sum of so many nats and so many
+# standard errors; neighbors that are further from it by this count no more.
+_NEAR, _NEAR_ERRORS, _FAR = 0.05, 0.5, 3.0
 
-HELD_OUT_REASON = "more or fewer units make held-out samples less likely"
+HELD_OUT_REASON = "more or fewer units do not make held-out samples clearly more likely"
 SAMPLES_REASON = "there are no more units than distinct samples to learn from"
 BELOW_REASON = "a layer is no wider than the one below"
 
@@ -197,9 +203,17 @@ class _Trials:
         return _errors(self.lengths[best] - self.lengths[width], error)
 
     def rises(self, width):
-        """Whether a width was tried, and is so good that a wider one may be better."""
-        bar = _BETTER if width <= _WIDE else _CLEARLY_BETTER
-        return width in self.lengths and self.gain(width) > bar
+        """Whether a width was tried, and is so good that a wider one may be better.
+
+        Of wide ones several tell, since chance in the training of one would decide.
+        """
+        if width not in self.lengths:
+            return False
+        if width < _WIDE:
+            return self.gain(width) > _BETTER
+        widths = sorted(self.lengths)[-_WINDOW:]
+        nats = [self.lengths[tried].mean() for tried in widths]
+        return -linregress(np.log2(widths), nats).slope > _RISE
 
     def _measured(self, rbm):
         """Nats that each sample held out takes; the error that they have in common.
@@ -245,22 +259,23 @@ def _error(gains):
 
 
 def _likely_width(lengths):
-    """Mean of the widths, counted in doublings, by how likely each is the best.
+    """Mean of the widths, counted in doublings, by how near each is to the best.
 
-    A width that is worse by z standard errors has the weight of a normal density there.
     So chance, which decides between widths that are about as good, decides little. Much
-    of it is in the training of each; so of widths that could be the best, nats are
-    means over one, twice, and its neighbors.
+    of it is in the training of each; so distances are means over a width, twice, and
+    its neighbors. A weight falls with the distance, not with its square: whether all of
+    those that are nearly the best are in or out would be chance again.
     """
+    widths = sorted(lengths)
     best = min(lengths.values(), key=np.mean)
-    widths = sorted(
-        width for width, nats in lengths.items() if _errors(nats - best) < _WORSE
+    worse = [lengths[width] - best for width in widths]
+    far = np.array(
+        [nats.mean() / (_NEAR + _NEAR_ERRORS * _error(nats)) for nats in worse]
     )
-    nats = np.pad([lengths[width] for width in widths], ((1, 1), (0, 0)), mode="edge")
-    nats = (nats[:-2] + 2.0 * nats[1:-1] + nats[2:]) / 4.0
-    best = min(nats, key=np.mean)
-    worse = np.array([_errors(of_width - best) for of_width in nats])
-    return round(2 ** np.average(np.log2(widths), weights=np.exp(-0.5 * worse**2)))
+    around = np.pad(far, 1, mode="edge")
+    around = np.minimum(around[:-2], far + _FAR) + np.minimum(around[2:], far + _FAR)
+    far = (around + 2.0 * far) / 4.0
+    return round(2 ** np.average(np.log2(widths), weights=np.exp(far.min() - far)))
 
 
 def _doubling(most):

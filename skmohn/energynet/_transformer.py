@@ -75,11 +75,12 @@ class EnergyNetTransformer(
     growth : {"held_out", "description_length", "paper", None}, default="held_out"
         How to find the widths of the layers that `n_components` does not give.
 
-        - ``"held_out"``: train layers of 1, 2, 4 and so on units while that makes a
-          fifth of the samples likelier, which do not train; take the mean of the widths
-          that are about the best, and train on all samples; no more units than there
-          are distinct samples, nor than the layer below has. The default, because it
-          gives the better density and the better features.
+        - ``"held_out"``: train layers of up to 64 units, and of 128, 256 and so on
+          while a doubling makes a fifth of the samples, which do not train, likelier by
+          about a quarter of a nat; take the mean of the widths, by how near each is to
+          the best, and train on all samples; no more units than there are distinct
+          samples, nor than the layer below has. The default, because it gives the
+          better density and the better features.
         - ``"description_length"``: add units while most of them raise the
           log-likelihood by more than they cost, half the log of the number of samples
           per parameter, and drop those that do not. The fewest units that describe the

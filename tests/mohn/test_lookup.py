@@ -35,13 +35,14 @@ def padded(numbers):
 @given(
     n_samples=st.integers(1, 1100),
     n_stems=st.integers(1, 9),
+    before=st.integers(1, 18),
     n_columns=st.integers(1, 140),
     n_factors=st.integers(1, 4),
     with_squares=st.booleans(),
     seed=st.integers(0, 99),
 )
 def test_products_are_those_of_numbers(
-    n_samples, n_stems, n_columns, n_factors, with_squares, seed
+    n_samples, n_stems, before, n_columns, n_factors, with_squares, seed
 ):
     rng = np.random.default_rng(seed)
     stems = rng.integers(-1, 2, (n_stems, n_samples))
@@ -49,7 +50,10 @@ def test_products_are_those_of_numbers(
     bits = [rng.random((n_columns, n_samples)) < share for share in (0.5, 0.2)]
     planes = [pack_bits(part) for part in bits]
     packed = pack_bits(stems < 0), pack_bits(stems != 0)
-    found = Stems(*packed, padded(factors), with_squares=with_squares)
+    found = Stems(padded(factors), with_squares=with_squares)
+    # What was held before, more or fewer columns, leaves nothing behind.
+    found.hold(*(plane[::-1].repeat(2, axis=0)[:before] for plane in packed))
+    found.hold(*packed)
     numbers = stems[:, None] * factors
     if with_squares:
         numbers = np.concatenate([numbers, stems[:, None] ** 2], axis=1)
@@ -72,7 +76,8 @@ def test_the_largest_sums_have_room(factor):
     n_samples = 64 * 350
     bits = pack_bits(np.ones((64, n_samples), dtype=bool))
     factors = padded(np.full((2, n_samples), factor))
-    found = Stems(np.zeros_like(bits[:1]), bits[:1], factors)
+    found = Stems(factors)
+    found.hold(np.zeros_like(bits[:1]), bits[:1])
     assert (found.multiply(lay_out(bits)) == factor * n_samples).all()
 
 

@@ -1,5 +1,8 @@
 """The best pairs of columns, against all pairs there are."""
 
+import sys
+import weakref
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -106,3 +109,13 @@ def test_parts_and_workers_make_no_difference(kind, monkeypatch):
                 assert_array_equal(one.scores, other.scores)
                 assert one.least == other.least
             assert len(ended) == _pairs.count_parts(300) == len(parts)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_backends_learn_that_what_parts_share_is_large(kind):
+    design, inputs, _ = problem(kind)
+    common = _pairs._Pass(design, design.compare(some_residuals(len(inputs))))
+    # joblib's dask backend sends what is larger than 1000 bytes to a worker once.
+    assert sys.getsizeof(common) >= inputs.size / 8
+    # It keeps it by a weak reference.
+    assert weakref.ref(common)() is common

@@ -367,10 +367,16 @@ class PackedDesign(_Design):
             np.array([step for _, step in rounded]),
         )
 
-    def scorer(self, compared, first):
+    def scorer(self, compared):
         """What scores pairs of some inputs with others; see `PairTable`."""
+        stems = Stems(compared.factors) if can_look_up() else None
+        return partial(self._begin_pairs, compared, stems)
+
+    def _begin_pairs(self, compared, stems, first):
         bits = self.bits[first.start : first.stop]
-        stems = Stems(bits, self._whole, compared.factors) if can_look_up() else bits
+        if stems is None:
+            return partial(self._score_pairs, compared, bits)
+        stems.hold(bits, self._whole)
         return partial(self._score_pairs, compared, stems)
 
     def _score_pairs(self, compared, stems, second, scores):
@@ -528,8 +534,11 @@ class DenseDesign(_Design):
         """Lay residuals out for many pairs; see `PairTable`."""
         return residuals * self.weights
 
-    def scorer(self, compared, first):
+    def scorer(self, compared):
         """What scores pairs of some inputs with others; see `PairTable`."""
+        return partial(self._begin_pairs, compared)
+
+    def _begin_pairs(self, compared, first):
         one = self.inputs[first.start : first.stop]
         weighted = one * self.weights
         stems = weighted, one * weighted, [one * residual for residual in compared]

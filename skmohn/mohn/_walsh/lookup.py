@@ -48,11 +48,12 @@ def lay_out(*planes):
 class Stems:
     """Columns times factors, by which columns of bits are multiplied.
 
+    Columns come some at a time and take the memory of those before: in processes that
+    hand memory back at once, as workers of dask do, new pages would take as long as the
+    products.
+
     Parameters
     ----------
-    sign, nonzero : ndarrays of shape (n_columns, n_words), uint64
-        Bits of -1, and of -1 and +1; of `nonzero` also one row for all columns.
-
     factors : ndarray of shape (n_factors, 64 * n_words), int8
         From -3 to 3.
 
@@ -65,23 +66,44 @@ class Stems:
         Of the columns times factors.
     """
 
-    def __init__(self, sign, nonzero, factors, *, with_squares=False):
-        n_columns, n_words = sign.shape
-        self._shape = n_columns, len(factors) + with_squares
-        n_blocks = -(-n_columns * self._shape[1] // TABLES_AT_ONCE)
-        n_rows = n_blocks * TABLES_AT_ONCE
-        values = np.zeros((n_rows, 64 * n_words), dtype=np.int8)
-        _kernels.expand(sign, nonzero, factors, with_squares, values)
-        shape = n_blocks, 8 * n_words, 2, TABLES_AT_ONCE, 2
-        tables = np.empty(shape, dtype=np.uint64)
-        places = np.empty(16 * n_words, dtype=np.int32)
-        self._offsets = np.empty((n_rows, 2), dtype=np.int32)
-        known = _all_tables()
-        _kernels.fill_tables(values, known, places, tables, self._offsets)
-        self._tables = tables.reshape(n_blocks, -1).view(np.uint8)
-        self.sums = self._offsets[: math.prod(self._shape), 0].reshape(self._shape)
+    def __init__(self, factors, *, with_squares=False):
+        self._factors, self._with_squares = factors, with_squares
+        self._n_each = len(factors) + with_squares
+        self._n_words = factors.shape[1] // 64
+        self._places = np.empty(16 * self._n_words, dtype=np.int32)
         self._found = np.empty((TABLES_AT_ONCE, 2, 2, 16), dtype=np.uint16)
         self._products = np.empty(0, dtype=np.int32)
+        self._make_room(0)
+
+    def _make_room(self, n_blocks):
+        n_rows = n_blocks * TABLES_AT_ONCE
+        self._values = np.empty((n_rows, 64 * self._n_words), dtype=np.int8)
+        shape = n_blocks, 8 * self._n_words, 2, TABLES_AT_ONCE, 2
+        self._all_tables = np.empty(shape, dtype=np.uint64)
+        self._all_offsets = np.empty((n_rows, 2), dtype=np.int32)
+
+    def hold(self, sign, nonzero):
+        """Take columns in the place of those before.
+
+        Parameters
+        ----------
+        sign, nonzero : ndarrays of shape (n_columns, n_words), uint64
+            Bits of -1, and of -1 and +1; of `nonzero` also one row for all columns.
+        """
+        self._shape = len(sign), self._n_each
+        n_used = math.prod(self._shape)
+        n_blocks = -(-n_used // TABLES_AT_ONCE)
+        if n_blocks > len(self._all_tables):
+            self._make_room(n_blocks)
+        n_rows = n_blocks * TABLES_AT_ONCE
+        values, tables = self._values[:n_rows], self._all_tables[:n_blocks]
+        self._offsets = self._all_offsets[:n_rows]
+        values[n_used:] = 0
+        _kernels.expand(sign, nonzero, self._factors, self._with_squares, values)
+        known = _all_tables()
+        _kernels.fill_tables(values, known, self._places, tables, self._offsets)
+        self._tables = tables.reshape(n_blocks, -1).view(np.uint8)
+        self.sums = self._offsets[:n_used, 0].reshape(self._shape)
 
     def multiply(self, codes):
         """Inner products with columns of bits.

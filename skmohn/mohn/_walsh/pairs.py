@@ -4,6 +4,7 @@ What scores them, a table, is asked for a tile at a time: the pairs of some colu
 some others. Nothing grows with the number of pairs.
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -17,8 +18,8 @@ WIDE = 750
 # Columns on both sides of a tile, and of what the second begins at a multiple.
 _ROWS_OF_TILE, _COLUMNS_OF_TILE, _GROUP = 16, 2048, 64
 # Pairs that are handed to a worker at once: so few, and at most so many times.
-_PAIRS_OF_PART = 2**19
-_MOST_PARTS = 256
+_PAIRS_OF_PART = 2**20
+_MOST_PARTS = 64
 # Products kept of a pass, and at most so many bytes of their columns.
 _MOST_KEPT, _FEWEST_KEPT, _BYTES_KEPT = 2**14, 2**11, 2**25
 
@@ -28,9 +29,10 @@ class PairTable(Protocol):
 
     Attributes
     ----------
-    n_features : int
+    n_samples, n_features : int
     """
 
+    n_samples: int
     n_features: int
 
     def compare(self, residuals):
@@ -48,26 +50,26 @@ class PairTable(Protocol):
         """
         ...
 
-    def scorer(self, compared, first):
+    def scorer(self, compared):
         """What scores the pairs of some columns with others.
 
         Parameters
         ----------
         compared : object
 
-        first : range
-            Columns.
-
         Returns
         -------
-        score_pairs : callable
-            Called with a range of columns, which begins at a multiple of 64 and ends at
-            one or with the last column, and with an array of shape (n_residuals,
-            len(first), padded), float32. That is set to the length of each residual's
-            part along the centred product of each pair, 0 where that is constant.
-            ``padded`` is the length of the range up to the next multiple of 64; what
-            lies past its end, and pairs of a column with itself or one before it, are
-            not looked at.
+        begin : callable
+            Called with a range of columns, returns ``score_pairs``, which is good until
+            the next call.
+
+            That is called with a range of columns, which begins at a multiple of 64 and
+            ends at one or with the last column, and with an array of shape
+            (n_residuals, n_first, padded), float32. The array is set to the length of
+            each residual's part along the centred product of each pair, 0 where that is
+            constant. ``padded`` is the length of the range up to the next multiple of
+            64; what lies past its end, and pairs of a column with itself or one before
+            it, are not looked at.
         """
         ...
 
@@ -122,9 +124,12 @@ def best_pairs(table: PairTable, residuals, size, *, n_jobs=None, on_part=None):
     least = np.zeros(n_residuals, dtype=np.float32)
     empty = np.empty((0, 2), dtype=np.int32), np.empty(0, dtype=np.float32)
     kept = [empty] * n_residuals
-    workers = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+    workers = Parallel(
+        n_jobs=n_jobs, prefer="threads", return_as="generator", batch_size=1
+    )
+    common = _Pass(table, compared)
     found = workers(
-        delayed(_screen)(table, compared, part, size, least) for part in _parts_of(n)
+        delayed(_screen)(common, part, size, least) for part in _parts_of(n)
     )
     for better in found:
         for r, one in enumerate(better):
@@ -170,17 +175,35 @@ def _parts_of(n):
     return parts
 
 
-def _screen(table, compared, rows, size, least):
+@dataclass(frozen=True, eq=False)
+class _Pass:
+    """What all parts of a pass have in common.
+
+    joblib's dask backend sends it to a worker once, rather than with each part, since
+    it says that it is large.
+    """
+
+    table: PairTable
+    compared: object
+
+    def __sizeof__(self):
+        """Bytes: a bit for each value of the table, at the least."""
+        return self.table.n_samples * self.table.n_features // 8
+
+
+def _screen(common, rows, size, least):
     """The best pairs with a first column in some rows, as joblib hands them out."""
+    table, compared = common.table, common.compared
     n, n_residuals = table.n_features, len(least)
     size = max(min(size, _count(rows, n)), 1)
     scores = np.empty((n_residuals, size), dtype=np.float32)
     pairs = np.empty((n_residuals, size, 2), dtype=np.int32)
     sizes = [0] * n_residuals
     tile = np.empty(n_residuals * _ROWS_OF_TILE * _COLUMNS_OF_TILE, dtype=np.float32)
+    begin = table.scorer(compared)
     for top in range(rows.start, rows.stop, _ROWS_OF_TILE):
         first = range(top, min(top + _ROWS_OF_TILE, n))
-        score_pairs = table.scorer(compared, first)
+        score_pairs = begin(first)
         for left in range(top // _GROUP * _GROUP, n, _COLUMNS_OF_TILE):
             second = range(left, min(left + _COLUMNS_OF_TILE, n))
             padded = -(-len(second) // 64) * 64

@@ -276,13 +276,19 @@ class PlaneDesign(DenseDesign):
             )
         return ComparedPlanes(planes, factors, sums, steps, bases)
 
-    def scorer(self, compared, first):
+    def scorer(self, compared):
         """What scores pairs of some inputs with others; see `PairTable`."""
+        tables = None
+        if can_look_up():
+            tables = Stems(compared.factors, with_squares=True)
+        return partial(self._begin_pairs, compared, tables)
+
+    def _begin_pairs(self, compared, tables, first):
         rows = slice(first.start, first.stop)
         stems = self.planes.sign[rows], self.planes.nonzero[rows]
-        if can_look_up():
-            stems = Stems(*stems, compared.factors, with_squares=True)
-        return partial(self._score_pairs, compared, stems, rows)
+        if tables is not None:
+            tables.hold(*stems)
+        return partial(self._score_pairs, compared, tables or stems, rows)
 
     def _score_pairs(self, compared, stems, rows, second, scores):
         columns = slice(second.start, -(-second.stop // 64) * 64)
