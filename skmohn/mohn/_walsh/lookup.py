@@ -98,6 +98,7 @@ class Stems:
         n_rows = n_blocks * TABLES_AT_ONCE
         values, tables = self._values[:n_rows], self._all_tables[:n_blocks]
         self._offsets = self._all_offsets[:n_rows]
+        # What fills the last block is looked up as well, where only -3 to 3 is known.
         values[n_used:] = 0
         _kernels.expand(sign, nonzero, self._factors, self._with_squares, values)
         known = _all_tables()
