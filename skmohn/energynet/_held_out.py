@@ -36,14 +36,14 @@ _RISE, _WINDOW = 0.24, 4
 # Temperatures of annealing: more are taken while its error is not this share of that of
 # the samples.
 _TEMPERATURES, _SMALL = (125, 500, 2000), 0.5
-# A width that is better than others by so many standard errors is, and one that is
-# worse by so many is not the best one.
+# So many standard errors make a width better than the others, and so many rule it out
+# as the best one.
 _BETTER, _WORSE = 1.0, 3.0
 # How far a width is from the best is counted in a sum of so many nats and so many
 # standard errors; neighbors that are further from it by this count no more.
 _NEAR, _NEAR_ERRORS, _FAR = 0.05, 0.5, 3.0
 
-HELD_OUT_REASON = "more or fewer units do not make held-out samples clearly more likely"
+HELD_OUT_REASON = "no other width makes held-out samples clearly more likely"
 SAMPLES_REASON = "there are no more units than distinct samples to learn from"
 BELOW_REASON = "a layer is no wider than the one below"
 

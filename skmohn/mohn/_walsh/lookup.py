@@ -48,9 +48,9 @@ def lay_out(*planes):
 class Stems:
     """Columns times factors, by which columns of bits are multiplied.
 
-    Columns come some at a time and take the memory of those before: in processes that
-    hand memory back at once, as workers of dask do, new pages would take as long as the
-    products.
+    Columns come some at a time and take the memory of those before: a process
+    that hands memory back at once, as dask's workers do, would spend as long on new
+    pages as on the products.
 
     Parameters
     ----------
@@ -77,10 +77,12 @@ class Stems:
 
     def _make_room(self, n_blocks):
         n_rows = n_blocks * TABLES_AT_ONCE
-        self._values = np.empty((n_rows, 64 * self._n_words), dtype=np.int8)
         shape = n_blocks, 8 * self._n_words, 2, TABLES_AT_ONCE, 2
-        self._all_tables = np.empty(shape, dtype=np.uint64)
-        self._all_offsets = np.empty((n_rows, 2), dtype=np.int32)
+        self._room = (
+            np.empty((n_rows, 64 * self._n_words), dtype=np.int8),
+            np.empty(shape, dtype=np.uint64),
+            np.empty((n_rows, 2), dtype=np.int32),
+        )
 
     def hold(self, sign, nonzero):
         """Take columns in the place of those before.
@@ -93,16 +95,16 @@ class Stems:
         self._shape = len(sign), self._n_each
         n_used = math.prod(self._shape)
         n_blocks = -(-n_used // TABLES_AT_ONCE)
-        if n_blocks > len(self._all_tables):
-            self._make_room(n_blocks)
         n_rows = n_blocks * TABLES_AT_ONCE
-        values, tables = self._values[:n_rows], self._all_tables[:n_blocks]
-        self._offsets = self._all_offsets[:n_rows]
+        if n_rows > len(self._room[0]):
+            self._make_room(n_blocks)
+        values, tables, offsets = self._room
+        values, tables = values[:n_rows], tables[:n_blocks]
+        self._offsets = offsets[:n_rows]
         # What fills the last block is looked up as well, where only -3 to 3 is known.
         values[n_used:] = 0
         _kernels.expand(sign, nonzero, self._factors, self._with_squares, values)
-        known = _all_tables()
-        _kernels.fill_tables(values, known, self._places, tables, self._offsets)
+        _kernels.fill_tables(values, _all_tables(), self._places, tables, self._offsets)
         self._tables = tables.reshape(n_blocks, -1).view(np.uint8)
         self.sums = self._offsets[:n_used, 0].reshape(self._shape)
 

@@ -124,6 +124,7 @@ def best_pairs(table: PairTable, residuals, size, *, n_jobs=None, on_part=None):
     least = np.zeros(n_residuals, dtype=np.float32)
     empty = np.empty((0, 2), dtype=np.int32), np.empty(0, dtype=np.float32)
     kept = [empty] * n_residuals
+    # Parts are of some size already: larger batches would leave workers waiting.
     workers = Parallel(
         n_jobs=n_jobs, prefer="threads", return_as="generator", batch_size=1
     )

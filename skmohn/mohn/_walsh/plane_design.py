@@ -278,17 +278,18 @@ class PlaneDesign(DenseDesign):
 
     def scorer(self, compared):
         """What scores pairs of some inputs with others; see `PairTable`."""
-        tables = None
+        stems = None
         if can_look_up():
-            tables = Stems(compared.factors, with_squares=True)
-        return partial(self._begin_pairs, compared, tables)
+            stems = Stems(compared.factors, with_squares=True)
+        return partial(self._begin_pairs, compared, stems)
 
-    def _begin_pairs(self, compared, tables, first):
+    def _begin_pairs(self, compared, stems, first):
         rows = slice(first.start, first.stop)
-        stems = self.planes.sign[rows], self.planes.nonzero[rows]
-        if tables is not None:
-            tables.hold(*stems)
-        return partial(self._score_pairs, compared, tables or stems, rows)
+        bits = self.planes.sign[rows], self.planes.nonzero[rows]
+        if stems is None:
+            return partial(self._score_pairs, compared, bits, rows)
+        stems.hold(*bits)
+        return partial(self._score_pairs, compared, stems, rows)
 
     def _score_pairs(self, compared, stems, rows, second, scores):
         columns = slice(second.start, -(-second.stop // 64) * 64)
