@@ -3,8 +3,8 @@
 20,000 columns of 1000 rows, made as in `wide.py`. Printed are wall seconds of a pass
 over all pairs, for six residuals at once, and of a fit; how many times as fast both are
 as with one thread; and whether what they found is the same, bit by bit. The workers are
-processes of this machine with a thread each. The aim is 1.8 times as fast a pass: of a
-fit, only passes and folds are divided. Client and scheduler share the cores with dask's
+processes of this machine with a thread each. The aim is 1.8 times as fast a pass: what
+a fit does between passes is serial. Client and scheduler share the cores with dask's
 workers here, which have machines of their own elsewhere. Needs distributed (optional)
 for dask's row.
 """

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import threading
 import tracemalloc
 
 import numpy as np
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 from skmohn import MOHNRegressor
 from skmohn.mohn import _samples, _strategies
-from skmohn.mohn._sparse.pool import PairPool, run_together
+from skmohn.mohn._sparse.pool import PairPool
 from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
 from skmohn.mohn._walsh import pairs as _pairs
 from skmohn.mohn._walsh.design import make_design
@@ -50,20 +49,6 @@ def test_the_bound_never_misses(is_packed, size, change, seed):
                 length = np.linalg.norm(product)
                 assert length < 1e-9 or abs(product @ whole) / length <= bound + 1e-4
     assert small.n_passes == 2
-
-
-def test_searches_go_on_at_once():
-    pool = PairPool(make_design(np.ones((10, 3))), n_jobs=2)
-    both = threading.Barrier(2, timeout=30)
-
-    def search():
-        both.wait()
-        return
-        yield
-
-    views = [pool.view(pool.design, np.arange(10)) for _ in range(2)]
-    run_together([(view, search()) for view in views])
-    assert pool.n_passes == 0
 
 
 def test_waiting_searches_share_a_pass():

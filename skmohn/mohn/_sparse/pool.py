@@ -9,11 +9,9 @@ serves them all.
 """
 
 import math
-from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from skmohn._core._fitting import unwatched
 from skmohn.mohn._walsh.pairs import best_pairs, count_parts, how_many_to_keep
@@ -47,7 +45,7 @@ class PairPool:
         Of all samples.
 
     n_jobs : int, default=None
-        Parts of the pairs that are scored at once, and searches that go on at once.
+        Parts of the pairs that are scored at once.
 
     watch : callable, default=unwatched
         Hears of passes, see `Wishes`.
@@ -94,7 +92,8 @@ class PairPool:
         """Score all pairs for the searches that wait."""
         if self.n_passes and self.companions is not None:
             begin, self.companions = self.companions, None
-            _go_on(begin(), self.n_jobs)
+            for search in begin():
+                _goes_on(*search)
         waiting = [
             (view, part)
             for view in self._views
@@ -249,22 +248,12 @@ def run_together(searches):
     Parameters
     ----------
     searches : list of (PairView, generator)
-        Of one pool; generators yield after they have asked. As many run at once as the
-        pool has jobs; what they find does not depend on it.
+        Of one pool; generators yield after they have asked.
     """
     while searches:
-        pool = searches[0][0].pool
-        searches = _go_on(searches, pool.n_jobs)
+        searches = [search for search in searches if _goes_on(*search)]
         if searches:
-            pool.serve()
-
-
-def _go_on(searches, n_jobs):
-    """Go on until each search has asked for a pass or has ended; return the former."""
-    # The views are shared with the pool, so workers are threads.
-    workers = Parallel(n_jobs=n_jobs, require="sharedmem")
-    asking = workers(delayed(_goes_on)(*search) for search in searches)
-    return list(compress(searches, asking))
+            searches[0][0].pool.serve()
 
 
 def _goes_on(view, steps):
