@@ -9,14 +9,18 @@ of them at most, are the test.
 Features: the columns as they are, PCA (.95 of the variance), Nystroem's map and
 BernoulliRBM with 200 components, RandomTreesEmbedding; the table in indicators and
 standardized numbers for all of these, in [0, 1] for BernoulliRBM. Ours takes tables as
-they are: the default growth, `growth="description_length"`, and 200 units. Features
-that are not indicators are standardized on the unlabeled rows.
+they are, and puts their columns beside its features (`append_input=True`), since grown
+layers may be of a few units: the default growth, `growth="description_length"`, and 200
+units; last come features of the default growth alone. Features that are not indicators
+are standardized on the unlabeled rows.
 
-Printed are mean accuracies over the splits, and mean ranks of the peers with one of
-ours at a time. Aimed at is the first mean rank, and grown within .01 of 200 units.
+Printed are mean accuracies over the splits, the standard error of the difference
+between the default growth and 200 units, and mean ranks of the peers with one of ours
+at a time. Aimed at is the first mean rank, and grown within .01 of 200 units.
 """
 
 import warnings
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -43,7 +47,7 @@ from skmohn import EnergyNetTransformer
 
 LABELS = 5, 10, 30
 UNITS, MOST_TEST, MOST_LOST = 200, 2000, 0.01
-OURS, FEW, FIXED = "ours", "few units", f"{UNITS} units"
+OURS, FEW, FIXED, ALONE = "ours", "few units", f"{UNITS} units", "units alone"
 
 
 def problems():
@@ -91,9 +95,9 @@ def features(train, seed):
         ),
     }
     ours = {
-        OURS: {},
-        FEW: {"growth": "description_length"},
-        FIXED: {"n_components": UNITS, "max_layers": 1},
+        OURS: {"append_input": True},
+        FEW: {"append_input": True, "growth": "description_length"},
+        FIXED: {"append_input": True, "n_components": UNITS, "max_layers": 1},
     }
     return {name: make_pipeline(coder, peer) for name, peer in peers.items()} | {
         name: make_pipeline(
@@ -104,6 +108,11 @@ def features(train, seed):
         )
         for name, parameters in ours.items()
     }
+
+
+def learners():
+    """What learns from the labels alone, by name."""
+    return {"LR": LogisticRegression(max_iter=1000), "SVM": SVC()}
 
 
 def some_of_each(y, n_labels, rng):
@@ -127,58 +136,73 @@ def accuracies(X, y, seed):
     found = {}
     for name, transformer in features(X_train, seed).items():
         known, asked = transformer.fit_transform(X_train), transformer.transform(X_test)
-        for n, rows in labeled.items():
-            for kind, model in (
-                ("LR", LogisticRegression(max_iter=1000)),
-                ("SVM", SVC()),
-            ):
-                model.fit(known[rows], y_train[rows])
-                found[f"{n} {kind} {name}"] = float(model.score(asked, y_test))
+        blocks = {name: slice(None)}
+        if name == OURS:
+            # The columns come last.
+            blocks[ALONE] = slice(transformer[0].n_components_per_layer_[-1])
+        for (block, columns), (n, rows), (kind, model) in product(
+            blocks.items(), labeled.items(), learners().items()
+        ):
+            model.fit(known[rows][:, columns], y_train[rows])
+            score = model.score(asked[:, columns], y_test)
+            found[f"{n} {kind} {block}"] = float(score)
     return found
+
+
+def add_arguments(parser):
+    """Add the options of this script."""
+    common.add_keep(parser)
+    parser.add_argument(
+        "--mnist-instances", type=int, default=2, help="of MNIST (default 2)"
+    )
 
 
 def main():
     """Print a line for each table, number of labels and classifier, and mean ranks."""
     options = common.parse_options(
-        __doc__, instances=5, quick_instances=1, add_arguments=common.add_keep
+        __doc__, instances=10, quick_instances=1, add_arguments=add_arguments
     )
     common.warm_up()
     warnings.simplefilter("ignore")
-    seeds = range(options.seed, options.seed + options.instances)
     table, rows = None, []
     for problem, X, y in problems():
-        if options.quick and problem == "mnist":
-            continue
-        means = pd.DataFrame(
+        n_splits = options.instances
+        if problem == "mnist":
+            if options.quick:
+                continue
+            n_splits = options.mnist_instances
+        runs = pd.DataFrame(
             common.kept(
                 options.keep, (problem, seed),
                 lambda X=X, y=y, seed=seed: accuracies(X, y, seed),
             )
-            for seed in seeds
-        ).mean()  # fmt: skip
-        means.index = pd.MultiIndex.from_tuples(
-            key.split(" ", 2) for key in means.index
-        )
-        for (n, kind), row in means.groupby(level=[0, 1], sort=False):
-            row = row.droplevel([0, 1])
+            for seed in range(options.seed, options.seed + n_splits)
+        )  # fmt: skip
+        runs.columns = pd.MultiIndex.from_tuples(key.split(" ", 2) for key in runs)
+        for (n, kind), cells in runs.T.groupby(level=[0, 1], sort=False):
+            cells = cells.droplevel([0, 1])
+            row, error = cells.mean(axis=1), (cells.loc[OURS] - cells.loc[FIXED]).sem()
             table = table or common.Table(
-                f"Accuracy, {len(seeds)} splits",
-                "table labels classifier "
-                + " ".join(name.replace(" ", "_") for name in row.index),
-                width=14,
+                "Accuracy",
+                "table splits labels classifier "
+                + " ".join(name.replace(" ", "_") for name in row.index)
+                + " error",
+                width=12,
             )
             met = row[OURS] >= row[FIXED] - MOST_LOST
-            table.row(problem, n, kind, *(f"{value:.3f}" for value in row), met=met)
+            shown = (f"{value:.3f}" for value in (*row, error))
+            table.row(problem, n_splits, n, kind, *shown, met=met)
             rows.append(row)
-    for grown in (OURS, FEW, FIXED):
-        others = [name for name in (OURS, FEW, FIXED) if name != grown]
+    all_ours = (OURS, FEW, FIXED, ALONE)
+    for grown in all_ours:
+        others = [name for name in all_ours if name != grown]
         ranks = pd.DataFrame(rows).drop(columns=others).round(3)
         ranks = ranks.rank(axis=1, ascending=False).mean()
         met = grown != OURS or ranks[OURS] == ranks.min()
         cells = [
             f"{ranks[name]:.2f}" if name in ranks else "" for name in rows[0].index
         ]
-        table.row("mean rank", "", "", *cells, met=met)
+        table.row("mean rank", "", "", "", *cells, "", met=met)
     table.close()
 
 

@@ -380,6 +380,7 @@ class Builder:
             learning_rate=_unless_auto(parameters.learning_rate, rate),
             batch_size=_unless_auto(parameters.batch_size, batch_size),
             l2=_unless_auto(parameters.l2, _PRIOR_PRECISION / self.n_samples),
+            n_samples=self.n_samples if parameters.l2 == "auto" else None,
         )
 
     def _ordered_plan(self, resample, groups, gaps):

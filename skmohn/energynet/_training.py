@@ -33,6 +33,9 @@ _FOLLOW = 0.01
 _FEWEST_STEPS = 20
 # Fewest steps from one exact draw of the chains to the next.
 _OFTEN = 10
+# A unit for so many samples leaves the price of weights as it is; with more units it
+# rises with their number, up to so many times.
+_SAMPLES_A_UNIT, _DEAREST = 20, 4.0
 # How many new hidden units are 1 at the mean of the data, and the most of their share.
 _FIRST_ACTIVE, _LARGEST_SHARE = 10.0, 0.2
 
@@ -93,6 +96,9 @@ class Plan:
         None for as many as samples of a step, of which there are no more than in all.
     l2 : float, default=1e-4
         Price of half the squared weights, in nats per sample.
+    n_samples : int, default=None
+        All samples there are. Given, `l2` rises with the hidden units per sample, which
+        else learn few samples by heart.
     resample : bool, default=False
         Whether inputs are probabilities from which bits are drawn at every step, rather
         than taken as they are.
@@ -107,6 +113,7 @@ class Plan:
     batch_size: int = 100
     n_chains: int | None = None
     l2: float = 1e-4
+    n_samples: int | None = None
     resample: bool = False
     groups: Groups | None = None
     gaps: Gaps | None = None
@@ -122,6 +129,13 @@ class Plan:
     def clock_of_steps(self, n_steps):
         """Sum of the learning rates of a run of so many steps."""
         return n_steps * self.learning_rate / 2
+
+    def l2_of(self, n_hidden):
+        """Price of half the squared weights of a machine with so many hidden units."""
+        if self.n_samples is None:
+            return self.l2
+        crowd = _SAMPLES_A_UNIT * n_hidden / self.n_samples
+        return self.l2 * min(max(crowd, 1.0), _DEAREST)
 
     def begin(self, X, rbm, n_steps, seed):
         """Start a run on a machine, whose arrays are copied.
@@ -226,8 +240,8 @@ class Plan:
         np.dot(rows.residual.T, rows.visible, out=buffers.gradient)
         kernels.descend(
             buffers.gradient, rows.visible, rows.share, rows.residual[0], buffers.lead,
-            rate, self.l2, _FOLLOW, rbm.weights, rbm.hidden_bias, rbm.visible_bias,
-            run.hidden_mean, buffers.visible_step,
+            rate, self.l2_of(rbm.n_hidden), _FOLLOW, rbm.weights, rbm.hidden_bias,
+            rbm.visible_bias, run.hidden_mean, buffers.visible_step,
         )  # fmt: skip
         run.step += 1
         run.clock += rate

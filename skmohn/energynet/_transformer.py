@@ -138,7 +138,7 @@ class EnergyNetTransformer(
         training data. Linear models need it: many probabilities hardly vary.
     append_input : bool, default=False
         Whether :meth:`transform` appends the columns of X, with an indicator for each
-        category.
+        category. Classifiers of small tables gain from it, where few units grow.
     polish : int or "auto", default="auto"
         Epochs of centered persistent contrastive divergence once the width of a layer
         is settled. "auto" trains until the learning rates sum to 300, 3000 steps for up
@@ -153,7 +153,9 @@ class EnergyNetTransformer(
         columns it is multiplied by the square of the same cube root.
     l2 : float or "auto", default="auto"
         Penalty on half the squared weights, in nats per sample. "auto" is a quarter
-        over the number of samples: a normal prior with standard deviation 2.
+        over the number of samples, a normal prior with standard deviation 2; with more
+        than a unit for 20 samples it rises with the units, up to four times as much,
+        lest they learn samples by heart.
     paper_control : PaperControl, default=None
         Options of ``growth="paper"``; None for the defaults.
     max_units : int, default=2000

@@ -95,6 +95,17 @@ def test_step_follows_the_centred_gradient():
     assert after.clock == pytest.approx(rate)
 
 
+# The machine has 6 hidden units.
+@pytest.mark.parametrize(
+    ("n_samples", "times"), [(None, 1), (120, 1), (80, 1.5), (40, 3), (30, 4), (10, 4)]
+)
+def test_weights_cost_more_where_there_are_many_units_for_a_sample(n_samples, times):
+    X = bits(0, (50, 9))
+    _, run, _ = one_step(Plan(l2=0.1, n_samples=n_samples), X)
+    _, dearer, _ = one_step(Plan(l2=0.1 * times), X)
+    assert_same_state(run, dearer)
+
+
 def test_step_moves_the_hidden_mean_towards_the_data():
     X = bits(0, (50, 9))
     before, after, _ = one_step(Plan(), X)
