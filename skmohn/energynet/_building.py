@@ -30,8 +30,9 @@ _POLISH_CLOCK = 300.0
 # What "auto" stands for: centred PCD of so many columns, and the growth of the paper.
 _RATE, _BATCH_SIZE, _COLUMNS = 0.2, 50, 100
 _PAPER_RATE, _PAPER_BATCH_SIZE = 0.01, 10
-# Of weights with a normal prior of standard deviation 2.
-_PRIOR_PRECISION = 0.25
+# Of weights with a normal prior, the deviation of which is 1; or 2, where units have to
+# be worth their price.
+_PRECISION, _PRICED_PRECISION = 1.0, 0.25
 
 GIVEN_DEPTH = "the layers were given"
 STOPPED = "a callback stopped the fit"
@@ -376,10 +377,12 @@ class Builder:
             finer = min(finer, clock / _POLISH_CLOCK)
         root = max(finer, 1.0) ** (1 / 3)
         rate, batch_size = _RATE / root, round(_BATCH_SIZE * root**2)
+        is_free = parameters.growth == "held_out" or widths_of(parameters) is not None
+        precision = _PRECISION if is_free else _PRICED_PRECISION
         return Plan(
             learning_rate=_unless_auto(parameters.learning_rate, rate),
             batch_size=_unless_auto(parameters.batch_size, batch_size),
-            l2=_unless_auto(parameters.l2, _PRIOR_PRECISION / self.n_samples),
+            l2=_unless_auto(parameters.l2, precision / self.n_samples),
             n_samples=self.n_samples if parameters.l2 == "auto" else None,
         )
 

@@ -268,8 +268,7 @@ def descend(
     weights, hidden_bias, visible_bias, hidden_mean : (n, m), (n,), (m,), (n,), changed
     visible_step : (m,), set to the gradient of the visible biases
     """
-    rate, follow = np.float32(rate), np.float32(follow)
-    kept = _1 - rate * np.float32(l2)
+    rate, l2, follow = np.float32(rate), np.float32(l2), np.float32(follow)
     n, m = weights.shape
     for i in range(m):
         visible_step[i] = _0
@@ -279,10 +278,10 @@ def descend(
     for j in range(n):
         hidden_step = total[j]
         for i in range(m):
-            g = gradient[j, i]
+            g = gradient[j, i] - l2 * weights[j, i]
             hidden_step += g * visible[0, i]
             visible_step[i] -= hidden_mean[j] * g
-            weights[j, i] = kept * weights[j, i] + rate * g
+            weights[j, i] += rate * g
         hidden_bias[j] += rate * hidden_step
         hidden_mean[j] += follow * lead[j]
     for i in range(m):

@@ -35,7 +35,7 @@ _FEWEST_STEPS = 20
 _OFTEN = 10
 # A unit for so many samples leaves the price of weights as it is; with more units it
 # rises with their number, up to so many times.
-_SAMPLES_A_UNIT, _DEAREST = 20, 4.0
+_SAMPLES_A_UNIT, _DEAREST = 5, 4.0
 # How many new hidden units are 1 at the mean of the data, and the most of their share.
 _FIRST_ACTIVE, _LARGEST_SHARE = 10.0, 0.2
 

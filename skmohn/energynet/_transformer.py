@@ -152,10 +152,11 @@ class EnergyNetTransformer(
         Samples per step; "auto" is 50, or 10 while ``growth="paper"`` grows. Beyond 100
         columns it is multiplied by the square of the same cube root.
     l2 : float or "auto", default="auto"
-        Penalty on half the squared weights, in nats per sample. "auto" is a quarter
-        over the number of samples, a normal prior with standard deviation 2; with more
-        than a unit for 20 samples it rises with the units, up to four times as much,
-        lest they learn samples by heart.
+        Penalty on half the squared weights, in nats per sample. "auto" is one over the
+        number of samples, a normal prior with standard deviation 1; a quarter of it, or
+        2, where units have to be worth a price, with ``growth="description_length"`` or
+        ``"paper"``. With more than a unit for five samples it rises with the units, up
+        to four times as much, lest they learn samples by heart.
     paper_control : PaperControl, default=None
         Options of ``growth="paper"``; None for the defaults.
     max_units : int, default=2000

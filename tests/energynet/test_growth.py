@@ -462,12 +462,16 @@ def test_copies_of_columns_need_a_unit_each():
 @pytest.mark.parametrize("k", [2, 4])
 def test_clusters_are_described_nearly_as_shortly_as_by_what_made_them(k):
     X = clusters(k)
-    _, grown = told(width_by_nats, X, Plan(batch_size=50), NatsControl(), 0)
     noise = -64 * (0.05 * np.log(0.05) + 0.95 * np.log(0.95))
     made_by = len(X) * (noise + np.log(k))
-    rbm = grown.run.rbm
-    price = description_length([rbm], X, 0.0).complexity / rbm.n_hidden
-    assert described(rbm, X) < made_by + (k + 2) * price
+    units_more = []
+    for seed in range(5):
+        _, grown = told(width_by_nats, X, Plan(batch_size=50), NatsControl(), seed)
+        rbm = grown.run.rbm
+        price = description_length([rbm], X, 0.0).complexity / rbm.n_hidden
+        units_more.append((described(rbm, X) - made_by) / price)
+    # One growth may stop with a unit or two too many.
+    assert np.median(units_more) < k + 2
 
 
 def test_modes_that_chains_do_not_leave_get_their_shares():

@@ -173,6 +173,19 @@ def test_each_parameter_of_the_paper_matters(patch, plain_paper, parameters):
     assert found.shape != other.shape or not np.allclose(found, other)
 
 
+@pytest.mark.parametrize(
+    ("parameters", "l2"),
+    [({"n_components": 2}, 1.0), ({"n_components": 20}, 2.0), ({"max_units": 4}, 1.0),
+     ({"growth": "description_length", "max_units": 4}, 0.25)],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore:layer 0 was still growing")
+def test_price_of_weights_is_that_of_a_prior(parameters, l2):
+    X = np.random.default_rng(0).integers(2, size=(50, 5)).repeat(2, axis=1)
+    net = EnergyNetTransformer(max_layers=1, polish=5, random_state=0, **parameters)
+    given = clone(net).set_params(l2=l2 / 50)
+    assert_array_equal(net.fit(X).weights_[0], given.fit(X).weights_[0])
+
+
 def test_norm_of_the_bound_matters(patch):
     one, two = (by_the_paper(paper_control__p=p).fit(patch) for p in (1.0, 2.0))
     assert_array_equal(one.weights_[0], two.weights_[0])
