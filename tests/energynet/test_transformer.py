@@ -176,6 +176,7 @@ def test_each_parameter_of_the_paper_matters(patch, plain_paper, parameters):
 @pytest.mark.parametrize(
     ("parameters", "l2"),
     [({"n_components": 2}, 1.0), ({"n_components": 20}, 2.0), ({"max_units": 4}, 1.0),
+     ({"growth": None, "n_components": 2}, 1.0),
      ({"growth": "description_length", "max_units": 4}, 0.25)],
 )  # fmt: skip
 @pytest.mark.filterwarnings("ignore:layer 0 was still growing")
