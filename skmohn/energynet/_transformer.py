@@ -138,7 +138,8 @@ class EnergyNetTransformer(
         training data. Linear models need it: many probabilities hardly vary.
     append_input : bool, default=False
         Whether :meth:`transform` appends the columns of X, with an indicator for each
-        category. Classifiers of small tables gain from it, where few units grow.
+        category. Classifiers of small tables gain from it, where few units grow; those
+        of images lose.
     polish : int or "auto", default="auto"
         Epochs of centered persistent contrastive divergence once the width of a layer
         is settled. "auto" trains until the learning rates sum to 300, 3000 steps for up
