@@ -11,8 +11,8 @@ BernoulliRBM with 200 components, RandomTreesEmbedding; the table in indicators 
 standardized numbers for all of these, in [0, 1] for BernoulliRBM. Ours takes tables as
 they are, and puts their columns beside its features (`append_input=True`), since grown
 layers may be of a few units: the default growth, `growth="description_length"`, and 200
-units; last come features of the default growth alone. Features that are not indicators
-are standardized on the unlabeled rows.
+units. The units of the default growth alone are shown as well. Features that are not
+indicators are standardized on the unlabeled rows.
 
 Printed are mean accuracies over the splits, the standard error of the difference
 between the default growth and 200 units, and mean ranks of the peers with one of ours
@@ -179,9 +179,10 @@ def main():
             for seed in range(options.seed, options.seed + n_splits)
         )  # fmt: skip
         runs.columns = pd.MultiIndex.from_tuples(key.split(" ", 2) for key in runs)
-        for (n, kind), cells in runs.T.groupby(level=[0, 1], sort=False):
-            cells = cells.droplevel([0, 1])
-            row, error = cells.mean(axis=1), (cells.loc[OURS] - cells.loc[FIXED]).sem()
+        for (n, kind), scores in runs.T.groupby(level=[0, 1], sort=False):
+            scores = scores.droplevel([0, 1])
+            row = scores.mean(axis=1)
+            error = (scores.loc[OURS] - scores.loc[FIXED]).sem()
             table = table or common.Table(
                 "Accuracy",
                 "table splits labels classifier "
@@ -190,8 +191,8 @@ def main():
                 width=12,
             )
             met = row[OURS] >= row[FIXED] - MOST_LOST
-            shown = (f"{value:.3f}" for value in (*row, error))
-            table.row(problem, n_splits, n, kind, *shown, met=met)
+            cells = (f"{value:.3f}" for value in row)
+            table.row(problem, n_splits, n, kind, *cells, error, met=met)
             rows.append(row)
     all_ours = (OURS, FEW, FIXED, ALONE)
     for grown in all_ours:

@@ -30,8 +30,8 @@ _POLISH_CLOCK = 300.0
 # What "auto" stands for: centred PCD of so many columns, and the growth of the paper.
 _RATE, _BATCH_SIZE, _COLUMNS = 0.2, 50, 100
 _PAPER_RATE, _PAPER_BATCH_SIZE = 0.01, 10
-# Of weights with a normal prior, the deviation of which is 1; or 2, where units have to
-# be worth their price.
+# Of normal priors of weights: their standard deviation is 1, or 2 where units have a
+# price as well.
 _PRECISION, _PRICED_PRECISION = 1.0, 0.25
 
 GIVEN_DEPTH = "the layers were given"
@@ -377,8 +377,8 @@ class Builder:
             finer = min(finer, clock / _POLISH_CLOCK)
         root = max(finer, 1.0) ** (1 / 3)
         rate, batch_size = _RATE / root, round(_BATCH_SIZE * root**2)
-        is_free = parameters.growth == "held_out" or widths_of(parameters) is not None
-        precision = _PRECISION if is_free else _PRICED_PRECISION
+        is_priced = parameters.growth != "held_out" and widths_of(parameters) is None
+        precision = _PRICED_PRECISION if is_priced else _PRECISION
         return Plan(
             learning_rate=_unless_auto(parameters.learning_rate, rate),
             batch_size=_unless_auto(parameters.batch_size, batch_size),

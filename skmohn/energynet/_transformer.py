@@ -138,8 +138,8 @@ class EnergyNetTransformer(
         training data. Linear models need it: many probabilities hardly vary.
     append_input : bool, default=False
         Whether :meth:`transform` appends the columns of X, with an indicator for each
-        category. Classifiers of small tables gain from it, where few units grow; those
-        of images lose.
+        category. It helps classifiers on small tables, where few units grow, and hurts
+        them on images.
     polish : int or "auto", default="auto"
         Epochs of centered persistent contrastive divergence once the width of a layer
         is settled. "auto" trains until the learning rates sum to 300, 3000 steps for up
@@ -153,11 +153,12 @@ class EnergyNetTransformer(
         Samples per step; "auto" is 50, or 10 while ``growth="paper"`` grows. Beyond 100
         columns it is multiplied by the square of the same cube root.
     l2 : float or "auto", default="auto"
-        Penalty on half the squared weights, in nats per sample. "auto" is one over the
-        number of samples, a normal prior with standard deviation 1; a quarter of it, or
-        2, where units have to be worth a price, with ``growth="description_length"`` or
-        ``"paper"``. With more than a unit for five samples it rises with the units, up
-        to four times as much, lest they learn samples by heart.
+        Penalty on half the squared weights, in nats per sample. "auto" stands for a
+        normal prior: with standard deviation 1, one over the number of samples; or with
+        2, a quarter of that, for layers that grow by ``"description_length"`` or
+        ``"paper"``, whose units have a price as well. In a layer with more than one
+        unit for five samples it rises with the number of units, up to fourfold, so that
+        they do not learn samples by heart.
     paper_control : PaperControl, default=None
         Options of ``growth="paper"``; None for the defaults.
     max_units : int, default=2000

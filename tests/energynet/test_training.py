@@ -82,7 +82,7 @@ def test_step_follows_the_centred_gradient():
     # Melchior et al. (2016): the gradient in the coordinates of centred units.
     mu = before.visible_mean.astype(np.float64)
     lam = before.hidden_mean.astype(np.float64)
-    # So is the price of the weights: where they shrink, biases make up for it.
+    # The price of the weights is part of it: where they shrink, biases make up for it.
     W = before.rbm.weights
     G = by_W - np.outer(by_b, mu) - np.outer(lam, by_c) - 0.01 * W
     rate = 0.5 * 0.7
@@ -101,7 +101,7 @@ def test_dear_weights_leave_independent_columns():
     start = new_machine(X, 200, seed=0)
     rbm = trained(Plan(batch_size=50, l2=0.5), X, start, 2000, seed=0).rbm
     assert abs(rbm.weights).max() < 1e-3
-    # They are far away where they do not make up for weights that shrink.
+    # Where biases do not make up for weights that shrink, they drift away by hundreds.
     assert_allclose(rbm.visible_bias, logit(X.mean(axis=0)), atol=0.3)
 
 
