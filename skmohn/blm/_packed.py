@@ -1,6 +1,6 @@
 """A trained network as bytes.
 
-Version 2, all numbers little-endian:
+All numbers are little-endian:
 
 - a header of 10 bytes: ``BLM2``, which estimator, bits of a weight, activation, what is
   done with the outputs, flags, layers of weights;
@@ -12,8 +12,6 @@ Version 2, all numbers little-endian:
 - labels, unless they are 0, 1, 2 ... as int64, and names of columns, if asked for: as
   JSON, behind its number of bytes;
 - the weights, Gray codes of so many bits each.
-
-Version 1 had all but the weights in JSON.
 """
 
 import json
@@ -24,7 +22,7 @@ import numpy as np
 from skmohn.blm import _codec
 from skmohn.blm._network import Layout
 
-_MAGIC, _OLD_MAGIC = b"BLM2", b"BLM1"
+_MAGIC = b"BLM2"
 _HEADER = struct.Struct("<4s6B")
 # Their places are part of the format.
 _KINDS = ("BLMRegressor", "BLMClassifier", "BLMController")
@@ -110,16 +108,12 @@ def _read_header(packed, cls):
     )
     if kind >= len(_KINDS) or activation >= len(_ACTIVATIONS) or not n_layers:
         raise ValueError("packed is of a later version of skmohn, or it is damaged")
-    _require_class(_KINDS[kind], cls)
+    if _KINDS[kind] != cls.__name__:
+        raise ValueError(f"packed holds a {_KINDS[kind]}, not a {cls.__name__}")
     flags = {flag: bool(bits >> k & 1) for k, flag in enumerate(_FLAGS)}
     sizes = tuple(source.number() for _ in range(n_layers + 1))
     layout = Layout(sizes, flags["recurrent"])
     return source, layout, n_bits, _ACTIVATIONS[activation], last, flags
-
-
-def _require_class(name, cls):
-    if name != cls.__name__:
-        raise ValueError(f"packed holds a {name}, not a {cls.__name__}")
 
 
 def _codes(source, layout, n_bits):
@@ -187,7 +181,7 @@ def _are_counted(classes, dtype):
 
 
 def read_network(cls, packed):
-    """Attributes of a network that :func:`write_network` has written, of any version.
+    """Attributes of a network that :func:`write_network` has written.
 
     Parameters
     ----------
@@ -197,13 +191,10 @@ def read_network(cls, packed):
     Returns
     -------
     header : dict
-        As version 1 has it: sizes, params, scalers, columns and what the estimator
-        wants.
+        Parameters, columns, scalers and what the estimator wants.
     layout : Layout
     codes : ndarray of shape (n_weights,)
     """
-    if isinstance(packed, bytes) and packed[:4] == _OLD_MAGIC:
-        return _read_old(cls, packed)
     source, layout, n_bits, activation, last, flags = _read_header(packed, cls)
     n_layers = len(layout.sizes) - 1
     w_max = source.floats(n_layers)
@@ -233,16 +224,6 @@ def read_network(cls, packed):
         "classes": list(classes),
     }
     return header, layout, _codes(source, layout, n_bits)
-
-
-def _read_old(cls, packed):
-    """The same of version 1."""
-    source = _Bytes(packed)
-    size = int.from_bytes(source.take(8)[4:], "little")
-    header = json.loads(source.take(size))
-    _require_class(header["class"], cls)
-    layout = Layout(tuple(header["sizes"]), header["params"]["recurrent"])
-    return header, layout, _codes(source, layout, header["params"]["n_bits"])
 
 
 # ------------------------------------------------------------------------ controllers
