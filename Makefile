@@ -16,36 +16,48 @@ FUZZ_EXAMPLES ?= 0
 # Different examples every time; a failure names its own.
 FUZZ_SEED ?= $(shell date +%s)
 MUTANTS_ARGS ?=
+DIST ?= dist
 
 VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 REQUIREMENTS := pyproject.toml skmohn/__init__.py
 
-.PHONY: help demo test test-docs fuzz mutants lint types docs papers linkcheck test-minimum clean
+.PHONY: help demo test test-slow test-docs coverage fuzz mutants lint types docs papers linkcheck \
+	test-minimum dist clean
 
 help:
 	@echo "make demo          a tour with a picture (a minute and a half, the first compilation included)"
 	@echo "make test          tests and doctests"
+	@echo "make test-slow     tests of claims about chance and scores, which take long"
 	@echo "make test-docs     the code on the pages of the documentation"
+	@echo "make coverage      the same as make test, and which lines no test reaches"
 	@echo "make fuzz          odd data through everything that is public (ten minutes)"
 	@echo "make mutants       deliberate errors, and which of them no test notices"
-	@echo "make lint          style of the code"
+	@echo "make lint          style of the code, and spelling"
 	@echo "make types         types of what is public"
 	@echo "make docs          the documentation, in docs/_build/html"
 	@echo "make papers        every table and figure of the papers, briefly, into the Papers page"
 	@echo "make linkcheck     the same, and whether its links lead anywhere"
 	@echo "make test-minimum  the tests on the oldest supported dependencies"
+	@echo "make dist          what PyPI gets, in dist"
 	@echo "make clean         remove what the above have made"
 
-demo: $(VENV)/installed-plot
+demo: $(VENV)/installed-demo
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/installed-test
 	$(BIN)/python $(PYTEST) $(PYTEST_ARGS)
 
+test-slow: $(VENV)/installed-test
+	$(BIN)/python $(PYTEST) -m slow $(PYTEST_ARGS)
+
 test-docs: $(VENV)/installed-test
 	$(BIN)/python $(PYTEST) docs $(PYTEST_ARGS)
+
+# Its summary can be printed again: .venv/bin/coverage report
+coverage: $(VENV)/installed-test
+	$(BIN)/python $(PYTEST) --cov --cov-report=term:skip-covered $(PYTEST_ARGS)
 
 fuzz: $(VENV)/installed-test
 	$(BIN)/python $(PYTEST) tests/fuzz --fuzz-seconds=$(FUZZ_SECONDS) \
@@ -57,7 +69,7 @@ mutants: $(VENV)/installed-test
 lint: $(VENV)/installed-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/flake8
+	$(BIN)/codespell
 
 types: $(VENV)/installed-lint $(VENV)/installed-test
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
@@ -83,26 +95,45 @@ linkcheck: docs
 test-minimum: $(VENV)-minimum/installed
 	$(VENV)-minimum/bin/python $(PYTEST) $(PYTEST_ARGS)
 
+dist: $(VENV)/installed-build
+	rm -rf $(DIST)
+	$(BIN)/python -m build --outdir $(DIST) .
+	$(BIN)/twine check --strict $(DIST)/*
+
 clean:
-	rm -rf .venv .venv-minimum build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-minimum build dist .pytest_cache .ruff_cache .hypothesis .coverage
 	rm -rf docs/_build docs/auto_examples docs/generated
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-# One stamp for each extra: installed again when the requirements are newer.
-$(VENV)/installed-%: $(REQUIREMENTS) | $(BIN)/pip
-	$(BIN)/python $(PIP_INSTALL) --editable ".[$*]"
+# One stamp for each group of pyproject.toml: installed again when the requirements are
+# newer. EXTRAS are those of skmohn that go with it.
+$(VENV)/installed-%: EXTRAS = [all]
+$(VENV)/installed-%: GROUP = --group $*
+# The demo is for users: it needs what they install.
+$(VENV)/installed-demo: EXTRAS = [plot,frames]
+$(VENV)/installed-demo: GROUP =
+$(VENV)/installed-bench: EXTRAS = [plot,frames,gymnasium]
+$(VENV)/installed-lint $(VENV)/installed-build: EXTRAS =
+
+$(VENV)/installed-%: $(REQUIREMENTS) | $(VENV)/made
+	$(BIN)/python $(PIP_INSTALL) --editable ".$(EXTRAS)" $(GROUP)
 	@touch $@
 
-$(VENV)-minimum/installed: $(REQUIREMENTS) constraints-minimum.txt | $(VENV)-minimum/bin/pip
+$(VENV)-minimum/installed: $(REQUIREMENTS) constraints-minimum.txt | $(VENV)-minimum/made
 	$(VENV)-minimum/bin/python $(PIP_INSTALL) \
-		--constraint constraints-minimum.txt --editable ".[test]"
+		--constraint constraints-minimum.txt --editable ".[all]" --group test
 	@touch $@
 
-$(BIN)/pip: INTERPRETER = $(PYTHON)
-$(VENV)-minimum/bin/pip: INTERPRETER = $(PYTHON_MINIMUM)
+$(VENV)/made: INTERPRETER = $(PYTHON)
+$(VENV)-minimum/made: INTERPRETER = $(PYTHON_MINIMUM)
 
-$(BIN)/pip $(VENV)-minimum/bin/pip:
+# Groups need pip 25.1; Python 3.11 to 3.13 bring older ones.
+$(VENV)/made $(VENV)-minimum/made:
 	@$(INTERPRETER) -c "import sys; sys.exit(sys.version_info < (3, 11))" || { \
 		echo "skmohn needs Python 3.11 or later, and '$(INTERPRETER)' is not that." \
 			"Name one that is, for instance: make PYTHON=python3.12" >&2; exit 1; }
-	$(INTERPRETER) -m venv $(@:/bin/pip=)
+	$(INTERPRETER) -m venv $(@D)
+	@$(@D)/bin/python $(PIP_INSTALL) "pip>=25.1" || { \
+		echo "pip 25.1 or later could not be installed in $(@D):" \
+			"is there a network, or a mirror that PIP_INDEX_URL names?" >&2; exit 1; }
+	@touch $@

@@ -1,8 +1,10 @@
 """What is installed, and what importing it costs."""
 
 import importlib.metadata
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,11 @@ from packaging.version import Version
 import skmohn
 
 ROOT = Path(__file__).resolve().parents[1]
+METADATA = importlib.metadata.metadata("skmohn")
 REQUIREMENTS = [Requirement(line) for line in importlib.metadata.requires("skmohn")]
+EXTRAS = set(METADATA.get_all("Provides-Extra"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+GROUPS = PROJECT["dependency-groups"]
 
 
 def test_version_is_the_installed_one():
@@ -26,30 +32,39 @@ def test_requirement_has_a_floor_and_no_cap(requirement):
         assert [part.operator for part in requirement.specifier] == [">="]
 
 
+@pytest.mark.parametrize("group", GROUPS)
+def test_group_asks_for_floors_of_other_packages(group: str) -> None:
+    requirements = [Requirement(line) for line in GROUPS[group]]
+    assert [r.name for r in requirements if r.name == "skmohn"] == []
+    capped = [
+        str(r) for r in requirements if [p.operator for p in r.specifier] != [">="]
+    ]
+    assert capped == []
+
+
+def test_extras_are_for_users() -> None:
+    assert EXTRAS.isdisjoint(GROUPS)
+    (everything,) = (r for r in REQUIREMENTS if r.name == "skmohn")
+    assert everything.marker.evaluate({"extra": "all"})
+    assert everything.extras == EXTRAS - {"all"}
+
+
 def test_nothing_but_the_five_is_needed_at_run_time():
     needed = {r.name for r in REQUIREMENTS if r.marker is None}
     assert needed == {"scikit-learn", "numpy", "scipy", "numba", "joblib"}
 
 
 def test_floors_are_the_tested_ones():
-    lines = (ROOT / "constraints-minimum.txt").read_text(encoding="utf-8").splitlines()
+    lines = read("constraints-minimum.txt").splitlines()
     pinned = {
         pin.name: pin.specifier
         for pin in map(Requirement, (line for line in lines if line[:1].isalpha()))
     }
-    for_users = (
-        "plot",
-        "frames",
-        "progress",
-        "integrations",
-        "gymnasium",
-        "onnx",
-        "plink",
-    )
     floors = {
         r.name: r.specifier
         for r in REQUIREMENTS
-        if r.marker is None or any(r.marker.evaluate({"extra": e}) for e in for_users)
+        if r.name != "skmohn"
+        and (r.marker is None or any(r.marker.evaluate({"extra": e}) for e in EXTRAS))
     }
     assert pinned.keys() == floors.keys()
     for name, pin in pinned.items():
@@ -59,34 +74,73 @@ def test_floors_are_the_tested_ones():
         assert Version(exact.version) == Version(floor.version)
 
 
-def read_yaml(*path):
-    return yaml.safe_load(ROOT.joinpath(*path).read_text(encoding="utf-8"))
+def read(*path: str) -> str:
+    """Text of a file of the repository."""
+    return ROOT.joinpath(*path).read_text(encoding="utf-8")
 
 
-def test_the_recipe_for_conda_asks_for_the_same():
-    recipe = read_yaml("conda", "recipe.yaml")
-    assert recipe["context"]["version"] == skmohn.__version__
-    python, *others = map(Requirement, recipe["requirements"]["run"])
-    metadata = importlib.metadata.metadata("skmohn")
-    assert str(python.specifier) == metadata["Requires-Python"]
-    needed = {str(r) for r in REQUIREMENTS if r.marker is None}
-    assert {str(r) for r in others} == needed
-    assert recipe["about"]["license"] == metadata["License-Expression"]
-    assert recipe["about"]["summary"] == metadata["Summary"]
+def read_yaml(*path: str) -> dict:
+    """A file of the repository as dictionaries and lists."""
+    return yaml.safe_load(read(*path))
 
 
 def test_who_cites_names_this_version():
     assert read_yaml("CITATION.cff")["version"] == skmohn.__version__
 
 
-def test_every_python_that_is_named_is_tested():
+SYSTEMS = {
+    "ubuntu-latest": "POSIX :: Linux",
+    "macos-latest": "MacOS",
+    "windows-latest": "Microsoft :: Windows",
+}
+
+
+def classified(topic: str) -> set[str]:
+    """What the classifiers say of a topic."""
+    start = f"{topic} :: "
+    found = METADATA.get_all("Classifier")
+    return {line.removeprefix(start) for line in found if line.startswith(start)}
+
+
+def pythons_claimed() -> set[str]:
+    """Versions of Python that the classifiers name."""
+    return {v for v in classified("Programming Language :: Python") if "." in v}
+
+
+def matrix_of(workflow: str, job: str) -> dict[str, list[str]]:
+    """The axes of a job, of which every combination runs."""
+    jobs = read_yaml(".github", "workflows", f"{workflow}.yml")["jobs"]
+    matrix = jobs[job]["strategy"]["matrix"]
+    assert matrix.keys().isdisjoint({"exclude", "include"})
+    return matrix
+
+
+def test_what_is_claimed_is_what_is_tested() -> None:
+    matrix = matrix_of("ci", "test")
+    assert pythons_claimed() == set(matrix["python"])
+    systems = {SYSTEMS[name] for name in matrix["os"]}
+    assert classified("Operating System") == systems
+
+
+def test_what_is_published_was_tried_on_every_python() -> None:
+    assert pythons_claimed() == set(matrix_of("publish", "try")["python"])
+
+
+def test_pythons_are_consecutive_from_the_floor() -> None:
+    minors = sorted(int(v.removeprefix("3.")) for v in pythons_claimed())
+    assert minors == list(range(minors[0], minors[-1] + 1))
+    assert METADATA["Requires-Python"] == f">=3.{minors[0]}"
+
+
+def test_commands_of_workflows_are_targets_of_make() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", read("Makefile"), re.MULTILINE))
     named = {
-        classifier.rpartition(" ")[2]
-        for classifier in importlib.metadata.metadata("skmohn").get_all("Classifier")
-        if classifier.startswith("Programming Language :: Python :: 3.")
+        target
+        for path in sorted(ROOT.glob(".github/workflows/*.yml"))
+        for target in re.findall(r"\bmake ([a-z-]+)", path.read_text(encoding="utf-8"))
     }
-    jobs = read_yaml(".github", "workflows", "ci.yml")["jobs"]
-    assert named == set(jobs["test"]["strategy"]["matrix"]["python"])
+    assert named
+    assert named <= targets
 
 
 def modules_after(statement):
