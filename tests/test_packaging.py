@@ -84,6 +84,76 @@ def read_yaml(*path: str) -> dict:
     return yaml.safe_load(read(*path))
 
 
+REPOSITORY = PROJECT["project"]["urls"]["Repository"]
+OWNER_AND_NAME = REPOSITORY.removeprefix("https://github.com/")
+# Where links of the README lead that are about a file of the repository, and the files.
+RAW = f"https://raw.githubusercontent.com/{OWNER_AND_NAME}/main/"
+FILES = f"{REPOSITORY}/blob/main/"
+FOLDERS = f"{REPOSITORY}/tree/main/"
+PAGES = f"{PROJECT['project']['urls']['Documentation']}/en/latest/"
+
+
+def links(text: str) -> list[str]:
+    """Addresses of pictures and links in Markdown, in the order of their kinds."""
+    inline = re.findall(r"\]\(([^)\s]*)[^)]*\)", text)
+    return [*inline, *re.findall(r"""\b(?:src|href)=["']([^"']*)""", text)]
+
+
+def file_behind(link: str) -> Path | None:
+    """The file or folder of the repository that a link shows; None: another site."""
+    for start in (RAW, FILES, FOLDERS):
+        if link.startswith(start):
+            return ROOT / link.removeprefix(start).partition("#")[0]
+    if not link.startswith(PAGES):
+        return None
+    page = link.removeprefix(PAGES).partition("#")[0]
+    if page == "auto_examples/index.html":  # made of the headers of the examples
+        return ROOT / "examples" / "GALLERY_HEADER.rst"
+    sources = [ROOT / "docs" / page.replace(".html", end) for end in (".rst", ".md")]
+    return next(filter(Path.is_file, sources), sources[0])
+
+
+def test_readme_leads_to_what_exists() -> None:
+    found = links(read("README.md"))
+    assert found
+    assert [link for link in found if not link.startswith("https://")] == []
+    behind = {link: file_behind(link) for link in found}
+    assert [link for link, file in behind.items() if file and not file.exists()] == []
+
+
+def test_readme_links_to_pages_that_are_rendered() -> None:
+    """GitHub shows what Sphinx reads, MyST and reStructuredText, as markup."""
+    found = links(read("README.md"))
+    assert [link for link in found if link.startswith(f"{FILES}docs/")] == []
+
+
+def test_readme_shows_pictures_on_every_site() -> None:
+    pictures = re.findall(r"""<img[^>]*src=["']([^"']*)""", read("README.md"))
+    assert pictures
+    assert [link for link in pictures if not link.startswith(RAW)] == []
+    assert "![" not in read("README.md")
+
+
+@pytest.mark.parametrize(
+    ("text", "link"),
+    [
+        ("[a](docs/b.md)", "docs/b.md"),
+        ('[a](https://b.org "c")', "https://b.org"),
+        ("![a](b.png)", "b.png"),
+        ('<img width="3" src="b.png">', "b.png"),
+    ],
+)
+def test_links_are_read(text: str, link: str) -> None:
+    assert links(text) == [link]
+
+
+def test_changelog_begins_with_this_version() -> None:
+    (first, *_) = re.findall(r"^## (\S+) \((.+)\)$", read("CHANGELOG.md"), re.MULTILINE)
+    version = Version(skmohn.__version__)
+    assert first[0] == version.base_version
+    assert (first[1] == "unreleased") == version.is_devrelease
+
+
 def test_who_cites_names_this_version():
     assert read_yaml("CITATION.cff")["version"] == skmohn.__version__
 
