@@ -112,7 +112,6 @@ $(VENV)/installed-%: GROUP = --group $*
 # The demo is for users: it needs what they install.
 $(VENV)/installed-demo: EXTRAS = [plot,frames]
 $(VENV)/installed-demo: GROUP =
-$(VENV)/installed-bench: EXTRAS = [plot,frames,gymnasium]
 $(VENV)/installed-lint $(VENV)/installed-build: EXTRAS =
 
 $(VENV)/installed-%: $(REQUIREMENTS) | $(VENV)/made
