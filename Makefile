@@ -106,16 +106,17 @@ clean:
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # One stamp for each group of pyproject.toml: installed again when the requirements are
-# newer. EXTRAS are those of skmohn that go with it.
-$(VENV)/installed-%: EXTRAS = [all]
+# newer. SKMOHN is the package with the extras that go with the group.
+$(VENV)/installed-%: SKMOHN = --editable ".[all]"
 $(VENV)/installed-%: GROUP = --group $*
 # The demo is for users: it needs what they install.
-$(VENV)/installed-demo: EXTRAS = [plot,frames]
+$(VENV)/installed-demo: SKMOHN = --editable ".[plot,frames]"
 $(VENV)/installed-demo: GROUP =
-$(VENV)/installed-lint $(VENV)/installed-build: EXTRAS =
+# These read the sources alone.
+$(VENV)/installed-lint $(VENV)/installed-build: SKMOHN =
 
 $(VENV)/installed-%: $(REQUIREMENTS) | $(VENV)/made
-	$(BIN)/python $(PIP_INSTALL) --editable ".$(EXTRAS)" $(GROUP)
+	$(BIN)/python $(PIP_INSTALL) $(SKMOHN) $(GROUP)
 	@touch $@
 
 $(VENV)-minimum/installed: $(REQUIREMENTS) constraints-minimum.txt | $(VENV)-minimum/made
