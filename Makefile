@@ -23,8 +23,8 @@ BIN := $(VENV)/bin
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 REQUIREMENTS := pyproject.toml skmohn/__init__.py
 
-.PHONY: help demo test test-slow test-docs coverage fuzz mutants lint types docs papers linkcheck \
-	test-minimum dist clean
+.PHONY: help demo test test-slow test-docs fuzz mutants lint types docs papers linkcheck test-minimum clean
+.PHONY: coverage dist
 
 help:
 	@echo "make demo          a tour with a picture (a minute and a half, the first compilation included)"
