@@ -3,6 +3,8 @@
 import importlib
 import os
 import sys
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -26,10 +28,23 @@ def pytest_configure(config):
     that bring threads, each its own; that takes seconds, for which the others would
     wait.
     """
+    config.addinivalue_line(
+        "markers", "callbacks: needs scikit-learn's callbacks, which came with 1.9"
+    )
     if not config.getoption("numprocesses", default=None):
         for library in ("scipy.linalg", "sklearn.utils"):
             importlib.import_module(library)
         threadpool_limits(1)
+
+
+def pytest_collection_modifyitems(items):
+    """Skip what is about callbacks where scikit-learn has none."""
+    if find_spec("sklearn.callback") is not None:
+        return
+    reason = f"callbacks came with scikit-learn 1.9, this is {version('scikit-learn')}"
+    for item in items:
+        if item.get_closest_marker("callbacks"):
+            item.add_marker(pytest.mark.skip(reason=reason))
 
 
 def pytest_addoption(parser):

@@ -6,11 +6,15 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.preprocessing import OrdinalEncoder
-from sklearn.utils import _safe_indexing
-from sklearn.utils._missing import is_pandas_na, is_scalar_nan
-from sklearn.utils.validation import _num_features, check_array, validate_data
+from sklearn.utils.validation import check_array, validate_data
 
 from skmohn._core._names import find_columns, name_columns
+from skmohn._core._sklearn import (
+    is_pandas_na,
+    is_scalar_nan,
+    num_features,
+    safe_indexing,
+)
 from skmohn._core._times import (
     TIMES,
     column_types,
@@ -129,7 +133,7 @@ class Categories:
         others = sorted({*range(n_features)}.difference(times, self.encoders))
         if others:
             table[:, others] = check_array(
-                _safe_indexing(X, others, axis=1),
+                safe_indexing(X, others, axis=1),
                 dtype=np.float64,
                 ensure_all_finite="allow-nan",
                 ensure_min_samples=0,
@@ -310,7 +314,7 @@ def find_categorical(X, wanted):
     wanted = np.asarray(wanted)
     if not wanted.size:
         return []
-    n_features = _num_features(X)
+    n_features = num_features(X)
     if wanted.dtype.kind == "b":
         if wanted.shape != (n_features,):
             raise ValueError(
@@ -382,7 +386,7 @@ def _is_text(value):
 
 
 def _values(X, j):
-    return np.asarray(_safe_indexing(X, j, axis=1), dtype=object)
+    return np.asarray(safe_indexing(X, j, axis=1), dtype=object)
 
 
 def _column(X, j):

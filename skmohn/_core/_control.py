@@ -3,6 +3,7 @@
 from sklearn.base import BaseEstimator
 
 from skmohn._core._html import HTMLRepr
+from skmohn._core._sklearn import check_parameters
 
 
 class Control(HTMLRepr, BaseEstimator):
@@ -48,7 +49,7 @@ class Nested:
     def _validate_params(self):
         super()._validate_params()
         for name in self._controls:
-            control_of(self, name)._validate_params()
+            check_parameters(control_of(self, name))
 
 
 def control_of(estimator, name):

@@ -9,7 +9,9 @@ import warnings
 import weakref
 from contextvars import ContextVar
 
-from sklearn.utils.parallel import _get_threadpool_controller
+from threadpoolctl import ThreadpoolController
+
+from skmohn._core._sklearn import callback_context
 
 # Packages that may stand between the line of a user and what it warns of.
 _BETWEEN = {"skmohn", "sklearn", "joblib"}
@@ -105,6 +107,9 @@ def gather_warnings():
         _GATHERED.reset(token)
 
 
+# As scikit-learn does: to look for libraries takes milliseconds.
+_threadpools = functools.cache(ThreadpoolController)
+
 _LOCK = threading.Lock()
 
 
@@ -137,8 +142,8 @@ class _OneBlasThread(contextlib.ContextDecorator):
     @_Locked()
     def __enter__(self):
         if _OneBlasThread._limiter is None:
-            controller = _get_threadpool_controller()
-            _OneBlasThread._limiter = controller.limit(limits=1, user_api="blas")
+            threadpools = _threadpools()
+            _OneBlasThread._limiter = threadpools.limit(limits=1, user_api="blas")
         self._inside.add(self)
 
     @_Locked()
@@ -213,7 +218,7 @@ class FitLoop:
             # One more than asked for: the iteration that notices there is nothing to
             # do.
             max_subtasks = None if max_iter is None else max_iter + 1
-            task = estimator._init_callback_context(max_subtasks=max_subtasks)
+            task = callback_context(estimator, max_subtasks)
         self._task = task
         self._task.call_on_fit_task_begin(estimator=estimator, **self._data)
         self._open()

@@ -1,5 +1,8 @@
 """Columns of a table by their names or numbers."""
 
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin
+
 from skmohn._core._validation import is_whole
 
 
@@ -8,6 +11,14 @@ def name_columns(names, n_features):
     if names is None:
         return [f"x{j}" for j in range(n_features)]
     return [str(name) for name in names]
+
+
+def input_names(
+    estimator: BaseEstimator, input_features: ArrayLike | None = None
+) -> NDArray:
+    """What columns are called, as `get_feature_names_out` takes it."""
+    # What gives a column for each has the names of the columns themselves.
+    return OneToOneFeatureMixin.get_feature_names_out(estimator, input_features)
 
 
 def index_names(names):

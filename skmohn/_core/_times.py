@@ -3,9 +3,9 @@
 from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
-from sklearn.utils import _safe_indexing
-from sklearn.utils._missing import is_pandas_na
 from sklearn.utils.validation import check_array, check_X_y, validate_data
+
+from skmohn._core._sklearn import is_pandas_na, safe_indexing
 
 # Of pandas, polars and arrow, in lower case.
 _TIME_TYPES = ("date", "timestamp", "timedelta", "duration")
@@ -57,7 +57,7 @@ def seconds(X, j):
     -------
     ndarray of shape (n_samples,), float64
     """
-    values = np.asarray(_safe_indexing(X, j, axis=1))
+    values = np.asarray(safe_indexing(X, j, axis=1))
     if values.dtype.kind == "O":
         return np.array([second(value) for value in values])
     return _of_array(values)
@@ -121,7 +121,7 @@ def validate_columns(estimator, X, y="no_validation", *, reset=True, **options):
     others = sorted({*range(X.shape[1])}.difference(times))
     if others:
         table[:, others] = check_array(
-            _safe_indexing(X, others, axis=1),
+            safe_indexing(X, others, axis=1),
             dtype=np.float64,
             ensure_all_finite=False,
             ensure_min_samples=0,
@@ -135,7 +135,7 @@ def validate_columns(estimator, X, y="no_validation", *, reset=True, **options):
 
 
 def _objects(X, j):
-    return np.asarray(_safe_indexing(X, j, axis=1), dtype=object)
+    return np.asarray(safe_indexing(X, j, axis=1), dtype=object)
 
 
 def _holds_times(values):

@@ -3,7 +3,10 @@
 from numbers import Integral, Real
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import column_or_1d
 from sklearn.utils.validation import (
     check_array,
     check_consistent_length,
@@ -79,6 +82,25 @@ def to_numpy(values):
     The array API has no ``len``, no ``reshape`` method, and indices for all axes only.
     """
     return np.asarray(values) if hasattr(values, "__array_namespace__") else values
+
+
+def read_targets(
+    y: ArrayLike,
+    *,
+    estimator: BaseEstimator | None = None,
+    several: bool = False,
+    numeric: bool = False,
+) -> NDArray:
+    """Check targets: finite, of one dimension unless there may be several."""
+    y = check_array(
+        y if several else column_or_1d(y, warn=True),
+        accept_sparse="csr",
+        ensure_2d=False,
+        dtype=None,
+        input_name="y",
+        estimator=estimator,
+    )
+    return y.astype(np.float64) if numeric and y.dtype.kind == "O" else y
 
 
 def read_vector(values, name, ensure_all_finite=True):

@@ -6,21 +6,21 @@ from typing import Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_array,
-    check_is_fitted,
-)
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from skmohn._core._control import Nested, control_of
 from skmohn._core._fitting import FitLoop, warn_caller
 from skmohn._core._html import HTMLRepr
-from skmohn._core._requests import ShortRequests
 from skmohn._core._scaling import fitted_scaler
+from skmohn._core._sklearn import (
+    CallbackSupportMixin,
+    Interval,
+    StrOptions,
+    check_sample_weight,
+    with_callbacks,
+)
 from skmohn._core._times import validate_columns
 from skmohn._core._validation import as_counts, densify, is_pair_given
 from skmohn.blm._codec import auto_bound, auto_range
@@ -46,9 +46,7 @@ def _positive(kind):
     return Interval(kind, 0, None, closed="neither")
 
 
-class BaseBLM(
-    DeviceMixin, Nested, HTMLRepr, ShortRequests, CallbackSupportMixin, BaseEstimator
-):
+class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator):
     """Network trained by local search on the bits of its weights."""
 
     _controls = {"search_control": SearchControl}
@@ -270,7 +268,7 @@ class BaseBLM(
             self._per_step = form.per_step
         rows = self._form.rows(X, y, sample_weight)
         X, targets = self._read_samples(rows.X, rows.y, learn)
-        given = _check_sample_weight(rows.sample_weight, X, ensure_non_negative=True)
+        given = check_sample_weight(rows.sample_weight, X, ensure_non_negative=True)
         weights = np.zeros(len(X))
         by_class = self._class_weights(rows.targets)
         weights[rows.judged] = as_counts(given[rows.judged] * by_class)

@@ -6,16 +6,15 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.base import ClassifierMixin
 from sklearn.neural_network import MLPClassifier
-from sklearn.preprocessing import LabelBinarizer, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import compute_sample_weight
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._fitting import History, all_or_nothing
+from skmohn._core._sklearn import StrOptions, check_partial_fit_first_call, fit_context
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._forms import SequenceScoreMixin
@@ -264,7 +263,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         self.n_jobs = n_jobs
 
     @all_or_nothing
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None, X_val=None, y_val=None) -> Self:
         """Train the network.
 
@@ -300,7 +299,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         return self._fit(X, y, sample_weight, X_val, y_val, go_on=go_on)
 
     @all_or_nothing
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, sample_weight=None, classes=None) -> Self:
         """Train for one epoch on these samples, starting from the current weights.
 
@@ -320,7 +319,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         BLMClassifier
             The fitted estimator.
         """
-        if _check_partial_fit_first_call(self, classes):
+        if check_partial_fit_first_call(self, classes):
             self._classes_wanted = np.unique(classes)
         return self._fit_epoch(X, y, sample_weight)
 
@@ -397,9 +396,8 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
                 "an MLPClassifier of several classes does not normalize logistic "
                 'outputs: fit with loss="cross_entropy"'
             )
-        mlp = fill_mlp(self, MLPClassifier())
+        mlp = fill_mlp(self, MLPClassifier(), self._labels.examples())
         mlp.classes_ = self.classes_
-        mlp._label_binarizer = LabelBinarizer().fit(self._labels.examples())
         return mlp
 
     def _read_samples(self, X, y, learn):
@@ -451,7 +449,8 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         return self._labels.to_plain()
 
     def _read_mlp(self, mlp):
-        multilabel = mlp._label_binarizer.y_type_.startswith("multilabel")
+        # Of several classes an MLPClassifier has a softmax.
+        multilabel = mlp.n_outputs_ > 1 and mlp.out_activation_ == "logistic"
         self._labels = Labels(mlp.classes_, multilabel)
         self.classes_ = self._labels.classes
 

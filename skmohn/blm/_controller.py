@@ -6,17 +6,21 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, _fit_context
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from skmohn._core._control import Nested, control_of
 from skmohn._core._fitting import FitLoop, History, all_or_nothing, warn_caller
 from skmohn._core._html import HTMLRepr
-from skmohn._core._requests import ShortRequests
+from skmohn._core._sklearn import (
+    CallbackSupportMixin,
+    Interval,
+    StrOptions,
+    fit_context,
+    with_callbacks,
+)
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._codec import grid_step
 from skmohn.blm._control import ControlPlan, train_controller
@@ -49,9 +53,7 @@ _BOUND = 0.01
 _COUNT = Interval(Integral, 1, None, closed="left")
 
 
-class BLMController(
-    DeviceMixin, Nested, HTMLRepr, ShortRequests, CallbackSupportMixin, BaseEstimator
-):
+class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator):
     """Neural network with low-bit weights that learns to control a black box.
 
     The black box is any function that rates the network by a number, the lower the
@@ -274,7 +276,7 @@ class BLMController(
         self.n_jobs = n_jobs
 
     @all_or_nothing
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, objective, validation=None) -> Self:
         """Train the network.
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import StrOptions, validate_params
 
+from skmohn._core._sklearn import StrOptions, validate_params
 from skmohn.blm import _policy_kernels as kernels
 from skmohn.blm._kernels import Network
 from skmohn.blm._network import Layout, Problem, activate, refresh

@@ -6,6 +6,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._scaling import fitted_scaler
+from skmohn._core._sklearn import check_parameters
 from skmohn.blm._codec import encode, grid_step
 from skmohn.blm._network import Layout, activate
 from skmohn.blm._storage import make_fitted
@@ -45,7 +46,7 @@ def round_mlp(cls, mlp, X, n_bits, parameters):
         )
     sizes = [mlp.n_features_in_, *(coef.shape[1] for coef in mlp.coefs_)]
     model.set_params(hidden_layer_sizes=tuple(sizes[1:-1]), activation=mlp.activation)
-    model._validate_params()
+    check_parameters(model)
     if model.recurrent:
         raise ValueError("recurrent must be False: an MLP has no memory")
     # The MLP checks the columns, and their names.

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from skmohn._core._control import Control
+from skmohn._core._sklearn import Interval, StrOptions
 from skmohn.blm import _search_kernels as kernels
 from skmohn.blm._codec import code_range
 

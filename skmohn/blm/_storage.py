@@ -3,6 +3,7 @@
 import numpy as np
 
 from skmohn._core._scaling import plain_scaler
+from skmohn._core._sklearn import complete_mlp
 from skmohn.blm import _codec
 from skmohn.blm._network import Layout
 from skmohn.blm._packed import read_controller, read_network
@@ -133,8 +134,11 @@ def restore_controller(cls, packed):
     return model
 
 
-def fill_mlp(model, mlp):
-    """Give scikit-learn's network equal weights, with the scales folded in."""
+def fill_mlp(model, mlp, examples=None):
+    """Give scikit-learn's network equal weights, with the scales folded in.
+
+    Those of classes need `examples`: labels as a user writes them, of every class.
+    """
     if model._made_with["recurrent"]:
         raise ValueError("scikit-learn has no recurrent networks")
     if model._made_with["activation"] == "step":
@@ -161,7 +165,7 @@ def fill_mlp(model, mlp):
     # What it goes on from in partial_fit: no sample has been seen.
     mlp.t_, mlp.loss_curve_, mlp.best_loss_ = 0, [], np.inf
     mlp.validation_scores_ = mlp.best_validation_score_ = None
-    mlp._no_improvement_count = 0
+    complete_mlp(mlp, examples)
     for name in (
         "n_features_in_",
         "feature_names_in_",

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 from sklearn.utils import Bunch, check_random_state
-from sklearn.utils._param_validation import Interval, validate_params
 
+from skmohn._core._sklearn import Interval, validate_params
 from skmohn.mohn import Genotypes
 
 _COUNT = [Interval(Integral, 0, None, closed="left")]

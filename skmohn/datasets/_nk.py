@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from skmohn._core._sklearn import Interval, StrOptions, validate_params
 from skmohn.datasets._optimum import find_optima
 from skmohn.datasets._sampling import OPTIMUM_CONSTRAINT, SAMPLING_CONSTRAINTS, sample
 from skmohn.datasets._walsh import sum_of_tables

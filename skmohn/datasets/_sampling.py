@@ -4,8 +4,8 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.utils import Bunch
-from sklearn.utils._param_validation import Interval, Options, StrOptions
 
+from skmohn._core._sklearn import Interval, Options, StrOptions
 from skmohn.datasets._walsh import evaluate
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils import Bunch, check_random_state
-from sklearn.utils._param_validation import Interval, validate_params
 
+from skmohn._core._sklearn import Interval, validate_params
 from skmohn.datasets._sampling import Count
 
 

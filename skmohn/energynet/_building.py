@@ -6,10 +6,10 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from skmohn._core._control import Control, control_of
 from skmohn._core._fitting import one_blas_thread, warn_caller
+from skmohn._core._sklearn import Interval, StrOptions
 from skmohn._core._validation import is_whole
 from skmohn.energynet._gaps import BURN_IN
 from skmohn.energynet._growth import (

@@ -8,22 +8,14 @@ from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
     RegressorMixin,
-    _fit_context,
     clone,
     is_regressor,
 )
-from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import (
-    _safe_indexing,
-    check_random_state,
-    column_or_1d,
-)
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
-    _check_y,
     check_consistent_length,
     check_is_fitted,
 )
@@ -31,9 +23,16 @@ from sklearn.utils.validation import (
 from skmohn._core._categories import Categories, as_table
 from skmohn._core._fitting import History, all_or_nothing
 from skmohn._core._html import HTMLRepr
-from skmohn._core._requests import ShortRequests
 from skmohn._core._scaling import fitted_scaler
-from skmohn._core._validation import to_numpy
+from skmohn._core._sklearn import (
+    CallbackSupportMixin,
+    StrOptions,
+    fit_context,
+    require_mlp_weights,
+    safe_indexing,
+    with_callbacks,
+)
+from skmohn._core._validation import read_targets, to_numpy
 from skmohn.energynet._building import widths_of
 from skmohn.energynet._coding import MINMAX
 from skmohn.energynet._heads import candidates, choose, folds_of
@@ -54,7 +53,7 @@ _MLP = {"solver": "lbfgs", "tol": 3e-3, "max_iter": 2000}
 _SEED = 0
 
 
-class _BaseEnergyNet(HTMLRepr, ShortRequests, CallbackSupportMixin, BaseEstimator):
+class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator):
     """Find the layers without targets; train a network of these layers with them."""
 
     _parameter_constraints = {
@@ -70,7 +69,7 @@ class _BaseEnergyNet(HTMLRepr, ShortRequests, CallbackSupportMixin, BaseEstimato
         self.random_state = random_state
 
     @all_or_nothing
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     @with_callbacks
     def fit(self, X, y, sample_weight=None) -> Self:
         """Find the architecture, choose a network, and train it.
@@ -108,8 +107,9 @@ class _BaseEnergyNet(HTMLRepr, ShortRequests, CallbackSupportMixin, BaseEstimato
         given = X, y
         X, y = self._read_samples(X, y)
         self._check_targets(y)
-        kept, weights = _weighted(X, sample_weight)
         transformer, mlp = self._parts()
+        kept, weights = _weighted(X, sample_weight)
+        require_mlp_weights(mlp, weights)
         stages = Stages(self, *given)
         self.transformer_ = stages.fit_layers(
             transformer, self._of_layers(X, given[0], kept), weights
@@ -121,7 +121,7 @@ class _BaseEnergyNet(HTMLRepr, ShortRequests, CallbackSupportMixin, BaseEstimato
         """What the layers see: the categories themselves, not their numbers."""
         if not self._categories.encoders:
             return X[kept]
-        return _safe_indexing(as_table(to_numpy(given)), np.arange(len(X))[kept])
+        return safe_indexing(as_table(to_numpy(given)), np.arange(len(X))[kept])
 
     def _train(self, mlp, X, y, weights, stages):
         """Train the network that is to answer, on the architecture that was found."""
@@ -241,7 +241,7 @@ class _BaseEnergyNet(HTMLRepr, ShortRequests, CallbackSupportMixin, BaseEstimato
                 "None"
             )
         X = self._read_table(X, reset=True)
-        y = _check_y(y, multi_output=True, y_numeric=is_regressor(self), estimator=self)
+        y = read_targets(y, estimator=self, several=True, numeric=is_regressor(self))
         check_consistent_length(X, y)
         return X, y
 
@@ -265,7 +265,8 @@ def _weighted(X, sample_weight):
     if weights is None:
         return slice(None), None
     kept = weights > 0.0
-    return kept, weights[kept]
+    weights = weights[kept]
+    return kept, None if np.all(weights == 1.0) else weights
 
 
 class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):

@@ -3,22 +3,22 @@
 from typing import Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.impute import MissingIndicator
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._categories import Categories
 from skmohn._core._fitting import all_or_nothing
 from skmohn._core._html import HTMLRepr
-from skmohn._core._requests import ShortRequests
+from skmohn._core._names import input_names
+from skmohn._core._sklearn import StrOptions, fit_context
 from skmohn.energynet._coding import MINMAX
 from skmohn.energynet._reading import in_container, read_columns
 from skmohn.energynet._transformer import EnergyNetTransformer
 
 
-class EnergyNetImputer(HTMLRepr, ShortRequests, TransformerMixin, BaseEstimator):
+class EnergyNetImputer(HTMLRepr, TransformerMixin, BaseEstimator):
     """Fill gaps in tables of numbers and categories with what a learned density says.
 
     An :class:`EnergyNetTransformer` learns the joint distribution of the columns, also
@@ -101,7 +101,7 @@ class EnergyNetImputer(HTMLRepr, ShortRequests, TransformerMixin, BaseEstimator)
         self.random_state = random_state
 
     @all_or_nothing
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None, sample_weight=None) -> Self:
         """Learn the distribution of the columns.
 
@@ -174,7 +174,7 @@ class EnergyNetImputer(HTMLRepr, ShortRequests, TransformerMixin, BaseEstimator)
             indicated one.
         """
         check_is_fitted(self)
-        names = _check_feature_names_in(self, input_features)
+        names = input_names(self, input_features)
         if self.indicator_ is None:
             return names
         return np.concatenate([names, self.indicator_.get_feature_names_out(names)])

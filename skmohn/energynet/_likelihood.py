@@ -8,8 +8,8 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.special import entr, logsumexp
 from sklearn.utils import check_scalar
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from skmohn._core._sklearn import Interval, StrOptions, validate_params
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._gaps import known_free_energies
 from skmohn.energynet._groups import Groups, state_shares

@@ -9,9 +9,9 @@ from collections import deque
 from contextlib import suppress
 
 import numpy as np
-from sklearn.neural_network import MLPClassifier, MLPRegressor
 
 from skmohn._core._fitting import FitLoop
+from skmohn._core._sklearn import callback_context, watched_mlp
 
 # Networks are compared when this share of the loss is all that so many evaluations have
 # taken off: those with more units than samples need thousands to come to rest.
@@ -20,62 +20,6 @@ _SHARE, _EVALUATIONS = 0.01, 50
 
 class _Stopped(Exception):  # noqa: N818
     """A callback asks the network to stop."""
-
-
-class _Told:
-    """A network whose hidden layers may begin as a stack, and that can be watched.
-
-    Attributes
-    ----------
-    _start : sequence of RBM
-        The layers it begins as; none for scikit-learn's random weights.
-
-    _watch : callable
-        Called with the loss after every epoch or, of ``solver="lbfgs"``, every
-        evaluation.
-    """
-
-    @staticmethod
-    def _watch(loss):
-        """Nobody wants to know."""
-
-    def _initialize(self, y, layer_units, dtype):
-        super()._initialize(y, layer_units, dtype)
-        # A layer may have further units, whose weights are random.
-        for k, rbm in enumerate(self._start):
-            self.coefs_[k][: rbm.n_visible, : rbm.n_hidden] = rbm.weights.T
-            self.intercepts_[k][: rbm.n_hidden] = rbm.hidden_bias
-        self._best_coefs = [coef.copy() for coef in self.coefs_]
-        self._best_intercepts = [intercept.copy() for intercept in self.intercepts_]
-
-    def _loss_grad_lbfgs(self, *args):
-        loss, gradient = super()._loss_grad_lbfgs(*args)
-        self._watch(loss)
-        return loss, gradient
-
-    def _update_no_improvement_count(self, *args):
-        super()._update_no_improvement_count(*args)
-        self._watch(self.loss_)
-
-
-class _ToldClassifier(_Told, MLPClassifier):
-    """MLPClassifier that is told where to start and tells how it goes."""
-
-
-class _ToldRegressor(_Told, MLPRegressor):
-    """MLPRegressor that is told where to start and tells how it goes."""
-
-    def _backprop(self, X, y, sample_weight, activations, *memory):
-        found = super()._backprop(X, y, sample_weight, activations, *memory)
-        if self.loss != "squared_error" or y.shape[1] == 1:
-            return found
-        # Of several targets scikit-learn 1.9 computes the mean loss with the gradient
-        # of its sum, and L-BFGS comes to a halt (its issue 8349).
-        squares = np.square(activations[-1] - y).sum(axis=1)
-        n_samples = len(y) if sample_weight is None else sample_weight.sum()
-        penalty = self.alpha * sum(np.vdot(coef, coef) for coef in self.coefs_)
-        loss = np.average(squares, weights=sample_weight) + penalty / n_samples
-        return loss / 2, *found[1:]
 
 
 def started(mlp, start):
@@ -91,12 +35,9 @@ def started(mlp, start):
     Returns
     -------
     told : MLPClassifier or MLPRegressor
-        Not fitted.
+        Not fitted; see :func:`~skmohn._core._sklearn.watched_mlp`.
     """
-    kind = _ToldClassifier if isinstance(mlp, MLPClassifier) else _ToldRegressor
-    told = kind(**mlp.get_params())
-    told._start = start
-    return told
+    return watched_mlp(mlp, [(rbm.weights.T, rbm.hidden_bias) for rbm in start])
 
 
 def fit_untold(told, X, y, weights):
@@ -123,7 +64,7 @@ def fit_untold(told, X, y, weights):
         if rests or next(ahead, None) is None:
             raise _Stopped
 
-    told._watch = watch
+    told.watch = watch
     with suppress(_Stopped):
         told.fit(X, y, sample_weight=weights)
 
@@ -141,7 +82,7 @@ class Stages:
 
     def __init__(self, estimator, X, y):
         self._told = {"estimator": estimator, "X": X, "y": y}
-        self._fit = estimator._init_callback_context(max_subtasks=2)
+        self._fit = callback_context(estimator, 2)
         self._fit.call_on_fit_task_begin(**self._told)
 
     def fit_layers(self, transformer, X, weights):
@@ -195,35 +136,27 @@ class Stages:
             task_name="network", max_subtasks=None if most is None else most + 1
         )
         loop = FitLoop(
-            *self._told.values(), None, most, lambda: {"mlp_": _plain(told)}, task=task
+            *self._told.values(),
+            None,
+            most,
+            lambda: {"mlp_": told.to_plain()},
+            task=task,
         )
 
         def watch(loss):
             if loop.step({"loss": float(loss)}):
                 raise _Stopped
 
-        told._watch = watch
+        told.watch = watch
         try:
             told.fit(X, y, sample_weight=weights)
         except _Stopped:
             told.n_iter_, told.loss_ = len(loop.history), loop.history[-1]["loss"]
             if told.early_stopping and told.solver != "lbfgs":
-                told.coefs_, told.intercepts_ = told._best_coefs, told._best_intercepts
+                told.take_best()
         loop.finish()
-        fitted = _plain(told)
+        fitted = told.to_plain()
         self._fit.call_on_fit_task_end(
             **self._told, reconstruction_attributes=lambda: {"mlp_": fitted}
         )
         return fitted
-
-
-def _plain(told):
-    """A copy of a network as one of scikit-learn's, fitted as far as it is."""
-    kind = MLPClassifier if isinstance(told, MLPClassifier) else MLPRegressor
-    plain = kind(**told.get_params())
-    state = vars(told).copy()
-    del state["_start"], state["_watch"]
-    vars(plain).update(state)
-    plain.coefs_ = [coef.copy() for coef in told.coefs_]
-    plain.intercepts_ = [intercept.copy() for intercept in told.intercepts_]
-    return plain

@@ -7,9 +7,9 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.utils import check_scalar
-from sklearn.utils._param_validation import Interval, validate_params
 
 from skmohn._core._fitting import warn_caller
+from skmohn._core._sklearn import Interval, validate_params
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._groups import list_states, log_state_sums, state_logits
 from skmohn.energynet._rbm import (

@@ -3,9 +3,9 @@
 from functools import partial
 
 import numpy as np
-from sklearn.utils._set_output import _get_container_adapter
 
 from skmohn._core._categories import read_table
+from skmohn._core._sklearn import container_adapter
 from skmohn._core._times import validate_columns
 from skmohn._core._validation import densify
 
@@ -103,7 +103,7 @@ def in_container(X, estimator, given, names):
     -------
     array, DataFrame or whatever is wanted
     """
-    container = _get_container_adapter("transform", estimator)
+    container = container_adapter(estimator)
     if container is None:
         return X
     if X.dtype != object:

@@ -7,9 +7,9 @@ on their order, nor on whether a row is repeated or has a whole number as its we
 """
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight
 
 from skmohn._core._rows import order_of
+from skmohn._core._sklearn import check_sample_weight
 from skmohn._core._validation import as_counts, require_memory
 from skmohn.energynet._gaps import Gaps
 
@@ -35,7 +35,7 @@ def read_weights(sample_weight, X):
     """
     if sample_weight is None:
         return None
-    weights = _check_sample_weight(
+    weights = check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True
     )
     return as_counts(weights)

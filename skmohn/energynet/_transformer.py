@@ -5,13 +5,10 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import assert_all_finite, check_random_state, check_scalar
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import (
-    _check_feature_names_in,
     check_array,
     check_is_fitted,
 )
@@ -20,8 +17,15 @@ from skmohn._core._categories import Categories
 from skmohn._core._control import Nested
 from skmohn._core._fitting import FitLoop, History, all_or_nothing, one_blas_thread
 from skmohn._core._html import ComputedProperty, HTMLRepr
-from skmohn._core._requests import ShortRequests
+from skmohn._core._names import input_names
 from skmohn._core._scaling import require_finite
+from skmohn._core._sklearn import (
+    CallbackSupportMixin,
+    Interval,
+    StrOptions,
+    fit_context,
+    with_callbacks,
+)
 from skmohn.energynet._building import (
     GIVEN_DEPTH,
     Builder,
@@ -58,7 +62,6 @@ _ROWS_OF_MEANS = 1000
 class EnergyNetTransformer(
     Nested,
     HTMLRepr,
-    ShortRequests,
     TransformerMixin,
     CallbackSupportMixin,
     BaseEstimator,
@@ -363,7 +366,7 @@ class EnergyNetTransformer(
         self.random_state = random_state
 
     @all_or_nothing
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X, y=None, X_val=None, sample_weight=None) -> Self:
         """Find the layers and train them.
@@ -414,7 +417,7 @@ class EnergyNetTransformer(
         return self._expose(built, X, units, loop.history)
 
     @all_or_nothing
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None, sample_weight=None) -> Self:
         """Train each layer for one epoch on these samples, keeping its width.
 
@@ -508,7 +511,7 @@ class EnergyNetTransformer(
             tables = [imputed(*of_columns, strategy, self._seed)]
         else:
             tables = drawn(*of_columns, n_draws, random_state)
-        names = _check_feature_names_in(self)
+        names = input_names(self)
         tables = [in_container(self._decoded(t), self, given, names) for t in tables]
         return tables[0] if n_draws is None else tables
 
@@ -558,7 +561,7 @@ class EnergyNetTransformer(
             those of categories are added.
         """
         check_is_fitted(self)
-        names = _check_feature_names_in(self, input_features)
+        names = input_names(self, input_features)
         blocks = [
             [f"layer{k}_unit{i}" for i in range(width)]
             for k, width in enumerate(self.n_components_per_layer_)

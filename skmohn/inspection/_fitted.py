@@ -1,9 +1,9 @@
 """What displays ask of an estimator and of matplotlib."""
 
 from sklearn.utils import check_consistent_length
-from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_is_fitted
 
+from skmohn._core._sklearn import check_matplotlib_support
 from skmohn._core._validation import read_names, read_sets, read_vector
 from skmohn.energynet import (
     EnergyNetClassifier,

@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.parallel import Parallel, delayed
 
 from skmohn._core._categories import read_table
 from skmohn._core._fitting import gather_warnings, warn_caller
+from skmohn._core._sklearn import Interval, validate_params
 from skmohn.mohn import MOHNRegressor
 from skmohn.mohn._show import to_frame
 from skmohn.mohn._table.coding import NUMERIC, InputCoding

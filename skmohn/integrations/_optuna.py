@@ -7,12 +7,8 @@ from numbers import Real
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import (
-    Interval,
-    StrOptions,
-    validate_parameter_constraints,
-)
 
+from skmohn._core._sklearn import Interval, StrOptions, validate_parameter_constraints
 from skmohn.integrations._optional import require
 from skmohn.optimize import BlackBoxOptimizer
 

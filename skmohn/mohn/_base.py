@@ -1,23 +1,22 @@
 """What the estimators share: how they name columns, route metadata, list attributes."""
 
 import numpy as np
+from sklearn import get_config
 from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
-    _raise_for_params,
-    _routing_enabled,
     process_routing,
 )
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._control import Nested
 from skmohn._core._html import HTMLRepr
-from skmohn._core._requests import ShortRequests
+from skmohn._core._sklearn import raise_for_params
 from skmohn.mohn._table.vocabulary import Vocabulary
 
 
-class BaseMOHN(HTMLRepr, Nested, ShortRequests):
+class BaseMOHN(HTMLRepr, Nested):
     """Base of the MOHN estimators: named and categorical columns, metadata routing."""
 
     @property
@@ -104,7 +103,7 @@ class BaseMOHN(HTMLRepr, Nested, ShortRequests):
         ValueError
             When there are any and metadata routing is off.
         """
-        _raise_for_params(params, self, "fit")
-        if not _routing_enabled():
+        raise_for_params(params, self, "fit")
+        if not get_config()["enable_metadata_routing"]:
             return {}
         return process_routing(self, "fit", **params).splitter.split

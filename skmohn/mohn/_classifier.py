@@ -5,22 +5,25 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.callback import CallbackSupportMixin, with_callbacks
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import _check_partial_fit_first_call
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_consistent_length,
-    check_is_fitted,
-)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skmohn._core._categories import one_row, read_table
 from skmohn._core._control import control_of
 from skmohn._core._fitting import History, all_or_nothing, blas_threads_for
 from skmohn._core._html import ComputedProperty
+from skmohn._core._sklearn import (
+    CallbackSupportMixin,
+    Interval,
+    StrOptions,
+    check_parameters,
+    check_partial_fit_first_call,
+    check_sample_weight,
+    fit_context,
+    with_callbacks,
+)
 from skmohn._core._validation import to_numpy
 from skmohn.mohn._controls import DenseControl, Wishes
 from skmohn.mohn._findings import equivalents_of, tabulate_equivalents
@@ -284,7 +287,7 @@ class MOHNClassifier(
         self.n_jobs = n_jobs
 
     @all_or_nothing
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X, y, sample_weight=None, **params) -> Self:
         """Learn the classes.
@@ -333,7 +336,7 @@ class MOHNClassifier(
 
     @available_if(_learns_further)
     @all_or_nothing
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, classes=None, sample_weight=None) -> Self:
         """Learn from more samples, without choosing hyperparameters anew.
 
@@ -364,7 +367,7 @@ class MOHNClassifier(
             For invalid input, classes that are not known, and more distinct rows than
             have exact models.
         """
-        if _check_partial_fit_first_call(self, classes):
+        if check_partial_fit_first_call(self, classes):
             _require_all(self.classes_, X, y, sample_weight)
             return self.fit(X, y, sample_weight)
         samples, observed = self._read_more(X, y, sample_weight)
@@ -609,7 +612,7 @@ class MOHNClassifier(
             return None
         check_consistent_length(X, y)
         numbers, classes = read_classes(y)
-        weights = _check_sample_weight(to_numpy(sample_weight), numbers)
+        weights = check_sample_weight(to_numpy(sample_weight), numbers)
         # Of rows of weight 0 no class counts.
         kept = weights != 0
         present = np.unique(numbers[kept])
@@ -624,7 +627,7 @@ class MOHNClassifier(
 
     def _read_more(self, X, y, sample_weight):
         """Check further samples; return all, weighed, and as they were observed."""
-        self._validate_params()
+        check_parameters(self)
         table = read_table(self, X)
         check_consistent_length(table, y)
         observed = getattr(self.model_, "observed", None)
@@ -689,7 +692,7 @@ class MOHNClassifier(
         if not CLASS_STRATEGIES[self.strategy].finds_all:
             return {}
         control = control_of(self, "dense_control")
-        control._validate_params()
+        check_parameters(control)
         for name in ("noise", "clip", "target_transform"):
             if getattr(control, name) != getattr(DenseControl(), name):
                 raise ValueError(
@@ -709,7 +712,7 @@ def _require_all(classes, X, y, sample_weight):
         return
     check_consistent_length(X, y)
     numbers, found = read_classes(y)
-    weights = _check_sample_weight(to_numpy(sample_weight), numbers)
+    weights = check_sample_weight(to_numpy(sample_weight), numbers)
     shown = found[np.unique(numbers[weights != 0])].tolist()
     classes = classes.tolist()
     _refuse_others(classes, shown)

@@ -6,10 +6,10 @@ from numbers import Integral, Real
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from skmohn._core._control import Control, control_of
 from skmohn._core._fitting import unwatched
+from skmohn._core._sklearn import Interval, StrOptions
 
 _SHARE = [Interval(Real, 0, 1, closed="both")]
 _POSITIVE_SHARE = [Interval(Real, 0, 1, closed="right")]

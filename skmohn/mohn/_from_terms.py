@@ -3,9 +3,9 @@
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 
 from skmohn._core._names import index_names
+from skmohn._core._sklearn import Interval, validate_parameter_constraints
 from skmohn._core._validation import is_whole, read_names, read_vector
 from skmohn.mohn._table.coding import TWO_VALUED, InputCoding
 from skmohn.mohn._table.columns import repeated_name

@@ -4,10 +4,9 @@ from typing import Self
 
 import numpy as np
 from sklearn.utils import check_consistent_length
-from sklearn.utils.validation import _check_y
 
 from skmohn._core._categories import Categories, read_table
-from skmohn._core._validation import to_numpy
+from skmohn._core._validation import read_targets, to_numpy
 from skmohn.mohn._table.coding import CONSTANT, NUMERIC, InputCoding
 from skmohn.mohn._table.rows import Rows
 from skmohn.mohn._walsh.bits import pack_bits, row_bits, unpack_bits
@@ -328,7 +327,7 @@ def read_inputs(estimator, X, y="no_validation", *, reset=False):
         )
     if isinstance(y, str) and y == "no_validation":
         return X
-    y = _check_y(to_numpy(y), y_numeric=True, estimator=estimator)
+    y = read_targets(to_numpy(y), estimator=estimator, numeric=True)
     check_consistent_length(X, y)
     return X, np.asarray(y, dtype=np.float64)
 

@@ -7,11 +7,9 @@ from typing import Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, check_scalar
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._categories import Categories, column_names, one_row, read_table
@@ -24,6 +22,14 @@ from skmohn._core._fitting import (
     warn_caller,
 )
 from skmohn._core._html import ComputedProperty
+from skmohn._core._sklearn import (
+    CallbackSupportMixin,
+    Interval,
+    StrOptions,
+    check_parameters,
+    fit_context,
+    with_callbacks,
+)
 from skmohn._core._validation import read_sets, read_shares, validate_held_out
 from skmohn.mohn import _several as several
 from skmohn.mohn._base import BaseMOHN
@@ -316,7 +322,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         self.n_jobs = n_jobs
 
     @all_or_nothing
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X, y, sample_weight=None, X_val=None, y_val=None, **params) -> Self:
         """Find the terms and fit their weights.
@@ -381,7 +387,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         return self
 
     @all_or_nothing
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, sample_weight=None) -> Self:
         """Update the weights with more samples, without a new search.
 
@@ -411,7 +417,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             return several.partial_fit(self, X, y, sample_weight)
         X, y = read_table(self, X, y)
         control = control_of(self, "delta_control")
-        control._validate_params()
+        check_parameters(control)
         weights = positive_weights(sample_weight, X, unit=self._weight_unit)
         sample_weight, rows, _ = weights
         new = self._to_rows(X[rows])

@@ -23,6 +23,7 @@ from sklearn.utils.validation import (
 
 from skmohn._core._categories import read_table
 from skmohn._core._fitting import History, gather_warnings, warn_caller
+from skmohn._core._sklearn import callback_context
 from skmohn._core._validation import is_pair_given, is_whole, to_numpy
 from skmohn.mohn._controls import Wishes
 from skmohn.mohn._dense.shared import remember
@@ -164,7 +165,7 @@ def _prepare(model, data, names, earlier):
 
 def _learn(model, lessons, names, params, told):
     """Fit each target and set the attributes of all; return what was warned of each."""
-    task = model._init_callback_context(max_subtasks=len(lessons))
+    task = callback_context(model, len(lessons))
     task.call_on_fit_task_begin(**told)
     warnings = []
     for part, data, together in lessons:

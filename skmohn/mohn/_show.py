@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from skmohn._core._sklearn import prepend_html
 from skmohn._core._units import binary_unit
 from skmohn.mohn._table.coding import CATEGORIES, CONSTANT, NUMERIC, ONE_HOT, TWO_VALUED
 from skmohn.mohn._table.rows import member_values
@@ -53,9 +54,7 @@ def add_summary(model, attributes):
         check_is_fitted(model)
     except NotFittedError:
         return attributes
-    table = attributes._html_repr
-    attributes._html_repr = lambda: _summarise(model) + table()
-    return attributes
+    return prepend_html(attributes, lambda: _summarise(model))
 
 
 def _summarise(model):

@@ -6,19 +6,24 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
-    _check_feature_names_in,
-    _check_y,
     check_consistent_length,
     check_is_fitted,
 )
 
 from skmohn._core._fitting import FitLoop, History, all_or_nothing, blas_threads_for
+from skmohn._core._names import input_names
+from skmohn._core._sklearn import (
+    CallbackSupportMixin,
+    Interval,
+    StrOptions,
+    fit_context,
+    with_callbacks,
+)
+from skmohn._core._validation import read_targets
 from skmohn.mohn._base import BaseMOHN
 from skmohn.mohn._controls import MSDAControl, Wishes
 from skmohn.mohn._genotypes import encode, read_inputs
@@ -148,7 +153,7 @@ class ProductFinder(BaseMOHN):
 
 def read_classes(y):
     """Class labels as numbers, and the classes."""
-    y = _check_y(y)
+    y = read_targets(y)
     check_classification_targets(y)
     classes, numbers = np.unique(y, return_inverse=True)
     return numbers, classes
@@ -343,7 +348,7 @@ class MOHNTransformer(
         self.n_jobs = n_jobs
 
     @all_or_nothing
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X, y, sample_weight=None, **params) -> Self:
         """Find the products to build.
@@ -420,7 +425,7 @@ class MOHNTransformer(
             Such as ``"dose x sex=male"``; of two categories, the one coded as +1.
         """
         check_is_fitted(self)
-        names = _check_feature_names_in(self, input_features)
+        names = input_names(self, input_features)
         return np.array(self._term_names([str(name) for name in names]), dtype=object)
 
     def _read_target(self, y):
@@ -429,7 +434,7 @@ class MOHNTransformer(
             kind = "continuous" if _holds_floats(y) else "classes"
         if kind == "classes":
             return read_classes(y)
-        return _check_y(y, y_numeric=True, estimator=self).astype(float), None
+        return read_targets(y, estimator=self, numeric=True).astype(float), None
 
     def _fitted_attributes(self, samples, terms):
         return {

@@ -10,11 +10,6 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from scipy.optimize import OptimizeResult
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import (
-    Interval,
-    StrOptions,
-    validate_parameter_constraints,
-)
 
 from skmohn._core._fitting import (
     History,
@@ -22,6 +17,7 @@ from skmohn._core._fitting import (
     gather_warnings,
     warn_caller,
 )
+from skmohn._core._sklearn import Interval, StrOptions, validate_parameter_constraints
 from skmohn._core._validation import read_vector
 from skmohn.mohn._regressor import MOHNRegressor
 from skmohn.optimize._maximize import mirror

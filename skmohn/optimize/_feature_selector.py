@@ -7,14 +7,12 @@ from typing import Self
 
 import numpy as np
 from scipy.optimize import LinearConstraint
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, _fit_context, is_classifier
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn import get_config
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
 from sklearn.feature_selection import SelectorMixin
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv, cross_validate
 from sklearn.utils import get_tags
-from sklearn.utils._metadata_requests import _raise_for_params, _routing_enabled
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -24,7 +22,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skmohn._core._fitting import FitLoop, History, all_or_nothing
 from skmohn._core._html import HTMLRepr
-from skmohn._core._requests import ShortRequests
+from skmohn._core._sklearn import (
+    CallbackSupportMixin,
+    HasMethods,
+    Interval,
+    StrOptions,
+    fit_context,
+    raise_for_params,
+    with_callbacks,
+)
 from skmohn._core._validation import read_sets
 from skmohn.mohn._regressor import MOHNRegressor
 from skmohn.optimize._black_box import BlackBoxOptimizer
@@ -36,7 +42,6 @@ _FEWEST_SUBSETS = 100
 
 class MOHNFeatureSelector(
     HTMLRepr,
-    ShortRequests,
     CallbackSupportMixin,
     SelectorMixin,
     MetaEstimatorMixin,
@@ -167,7 +172,7 @@ class MOHNFeatureSelector(
         self.n_jobs = n_jobs
 
     @all_or_nothing
-    @_fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=False)
     @with_callbacks
     def fit(self, X, y=None, **params) -> Self:
         """Search for the best columns.
@@ -193,7 +198,7 @@ class MOHNFeatureSelector(
             For invalid input, if no subset has `n_features_to_select` columns, and if
             no subset has a finite score.
         """
-        _raise_for_params(params, self, "fit", allow=["groups"])
+        raise_for_params(params, self, "fit", allow=["groups"])
         X, y = self._read(X, y)
         members = self._read_groups()
         score = self._make_scorer(X, y, params)
@@ -286,7 +291,7 @@ class MOHNFeatureSelector(
         """A function that scores the estimator on some columns, fold by fold."""
         check_scoring(self.estimator, self.scoring)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
-        if _routing_enabled():
+        if get_config()["enable_metadata_routing"]:
             of_splitter = process_routing(self, "fit", **params).splitter.split
             used = self._scored_routing().consumes("fit", params)
         else:

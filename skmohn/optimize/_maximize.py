@@ -7,8 +7,8 @@ from numbers import Integral, Real
 import numpy as np
 from scipy.optimize import OptimizeResult
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from skmohn._core._sklearn import Interval, StrOptions, validate_params
 from skmohn._core._units import binary_unit
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 from skmohn.optimize._dense import answer_dense

@@ -6,8 +6,8 @@ from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from skmohn._core._sklearn import Interval
 from skmohn.optimize import _elimination, _kernels
 from skmohn.optimize._polynomial import (
     changes_of_flip,

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from joblib import parallel_config
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
-from sklearn.callback import ProgressBar
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from skmohn import BLMRegressor, SearchControl
@@ -426,6 +425,7 @@ def whole(request):
     return model.fit(stages), stages
 
 
+@pytest.mark.callbacks
 @pytest.mark.parametrize("n_epochs", [1, 3, 7])
 def test_a_stopped_fit_goes_on_as_if_it_had_not_been(n_epochs, whole):
     whole, stages = whole
@@ -559,7 +559,10 @@ def test_time_ends_a_fit_between_evaluations():
     assert 1 <= model.n_evaluations_ < 60
 
 
+@pytest.mark.callbacks
 def test_progress_bar_follows_a_fit():
+    from sklearn.callback import ProgressBar
+
     small(max_evaluations=100).set_callbacks(ProgressBar()).fit(PENDULUM)
 
 

@@ -15,7 +15,6 @@ from scipy.special import expit
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.callback import ScoringMonitor
 from sklearn.datasets import load_digits
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.exceptions import ConvergenceWarning
@@ -902,8 +901,11 @@ def test_history(task):
     assert len(model.history_.to_frame()) == model.n_iter_
 
 
+@pytest.mark.callbacks
 @pytest.mark.parametrize("task", TASKS)
 def test_scoring_monitor(task):
+    from sklearn.callback import ScoringMonitor
+
     monitor = ScoringMonitor(scoring="r2" if task in ("one", "two") else "accuracy")
     model, y = make(task)
     model.set_callbacks(monitor).fit(X, y)
@@ -927,6 +929,7 @@ class Stop:
         return True
 
 
+@pytest.mark.callbacks
 def test_callback_that_stops():
     model, y = make("one", max_flips=10**6, tol=0)
     model.set_callbacks(Stop()).fit(X, y)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
-from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score
@@ -14,6 +13,8 @@ from sklearn.pipeline import make_pipeline
 
 from skmohn import EnergyNetClassifier, EnergyNetRegressor, EnergyNetTransformer
 from skmohn.energynet._building import STOPPED
+
+pytestmark = pytest.mark.callbacks
 
 X, Y = load_iris(return_X_y=True)
 STACK = EnergyNetTransformer(None, [4, 3], polish=5)
@@ -150,6 +151,8 @@ def test_callback_that_fails_leaves_the_network_as_it_was(part):
 
 
 def test_callback_of_the_transformer_is_its_own():
+    from sklearn.callback import ScoringMonitor
+
     monitor = ScoringMonitor(scoring={"nats": lambda net, X, y: net.score(X)})
     net = network()
     net.transformer = clone(STACK).set_callbacks(monitor)
@@ -160,6 +163,8 @@ def test_callback_of_the_transformer_is_its_own():
 
 @pytest.mark.parametrize("solver", ["lbfgs", "adam"])
 def test_scores_are_monitored(solver):
+    from sklearn.callback import ScoringMonitor
+
     monitor = ScoringMonitor(scoring="accuracy")
     frame = load_iris(as_frame=True).data
     net = network(solver).set_callbacks(monitor).fit(frame, Y)
@@ -170,6 +175,8 @@ def test_scores_are_monitored(solver):
 
 
 def test_scores_are_monitored_in_pipeline_and_grid_search():
+    from sklearn.callback import ScoringMonitor
+
     monitor = ScoringMonitor(scoring="accuracy")
     net = network().set_callbacks(monitor)
     make_pipeline("passthrough", net).fit(X, Y)
@@ -200,6 +207,8 @@ def test_how_many_epochs_there_will_be_is_known(warm_start):
 
 
 def test_progress_bars_alone_in_pipeline_and_grid_search(capsys):
+    from sklearn.callback import ProgressBar
+
     pytest.importorskip("rich")
     names = "EnergyNetTransformer", "layers", "network"
     network().set_callbacks(ProgressBar()).fit(X, Y)

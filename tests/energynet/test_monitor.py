@@ -47,6 +47,7 @@ class Keep:
             self.found.append(minus_energy - np.logaddexp.reduce(minus_energy))
 
 
+@pytest.mark.callbacks
 def test_likelihoods_against_enumeration(bits):
     X, X_val = patch_of(bits)[:1200], patch_of(bits)[1200:]
     keep = Keep()

@@ -11,7 +11,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
-from sklearn.callback import ScoringMonitor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
@@ -619,7 +618,10 @@ def test_later_rows_draws_warm_starts_and_copies(fitted):
     assert_array_equal(copy.predict(X), fitted.predict(X))
 
 
+@pytest.mark.callbacks
 def test_validation_rows_callbacks_and_cross_validation():
+    from sklearn.callback import ScoringMonitor
+
     X, y = make_frame()
     T, t = make_frame(seed=1)
     monitor = ScoringMonitor(scoring="r2")

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.callback import ScoringMonitor
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
@@ -146,7 +145,10 @@ def test_noisy_rows_are_told():
     assert np.median(std[X[:, 7] == 1]) < 1.3 * np.median(std[X[:, 7] == 0])
 
 
+@pytest.mark.callbacks
 def test_history_callbacks_and_validation():
+    from sklearn.callback import ScoringMonitor
+
     X, y = make_data()
     T, t = make_data(seed=1)
     monitor = ScoringMonitor(scoring="r2")

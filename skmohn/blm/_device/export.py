@@ -8,16 +8,12 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import (
-    Interval,
-    StrOptions,
-    validate_parameter_constraints,
-)
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._categories import column_names
 from skmohn._core._fitting import warn_caller
 from skmohn._core._names import find_columns, index_names
+from skmohn._core._sklearn import Interval, StrOptions, validate_parameter_constraints
 from skmohn.blm._device import c_file
 from skmohn.blm._device.calibrate import calibrated
 from skmohn.blm._device.floats import FloatProgram, in_single, run_float

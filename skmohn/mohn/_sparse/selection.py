@@ -16,10 +16,11 @@ from typing import NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 from scipy.stats import sem
-from sklearn.linear_model import Lasso, LassoCV
+from sklearn.linear_model import Lasso
 from sklearn.model_selection import GroupKFold
 
 from skmohn._core._fitting import last_of
+from skmohn._core._sklearn import lasso_cv
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.chance import rounding_variance
 from skmohn.mohn._sparse.pool import run_together
@@ -42,7 +43,7 @@ _AFFORDABLE_LASSO = 5e6
 # Below a hundredth of the largest penalty little is left to gain on noisy data, and
 # aliased columns make the descent slow: the path is rough and its choice refined. Both
 # run to their ends, since scikit-learn would warn of one that did not.
-_LASSO_PATH = {"alphas": 40, "eps": 1e-2, "max_iter": 100_000, "tol": 1e-4}
+_LASSO_PATH = {"n_alphas": 40, "eps": 1e-2, "max_iter": 100_000, "tol": 1e-4}
 # The models of the highest bars lend their weights above order two to the lasso.
 _STANDING_OUT = 3
 
@@ -313,7 +314,7 @@ def _shrink(design, y, path, folds, n_jobs):
     columns = design.unpack(columns[distinct], np.float64).T
     # Cyclic descent draws no numbers, yet would advance numpy's global generator.
     fixed = {"random_state": 0}
-    search = LassoCV(**_LASSO_PATH, **fixed, cv=folds, n_jobs=n_jobs)
+    search = lasso_cv(**_LASSO_PATH, **fixed, cv=folds, n_jobs=n_jobs)
     search.fit(columns, y, sample_weight=design.weights)
     options = {"max_iter": _LASSO_PATH["max_iter"], "tol": 1e-10, "warm_start": True}
     final = Lasso(search.alpha_, **options, **fixed)
