@@ -8,12 +8,17 @@ import tokenize
 from collections import Counter, namedtuple
 from functools import cache
 from graphlib import TopologicalSorter
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+import sklearn.base
+
+import skmohn
 
 PACKAGE = Path(__file__).resolve().parents[1] / "skmohn"
 MODULES = sorted(PACKAGE.rglob("*.py"))
+DOOR = PACKAGE / "_core" / "_sklearn.py"
 
 # The version stands in `skmohn/__init__.py`, which imports nothing at first.
 GROUND = {"_core", "__version__"}
@@ -234,6 +239,147 @@ def test_a_private_read_is_seen():
     own = "class A:\n    def _f(self):\n        self._x = 1\n"
     assert private_reads(own + "        return other._f() + other._x") == []
     assert private_reads("x._replace(a=1).__class__") == []
+
+
+def documented_names():
+    """Private names of scikit-learn that its door lists: of the table, and hooks.
+
+    Hooks are what classes define because scikit-learn looks for it.
+    """
+    text = ast.get_docstring(parse(DOOR.read_text(encoding="utf-8")))
+    table, hooks = text.split("\nClasses of skmohn also define ")
+    rows = re.findall(r"^(\w+)  +\S", table.split("\n===")[2], flags=re.MULTILINE)
+    return set(rows), set(re.findall(r"`(_\w+)`", hooks))
+
+
+def is_private(name):
+    """Whether a part of a dotted name begins with one underscore."""
+    return re.search(r"(^|\.)_(?!_)", name) is not None
+
+
+# Those that are attributes; hooks are called by subclasses that define them.
+LISTED = set(filter(is_private, documented_names()[0] - documented_names()[1]))
+
+
+def private_scikit_learn(module, source, listed=frozenset()):
+    """Private names of scikit-learn that a file imports, or reads off what it imports.
+
+    Those of attributes in `listed` are scikit-learn's wherever they are read: whose
+    attribute one is cannot be seen.
+    """
+    found = {
+        name
+        for name in imported_modules(module, source)
+        if name.split(".")[0] == "sklearn" and is_private(name)
+    }
+    tree = parse(source)
+    theirs = {"sklearn"}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            of = getattr(node, "module", None)
+            theirs.update(
+                alias.asname or alias.name.split(".")[0]
+                for alias in node.names
+                if (of or alias.name).split(".")[0] == "sklearn"
+            )
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            chain = ast.unparse(node)
+            if chain.split(".")[0] in theirs and is_private(node.attr):
+                found.add(chain)
+            elif node.attr in listed:
+                found.add(node.attr)
+        elif isinstance(node, ast.Call) and name_of(node.func) in BY_NAME:
+            named = {a.value for a in node.args if isinstance(a, ast.Constant)}
+            found |= named & listed
+    return sorted(found)
+
+
+@pytest.mark.parametrize(
+    "folder", ["skmohn", "tests", "benchmarks", "examples", "docs"]
+)
+def test_scikit_learns_private_names_pass_one_door(folder):
+    found = {}
+    # Tests may look behind the door.
+    listed = LISTED if folder == "skmohn" else set()
+    for path in (PACKAGE.parent / folder).rglob("*.py"):
+        if path != DOOR and "_build" not in path.parts:
+            source = path.read_text(encoding="utf-8")
+            found[str(path)] = private_scikit_learn("", source, listed)
+    assert {path: names for path, names in found.items() if names} == {}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from sklearn.utils._missing import is_scalar_nan",
+        "from sklearn.base import _fit_context",
+        "def f():\n    import sklearn.utils._missing",
+        "import sklearn.utils\nx = sklearn.utils._missing.is_scalar_nan(1)",
+        "import sklearn as sk\nsk.utils._safe_indexing(X, 1)",
+        "from sklearn.utils import validation as v\nv._num_features(X)",
+        "from sklearn.neural_network import MLPClassifier as M\nM._fit",
+        "model.mlp_._label_binarizer",
+        "getattr(mlp, '_label_binarizer', None)",
+    ],
+)
+def test_a_private_name_of_scikit_learn_is_seen(source):
+    assert len(private_scikit_learn("skmohn.mohn._a", source, LISTED)) == 1
+
+
+def test_other_names_of_scikit_learn_are_let_through():
+    source = (
+        "import sklearn\nfrom sklearn.utils.validation import check_array\n"
+        "sklearn.__version__\nself._fit()\nsuper()._validate_params()"
+    )
+    assert private_scikit_learn("skmohn.mohn._a", source, LISTED) == []
+
+
+def test_the_door_lists_what_passes():
+    tree = parse(DOOR.read_text(encoding="utf-8"))
+    passed = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("sklearn"):
+            names = (f"{node.module}.{alias.name}" for alias in node.names)
+            passed |= {name.rpartition(".")[2] for name in names if is_private(name)}
+        elif isinstance(node, ast.Attribute) and is_private(node.attr):
+            passed.add(node.attr)
+    assert passed == documented_names()[0]
+
+
+def overridden(kind):
+    """Private names of scikit-learn's bases of a class that bases of skmohn define."""
+    by_package = {"sklearn": set(), "skmohn": set()}
+    for base in kind.__mro__:
+        of_package = by_package.get(base.__module__.split(".")[0], set())
+        of_package.update(filter(is_private, vars(base)))
+    return by_package["sklearn"] & by_package["skmohn"]
+
+
+def test_private_names_of_scikit_learn_are_not_overridden_by_accident():
+    hooks = documented_names()[1]
+    # Written into each class by Python and by scikit-learn.
+    written = {"_abc_impl", "_sklearn_auto_wrap_output_keys"}
+    found = {}
+    for name in skmohn.__all__:
+        kind = getattr(skmohn, name)
+        if isinstance(kind, type):
+            found[name] = overridden(kind) - written
+    assert {name: own - hooks for name, own in found.items() if own - hooks} == {}
+    if version("scikit-learn") >= "1.9":
+        # No class that ours derive from has constraints of its own.
+        defined = hooks - {"_parameter_constraints"}
+        assert set().union(*found.values()) == defined, "what nobody looks for can go"
+
+
+def test_a_private_name_that_is_overridden_is_seen():
+    class Own:
+        def _repr_html_(self): ...
+
+    Own.__module__ = "skmohn.mohn._a"
+    assert overridden(type("Both", (Own, sklearn.base.BaseEstimator), {})) == {
+        "_repr_html_"
+    }
 
 
 def other_chances_and_workers(source):

@@ -14,7 +14,6 @@ from sklearn.base import BaseEstimator, TransformerMixin, is_classifier
 from sklearn.linear_model import Ridge
 from sklearn.metrics import log_loss, mean_squared_error
 from sklearn.model_selection import train_test_split
-from sklearn.neural_network._stochastic_optimizers import AdamOptimizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, label_binarize
 
@@ -217,16 +216,15 @@ class StraightThrough:
         # A layer is a matrix whose first row has the biases; steps are kept as logs.
         pairs = zip(mlp.intercepts_, mlp.coefs_, strict=True)
         parameters = [*map(np.vstack, pairs), np.log(steps)]
-        adam = AdamOptimizer(parameters)
+        adam = _Adam(parameters)
         n_batches = -(-len(X) // self.n_batch)
         moments = np.linspace(0, np.pi, self.n_epochs * n_batches)
         rates = iter(self.rate * (1 + np.cos(moments)) / 2)
         self.loss_ = np.inf
         for _ in range(self.n_epochs):
             for rows in np.array_split(rng.permutation(len(X)), n_batches):
-                adam.learning_rate_init = next(rates)
                 gradients = self._gradients(parameters, X[rows], target[rows], len(X))
-                adam.update_params(parameters, gradients)
+                adam.step(gradients, next(rates))
             loss = self._loss(parameters, X, target)
             if loss < self.loss_:
                 self.loss_, rounded = loss, self._rounded(parameters)
@@ -275,3 +273,23 @@ class StraightThrough:
 def _split(layers):
     """Weights and biases of layers whose first rows are the biases."""
     return [layer[1:] for layer in layers], [layer[0] for layer in layers]
+
+
+class _Adam:
+    """Adam with the constants of its authors (Kingma and Ba 2015, algorithm 1)."""
+
+    def __init__(self, parameters):
+        self.parameters = parameters
+        self.means = [np.zeros_like(each) for each in parameters]
+        self.squares = [np.zeros_like(each) for each in parameters]
+        self.n_steps = 0
+
+    def step(self, gradients, rate):
+        """Change the parameters in place."""
+        self.n_steps += 1
+        rate *= np.sqrt(1 - 0.999**self.n_steps) / (1 - 0.9**self.n_steps)
+        moments = zip(self.parameters, self.means, self.squares, gradients, strict=True)
+        for parameter, mean, square, gradient in moments:
+            mean[...] = 0.9 * mean + (1 - 0.9) * gradient
+            square[...] = 0.999 * square + (1 - 0.999) * gradient**2
+            parameter -= rate * mean / (np.sqrt(square) + 1e-8)

@@ -9,9 +9,7 @@ import warnings
 import weakref
 from contextvars import ContextVar
 
-from threadpoolctl import ThreadpoolController
-
-from skmohn._core._sklearn import callback_context
+from skmohn._core._sklearn import callback_context, threadpool_controller
 
 # Packages that may stand between the line of a user and what it warns of.
 _BETWEEN = {"skmohn", "sklearn", "joblib"}
@@ -107,9 +105,6 @@ def gather_warnings():
         _GATHERED.reset(token)
 
 
-# As scikit-learn does: to look for libraries takes milliseconds.
-_threadpools = functools.cache(ThreadpoolController)
-
 _LOCK = threading.Lock()
 
 
@@ -142,7 +137,7 @@ class _OneBlasThread(contextlib.ContextDecorator):
     @_Locked()
     def __enter__(self):
         if _OneBlasThread._limiter is None:
-            threadpools = _threadpools()
+            threadpools = threadpool_controller()
             _OneBlasThread._limiter = threadpools.limit(limits=1, user_api="blas")
         self._inside.add(self)
 

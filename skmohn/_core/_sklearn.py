@@ -20,6 +20,9 @@ _check_sample_weight            Refuses weights that are all zero since 1.9.
 _fit_context                    Checks parameters before `fit`. Since 1.3.
 _get_container_adapter          Containers of `set_output` whose columns differ in type,
                                 which its wrapper of `transform` cannot make. Since 1.2.
+_get_threadpool_controller      One thread of BLAS. What scikit-learn keeps, since to
+                                look for the libraries takes milliseconds; and without
+                                a dependency on threadpoolctl of our own. Since 1.3.
 _html_repr                      Puts a summary above the table of fitted attributes,
                                 which there is since 1.9.
 _init_callback_context          Documented for other packages. Since 1.9.
@@ -40,9 +43,9 @@ is_pandas_na                    Whether a value is `pandas.NA`. Since 1.3.
 is_scalar_nan                   Whether a value of any type is NaN. Since 0.20.
 =============================== ========================================================
 
-Estimators also define what scikit-learn looks for: `_parameter_constraints`,
-`_validate_params`, `_get_fitted_attr_html` (asked for since 1.9), and, documented for
-other packages, `_doc_link_module`, `_doc_link_template` and
+Classes of skmohn also define what scikit-learn looks for: `_get_fitted_attr_html`
+(since 1.9), `_get_support_mask`, `_parameter_constraints`, `_validate_params`, and,
+documented for other packages, `_doc_link_module`, `_doc_link_template` and
 `_doc_link_url_param_generator`.
 """
 
@@ -74,6 +77,7 @@ from sklearn.utils.metadata_routing import _raise_for_params
 from sklearn.utils.multiclass import (
     _check_partial_fit_first_call as check_partial_fit_first_call,
 )
+from sklearn.utils.parallel import _get_threadpool_controller as threadpool_controller
 from sklearn.utils.validation import _check_sample_weight
 from sklearn.utils.validation import _num_features as num_features
 
@@ -101,6 +105,7 @@ __all__ = [
     "raise_for_params",
     "require_mlp_weights",
     "safe_indexing",
+    "threadpool_controller",
     "validate_parameter_constraints",
     "validate_params",
     "watched_mlp",
@@ -257,6 +262,7 @@ class _WatchedMLP:
             return super().fit(X, y)
         if VERSION >= (1, 7):
             return super().fit(X, y, sample_weight=sample_weight)
+        require_mlp_weights(self, sample_weight)
         require_memory(
             8.0 * X.shape[1] * sample_weight.sum(),
             "sample_weight as repeated rows",
