@@ -42,7 +42,7 @@ from skmohn import (
 from skmohn.datasets import make_sparse_walsh
 
 # The first of each class has to pass every check, others every check of a fit and what
-# follows from it: there is no list of exceptions.
+# follows from it.
 MOHNS = [
     MOHNRegressor(),
     MOHNRegressor("pursuit"),
@@ -146,6 +146,16 @@ CHECKS_OF_FITS = {
 }
 
 
+# Checks that are wrong themselves, by version of scikit-learn; the table has no place
+# for what an estimator does wrong.
+WRONG_CHECKS = {
+    ("1.6", "EnergyNetTransformer", "check_positive_only_tag_during_fit"): (
+        "X is of integers for those that take categories, but no NaN, and a mean is "
+        "subtracted in place"
+    ),
+}
+
+
 def test_checks_of_fits_are_checks():
     checks = parametrize_with_checks(ESTIMATORS).args[1]
     assert {check.func.__name__ for _, check in checks} >= CHECKS_OF_FITS
@@ -167,7 +177,17 @@ def without_repeats(mark):
         or check.func.__name__ in CHECKS_OF_FITS
     ]
     # To write an estimator takes long, and each has many checks.
-    return pytest.mark.parametrize(names, pairs, ids=cache(mark.kwargs["ids"]))
+    ids = cache(mark.kwargs["ids"])
+    return pytest.mark.parametrize(names, [*map(with_excuse, pairs)], ids=ids)
+
+
+def with_excuse(pair):
+    """An estimator and its check, which has to fail if the check is wrong."""
+    estimator, check = pair
+    minor = ".".join(sklearn.__version__.split(".")[:2])
+    reason = WRONG_CHECKS.get((minor, type(estimator).__name__, check.func.__name__))
+    marks = [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
+    return pytest.param(estimator, check, marks=marks)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

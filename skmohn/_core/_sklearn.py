@@ -73,6 +73,7 @@ from sklearn.utils._param_validation import (
     validate_params,
 )
 from sklearn.utils._set_output import _get_container_adapter
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metadata_routing import _raise_for_params
 from sklearn.utils.multiclass import (
     _check_partial_fit_first_call as check_partial_fit_first_call,
@@ -94,6 +95,7 @@ __all__ = [
     "check_parameters",
     "check_partial_fit_first_call",
     "check_sample_weight",
+    "class_weights",
     "complete_mlp",
     "container_adapter",
     "fit_context",
@@ -202,6 +204,23 @@ def lasso_cv(n_alphas: int, **options: Any) -> LassoCV:
     """Lasso with a path of penalties; their number has another name since 1.7."""
     name = "n_alphas" if VERSION < (1, 7) else "alphas"
     return LassoCV(**{name: n_alphas}, **options)
+
+
+def class_weights(
+    class_weight: str | Mapping[object, float],
+    classes: NDArray,
+    y: NDArray,
+    sample_weight: NDArray,
+) -> NDArray:
+    """Weight of each class; balanced ones are by weights of samples, as since 1.7."""
+    if VERSION >= (1, 7):
+        return compute_class_weight(
+            class_weight, classes=classes, y=y, sample_weight=sample_weight
+        )
+    if class_weight != "balanced":
+        return compute_class_weight(class_weight, classes=classes, y=y)
+    totals = np.array([sample_weight[y == each].sum() for each in classes])
+    return totals.sum() / (len(classes) * totals)
 
 
 def complete_mlp(

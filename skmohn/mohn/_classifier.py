@@ -6,7 +6,6 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -21,6 +20,7 @@ from skmohn._core._sklearn import (
     check_parameters,
     check_partial_fit_first_call,
     check_sample_weight,
+    class_weights,
     fit_context,
     with_callbacks,
 )
@@ -617,11 +617,8 @@ class MOHNClassifier(
         kept = weights != 0
         present = np.unique(numbers[kept])
         by_class = np.ones(len(classes))
-        by_class[present] = compute_class_weight(
-            self.class_weight,
-            classes=classes[present],
-            y=classes[numbers[kept]],
-            sample_weight=weights[kept],
+        by_class[present] = class_weights(
+            self.class_weight, classes[present], classes[numbers[kept]], weights[kept]
         )
         return by_class[numbers]
 
