@@ -4,11 +4,11 @@ import importlib
 import os
 import sys
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from packaging.version import Version
 from threadpoolctl import threadpool_limits
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -29,7 +29,7 @@ def pytest_configure(config):
     wait.
     """
     config.addinivalue_line(
-        "markers", "callbacks: needs scikit-learn's callbacks, which came with 1.9"
+        "markers", "needs_sklearn(version, what): something that came with a version"
     )
     if not config.getoption("numprocesses", default=None):
         for library in ("scipy.linalg", "sklearn.utils"):
@@ -38,13 +38,14 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    """Skip what is about callbacks where scikit-learn has none."""
-    if find_spec("sklearn.callback") is not None:
-        return
-    reason = f"callbacks came with scikit-learn 1.9, this is {version('scikit-learn')}"
+    """Skip what is about something that this scikit-learn does not have yet."""
+    installed = version("scikit-learn")
     for item in items:
-        if item.get_closest_marker("callbacks"):
-            item.add_marker(pytest.mark.skip(reason=reason))
+        for needed in item.iter_markers("needs_sklearn"):
+            first, what = needed.args
+            if Version(installed) < Version(first):
+                reason = f"{what} came with scikit-learn {first}, this is {installed}"
+                item.add_marker(pytest.mark.skip(reason=reason))
 
 
 def pytest_addoption(parser):

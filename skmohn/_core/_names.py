@@ -1,5 +1,6 @@
 """Columns of a table by their names or numbers."""
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin
 
@@ -18,7 +19,8 @@ def input_names(
 ) -> NDArray:
     """What columns are called, as `get_feature_names_out` takes it."""
     # What gives a column for each has the names of the columns themselves.
-    return OneToOneFeatureMixin.get_feature_names_out(estimator, input_features)
+    names = OneToOneFeatureMixin.get_feature_names_out(estimator, input_features)
+    return np.asarray(names)
 
 
 def index_names(names):

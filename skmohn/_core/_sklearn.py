@@ -51,7 +51,7 @@ documented for other packages, `_doc_link_module`, `_doc_link_template` and
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import sklearn
@@ -116,7 +116,7 @@ __all__ = [
 
 VERSION = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
 
-if VERSION >= (1, 9):
+if TYPE_CHECKING or VERSION >= (1, 9):
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 else:
 

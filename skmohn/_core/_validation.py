@@ -1,9 +1,10 @@
 """Reading what a user passes, and refusing what cannot work."""
 
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import column_or_1d
@@ -90,7 +91,7 @@ def read_targets(
     estimator: BaseEstimator | None = None,
     several: bool = False,
     numeric: bool = False,
-) -> NDArray:
+) -> Any:
     """Check targets: finite, of one dimension unless there may be several."""
     y = check_array(
         y if several else column_or_1d(y, warn=True),

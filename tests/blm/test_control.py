@@ -425,7 +425,7 @@ def whole(request):
     return model.fit(stages), stages
 
 
-@pytest.mark.callbacks
+@pytest.mark.needs_sklearn("1.9", "callbacks")
 @pytest.mark.parametrize("n_epochs", [1, 3, 7])
 def test_a_stopped_fit_goes_on_as_if_it_had_not_been(n_epochs, whole):
     whole, stages = whole
@@ -559,7 +559,7 @@ def test_time_ends_a_fit_between_evaluations():
     assert 1 <= model.n_evaluations_ < 60
 
 
-@pytest.mark.callbacks
+@pytest.mark.needs_sklearn("1.9", "callbacks")
 def test_progress_bar_follows_a_fit():
     from sklearn.callback import ProgressBar
 

@@ -901,7 +901,7 @@ def test_history(task):
     assert len(model.history_.to_frame()) == model.n_iter_
 
 
-@pytest.mark.callbacks
+@pytest.mark.needs_sklearn("1.9", "callbacks")
 @pytest.mark.parametrize("task", TASKS)
 def test_scoring_monitor(task):
     from sklearn.callback import ScoringMonitor
@@ -929,7 +929,7 @@ class Stop:
         return True
 
 
-@pytest.mark.callbacks
+@pytest.mark.needs_sklearn("1.9", "callbacks")
 def test_callback_that_stops():
     model, y = make("one", max_flips=10**6, tol=0)
     model.set_callbacks(Stop()).fit(X, y)

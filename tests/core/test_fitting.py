@@ -221,7 +221,7 @@ def estimator(request):
     return clone(request.param)
 
 
-@pytest.mark.callbacks
+@pytest.mark.needs_sklearn("1.9", "callbacks")
 def test_interrupted_first_fit_leaves_it_unfitted(estimator):
     callback = Callback(action=interrupt)
     estimator.set_callbacks(callback)
@@ -234,7 +234,7 @@ def test_interrupted_first_fit_leaves_it_unfitted(estimator):
     assert callback.teardowns == callback.setups == 1
 
 
-@pytest.mark.callbacks
+@pytest.mark.needs_sklearn("1.9", "callbacks")
 def test_interrupted_refit_leaves_the_old_model(estimator):
     estimator.fit(X, Y)
     expected, old = estimator.predict(X), dict(vars(estimator))
@@ -250,7 +250,7 @@ def test_interrupted_refit_leaves_the_old_model(estimator):
 # ---------------------------------------------------------------------- callbacks
 
 
-@pytest.mark.callbacks
+@pytest.mark.needs_sklearn("1.9", "callbacks")
 def test_callback_sees_each_iteration_and_a_fitted_estimator(estimator):
     callback = Callback()
     estimator.set_callbacks(callback).fit(X, Y, sample_weight=np.ones(len(Y)))
@@ -266,7 +266,7 @@ def test_callback_sees_each_iteration_and_a_fitted_estimator(estimator):
     assert not hasattr(estimator, "_callback_fit_ctx")
 
 
-@pytest.mark.callbacks
+@pytest.mark.needs_sklearn("1.9", "callbacks")
 def test_callback_that_returns_true_stops_the_search():
     problem = make_sparse_walsh(30, 20, n_samples=300, max_order=2, random_state=0)
     callback = Callback(at=2, action=lambda: True)
@@ -276,7 +276,7 @@ def test_callback_that_returns_true_stops_the_search():
     assert len(MOHNRegressor().fit(problem.X, problem.y).history_) > 2
 
 
-@pytest.mark.callbacks
+@pytest.mark.needs_sklearn("1.9", "callbacks")
 @pytest.mark.parametrize("at", [1, 3])
 def test_callback_stops_the_other_strategies(at):
     problem = make_sparse_walsh(20, 20, n_samples=200, max_order=2, random_state=0)
@@ -294,7 +294,7 @@ def scores_of(monitor):
     return [log.data for log in monitor.get_logs(select="all")]
 
 
-@pytest.mark.callbacks
+@pytest.mark.needs_sklearn("1.9", "callbacks")
 def test_scoring_monitor_alone(estimator):
     from sklearn.callback import ScoringMonitor
 
@@ -306,7 +306,7 @@ def test_scoring_monitor_alone(estimator):
     assert scores[-1] == pytest.approx(estimator.score(X, Y))
 
 
-@pytest.mark.callbacks
+@pytest.mark.needs_sklearn("1.9", "callbacks")
 def test_scoring_monitor_in_a_pipeline(estimator):
     from sklearn.callback import ScoringMonitor
 
@@ -321,7 +321,7 @@ def test_scoring_monitor_in_a_pipeline(estimator):
     assert len(rows) >= len(estimator.history_)
 
 
-@pytest.mark.callbacks
+@pytest.mark.needs_sklearn("1.9", "callbacks")
 def test_scoring_monitor_in_a_grid_search():
     from sklearn.callback import ScoringMonitor
 
@@ -337,7 +337,7 @@ def test_scoring_monitor_in_a_grid_search():
     assert fits[-1]["r2"] == pytest.approx(1)
 
 
-@pytest.mark.callbacks
+@pytest.mark.needs_sklearn("1.9", "callbacks")
 def test_progress_bar(estimator, capsys):
     from sklearn.callback import ProgressBar
 
@@ -346,7 +346,7 @@ def test_progress_bar(estimator, capsys):
     assert "MOHNRegressor" in capsys.readouterr().out
 
 
-@pytest.mark.callbacks
+@pytest.mark.needs_sklearn("1.9", "callbacks")
 def test_progress_bar_in_pipeline_and_grid_search(capsys):
     from sklearn.callback import ProgressBar
 
@@ -406,7 +406,7 @@ def test_an_interrupt_at_any_line_leaves_blas_usable(run_lines):
             assert set(threads()) == {2}, f"line {last}"
 
 
-@pytest.mark.callbacks
+@pytest.mark.needs_sklearn("1.9", "callbacks")
 @pytest.mark.parametrize("kind", [MOHNRegressor, MOHNTransformer])
 @pytest.mark.parametrize(("repeats", "expected"), [(1, 1), (7, 2)])
 def test_a_fit_of_few_rows_takes_one_thread_of_blas(kind, repeats, expected):

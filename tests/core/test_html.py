@@ -20,6 +20,7 @@ MODELS = [
 ]
 
 
+@pytest.mark.needs_sklearn("1.9", "fitted attributes in the HTML")
 @pytest.mark.parametrize(("model", "name"), MODELS)
 def test_what_takes_time_is_not_computed_for_the_html(model, name, monkeypatch):
     model.fit(X, np.where(X[:, 0] > 0, 1, 2))

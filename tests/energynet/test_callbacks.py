@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from skmohn import EnergyNetClassifier, EnergyNetRegressor, EnergyNetTransformer
 from skmohn.energynet._building import STOPPED
 
-pytestmark = pytest.mark.callbacks
+pytestmark = pytest.mark.needs_sklearn("1.9", "callbacks")
 
 X, Y = load_iris(return_X_y=True)
 STACK = EnergyNetTransformer(None, [4, 3], polish=5)

@@ -215,6 +215,7 @@ def test_several_outputs_and_labels(diabetes):
     assert net.predict_proba(X).shape == labels.shape
 
 
+@pytest.mark.needs_sklearn("1.7", "loss='poisson' of networks")
 def test_counts():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3))
@@ -303,6 +304,7 @@ def test_whole_weights_are_repeated_rows(estimator, init):
         assert_array_equal(one, two)
 
 
+@pytest.mark.needs_sklearn("1.7", "weights of samples for networks")
 def test_other_weights_have_no_scale():
     X, y = load_iris(return_X_y=True)
     weights = np.random.default_rng(0).random(len(y))

@@ -58,7 +58,16 @@ def test_linear_candidates_are_logistic_regression_and_ridge(iris):
 
 
 @pytest.mark.parametrize("kind", ["classes", "labels", "numbers", "several"])
-@pytest.mark.parametrize("is_weighted", [False, True])
+@pytest.mark.parametrize(
+    "is_weighted",
+    [
+        False,
+        pytest.param(
+            True,
+            marks=pytest.mark.needs_sklearn("1.7", "weights of samples for networks"),
+        ),
+    ],
+)
 def test_losses_are_those_of_cross_validation(iris, kind, is_weighted):
     X, y = iris
     y = {
@@ -176,6 +185,7 @@ def test_given_widths_stay(iris):
         assert sizes == {(), (4,)}
 
 
+@pytest.mark.needs_sklearn("1.7", "weights of samples for networks")
 def test_several_numbers_are_learned_to_the_end(iris):
     X = iris[0]
     Y = np.column_stack([X[:, 0] - X[:, 1] ** 2, X[:, 2], X[:, 3] + X[:, 0]])

@@ -47,7 +47,7 @@ class Keep:
             self.found.append(minus_energy - np.logaddexp.reduce(minus_energy))
 
 
-@pytest.mark.callbacks
+@pytest.mark.needs_sklearn("1.9", "callbacks")
 def test_likelihoods_against_enumeration(bits):
     X, X_val = patch_of(bits)[:1200], patch_of(bits)[1200:]
     keep = Keep()

@@ -649,7 +649,7 @@ class StopAfter:
         return len(self.shapes) >= self.n
 
 
-@pytest.mark.callbacks
+@pytest.mark.needs_sklearn("1.9", "callbacks")
 @pytest.mark.parametrize("growth", ["description_length", "paper", None])
 def test_callback_can_stop_a_fit(bits, growth):
     stop = StopAfter(3)
@@ -675,7 +675,7 @@ class Foretold(StopAfter):
         return False
 
 
-@pytest.mark.callbacks
+@pytest.mark.needs_sklearn("1.9", "callbacks")
 def test_steps_of_many_columns_are_finer():
     X = np.random.default_rng(0).integers(2, size=(20, 800)).astype(float)
     foretold = Foretold(0)
@@ -687,7 +687,7 @@ def test_steps_of_many_columns_are_finer():
     assert foretold.n_epochs == len(wide.history_) + 1
 
 
-@pytest.mark.callbacks
+@pytest.mark.needs_sklearn("1.9", "callbacks")
 @pytest.mark.parametrize(
     ("n_columns", "n_values", "n_epochs", "rate", "size"),
     [(40, 8, 5000, 0.2, 50), (800, 2, 5000, 0.1, 200), (800, 2, 50, 0.2, 50)],
@@ -732,7 +732,7 @@ def all_epochs(patch):
     return [(r["layer"], r["stage"]) for r in net.history_], watcher.shapes
 
 
-@pytest.mark.callbacks
+@pytest.mark.needs_sklearn("1.9", "callbacks")
 @pytest.mark.parametrize(
     "when",
     [(0, "start"), (0, "grow"), (0, "drop"), (0, "polish"), (0, "layer"), (1, "start")],
@@ -748,7 +748,7 @@ def test_stop_leaves_the_stack_as_it_was_then(patch, all_epochs, when):
         assert_array_equal(found, expected)
 
 
-@pytest.mark.callbacks
+@pytest.mark.needs_sklearn("1.9", "callbacks")
 def test_scores_are_monitored(bits):
     from sklearn.callback import ScoringMonitor
 
@@ -761,7 +761,7 @@ def test_scores_are_monitored(bits):
     assert scores[-1] == pytest.approx(net.score(bits))
 
 
-@pytest.mark.callbacks
+@pytest.mark.needs_sklearn("1.9", "callbacks")
 def test_progress_bar_of_unknown_length(bits, capsys):
     from sklearn.callback import ProgressBar
 

@@ -618,7 +618,7 @@ def test_later_rows_draws_warm_starts_and_copies(fitted):
     assert_array_equal(copy.predict(X), fitted.predict(X))
 
 
-@pytest.mark.callbacks
+@pytest.mark.needs_sklearn("1.9", "callbacks")
 def test_validation_rows_callbacks_and_cross_validation():
     from sklearn.callback import ScoringMonitor
 

@@ -191,7 +191,7 @@ class Watch:
         return len(self.scores) >= 3
 
 
-@pytest.mark.callbacks
+@pytest.mark.needs_sklearn("1.9", "callbacks")
 def test_callbacks_see_a_classifier_that_predicts():
     watch = Watch()
     model = MOHNClassifier("logistic", include_inputs=False, random_state=0)

@@ -546,7 +546,7 @@ def test_history_has_a_record_for_each_member(circle):
     assert all(0 < r["validation_log_loss"] < 1 for r in circle.history_)
 
 
-@pytest.mark.callbacks
+@pytest.mark.needs_sklearn("1.9", "callbacks")
 @pytest.mark.parametrize("n_records", [1, 3])
 def test_a_callback_stops_between_members(n_records, circle):
     class Stop:

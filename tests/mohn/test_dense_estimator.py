@@ -145,7 +145,7 @@ def test_noisy_rows_are_told():
     assert np.median(std[X[:, 7] == 1]) < 1.3 * np.median(std[X[:, 7] == 0])
 
 
-@pytest.mark.callbacks
+@pytest.mark.needs_sklearn("1.9", "callbacks")
 def test_history_callbacks_and_validation():
     from sklearn.callback import ScoringMonitor
 

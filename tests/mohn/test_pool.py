@@ -257,7 +257,7 @@ def refuse(*args):
     raise MemoryError("too many rows")
 
 
-@pytest.mark.callbacks
+@pytest.mark.needs_sklearn("1.9", "callbacks")
 @pytest.mark.usefixtures("few_are_wide")
 @pytest.mark.parametrize("seed", range(2))
 def test_folds_share_passes(seed, monkeypatch):

@@ -236,7 +236,7 @@ class _Counter:
         return self.stop and context.task_name == "iteration"
 
 
-@pytest.mark.callbacks
+@pytest.mark.needs_sklearn("1.9", "callbacks")
 @pytest.mark.parametrize("stop", [False, True])
 def test_callbacks_follow_each_target(stop):
     counter = _Counter(stop)

@@ -395,7 +395,7 @@ class StopAfter:
         return len(self.shapes) >= self.n
 
 
-@pytest.mark.callbacks
+@pytest.mark.needs_sklearn("1.9", "callbacks")
 def test_callback_can_stop_a_fit():
     stop = StopAfter(3)
     features = MOHNTransformer(include_inputs=False).set_callbacks(stop)

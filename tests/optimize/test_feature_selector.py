@@ -275,7 +275,7 @@ class Watcher:
         pass
 
 
-@pytest.mark.callbacks
+@pytest.mark.needs_sklearn("1.9", "callbacks")
 def test_callbacks_see_each_subset_and_may_stop():
     X, y = problem()
     watcher = Watcher(stop_after=5)
@@ -284,7 +284,7 @@ def test_callbacks_see_each_subset_and_may_stop():
     assert_array_equal(found.support_, watcher.supports[4])
 
 
-@pytest.mark.callbacks
+@pytest.mark.needs_sklearn("1.9", "callbacks")
 @pytest.mark.parametrize(("n_columns", "n_subsets"), [(9, 100), (11, 110)])
 def test_default_is_ten_subsets_for_each_column(n_columns, n_subsets):
     X, y = problem()
