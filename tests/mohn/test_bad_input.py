@@ -90,7 +90,7 @@ def test_lengths_that_differ(estimator):
 
 
 def test_targets_of_three_dimensions(estimator):
-    refused(estimator, X, np.zeros((100, 2, 2)), match="dim <= 2 is required")
+    refused(estimator, X, np.zeros((100, 2, 2)), match="dim.* <= 2")
 
 
 def test_several_targets_with_a_gap(estimator):

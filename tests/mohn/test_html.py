@@ -15,6 +15,8 @@ from sklearn.utils import estimator_html_repr
 
 from skmohn import MOHNClassifier, MOHNRegressor
 
+shown_since = pytest.mark.needs_sklearn("1.9", "fitted attributes in the HTML")
+
 
 class Reader(HTMLParser):
     """Cells of tables and items of lists inside of our part; balance of tags."""
@@ -55,6 +57,7 @@ def model_of(n_terms, names):
     )
 
 
+@shown_since
 def test_names_weights_and_orders_are_shown():
     model = model_of(3, ["dose", "sex", "age"])
     reader = read(model._repr_html_())
@@ -70,6 +73,7 @@ def test_names_weights_and_orders_are_shown():
     assert order == sorted(order)
 
 
+@shown_since
 def test_standard_diagram_is_kept():
     model = model_of(3, ["a", "b", "c"])
     html = model._repr_html_()
@@ -80,6 +84,7 @@ def test_standard_diagram_is_kept():
     assert model._repr_mimebundle_()["text/plain"] == repr(model)
 
 
+@shown_since
 @pytest.mark.parametrize("kind", ["pipeline", "search", "ensemble"])
 def test_summary_is_shown_inside_of_other_estimators(kind):
     rng = np.random.default_rng(0)
@@ -97,12 +102,14 @@ def test_summary_is_shown_inside_of_other_estimators(kind):
     assert ("x0 x x1" in reader.texts) == (kind != "ensemble")
 
 
+@shown_since
 def test_only_the_strongest_of_many_terms_are_shown():
     reader = read(model_of(30, [f"v{i}" for i in range(31)])._repr_html_())
     assert reader.texts[0] == "What was learned: strongest of 30 terms"
     assert sum(" x " in text for text in reader.texts) == 10
 
 
+@shown_since
 def test_names_are_escaped():
     names = ["<script>alert(1)</script>", "a&b", "</td></table>"]
     html = model_of(3, names)._repr_html_()
@@ -121,6 +128,7 @@ def test_display_of_text_has_no_html():
         assert not hasattr(MOHNRegressor(), "_repr_html_")
 
 
+@shown_since
 def test_coding_of_all_kinds_is_told():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
@@ -140,6 +148,7 @@ def test_coding_of_all_kinds_is_told():
     assert any(cell.startswith("significant weights: ") for cell in cells)
 
 
+@shown_since
 def test_model_without_terms_is_shown():
     X = np.random.default_rng(0).integers(0, 2, (30, 3))
     cells = read(MOHNRegressor().fit(X, np.ones(30))._repr_html_()).texts
@@ -154,6 +163,7 @@ def test_it_needs_no_pandas(monkeypatch):
     assert read(model._repr_html_()).texts == expected
 
 
+@shown_since
 @pytest.mark.parametrize("n_classes", [2, 3, 9])
 @pytest.mark.parametrize("strategy", ["dense", "logistic"])
 def test_classes_are_shown(strategy, n_classes):

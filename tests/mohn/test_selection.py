@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
 from skmohn import MOHNRegressor, MOHNTransformer
+from skmohn._core._sklearn import lasso_cv
 from skmohn.datasets import make_ising, make_sparse_walsh
 from skmohn.mohn._sparse import selection as _selection
 from skmohn.mohn._sparse import solve as _solve
@@ -384,7 +385,7 @@ def test_the_lasso_is_that_of_scikit_learn_with_its_errors():
     choice = _selection._shrink(PackedDesign(X), y, path, folds, None)
     terms = [t for k in (1, 2) for t in combinations(range(8), k)]
     columns = np.stack([X[:, list(term)].prod(axis=1) for term in terms], axis=1)
-    search = LassoCV(alphas=40, eps=1e-2, cv=folds).fit(columns, y)
+    search = lasso_cv(40, eps=1e-2, cv=folds).fit(columns, y)
     assert search.alphas_[-1] < search.alpha_ < search.alphas_[0]
     model, errors = Lasso(search.alpha_, tol=1e-10), []
     for train, test in folds:
