@@ -11,7 +11,7 @@ import uuid
 from collections import namedtuple
 from functools import cached_property, lru_cache, wraps
 from pathlib import Path
-from typing import get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import numba
 import numpy as np
@@ -293,9 +293,18 @@ class Borrowable:
 def _declared(borrowable):
     """Names of the fields and types of their arrays, None for an int."""
     return tuple(
-        (name, None if hint is int else np.dtype(get_args(get_args(hint)[1])[0]))
+        (name, None if hint is int else _dtype_of(hint))
         for name, hint in get_type_hints(borrowable).items()
     )
+
+
+def _dtype_of(hint: Any) -> np.dtype:
+    """Type of the numbers in an ``NDArray[type]``."""
+    # Since numpy 2.5 the type is the argument of a named alias; before, the alias stood
+    # for an ndarray whose last argument was a dtype of it.
+    while arguments := get_args(hint):
+        hint = arguments[-1]
+    return np.dtype(hint)
 
 
 def borrower_of(borrowable):

@@ -6,7 +6,9 @@ import pickle
 import runpy
 import shutil
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, make_dataclass
+from types import GenericAlias
+from typing import Any
 
 import numba
 import numpy as np
@@ -254,6 +256,22 @@ def test_borrowed_arrays_are_those_of_the_caller():
 def test_only_arrays_of_the_type_that_was_promised_have_addresses(wrong):
     with pytest.raises(TypeError, match="numbers must be a C-contiguous array of flo"):
         _ = Pair(wrong, np.arange(6, dtype=np.int8), 3).addresses
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint32, np.float64])
+@pytest.mark.parametrize(
+    "alias",
+    [
+        lambda kind: NDArray[kind],
+        # As numpy before 2.5, and since then, make the alias.
+        lambda kind: np.ndarray[Any, np.dtype[kind]],
+        lambda kind: GenericAlias(NDArray, (kind,)),
+    ],
+    ids=["here", "ndarray", "alias"],
+)
+def test_declared_types_are_read_of_every_numpy(alias, kind):
+    declared = make_dataclass("Declared", [("numbers", alias(kind)), ("n", int)])
+    assert _jit._declared(declared) == (("numbers", np.dtype(kind)), ("n", None))
 
 
 def test_copies_have_addresses_of_their_own():

@@ -63,7 +63,7 @@ def test_times_beside_numbers_are_seconds(model, kind):
         ([pd.Timestamp("1970-01-01T09:00", tz="Asia/Tokyo")], [0]),
         ([datetime.date(1970, 1, 3)], [172_800]),
         ([datetime.timedelta(seconds=1.5), pd.Timedelta("1s")], [1.5, 1]),
-        ([np.datetime64("1970-01-01T00:01"), np.datetime64("NaT")], [60, np.nan]),
+        ([np.datetime64("1970-01-01T00:01"), np.datetime64("NaT", "m")], [60, np.nan]),
         ([np.timedelta64(2, "m"), np.nan], [120, np.nan]),
     ],
 )
