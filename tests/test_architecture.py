@@ -48,7 +48,21 @@ INNER_ROOMS = {
     },
 }
 
-KERNELS_MAY_IMPORT = ("dataclasses", "numpy", "numba", "skmohn._core._jit", "typing")
+KERNELS_MAY_IMPORT = (
+    "dataclasses",
+    "numpy",
+    "numba",
+    "skmohn._core._kernel_args",
+    "skmohn._core._numba",
+    "typing",
+)
+# What numba documents; all else is its inside.
+PUBLIC_NUMBA = {
+    "numba",
+    "numba.types",
+    "numba.extending.intrinsic",
+    "numba.extending.overload_method",
+}
 # Whose attributes are a class's own; functions that read an attribute by its name.
 OWNERS = {"self", "cls"}
 BY_NAME = {"getattr", "hasattr", "attrgetter"}
@@ -201,6 +215,45 @@ def test_architecture_names_the_lines_of_today():
     text = (docs / "architecture.md").read_text(encoding="utf-8")
     assert "_strategies.py:" in text
     assert with_lines(text) == text, "run python docs/lines.py"
+
+
+def insides_of_numba(module, source):
+    """What a file imports or reads that only `_core/_numba.py` may."""
+    reads = {
+        ast.unparse(node)
+        for node in ast.walk(parse(source))
+        if isinstance(node, ast.Attribute) and node.attr == "core"
+    }
+    return sorted(
+        name
+        for name in {*imported_modules(module, source), *reads}
+        if re.match(r"(numba|llvmlite)\b", name) and name not in PUBLIC_NUMBA
+    )
+
+
+def test_one_file_reads_numbas_inside():
+    found = {
+        dotted_name(path): insides_of_numba(dotted_name(path), path.read_text("utf-8"))
+        for path in MODULES
+    }
+    assert found.pop("skmohn._core._numba")
+    assert not {module: names for module, names in found.items() if names}
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("from numba.core.caching import FunctionCache", "caching.FunctionCache"),
+        ("from llvmlite import ir", "llvmlite.ir"),
+        ("import numba\nx = numba.core.config.DISABLE_JIT", "numba.core"),
+        ("from numba.extending import _Intrinsic", "_Intrinsic"),
+        ("import numba\nfrom numba import types\nnumba.njit(f)", ""),
+    ],
+)
+def test_a_read_of_numbas_inside_is_seen(source, expected):
+    found = insides_of_numba("skmohn.mohn._kernels", source)
+    assert len(found) == bool(expected)
+    assert all(name.endswith(expected) for name in found)
 
 
 def private_reads(source):
@@ -593,7 +646,7 @@ def test_breach_of_a_law_is_seen(module, source):
     ("module", "source"),
     [
         ("skmohn.__init__", "from skmohn.mohn import MOHNRegressor"),
-        ("skmohn._core._coding", "import numpy as np\nfrom ._jit import jit"),
+        ("skmohn._core._coding", "import numpy as np\nfrom ._numba import jit"),
         ("skmohn.mohn._regressor", "from .._core import History"),
         ("skmohn.mohn._regressor", "from skmohn.mohn._sparse.learning import lasso"),
         ("skmohn.mohn.__init__", "from ._regressor import MOHNRegressor"),
@@ -601,9 +654,9 @@ def test_breach_of_a_law_is_seen(module, source):
         ("skmohn.integrations._optuna", "from skmohn.optimize import maximize"),
         ("skmohn.mohn._kernels", "import numpy as np\nimport numba"),
         ("skmohn.mohn._kernels", "from numba.extending import intrinsic"),
-        ("skmohn.mohn._kernels", "from .._core._jit import jit"),
+        ("skmohn.mohn._kernels", "from .._core._numba import jit"),
         ("skmohn.blm._kernels", "from skmohn.blm._search_kernels import ask"),
-        ("skmohn.mohn._kernels", "from skmohn._core._jit import jit"),
+        ("skmohn.mohn._kernels", "from skmohn._core._numba import jit"),
         ("skmohn.mohn._sparse.model", "from skmohn.mohn._model import Solution"),
         ("skmohn.mohn._samples", "from skmohn.mohn._dense.scale import choose_scale"),
     ],

@@ -19,7 +19,7 @@ from skmohn.blm import _kernels as kernels
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._forms import SequenceScoreMixin
 from skmohn.blm._labels import Labels
-from skmohn.blm._network import compile_loss
+from skmohn.blm._network import address_of_own_loss
 from skmohn.blm._search import SearchControl
 from skmohn.blm._storage import fill_mlp
 
@@ -430,7 +430,7 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
 
     def _loss_of(self, n_outputs):
         if callable(self.loss):
-            compile_loss(self.loss)  # refuses what cannot be one
+            address_of_own_loss(self.loss)  # refuses what cannot be one
             return kernels.OWN, 0.0, self.loss
         loss = _LOSSES[self.loss]
         if self._labels.one_of_many:

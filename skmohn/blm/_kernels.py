@@ -10,19 +10,14 @@ questions of a search.
 networks", IEEE TNNLS 28 (2017).
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numba import types
+from numpy.typing import NDArray
 
-from skmohn._core._jit import (
-    call_address,
-    float32s,
-    float64s,
-    int64s,
-    jit,
-    reader_of,
-)
+from skmohn._core._kernel_args import Borrowable, borrower_of
+from skmohn._core._numba import call_address, jit
 from skmohn.blm._search_kernels import ask, fail, improves, succeed
 
 # Activations of the hidden units, and losses with the activation they apply.
@@ -61,7 +56,8 @@ _BLOCK = 64
 _TIE = np.float32(1e-5)
 
 
-class Network(NamedTuple):
+@dataclass(eq=False)
+class Network(Borrowable):
     """A layered network on one data set; U units, P weights, D samples, K outputs.
 
     Unit 0 is a constant 1, the source of all biases; then come the inputs and the other
@@ -69,59 +65,37 @@ class Network(NamedTuple):
     each input, two for each other unit.
     """
 
-    layers: np.ndarray  # (n_layers + 1,) int64, first unit of each layer, and the end
-    target: np.ndarray  # (P,) int64, unit that a weight leads to
-    source: np.ndarray  # (P,) int64, unit that it comes from
-    first: np.ndarray  # (U,) int64, first weight of each unit
-    layer: np.ndarray  # (U,) int64, of each unit, 0 for the constant and the inputs
-    activation: np.ndarray  # (n_layers,) int64, addresses of the activations
-    weights: np.ndarray  # (P,) float32
-    now: np.ndarray  # (U,) int64, row of each unit
-    trial: np.ndarray  # (U,) int64, its row on trial
-    pre: np.ndarray  # (R + 1, D) float32, pre-activations, and a row for sums
-    out: np.ndarray  # (R, D) float32, outputs; room for the losses in the last layer
-    y: np.ndarray  # (K, D) float32
-    sample_weight: np.ndarray  # (D,) float32
-    losses: np.ndarray  # (K,) float64, of each output
-    trial_losses: np.ndarray  # (K,) float64, those of the trial
-    picked: np.ndarray  # (K,) int64, rows of the outputs that are judged
-    record: np.ndarray  # (1,) RECORD, where the arrays are
-    address: int  # of the record: all that the kernels take
+    layers: NDArray[np.int64]  # (n_layers + 1,), first unit of each layer, and the end
+    target: NDArray[np.int64]  # (P,), unit that a weight leads to
+    source: NDArray[np.int64]  # (P,), unit that it comes from
+    first: NDArray[np.int64]  # (U,), first weight of each unit
+    layer: NDArray[np.int64]  # (U,), of each unit, 0 for the constant and the inputs
+    activation: NDArray[np.int64]  # (n_layers,), addresses of the activations
+    weights: NDArray[np.float32]  # (P,)
+    now: NDArray[np.int64]  # (U,), row of each unit
+    trial: NDArray[np.int64]  # (U,), its row on trial
+    pre: NDArray[np.float32]  # (R + 1, D), pre-activations, and a row for sums
+    out: NDArray[np.float32]  # (R, D), outputs; room for the losses in the last layer
+    y: NDArray[np.float32]  # (K, D)
+    sample_weight: NDArray[np.float32]  # (D,)
+    losses: NDArray[np.float64]  # (K,), of each output
+    trial_losses: NDArray[np.float64]  # (K,), those of the trial
+    picked: NDArray[np.int64]  # (K,), rows of the outputs that are judged
+    penalties: NDArray[np.float64]  # (2,), price of all squares, now and on trial
+    n_layers: int
+    n_rows: int
+    n_samples: int
+    n_outputs: int
+    loss: int  # its address
+    together: int  # whether it takes all outputs together
+    is_even: int  # whether samples weigh the same
+    loss_number: np.float32  # its parameter
+    divisor: float  # of the sum of the losses
+    price: float  # of the square of a weight
 
 
-_ARRAYS = Network._fields[:-2]
-RECORD = np.dtype(
-    [
-        *((name, np.int64) for name in _ARRAYS),  # their addresses
-        ("n_layers", np.int64),
-        ("n_rows", np.int64),
-        ("n_samples", np.int64),
-        ("n_outputs", np.int64),
-        ("loss", np.int64),  # its address
-        ("together", np.int64),  # whether it takes all outputs together
-        ("is_even", np.int64),  # whether samples weigh the same
-        ("loss_number", np.float32),  # its parameter
-        ("divisor", np.float64),  # of the sum of the losses
-        ("price", np.float64),  # of the square of a weight
-        ("penalty", np.float64),  # the price of all squares
-        ("trial_penalty", np.float64),
-    ],
-    align=True,
-)
-
-
-# Inside the kernels the record itself is handed on.
-_net_at = reader_of(RECORD)
-
-
-def connect(numbers, **arrays):
-    """A network of these arrays and of the numbers in its record."""
-    record = np.zeros(1, dtype=RECORD)
-    for name in _ARRAYS:
-        record[name] = arrays[name].ctypes.data
-    for name, value in numbers.items():
-        record[name] = value
-    return Network(**arrays, record=record, address=record.ctypes.data)
+# The kernels take the address of a network.
+_net_at = borrower_of(Network)
 
 
 # -------------------------------------------------------------------- activations
@@ -149,8 +123,8 @@ def _logistic(x):
 # unit, D, and the change of the weight from that unit. It makes the new row. O(D).
 _numbers, _rows = types.CPointer(types.float32), types.CPointer(types.int64)
 ACTIVATION = types.float64(_numbers, _numbers, *4 * (types.int64,), types.float32)
-_BY_ADDRESS = {"no_cfunc_wrapper": False, "no_cpython_wrapper": True}
-_by_address = jit(fastmath=_FAST, **_BY_ADDRESS)
+BY_ADDRESS = {"no_cfunc_wrapper": False, "no_cpython_wrapper": True}
+_by_address = jit(fastmath=_FAST, **BY_ADDRESS)
 
 
 @_by_address
@@ -350,7 +324,7 @@ def softmax(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
     return total + _sum_of_logs(work, whole, n, weight, is_even)
 
 
-@jit(**_BY_ADDRESS)
+@jit(**BY_ADDRESS)
 def misses(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
     """Weight of the samples whose target is not above all others. O(D K)."""
     total = 0.0
@@ -389,12 +363,12 @@ def sum_losses(network, is_trial, changed):
     On trial all outputs have new rows, or the unit ``changed`` alone unless it is -1.
     """
     net = _net_at(network)
-    now, trial, picked = int64s(net.now), int64s(net.trial), int64s(net.picked)
-    pre, y, work = float32s(net.pre), float32s(net.y), float32s(net.out)
-    weight, p, is_even = float32s(net.sample_weight), net.loss_number, net.is_even
-    losses, n, n_outputs = float64s(net.losses), net.n_samples, net.n_outputs
-    kept = float64s(net.trial_losses) if is_trial else losses
-    first, total = int64s(net.layers)[net.n_layers - 1], 0.0
+    now, trial, picked = net.now, net.trial, net.picked
+    pre, y, work = net.pre, net.y, net.out
+    weight, p, is_even = net.sample_weight, net.loss_number, net.is_even
+    losses, n, n_outputs = net.losses, net.n_samples, net.n_outputs
+    kept = net.trial_losses if is_trial else losses
+    first, total = net.layers[net.n_layers - 1], 0.0
     for k in range(n_outputs):
         is_new = is_trial and (changed < 0 or changed == first + k)
         picked[k] = trial[first + k] if is_new else now[first + k]
@@ -416,13 +390,13 @@ def _pass_on(net, layer, start, stop):
 
     These are named by their first unit and the end. O(D) for each weight between them.
     """
-    layers, weights = int64s(net.layers), float32s(net.weights)
-    rows, trial = int64s(net.now), int64s(net.trial)
-    pre, out, n = float32s(net.pre), float32s(net.out), net.n_samples
-    address, is_hidden = int64s(net.activation)[layer], layer < net.n_layers - 1
+    layers, weights = net.layers, net.weights
+    rows, trial = net.now, net.trial
+    pre, out, n = net.pre, net.out, net.n_samples
+    address, is_hidden = net.activation[layer], layer < net.n_layers - 1
     for k in range(layers[layer], layers[layer + 1]):
         j, now, new = (
-            int64s(net.first)[k] + 1 - layers[layer - 1],
+            net.first[k] + 1 - layers[layer - 1],
             rows[k] * n,
             trial[k] * n,
         )
@@ -446,12 +420,12 @@ def compute(network, layer):
     O(D) for each weight between them.
     """
     net = _net_at(network)
-    layers, weights, rows = int64s(net.layers), float32s(net.weights), int64s(net.now)
-    pre, out, n = float32s(net.pre), float32s(net.out), net.n_samples
-    address, is_hidden = int64s(net.activation)[layer], layer < net.n_layers - 1
+    layers, weights, rows = net.layers, net.weights, net.now
+    pre, out, n = net.pre, net.out, net.n_samples
+    address, is_hidden = net.activation[layer], layer < net.n_layers - 1
     squares = 0.0
     for k in range(layers[layer], layers[layer + 1]):
-        j, row = int64s(net.first)[k], rows[k] * n
+        j, row = net.first[k], rows[k] * n
         sums = net.n_rows * n if is_hidden else row
         for d in range(n):
             pre[sums + d] = weights[j]
@@ -474,41 +448,41 @@ def _try_weight(network, j, value):
     O(D) for each weight between the following layers.
     """
     net = _net_at(network)
-    layers, rows, n = int64s(net.layers), int64s(net.now), net.n_samples
-    pre, out, before = float32s(net.pre), float32s(net.out), float32s(net.weights)[j]
-    unit, source = int64s(net.target)[j], int64s(net.source)[j]
+    layers, rows, n = net.layers, net.now, net.n_samples
+    pre, out, before = net.pre, net.out, net.weights[j]
+    unit, source = net.target[j], net.source[j]
     layer, now, new = (
-        int64s(net.layer)[unit],
+        net.layer[unit],
         rows[unit] * n,
-        int64s(net.trial)[unit] * n,
+        net.trial[unit] * n,
     )
-    net.trial_penalty = net.penalty
+    net.penalties[1] = net.penalties[0]
     if source > 0:  # biases are free
-        net.trial_penalty += net.price * (value * value - before * before)
+        net.penalties[1] += net.price * (value * value - before * before)
     change = np.float32(value - before)
-    address = int64s(net.activation)[layer]
+    address = net.activation[layer]
     call_address(address, (pre, out, now, new, rows[source] * n, n, change))
     changed = unit if layer == net.n_layers - 1 else -1
     start, stop = unit, unit + 1
     for following in range(layer + 1, net.n_layers):
         _pass_on(net, following, start, stop)
         start, stop = layers[following], layers[following + 1]
-    return sum_losses(network, True, changed) + net.trial_penalty
+    return sum_losses(network, True, changed) + net.penalties[1]
 
 
 @jit
 def _keep_weight(network, j, value):
     """Make what :func:`_try_weight` has just tried the state of the network. O(U)."""
     net = _net_at(network)
-    layers, unit = int64s(net.layers), int64s(net.target)[j]
-    now, trial = int64s(net.now), int64s(net.trial)
-    net.penalty = net.trial_penalty
-    float32s(net.weights)[j] = value
+    layers, unit = net.layers, net.target[j]
+    now, trial = net.now, net.trial
+    net.penalties[0] = net.penalties[1]
+    net.weights[j] = value
     now[unit], trial[unit] = trial[unit], now[unit]
-    for k in range(layers[int64s(net.layer)[unit] + 1], layers[net.n_layers]):
+    for k in range(layers[net.layer[unit] + 1], layers[net.n_layers]):
         now[k], trial[k] = trial[k], now[k]
     for k in range(net.n_outputs):
-        float64s(net.losses)[k] = float64s(net.trial_losses)[k]
+        net.losses[k] = net.trial_losses[k]
 
 
 @jit

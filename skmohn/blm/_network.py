@@ -1,5 +1,6 @@
 """A layered network: where its weights lie, what it computes, how it meets data."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import pairwise
@@ -8,10 +9,9 @@ from types import FunctionType
 
 import numba
 import numpy as np
-from numba.core.dispatcher import Dispatcher
 from scipy.special import expit, softmax
 
-from skmohn._core._jit import address_of
+from skmohn._core._numba import address_of, jit
 from skmohn._core._validation import is_whole, require_memory
 from skmohn.blm import _kernels as kernels
 
@@ -175,7 +175,7 @@ def read_hidden_sizes(sizes):
 
 
 @cache
-def compile_loss(loss):
+def address_of_own_loss(loss: Callable) -> int:
     """Compile a loss of the user as what sums it over the samples of an output.
 
     Parameters
@@ -185,24 +185,24 @@ def compile_loss(loss):
 
     Returns
     -------
-    sum_of_row : numba CFunc
-        As the kernels call it, by its address, so it is never thrown away. NaN where
-        `loss` raises.
+    address : int
+        By which the kernels call it. It returns NaN where `loss` raises.
     """
     element = loss
     if isinstance(loss, np.ufunc):
         element = lambda target, output: loss(target, output)  # noqa: E731
-    if not isinstance(element, FunctionType | Dispatcher):
+    is_compiled = hasattr(element, "py_func")
+    if not (isinstance(element, FunctionType) or is_compiled):
         raise ValueError(
             f"loss must be a function of a target and an output, got {loss!r}: numba "
             "compiles neither functools.partial nor callable objects, so wrap them in "
             "a function of floats"
         )
-    if isinstance(element, FunctionType):
+    if not is_compiled:
         element = numba.njit(element, error_model="numpy")
     try:
         value = float(element(1.0, 0.5))
-    except (numba.core.errors.NumbaError, TypeError, ValueError) as error:
+    except (numba.NumbaError, TypeError, ValueError) as error:
         raise ValueError(
             "loss must be a function of two floats, target and output, that returns a "
             f"float and that numba can compile: {error}"
@@ -210,7 +210,7 @@ def compile_loss(loss):
     if np.isnan(value):
         raise ValueError("loss must return a number, not NaN")
 
-    @numba.cfunc(kernels.LOSS)
+    @jit(is_cached=False, **kernels.BY_ADDRESS)
     def sum_of_row(t, rows, k, y, weight, work, n, n_outputs, p, is_even):
         now, own, total = rows[k] * n, k * n, 0.0
         try:
@@ -220,17 +220,15 @@ def compile_loss(loss):
             return np.nan
         return total
 
-    return sum_of_row
+    return address_of(sum_of_row, kernels.LOSS)
 
 
-@cache
-def address_of_loss(loss):
+def address_of_loss(loss: int) -> int:
     """Address by which the kernels call one of their own losses; compiles it."""
     return address_of(kernels.LOSSES[loss], kernels.LOSS)
 
 
-@cache
-def address_of_activation(activation):
+def address_of_activation(activation: int) -> int:
     """Address by which the kernels call an activation; compiles it."""
     return address_of(kernels.ACTIVATIONS[activation], kernels.ACTIVATION)
 
@@ -239,8 +237,7 @@ def refresh(net):
     """Recompute all rows and the loss, free of accumulated rounding. O(P D)."""
     layers = range(1, len(net.activation))
     squares = sum(kernels.compute(net.address, layer) for layer in layers)
-    penalty = float(net.record["price"][0]) * squares
-    net.record["penalty"] = penalty
+    penalty = net.penalties[0] = net.price * squares
     return kernels.sum_losses(net.address, False, -1) + penalty
 
 
@@ -329,19 +326,7 @@ class Problem:
         divisor = total if is_sum else total * n_outputs
         is_even = bool(np.all(self.sample_weight == self.sample_weight[0]))
         target, source, first = self.layout.wiring()
-        return kernels.connect(
-            {
-                "n_layers": len(self.layout.sizes),
-                "n_rows": n_rows,
-                "n_samples": n_samples,
-                "n_outputs": n_outputs,
-                "loss": self._loss_address(),
-                "together": together,
-                "is_even": is_even,
-                "loss_number": self.loss_number,
-                "divisor": divisor,
-                "price": 0.5 * self.alpha / total,
-            },
+        return kernels.Network(
             layers=layers,
             target=target,
             source=source,
@@ -358,6 +343,17 @@ class Problem:
             losses=np.zeros(n_outputs),
             trial_losses=np.zeros(n_outputs),
             picked=np.zeros(n_outputs, dtype=np.int64),
+            penalties=np.zeros(2),
+            n_layers=len(self.layout.sizes),
+            n_rows=n_rows,
+            n_samples=n_samples,
+            n_outputs=n_outputs,
+            loss=self._loss_address(),
+            together=together,
+            is_even=is_even,
+            loss_number=self.loss_number,
+            divisor=divisor,
+            price=0.5 * self.alpha / total,
         )
 
     def _activation_addresses(self):
@@ -368,7 +364,7 @@ class Problem:
 
     def _loss_address(self):
         if self.own_loss is not None:
-            return compile_loss(self.own_loss).address
+            return address_of_own_loss(self.own_loss)
         return address_of_loss(self.loss)
 
     def refresh(self, net):

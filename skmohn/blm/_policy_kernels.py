@@ -15,7 +15,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload_method
 
-from skmohn._core._jit import jit
+from skmohn._core._numba import jit
 
 IDENTITY, TANH, LOGISTIC, RELU, STEP = range(5)
 
@@ -116,7 +116,7 @@ def _activate(kind, total):
     return 1.0 if total > 0.0 else 0.0
 
 
-@jit(allocates=True)
+@jit
 def step(policy, observation, state, action):
     """Compute the hidden units, then the outputs, in place. O(n_weights).
 
@@ -188,7 +188,7 @@ def _compiled_initial_state(policy):
         return _initial_state
 
 
-@jit(allocates=True)
+@jit
 def run_sequences(policy, rows, lengths, state, outputs):
     """Fill the outputs at all steps; each sequence begins in silence. O(D P).
 

@@ -16,7 +16,7 @@ from skmohn._core._sklearn import Interval, StrOptions, fit_context
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._forms import SequenceScoreMixin
-from skmohn.blm._network import compile_loss
+from skmohn.blm._network import address_of_own_loss
 from skmohn.blm._search import SearchControl
 from skmohn.blm._storage import fill_mlp
 
@@ -358,7 +358,7 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
     def _loss_of(self, n_outputs):
         number = self.quantile if self.loss == "pinball" else self.epsilon
         if callable(self.loss):
-            compile_loss(self.loss)  # refuses what cannot be one
+            address_of_own_loss(self.loss)  # refuses what cannot be one
             return kernels.OWN, 0.0, self.loss
         return _LOSSES[self.loss], float(number), None
 

@@ -16,6 +16,7 @@ from skmohn._core._control import Control
 from skmohn._core._sklearn import Interval, StrOptions
 from skmohn.blm import _search_kernels as kernels
 from skmohn.blm._codec import code_range
+from skmohn.blm._search_kernels import Search
 
 _TELESCOPES = {
     None: kernels.NEVER,
@@ -191,49 +192,6 @@ class Start:
         """Start that a user asks for; `bound` is what ``w_init="auto"`` stands for."""
         bound = bound if control.w_init == "auto" else control.w_init
         return cls(bound, control.init, control.sparsity)
-
-
-class Search:
-    """State of a search over P codes.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (P,), int32
-
-    steps : ndarray of shape (P,), int32
-        Signed, of the adaptive search.
-
-    order : ndarray of shape (P,), int32
-        Weights as the adaptive search visits them.
-
-    moves : ndarray of shape (P * n_bits,), int32
-        The Gray neighbourhood, shuffled as it goes.
-
-    state : recarray of shape (1,)
-        The variables. They hold the addresses of the arrays, which are to be changed in
-        place and not replaced.
-
-    Attributes
-    ----------
-    address : int
-        Of the state: all that the kernels take.
-    """
-
-    def __init__(self, *arrays):
-        # Another process may hand them over read-only.
-        arrays = [np.require(array, requirements=["C", "W"]) for array in arrays]
-        self.codes, self.steps, self.order, self.moves, self.state = arrays
-        self.state["n_weights"] = len(self.codes)
-        for name in ("codes", "steps", "order", "moves"):
-            self.state[name] = getattr(self, name).ctypes.data
-        self.address = self.state.ctypes.data
-
-    def __reduce__(self):
-        """Copies have addresses of their own; what is saved has none."""
-        state = self.state.copy()
-        for name in ("codes", "steps", "order", "moves"):
-            state[name] = 0
-        return Search, (self.codes, self.steps, self.order, self.moves, state)
 
 
 def draw_codes(rng, moves, start, step):

@@ -9,9 +9,14 @@ own and falls back on Gray bits to prove a local minimum.
 networks", IEEE TNNLS 28 (2017).
 """
 
-import numpy as np
+from dataclasses import dataclass
+from typing import Annotated
 
-from skmohn._core._jit import int32s, jit, reader_of
+import numpy as np
+from numpy.typing import NDArray
+
+from skmohn._core._kernel_args import Borrowable, borrower_of
+from skmohn._core._numba import jit
 
 # How the number of movable bits grows, beside at a local minimum.
 NEVER, AT_MINIMUM, AT_THRESHOLD = range(3)
@@ -29,11 +34,7 @@ _S27, _S30, _S31, _S32 = (np.uint64(shift) for shift in (27, 30, 31, 32))
 
 STATE = np.dtype(
     [
-        # Addresses of arrays of int32 (P,), (P,), (P,) and (P n_bits,), and P: codes;
-        # signed steps of the adaptive search; weights in the order of its visits; the
-        # Gray neighbourhood, shuffled as it goes.
-        *((name, np.int64) for name in ("codes", "steps", "order", "moves")),
-        ("n_weights", np.int64),
+        ("n_weights", np.int64),  # P
         ("rng", np.uint64),
         ("loss", np.float64),
         ("loss_forth", np.float64),  # after the step forth
@@ -69,8 +70,24 @@ STATE = np.dtype(
 )
 
 
-# Kernels take the address of such a state; inside, the state itself is handed on.
-_state_at = reader_of(STATE)
+@dataclass(eq=False)
+class Search(Borrowable):
+    """A search over P codes: all that its kernels take, by its address."""
+
+    codes: NDArray[np.int32]  # (P,)
+    steps: NDArray[np.int32]  # (P,), signed, of the adaptive search
+    order: NDArray[np.int32]  # (P,), weights as the adaptive search visits them
+    moves: NDArray[np.int32]  # (P n_bits,), Gray neighbourhood, shuffled as it goes
+    state: Annotated[np.recarray, STATE]  # the variables
+
+    def __post_init__(self) -> None:
+        # Another process may hand them over read-only.
+        for name, array in list(vars(self).items()):
+            setattr(self, name, np.require(array, requirements=["C", "W"]))
+        self.state["n_weights"] = len(self.codes)
+
+
+_search_at = borrower_of(Search)
 
 
 @jit
@@ -116,10 +133,10 @@ def _expected_tries(n_good, n_moves):
 
 
 @jit
-def _begin(state):
-    moves = int32s(state.moves)
+def _begin(search):
+    state = search.state
     for k in range(state.n_weights * state.bits):
-        moves[k] = k
+        search.moves[k] = k
     state.mean_tried = 0.0
     state.waited = 0
     _begin_sweep(state)
@@ -128,7 +145,7 @@ def _begin(state):
 @jit
 def restart(search):
     """Begin with the whole neighbourhood again. O(P n_bits)."""
-    _begin(_state_at(search))
+    _begin(_search_at(search))
 
 
 @jit
@@ -140,10 +157,10 @@ def _begin_sweep(state):
 
 
 @jit
-def _widen(state):
+def _widen(search):
     """Let one more bit of each weight move."""
-    state.bits += 1
-    _begin(state)
+    search.state.bits += 1
+    _begin(search)
 
 
 @jit
@@ -153,9 +170,9 @@ def _question(state, kind, weight, code):
 
 
 @jit
-def _ask_gray(state):
+def _ask_gray(search):
     """Next move of the Gray neighbourhood; -1 at a local minimum of all bits."""
-    codes, moves = int32s(state.codes), int32s(state.moves)
+    state, codes, moves = search.state, search.codes, search.moves
     while True:
         movable = state.bits
         n_moves = state.n_weights * movable
@@ -175,7 +192,7 @@ def _ask_gray(state):
             state.on_zeros = True
             state.place = 0
         elif movable < state.n_bits:
-            _widen(state)
+            _widen(search)
         else:
             return -1, 0
 
@@ -187,9 +204,10 @@ def _unit(state):
 
 
 @jit
-def _reach(state, weight, step):
+def _reach(search, weight, step):
     """Code after a step, or as near to it as the range and the frozen bits allow."""
-    code, unit = int32s(state.codes)[weight], _unit(state)
+    state = search.state
+    code, unit = search.codes[weight], _unit(state)
     top = 1 << (state.n_bits - 1)
     if step > 0:
         room = (top - 1 - code) & -unit
@@ -199,9 +217,10 @@ def _reach(state, weight, step):
 
 
 @jit
-def _halve(state, weight):
+def _halve(search, weight):
     """Shorten a step that failed; a step that is not the shortest may yet succeed."""
-    steps, unit = int32s(state.steps), _unit(state)
+    state, steps = search.state, search.steps
+    unit = _unit(state)
     step = steps[weight]
     size = abs(step)
     state.hopeful |= size > unit
@@ -212,9 +231,9 @@ def _halve(state, weight):
 
 
 @jit
-def _visit(state):
+def _visit(search):
     """Take the next weight of the sweep in hand; return whether there is one."""
-    codes, order = int32s(state.codes), int32s(state.order)
+    state, codes, order = search.state, search.codes, search.order
     while state.sweep_place < state.n_weights:
         weight = _draw(order, state.sweep_place, state.n_weights, state)
         state.sweep_place += 1
@@ -229,15 +248,16 @@ def _visit(state):
 
 
 @jit
-def _end_sweep(state):
+def _end_sweep(search):
     """Begin another sweep, or to prove a minimum."""
+    state = search.state
     zeros_next = state.sparse and not state.on_zeros
     if not state.hopeful and not zeros_next:
         if state.bits == state.n_bits:
             _begin_sweep(state)
             state.proving = True
             return
-        _widen(state)
+        _widen(search)
     on_zeros = zeros_next and not state.hopeful
     _begin_sweep(state)
     state.on_zeros = on_zeros
@@ -246,8 +266,8 @@ def _end_sweep(state):
 @jit
 def ask(search):
     """Name a weight and a code to try; weight -1 when no move improves. O(1)."""
-    state = _state_at(search)
-    codes, steps = int32s(state.codes), int32s(state.steps)
+    s = _search_at(search)
+    state, codes, steps = s.state, s.codes, s.steps
     # Go on with the weight in hand, else visit the next one.
     while state.adaptive and not state.proving:
         kind, weight = state.kind, state.weight
@@ -261,17 +281,17 @@ def ask(search):
             return _question(state, VERTEX, weight, state.code)
         if kind != NEXT:
             step = steps[weight] if kind == FORTH else -steps[weight]
-            code = _reach(state, weight, step)
+            code = _reach(s, weight, step)
             if code != codes[weight]:
                 return _question(state, kind, weight, code)
             # The end of the range: turn round, or give up on this weight for now.
             if kind == FORTH and not state.moving:
                 state.kind = BACK
             else:
-                _halve(state, weight)
-        elif not _visit(state):
-            _end_sweep(state)
-    return _ask_gray(state)
+                _halve(s, weight)
+        elif not _visit(s):
+            _end_sweep(s)
+    return _ask_gray(s)
 
 
 # --------------------------------------------------------------------------- answers
@@ -280,7 +300,7 @@ def ask(search):
 @jit
 def improves(search, loss):
     """Whether the loss of the last question is low enough for its move. O(1)."""
-    state = _state_at(search)
+    state = _search_at(search).state
     state.tried += 1
     is_lower = loss < state.loss - state.least_gain * abs(state.loss)
     if state.best and state.kind == GRAY:
@@ -294,8 +314,8 @@ def improves(search, loss):
 @jit
 def succeed(search, loss):
     """Make the move; more bits when successes have become rare."""
-    state = _state_at(search)
-    codes, steps = int32s(state.codes), int32s(state.steps)
+    s = _search_at(search)
+    state, codes, steps = s.state, s.codes, s.steps
     kind, weight, code = state.kind, state.weight, state.code
     gone = code - codes[weight]
     codes[weight] = code
@@ -324,15 +344,15 @@ def succeed(search, loss):
         n_moves = state.n_weights * state.bits
         n_good = np.floor(state.share * n_moves)
         if state.mean_tried >= _expected_tries(n_good, n_moves):
-            _widen(state)
+            _widen(s)
 
 
 @jit
 def fail(search, loss):
     """Decide what to try next of the weight in hand."""
-    state = _state_at(search)
+    s = _search_at(search)
+    state, codes, steps = s.state, s.codes, s.steps
     state.waited += 1
-    codes, steps = int32s(state.codes), int32s(state.steps)
     kind, weight = state.kind, state.weight
     if kind == FORTH and not state.moving:
         state.loss_forth = loss
@@ -340,7 +360,7 @@ def fail(search, loss):
     elif kind == BACK:
         bend = loss + state.loss_forth - 2.0 * state.loss
         step, unit = steps[weight], _unit(state)
-        whole = _reach(state, weight, step) - _reach(state, weight, -step) == 2 * step
+        whole = _reach(s, weight, step) - _reach(s, weight, -step) == 2 * step
         state.kind = VERTEX
         state.code = codes[weight]
         if whole and bend > 0.0:
@@ -350,9 +370,9 @@ def fail(search, loss):
             if abs(jump) * unit < abs(step):
                 state.code += np.int64(jump) * unit
         if state.code == codes[weight]:
-            _halve(state, weight)
+            _halve(s, weight)
     elif kind in (FORTH, VERTEX):
-        _halve(state, weight)
+        _halve(s, weight)
     elif kind == RANDOM:
         state.hopeful |= abs(steps[weight]) > _unit(state)
         state.kind = NEXT

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skmohn._core._jit import jit
+from skmohn._core._numba import jit
 
 # Actions after which it is the turn of the next simulation.
 _TOGETHER = 20
@@ -52,7 +52,7 @@ _accelerations = jit(accelerations, inline="always")
 _stands = jit(stands, inline="always")
 
 
-@jit(allocates=True)
+@jit
 def simulate(
     policy, cart, states, memories, observation, action, n_actions, limit, costs, falls
 ):
@@ -110,7 +110,7 @@ def simulate(
     return total
 
 
-@jit(allocates=True, inline="always")
+@jit(inline="always")
 def _go_on(policy, cart, state, memory, observation, action, n_done, n_next, n_actions):
     """Continue a simulation; return the cost, and the step of a fall or -1."""
     x, angle, velocity, angular_velocity = state[0], state[1], state[2], state[3]

@@ -13,7 +13,7 @@ kernels also take a state for each row.
 
 import numpy as np
 
-from skmohn._core._jit import jit
+from skmohn._core._numba import jit
 
 _FAST = {"reassoc", "nsz", "contract", "arcp"}
 _0, _1, _2, _HALF = (np.float32(x) for x in (0, 1, 2, 0.5))

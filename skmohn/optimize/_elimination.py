@@ -278,4 +278,4 @@ def eliminate(schedule, ties, spins):
         low=np.empty(2**kernels.LOW_BITS, dtype=np.int64),
         high=np.empty(1 + 2 * widest // 2**kernels.LOW_BITS, dtype=np.int64),
     )
-    return kernels.eliminate(schedule.addresses, room.addresses)
+    return kernels.eliminate(schedule.address, room.address)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from skmohn._core._jit import Borrowable, borrower_of, jit
+from skmohn._core._kernel_args import Borrowable, borrower_of
+from skmohn._core._numba import jit
 
 
 @dataclass(frozen=True)

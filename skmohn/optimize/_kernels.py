@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from skmohn._core._jit import Borrowable, borrower_of, jit
+from skmohn._core._kernel_args import Borrowable, borrower_of
+from skmohn._core._numba import jit
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -80,7 +81,7 @@ class Memory(Borrowable):
     length: int  # L
 
 
-# The kernels take the addresses of these arrays; inside, pointers are handed on.
+# The kernels take the address of each; inside, pointers are handed on.
 _polynomial_at = borrower_of(Polynomial)
 _state_at = borrower_of(State)
 _memory_at = borrower_of(Memory)

@@ -82,7 +82,7 @@ def _climb(polynomial, state, looks, budget):
     """Climb to a local optimum; return all looks so far and the status."""
     order = np.arange(len(state.spins), dtype=np.int32)
     tolerance = tolerance_of(polynomial)
-    arrays = polynomial.addresses, state.addresses
+    arrays = polynomial.address, state.address
     improved, status = True, DONE
     while improved and status == DONE:
         more, improved = _kernels.climb(
@@ -145,7 +145,7 @@ def _anneal(polynomial, state, budget, n_sweeps, temperatures):
     cooling = (hot / cold) ** (1.0 / max(1, affordable - 1))
     tolerance = tolerance_of(polynomial)
     at_once = max(1, _AT_ONCE // n_variables)
-    arrays = polynomial.addresses, state.addresses
+    arrays = polynomial.address, state.address
     looks, status = 0, DONE
     for start in range(0, affordable, at_once):
         sweeps = np.arange(start, min(affordable, start + at_once))
@@ -174,7 +174,7 @@ def tabu(polynomial, spins, seed, budget, *, n_steps=None, tenure=None):
     _kernels.start_tabu(state, memory)
     tolerance = tolerance_of(polynomial)
     at_once = max(1, int(_AT_ONCE / changes_of_flip(polynomial)))
-    arrays = polynomial.addresses, state.addresses, memory.addresses
+    arrays = polynomial.address, state.address, memory.address
     looks, status = 0, DONE
     while looks < n_steps and status == DONE:
         steps = min(n_steps - looks, _max_looks(budget, looks, at_once))
@@ -226,7 +226,7 @@ def weight_satisfaction(polynomial, spins, seed, budget, *, max_order=12):
     state = make_state(polynomial, spins, seed)
     order = np.arange(len(polynomial.coef), dtype=np.int32)
     tolerance = tolerance_of(polynomial)
-    arrays = polynomial.addresses, state.addresses
+    arrays = polynomial.address, state.address
     looks, status, changed = 0, DONE, True
     while changed and status == DONE:
         more, changed = _kernels.satisfy(
@@ -273,7 +273,7 @@ def mixed(polynomial, spins, seed, budget, *, n_sweeps, schedules):
 def _go_to(polynomial, state, spins):
     """Flip what differs."""
     differing = np.flatnonzero(state.spins != spins).astype(np.int32)
-    _kernels.flip_all(polynomial.addresses, state.addresses, differing)
+    _kernels.flip_all(polynomial.address, state.address, differing)
 
 
 def _move_subgraphs(polynomial, state, seed, looks, budget, schedules):

@@ -90,7 +90,7 @@ def make_state(polynomial, spins, seed):
         rng=np.array([seed], dtype=np.uint64),
         n_variables=len(spins),
     )
-    _kernels.refresh(polynomial.addresses, state.addresses)
+    _kernels.refresh(polynomial.address, state.address)
     state.totals[1] = state.totals[0]
     return state
 

@@ -28,7 +28,7 @@ compiled_by_import = [name for name, kernel in kernels.items() if kernel.signatu
 loaded = list(sys.modules)
 skmohn.warm_up()
 never_compiled = [name for name, kernel in kernels.items() if not kernel.signatures]
-from skmohn._core._jit import can_look_up
+from skmohn._core._numba import can_look_up
 
 # Pairs are compared by tables or by counts of bits, as the machine can.
 walsh = "skmohn.mohn._walsh"

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from skmohn._core import _jit
+from skmohn._core import _numba
 from skmohn.mohn._walsh import design as _design
 from skmohn.mohn._walsh import plane_design as _plane_design
 from skmohn.mohn._walsh.bits import pack_bits
@@ -21,7 +21,7 @@ from skmohn.mohn._walsh.plane_design import PlaneDesign, Planes
 SIZES = [*range(1, 66), 127, 128, 129, *range(510, 515), 1025]
 
 needs_look_up = pytest.mark.skipif(
-    not _jit.can_look_up(), reason="this machine counts bits"
+    not _numba.can_look_up(), reason="this machine counts bits"
 )
 
 
@@ -124,6 +124,6 @@ def test_tables_are_for_machines_with_the_instruction(
 ):
     codegen = SimpleNamespace(magic_tuple=lambda: ("x86_64", "some", features))
     context = SimpleNamespace(codegen=lambda: codegen)
-    monkeypatch.setattr(_jit, "cpu_target", SimpleNamespace(target_context=context))
-    monkeypatch.setattr(_jit.numba.core.config, "DISABLE_JIT", disabled)
-    assert _jit.can_look_up.__wrapped__() == expected
+    monkeypatch.setattr(_numba, "cpu_target", SimpleNamespace(target_context=context))
+    monkeypatch.setattr(_numba.numba.config, "DISABLE_JIT", disabled)
+    assert _numba.can_look_up.__wrapped__() == expected

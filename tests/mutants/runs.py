@@ -222,13 +222,19 @@ def quiet():
         yield
 
 
+# Modules that hold what is compiled, and what it is told apart by.
+KEPT = "_kernels", "_numba", "_kernel_args"
+
+
 def forget(compiled):
     """Forget the package and its tests, so that they are imported again.
 
     Unless `compiled`, kernels are kept, with all that is compiled of them.
     """
     for name, module in list(sys.modules.items()):
-        if is_ours(module) and (compiled or not name.endswith(("_kernels", "_jit"))):
+        if is_ours(module) and (
+            compiled or not name.endswith(("_kernels", "_numba", "_kernel_args"))
+        ):
             del sys.modules[name]
 
 

@@ -6,7 +6,7 @@ from numba import njit
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binomtest, chisquare
 
-from skmohn._core._jit import Borrowable
+from skmohn._core._kernel_args import Borrowable
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 from skmohn.optimize import _kernels
 from skmohn.optimize._methods import make_memory
@@ -28,9 +28,9 @@ def ready(problems, seed=0, n_variables=12, n_terms=40):
 
 
 def call(kernel, *arguments):
-    """Call a kernel with the addresses of what it borrows."""
+    """Call a kernel with the address of what it borrows."""
     given = (
-        each.addresses if isinstance(each, Borrowable) else each for each in arguments
+        each.address if isinstance(each, Borrowable) else each for each in arguments
     )
     return kernel(*given)
 
@@ -136,7 +136,7 @@ def test_annealing_at_one_temperature_draws_from_boltzmann(problems):
     probability = np.exp(beta * problems.evaluate(terms, points))
     probability /= probability.sum()
     state = make_state(polynomial, points[0], 12345)
-    arrays = polynomial.addresses, state.addresses
+    arrays = polynomial.address, state.address
     sweeps = np.full(40, beta)
     counts = np.zeros(16)
     for _ in range(n_runs):

@@ -10,7 +10,7 @@ import pytest
 import skops.io
 from sklearn.base import clone
 
-from skmohn._core._jit import jit
+from skmohn._core._numba import jit
 
 resource = pytest.importorskip("resource")  # Not on Windows.
 

@@ -6,7 +6,7 @@ diagonal and below is computed. Loops take some rows through all columns, so tha
 they read and write stays in the cache.
 """
 
-from skmohn._core._jit import jit
+from skmohn._core._numba import jit
 
 _FAST = {"reassoc", "nsz", "contract", "arcp"}
 _TILE = 256

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skmohn._core._jit import jit
+from skmohn._core._numba import jit
 
 
 @jit

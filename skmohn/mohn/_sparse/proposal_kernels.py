@@ -8,7 +8,7 @@ candidate left out for a while.
 
 import numpy as np
 
-from skmohn._core._jit import jit
+from skmohn._core._numba import jit
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skmohn._core._jit import can_look_up
+from skmohn._core._numba import can_look_up
 from skmohn._core._rows import are_signs, distinct_rows
 from skmohn.mohn._walsh import product_kernels as _kernels
 from skmohn.mohn._walsh.lookup import Stems, lay_out

@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 
-from skmohn._core._jit import TABLES_AT_ONCE
+from skmohn._core._numba import TABLES_AT_ONCE
 from skmohn.mohn._walsh import lookup_kernels as _kernels
 
 _AT_ONCE = 64

@@ -2,14 +2,14 @@
 
 Four bits say which of four numbers count: what these add up to stands in a table of 16
 bytes, and one instruction looks 32 columns up. Only for machines where
-:func:`skmohn._core._jit.can_look_up` says so; elsewhere bits are counted.
+:func:`skmohn._core._numba.can_look_up` says so; elsewhere bits are counted.
 
 Numbers are -3 to 3, so that one table has nothing above 12.
 """
 
 import numpy as np
 
-from skmohn._core._jit import TABLES_AT_ONCE, add_found, jit
+from skmohn._core._numba import TABLES_AT_ONCE, add_found, jit
 
 MOST = 3
 _N_NUMBERS = 2 * MOST + 1

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skmohn._core._jit import can_look_up
+from skmohn._core._numba import can_look_up
 from skmohn.mohn._walsh import plane_kernels as _kernels
 from skmohn.mohn._walsh.bits import pack_bits, row_bits, unpack_bits
 from skmohn.mohn._walsh.design import (

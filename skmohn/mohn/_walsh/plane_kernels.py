@@ -9,7 +9,7 @@ Residuals are rounded to steps: a plane of their signs, and two of their magnitu
 
 import numpy as np
 
-from skmohn._core._jit import jit
+from skmohn._core._numba import jit
 
 _M1 = np.uint64(0x5555555555555555)
 _M2 = np.uint64(0x3333333333333333)

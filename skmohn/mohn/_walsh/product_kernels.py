@@ -16,7 +16,7 @@ Sets of inputs are kept in compressed form: set j has the increasing indices
 
 import numpy as np
 
-from skmohn._core._jit import jit
+from skmohn._core._numba import jit
 
 _M1 = np.uint64(0x5555555555555555)
 _M2 = np.uint64(0x3333333333333333)

@@ -1,0 +1,125 @@
+"""How kernels take many arrays and numbers at once: by the address of all of them."""
+
+from collections import namedtuple
+from collections.abc import Callable
+from functools import cached_property, lru_cache
+from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
+
+import numba
+import numpy as np
+from numba import types
+from numba.extending import intrinsic
+
+
+class Borrowable:
+    """Arrays and numbers that kernels take by one address; for dataclasses to inherit.
+
+    An array is seven numbers or more to the compiler, and has references to be counted:
+    kernels of many functions on many arrays compile in half the time when they get
+    pointers, and run faster on short arrays. Arrays are C-contiguous, may be changed in
+    place but not replaced, and must be alive while a kernel runs. A dataclass declares
+
+    - arrays as ``NDArray[type]``,
+    - numbers that kernels only read as ``int``, ``float`` or a type of numpy's,
+    - a record of numbers that kernels change as ``Annotated[np.recarray, dtype]``; it
+      is an array of shape (1,).
+    """
+
+    @cached_property
+    def _places(self) -> np.ndarray:
+        """Where the arrays are, and the numbers."""
+        fields, layout = _declared(type(self))
+        places = []
+        for name, dtype, is_number in fields:
+            value = getattr(self, name)
+            if not is_number:
+                # A kernel would take its memory for something else.
+                if value.dtype != dtype or not value.flags.c_contiguous:
+                    raise TypeError(f"{name} must be a C-contiguous array of {dtype}")
+                value = value.ctypes.data
+            places.append(value)
+        return np.array([tuple(places)], layout)
+
+    @cached_property
+    def address(self) -> Any:
+        """What kernels take, an int; where nothing is compiled, the object itself."""
+        return self if numba.config.DISABLE_JIT else self._places.ctypes.data
+
+    def __reduce__(self) -> tuple:
+        """Copies have addresses of their own."""
+        fields, _ = _declared(type(self))
+        return type(self), tuple(getattr(self, field.name) for field in fields)
+
+
+class _Field(NamedTuple):
+    """What a dataclass declares: a number, or an array or record of a type."""
+
+    name: str
+    dtype: np.dtype
+    is_number: bool
+
+    def as_numba(self) -> Any:
+        """The type that a kernel sees: pointers to arrays, records, numbers."""
+        kind = numba.from_dtype(self.dtype)
+        is_value = self.is_number or self.dtype.names is not None
+        return kind if is_value else types.CPointer(kind)
+
+    def uncompiled(self, value: Any) -> Any:
+        """What stands for it where nothing is compiled: pointers know no shapes."""
+        if self.is_number:
+            return value
+        return value.reshape(-1) if self.dtype.names is None else value[0]
+
+
+@lru_cache
+def _declared(borrowable: type) -> tuple[tuple[_Field, ...], np.dtype]:
+    """Fields of a dataclass, and how they lie in memory: as in a struct of C."""
+    fields = []
+    for name, hint in get_type_hints(borrowable, include_extras=True).items():
+        is_number = isinstance(hint, type) and get_origin(hint) is None
+        fields.append(_Field(name, _dtype_of(hint), is_number))
+    kinds = [field.dtype if field.is_number else np.intp for field in fields]
+    names = [field.name for field in fields]
+    return tuple(fields), np.dtype(list(zip(names, kinds, strict=True)), align=True)
+
+
+def _dtype_of(hint: Any) -> np.dtype:
+    """Type of a number, of a record or of the numbers in an ``NDArray[type]``."""
+    if get_origin(hint) is Annotated:
+        return hint.__metadata__[0]
+    # Since numpy 2.5 the type is the argument of a named alias; before, the alias stood
+    # for an ndarray whose last argument was a dtype of it.
+    while arguments := get_args(hint):
+        hint = arguments[-1]
+    return np.dtype(hint)
+
+
+def borrower_of(borrowable: type[Borrowable]) -> Callable:
+    """Make a function that turns an address into pointers and numbers, in a kernel.
+
+    Parameters
+    ----------
+    borrowable : class
+        A dataclass that inherits :class:`Borrowable`.
+
+    Returns
+    -------
+    borrow : numba intrinsic
+        Of `address`; returns a named tuple with the fields of the dataclass.
+    """
+    fields, _ = _declared(borrowable)
+    kind = namedtuple(borrowable.__name__, [field.name for field in fields])
+    found = types.NamedTuple([field.as_numba() for field in fields], kind)
+
+    @intrinsic
+    def borrow(typing_context, address):
+        def generate(context, builder, signature, values):
+            place = context.get_value_type(found).as_pointer()
+            return builder.load(builder.inttoptr(values[0], place))
+
+        return found(types.int64), generate
+
+    def borrow_uncompiled(given: Borrowable) -> tuple:
+        return kind(*(field.uncompiled(getattr(given, field.name)) for field in fields))
+
+    return borrow_uncompiled if numba.config.DISABLE_JIT else borrow

@@ -1,0 +1,438 @@
+"""The one door to numba's inside: how kernels are compiled, cached and called.
+
+Other modules use numba's public names alone. What is read here of its inside may go
+with any version: then kernels are compiled and cached as numba itself does it, bits are
+counted instead of looked up in tables, and a warning says so, once in a process.
+"""
+
+import contextlib
+import hashlib
+import os
+import pickle
+import uuid
+import warnings
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+try:
+    from numba.core.caching import FunctionCache
+except ImportError:
+    FunctionCache = object
+try:
+    from numba.core.serialize import dumps
+except ImportError:
+    dumps = None
+try:
+    from numba.core.registry import cpu_target
+except ImportError:
+    cpu_target = None
+
+CACHE_VARIABLE = "SKMOHN_JIT_CACHE"
+# What reading a name raises that another version of numba has not, or not like that.
+_CHANGED = ImportError, AttributeError, TypeError
+
+
+@cache
+def _warn_once(message: str) -> None:
+    warnings.warn(message, RuntimeWarning, stacklevel=2)
+
+
+def _warn_of_change(error: Exception) -> None:
+    """Say, once in a process, that numba's inside is not as it is known."""
+    _warn_once(
+        f"numba {numba.__version__} differs inside from the versions that skmohn knows "
+        f"({type(error).__name__}: {error}). Results are the same; kernels may start "
+        "and run slower, and a damaged cache of numba's own may raise. Install a newer "
+        "skmohn, or a numba that it was tested with."
+    )
+
+
+class _CacheFiles:
+    """Compiled variants of one kernel on disk, each in a file of its own.
+
+    Numba numbers these files and keeps an index of them. Two processes that compile
+    different variants at the same moment then take the same number, and the index of
+    one leads to the code of the other. Here the name says which variant a file holds,
+    and files appear whole. So any number of processes may share a folder.
+
+    A file begins with a digest of the code and of all that it was made from. Nothing
+    else of a file is read before the digest is found to be right: what is damaged, cut
+    off or of another version is compiled again, and replaced.
+
+    Parameters
+    ----------
+    folders : list of Path
+        Files are looked for in all, and written to the first.
+
+    name : str
+        Of the kernel; files begin with it.
+
+    source : tuple
+        What the code depends on beside the kernel and its arguments.
+    """
+
+    def __init__(self, folders: Sequence[Path], name: str, source: object) -> None:
+        self._folders, self._name = folders, name
+        self._source = numba.__version__, source
+
+    def _file_name(self, key: tuple) -> str:
+        variant = hashlib.sha256(repr(key[:2]).encode()).hexdigest()[:16]
+        return f"{self._name}.{variant}.nbc"
+
+    def _digest(self, key: tuple, code: bytes) -> bytes:
+        origin = repr((self._source, key)).encode()
+        return hashlib.sha256(hashlib.sha256(origin).digest() + code).digest()
+
+    def load(self, key: tuple) -> Any:
+        """Return what was saved, or None."""
+        for folder in self._folders:
+            with contextlib.suppress(OSError):
+                file = (folder / self._file_name(key)).read_bytes()
+                digest, code = file[:_DIGEST_SIZE], file[_DIGEST_SIZE:]
+                if digest == self._digest(key, code):
+                    return pickle.loads(code)
+        return None
+
+    def save(self, key: tuple, data: object) -> None:
+        """Save a variant, in place of what an older source gave."""
+        code = dumps(data)
+        path = self._folders[0] / self._file_name(key)
+        unfinished = path.with_suffix(f".{uuid.uuid4().hex[:16]}.tmp")
+        try:
+            unfinished.write_bytes(self._digest(key, code) + code)
+            unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+
+_DIGEST_SIZE = hashlib.sha256().digest_size
+
+
+@lru_cache
+def _stamp(folder: Path) -> str:
+    """Digest of all kernels of a folder, which may call one another.
+
+    Of what is in the files: those of a wheel may all have the same time.
+    """
+    ours = (Path(__file__).with_name(f"{name}.py") for name in _CORE)
+    digests = (
+        hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in (*ours, *sorted(folder.glob("*_kernels.py")))
+    )
+    return hashlib.sha256("".join(digests).encode()).hexdigest()
+
+
+# Modules that compiled kernels have code of.
+_CORE = "_numba", "_kernel_args"
+
+
+class _Cache(FunctionCache):
+    """Numba's cache, which several processes may fill, and which may fail to."""
+
+    def __init__(self, function: Callable) -> None:
+        super().__init__(function)
+        file = Path(function.__code__.co_filename)
+        folders = [Path(self.cache_path)]
+        if not numba.config.CACHE_DIR:
+            # Beside the package may be what somebody else has compiled: who made the
+            # image of a service, for instance. It need not be writable.
+            folders.append(file.parent / "__pycache__")
+        own = hashlib.sha256(file.read_bytes()).hexdigest()
+        files = _CacheFiles(
+            folders, self._impl.filename_base, (own, _stamp(file.parent))
+        )
+        # Both are read: where numba calls it otherwise, this raises.
+        self._cache_file, _ = files, self._cache_file
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Load a variant; what can not be loaded is compiled again."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception as error:  # whatever it is, no fit needs a cache
+            _warn_of_change(error)
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Save a variant; where that fails, the next process compiles it again."""
+        # A function of the user's is another one in each process.
+        if any(isinstance(kind, types.Dispatcher) for kind in sig):
+            return
+        try:
+            super().save_overload(sig, data)
+        except OSError:
+            pass
+        except Exception as error:
+            _warn_of_change(error)
+
+
+def _common_kind(kind):
+    """The type that a kernel's argument is cast to by another kernel's call."""
+    kind = types.unliteral(kind)
+    if isinstance(kind, types.Integer) and kind.bitwidth < types.int64.bitwidth:
+        return types.int64
+    return kind
+
+
+def jit(
+    function: Callable | None = None, *, is_cached: bool = True, **options: Any
+) -> Any:
+    """Compile ``function`` lazily in nopython mode, cached on disk where that works.
+
+    A kernel whose name begins with an underscore is for other kernels: it can not be
+    called from Python and is stored as part of those that call it.
+
+    Every kernel releases the GIL (joblib's threads may run them side by side) and
+    follows numpy's error model (a division by zero gives inf instead of a check per
+    element, which lets loops vectorise). Where a kernel calls another one, all integers
+    are of 64 bits: else each constant and each width would be a variant of its own.
+
+    Compiled code is stored next to the package or in numba's user-wide folder, and any
+    number of processes may do so at once; next to the package it is found where nobody
+    may write, too, unless ``NUMBA_CACHE_DIR`` names another folder. It is compiled anew
+    when a kernel in the same folder has changed, and in each process when no folder is
+    writable, or when the environment variable ``SKMOHN_JIT_CACHE`` is ``0``.
+
+    Parameters
+    ----------
+    function : callable, default=None
+        The kernel. None when the decorator is used with options.
+
+    is_cached : bool, default=True
+        Whether to store it. A kernel made of a function of the user's is not: that is
+        another one in each process.
+
+    **options : dict
+        Further options of :func:`numba.njit`, for example ``fastmath``.
+
+    Returns
+    -------
+    dispatcher : numba dispatcher or decorator
+        The compiled kernel, or a decorator when ``function`` is None.
+    """
+    if function is None:
+        return lambda function: jit(function, is_cached=is_cached, **options)
+    # The other wrapper is for kernels that are called by their address.
+    is_inner = function.__name__.startswith("_")
+    defaults = {
+        "nogil": True,
+        "error_model": "numpy",
+        "no_cfunc_wrapper": True,
+        "no_cpython_wrapper": is_inner,
+        # By itself it could be optimised to another order of sums. A call would end up
+        # there, but only in the process that has compiled it.
+        "forceinline": is_inner and "fastmath" in options,
+    }
+    options = {**defaults, **options}
+    kernel = numba.njit(**options)(function)
+    if kernel is function:
+        # Nothing is compiled, as NUMBA_DISABLE_JIT asks for. Compiled code does not say
+        # where numbers overflow: random numbers do.
+        return np.errstate(all="ignore")(function)
+    if is_cached and not is_inner and os.environ.get(CACHE_VARIABLE, "1") != "0":
+        # Numba found no writable folder; an uncached kernel still works.
+        with contextlib.suppress(RuntimeError, OSError):
+            try:
+                # Both are read: where numba calls it otherwise, this raises.
+                kernel._cache, _ = _Cache(function), kernel._cache
+            except _CHANGED as error:
+                _warn_of_change(error)
+                kernel = numba.njit(cache=True, **options)(function)
+    find_template = kernel.get_call_template
+    kernel.get_call_template = lambda args, kws: find_template(
+        tuple(_common_kind(kind) for kind in args), kws
+    )
+    return kernel
+
+
+# ---------------------------------------------------------------- calls by address
+
+# Functions by what stands for their addresses where nothing is compiled.
+_UNCOMPILED: dict[int, Callable] = {}
+
+
+@cache
+def address_of(kernel: Any, signature: Any) -> int:
+    """Compile a kernel as a C function, or load it; return its address.
+
+    Parameters
+    ----------
+    kernel : numba dispatcher
+        Made by :func:`jit` with ``no_cfunc_wrapper=False``.
+
+    signature : numba signature
+        Of numbers and pointers, and a double that is returned.
+
+    Returns
+    -------
+    address : int
+        For :func:`call_address`; it stays valid.
+    """
+    if numba.config.DISABLE_JIT:
+        _UNCOMPILED[id(kernel)] = kernel
+        return id(kernel)
+    kernel.compile(signature.args)
+    try:
+        code = kernel.overloads[signature.args]
+        return code.library.get_pointer_to_function(code.fndesc.llvm_cfunc_wrapper_name)
+    except _CHANGED as error:
+        _warn_of_change(error)
+        return _c_function(kernel, signature).address
+
+
+@cache
+def _c_function(kernel: Any, signature: Any) -> Any:
+    """Compile a kernel as numba does by itself; the code lives as long as its owner."""
+    options = {
+        name: value
+        for name, value in kernel.targetoptions.items()
+        if name in ("fastmath", "error_model")
+    }
+    return numba.cfunc(signature, **options)(kernel.py_func)
+
+
+@intrinsic
+def _call_compiled(typing_context, address, arguments):
+    def generate(context, builder, signature, values):
+        place, packed = values
+        given = [builder.extract_value(packed, k) for k in range(len(arguments))]
+        kind = ir.FunctionType(ir.DoubleType(), [value.type for value in given])
+        return builder.call(builder.inttoptr(place, kind.as_pointer()), given)
+
+    return types.float64(types.int64, arguments), generate
+
+
+def _call_uncompiled(address: int, arguments: tuple) -> float:
+    return _UNCOMPILED[address](*arguments)
+
+
+# Call a C function by its address, given a tuple of numbers and pointers, inside a
+# kernel. A kernel that called the function itself would have to be compiled with it.
+call_address = _call_uncompiled if numba.config.DISABLE_JIT else _call_compiled
+
+
+# ------------------------------------------------------------------ tables of bytes
+
+# Tables that are looked up side by side.
+TABLES_AT_ONCE = 4
+
+
+@lru_cache
+def can_look_up() -> bool:
+    """Whether kernels may call :func:`add_found`: it takes AVX2."""
+    if numba.config.DISABLE_JIT:
+        return False
+    try:
+        # As numba compiles for it, which its environment variables may change.
+        features = cpu_target.target_context.codegen().magic_tuple()[2]
+    except _CHANGED as error:
+        _warn_of_change(error)
+        return False
+    return "+avx2" in features.split(",")
+
+
+@intrinsic
+def add_found(typing_context, tables, table, codes, code, sums):
+    """Look 64 columns of 64 bits up, four bits at a time, and add what is found.
+
+    One instruction looks up 32 columns, but compilers do not think of it. Only where
+    :func:`can_look_up` says so.
+
+    Parameters
+    ----------
+    typing_context : numba typing context
+        Given by numba.
+
+    tables : array of uint8
+        For each byte of bits the tables of its lower four, then those of its upper
+        four: :data:`TABLES_AT_ONCE` of 16 numbers. What is found in 16 of them, as many
+        as 64 bits have, may add up to no more than 255.
+
+    table : int64
+        Where the tables of the 64 bits begin.
+
+    codes : array of uint8
+        For each byte of bits those of 64 columns.
+
+    code : int64
+        Where the first byte of the 64 bits begins.
+
+    sums : array of uint16, shape (TABLES_AT_ONCE, 2, 2, 16)
+        What is added to, modulo 65536: of each table and half of the columns, those of
+        even ones plus 256 times those of odd ones, and those of odd ones.
+    """
+    byte, word, place = ir.IntType(8), ir.IntType(16), ir.IntType(64)
+    table_kind, half = ir.VectorType(byte, 16), ir.VectorType(byte, 32)
+    sum_kind = ir.VectorType(word, 16)
+    twice = ir.Constant(ir.VectorType(ir.IntType(32), 32), [*range(16), *range(16)])
+    halves = range(2)
+
+    def generate(context, builder, signature, values):
+        def at(k, offset):
+            array = context.make_array(signature.args[k])(context, builder, values[k])
+            start = builder.bitcast(array.data, byte.as_pointer())
+            return builder.gep(start, [offset])
+
+        def address(start, offset, kind):
+            start = builder.gep(start, [place(offset)])
+            return builder.bitcast(start, kind.as_pointer())
+
+        def load(start, offset, kind):
+            return builder.load(address(start, offset, kind), align=1)
+
+        look_up = builder.module.declare_intrinsic(
+            "llvm.x86.avx2.pshuf.b", (), ir.FunctionType(half, [half, half])
+        )
+        first_table, first_code = at(0, values[1]), at(2, values[3])
+        before, loop = builder.block, builder.append_basic_block("bytes")
+        after = builder.append_basic_block("added")
+        builder.branch(loop)
+
+        builder.position_at_end(loop)
+        k = builder.phi(place)
+        starts = [builder.phi(half) for _ in range(2 * TABLES_AT_ONCE)]
+        found = list(starts)
+        its_codes = builder.gep(first_code, [builder.mul(k, place(64))])
+        its_tables = builder.gep(
+            first_table, [builder.mul(k, place(2 * 16 * TABLES_AT_ONCE))]
+        )
+        bits = [load(its_codes, 32 * h, half) for h in halves]
+        lower = [builder.and_(part, half([15] * 32)) for part in bits]
+        upper = [builder.lshr(part, half([4] * 32)) for part in bits]
+        for n, nibbles in enumerate((lower, upper)):
+            for t in range(TABLES_AT_ONCE):
+                numbers = load(its_tables, 16 * (n * TABLES_AT_ONCE + t), table_kind)
+                numbers = builder.shuffle_vector(
+                    numbers, ir.Constant(table_kind, ir.Undefined), twice
+                )
+                for h in halves:
+                    one = builder.call(look_up, [numbers, nibbles[h]])
+                    found[2 * t + h] = builder.add(found[2 * t + h], one)
+        following = builder.add(k, place(1))
+        k.add_incoming(place(0), before)
+        k.add_incoming(following, loop)
+        for start, end in zip(starts, found, strict=True):
+            start.add_incoming(half([0] * 32), before)
+            start.add_incoming(end, loop)
+        is_left = builder.icmp_unsigned("<", following, place(8))
+        builder.cbranch(is_left, loop, after)
+
+        builder.position_at_end(after)
+        for j, bytes_found in enumerate(found):
+            both = builder.bitcast(bytes_found, sum_kind)
+            odd = builder.lshr(both, sum_kind([8] * 16))
+            for part, offset in ((both, 64 * j), (odd, 64 * j + 32)):
+                total = address(at(4, place(0)), offset, sum_kind)
+                new = builder.add(builder.load(total, align=1), part)
+                builder.store(new, total, align=1)
+        return context.get_dummy_value()
+
+    found = types.void(tables, types.int64, codes, types.int64, sums)
+    return found, generate
