@@ -22,37 +22,25 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-try:
-    from numba.core.caching import FunctionCache
-except ImportError:
-    FunctionCache = object
-try:
-    from numba.core.serialize import dumps
-except ImportError:
-    dumps = None
-try:
-    from numba.core.registry import cpu_target
-except ImportError:
-    cpu_target = None
-
 CACHE_VARIABLE = "SKMOHN_JIT_CACHE"
 # What reading a name raises that another version of numba has not, or not like that.
-_CHANGED = ImportError, AttributeError, TypeError
-
-
-@cache
-def _warn_once(message: str) -> None:
-    warnings.warn(message, RuntimeWarning, stacklevel=2)
+_CHANGED = ImportError, AttributeError, LookupError, TypeError
+_changes: list[Exception] = []
 
 
 def _warn_of_change(error: Exception) -> None:
     """Say, once in a process, that numba's inside is not as it is known."""
-    _warn_once(
-        f"numba {numba.__version__} differs inside from the versions that skmohn knows "
-        f"({type(error).__name__}: {error}). Results are the same; kernels may start "
-        "and run slower, and a damaged cache of numba's own may raise. Install a newer "
-        "skmohn, or a numba that it was tested with."
-    )
+    _changes.append(error)
+    if len(_changes) == 1:
+        warnings.warn(
+            f"numba {numba.__version__} differs inside from the versions that skmohn "
+            f"knows ({type(error).__name__}: {error}). Results are the same, but "
+            "kernels take longer to start or to run, and numba's own cache may fail "
+            "where it is damaged or several processes fill it at once. Install a newer "
+            "skmohn, or a numba of a year before.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
 
 
 class _CacheFiles:
@@ -77,10 +65,19 @@ class _CacheFiles:
 
     source : tuple
         What the code depends on beside the kernel and its arguments.
+
+    dumps : callable, default=pickle.dumps
+        Turns a variant into bytes; numba's own also does so with functions.
     """
 
-    def __init__(self, folders: Sequence[Path], name: str, source: object) -> None:
-        self._folders, self._name = folders, name
+    def __init__(
+        self,
+        folders: Sequence[Path],
+        name: str,
+        source: object,
+        dumps: Callable[[Any], bytes] = pickle.dumps,
+    ) -> None:
+        self._folders, self._name, self._dumps = folders, name, dumps
         self._source = numba.__version__, source
 
     def _file_name(self, key: tuple) -> str:
@@ -103,7 +100,7 @@ class _CacheFiles:
 
     def save(self, key: tuple, data: object) -> None:
         """Save a variant, in place of what an older source gave."""
-        code = dumps(data)
+        code = self._dumps(data)
         path = self._folders[0] / self._file_name(key)
         unfinished = path.with_suffix(f".{uuid.uuid4().hex[:16]}.tmp")
         try:
@@ -134,11 +131,14 @@ def _stamp(folder: Path) -> str:
 _CORE = "_numba", "_kernel_args"
 
 
-class _Cache(FunctionCache):
+class _Cache:
     """Numba's cache, which several processes may fill, and which may fail to."""
 
     def __init__(self, function: Callable) -> None:
-        super().__init__(function)
+        from numba.core.caching import FunctionCache
+        from numba.core.serialize import dumps
+
+        self._cache = FunctionCache(function)
         file = Path(function.__code__.co_filename)
         folders = [Path(self.cache_path)]
         if not numba.config.CACHE_DIR:
@@ -146,31 +146,37 @@ class _Cache(FunctionCache):
             # image of a service, for instance. It need not be writable.
             folders.append(file.parent / "__pycache__")
         own = hashlib.sha256(file.read_bytes()).hexdigest()
-        files = _CacheFiles(
-            folders, self._impl.filename_base, (own, _stamp(file.parent))
-        )
-        # Both are read: where numba calls it otherwise, this raises.
-        self._cache_file, _ = files, self._cache_file
+        source, name = (own, _stamp(file.parent)), self._cache._impl.filename_base
+        _replace(self._cache, "_cache_file", _CacheFiles(folders, name, source, dumps))
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
+    def __getattr__(self, name: str) -> Any:
+        """All else is as in numba's."""
+        return getattr(self._cache, name)
+
+    def load_overload(self, *variant: Any, **more: Any) -> Any:
         """Load a variant; what can not be loaded is compiled again."""
         try:
-            return super().load_overload(sig, target_context)
-        except Exception as error:  # whatever it is, no fit needs a cache
+            return self._cache.load_overload(*variant, **more)
+        except Exception as error:  # whatever it is: no fit needs a cache
             _warn_of_change(error)
             return None
 
-    def save_overload(self, sig: Any, data: Any) -> None:
+    def save_overload(self, signature: Any, *variant: Any, **more: Any) -> None:
         """Save a variant; where that fails, the next process compiles it again."""
-        # A function of the user's is another one in each process.
-        if any(isinstance(kind, types.Dispatcher) for kind in sig):
-            return
         try:
-            super().save_overload(sig, data)
+            # A function of the user's is another one in each process.
+            if not any(isinstance(kind, types.Dispatcher) for kind in signature):
+                self._cache.save_overload(signature, *variant, **more)
         except OSError:
             pass
         except Exception as error:
             _warn_of_change(error)
+
+
+def _replace(owner: Any, name: str, part: Any) -> None:
+    """Replace an attribute that numba has, else raise: nothing would read it."""
+    getattr(owner, name)
+    setattr(owner, name, part)
 
 
 def _common_kind(kind):
@@ -240,15 +246,18 @@ def jit(
         # Numba found no writable folder; an uncached kernel still works.
         with contextlib.suppress(RuntimeError, OSError):
             try:
-                # Both are read: where numba calls it otherwise, this raises.
-                kernel._cache, _ = _Cache(function), kernel._cache
+                _replace(kernel, "_cache", _Cache(function))
             except _CHANGED as error:
                 _warn_of_change(error)
                 kernel = numba.njit(cache=True, **options)(function)
-    find_template = kernel.get_call_template
-    kernel.get_call_template = lambda args, kws: find_template(
-        tuple(_common_kind(kind) for kind in args), kws
-    )
+    try:
+        find_template = kernel.get_call_template
+    except AttributeError as error:
+        _warn_of_change(error)
+    else:
+        kernel.get_call_template = lambda args, kws: find_template(
+            tuple(_common_kind(kind) for kind in args), kws
+        )
     return kernel
 
 
@@ -278,8 +287,8 @@ def address_of(kernel: Any, signature: Any) -> int:
     if numba.config.DISABLE_JIT:
         _UNCOMPILED[id(kernel)] = kernel
         return id(kernel)
-    kernel.compile(signature.args)
     try:
+        kernel.compile(signature.args)
         code = kernel.overloads[signature.args]
         return code.library.get_pointer_to_function(code.fndesc.llvm_cfunc_wrapper_name)
     except _CHANGED as error:
@@ -330,6 +339,8 @@ def can_look_up() -> bool:
     if numba.config.DISABLE_JIT:
         return False
     try:
+        from numba.core.registry import cpu_target
+
         # As numba compiles for it, which its environment variables may change.
         features = cpu_target.target_context.codegen().magic_tuple()[2]
     except _CHANGED as error:

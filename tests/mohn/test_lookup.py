@@ -124,6 +124,7 @@ def test_tables_are_for_machines_with_the_instruction(
 ):
     codegen = SimpleNamespace(magic_tuple=lambda: ("x86_64", "some", features))
     context = SimpleNamespace(codegen=lambda: codegen)
-    monkeypatch.setattr(_numba, "cpu_target", SimpleNamespace(target_context=context))
+    target = SimpleNamespace(target_context=context)
+    monkeypatch.setattr("numba.core.registry.cpu_target", target)
     monkeypatch.setattr(_numba.numba.config, "DISABLE_JIT", disabled)
     assert _numba.can_look_up.__wrapped__() == expected
