@@ -115,19 +115,22 @@ def run_lines():
 
 
 @pytest.fixture
-def hide_pandas(monkeypatch):
-    """A call from which on it is as if pandas were not installed."""
+def hide(monkeypatch):
+    """A call from which on it is as if a package were not installed."""
+    hidden = set()
 
     class Missing:
         @staticmethod
         def find_spec(name, path=None, target=None):
-            if name.partition(".")[0] == "pandas":
+            if name.partition(".")[0] in hidden:
                 raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
-    def hide():
+    monkeypatch.setattr(sys, "meta_path", [Missing, *sys.meta_path])
+
+    def hide(package):
+        hidden.add(package)
         for name in list(sys.modules):
-            if name.partition(".")[0] == "pandas":
+            if name.partition(".")[0] == package:
                 monkeypatch.delitem(sys.modules, name)
-        monkeypatch.setattr(sys, "meta_path", [Missing, *sys.meta_path])
 
     return hide

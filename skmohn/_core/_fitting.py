@@ -9,6 +9,7 @@ import warnings
 import weakref
 from contextvars import ContextVar
 
+from skmohn._core._optional import import_optional
 from skmohn._core._sklearn import callback_context, threadpool_controller
 
 # Packages that may stand between the line of a user and what it warns of.
@@ -29,9 +30,7 @@ class History(list):
 
     def to_frame(self):
         """Return the records as a pandas DataFrame, one row per iteration."""
-        import pandas as pd
-
-        return pd.DataFrame(list(self))
+        return import_optional("pandas", "to_frame").DataFrame(list(self))
 
 
 def all_or_nothing(fit):

@@ -38,7 +38,6 @@ _safe_indexing                  Rows and columns of arrays and frames alike. Sin
 _update_no_improvement_count    MLP: tells of each epoch. Takes the validation samples'
                                 weights since 1.7.
 _validate_params                Checks parameters outside of `fit`. Since 1.2.
-check_matplotlib_support        Says what to install. Since 0.22.
 is_pandas_na                    Whether a value is `pandas.NA`. Since 1.3.
 is_scalar_nan                   Whether a value of any type is NaN. Since 0.20.
 =============================== ========================================================
@@ -63,7 +62,6 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.preprocessing import LabelBinarizer
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._missing import is_pandas_na, is_scalar_nan
-from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
@@ -91,7 +89,6 @@ __all__ = [
     "Options",
     "StrOptions",
     "callback_context",
-    "check_matplotlib_support",
     "check_parameters",
     "check_partial_fit_first_call",
     "check_sample_weight",

@@ -9,6 +9,7 @@ from skmohn._core._validation import read_names
 from skmohn.inspection._fitted import BLUE, GRAY, RED, axes_of, numbers_of, style_of
 from skmohn.inspection._labels import add_legend, shorten
 from skmohn.mohn._regressor import require_regressor
+from skmohn.mohn._show import tabulate_sobol
 
 _COLORS = {
     "uniform": GRAY,
@@ -256,8 +257,8 @@ class ImportancesDisplay:
             If it is another estimator.
         """
         require_regressor(estimator, "estimator")
-        indices = estimator.sobol_indices()
-        columns = (list(indices[key]) for key in ("feature", "first_order", "total"))
+        indices = tabulate_sobol(estimator)
+        columns = (indices[key] for key in ("feature", "first_order", "total"))
         return cls(*columns, n_variables=n_variables).plot(ax=ax)
 
     @classmethod

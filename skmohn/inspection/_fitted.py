@@ -3,7 +3,7 @@
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
-from skmohn._core._sklearn import check_matplotlib_support
+from skmohn._core._optional import import_optional
 from skmohn._core._validation import read_names, read_sets, read_vector
 from skmohn.energynet import (
     EnergyNetClassifier,
@@ -147,7 +147,7 @@ def axes_of(display, ax, figsize=None):
     -------
     matplotlib Axes
     """
-    check_matplotlib_support(f"{type(display).__name__}.plot")
+    import_optional("matplotlib", f"{type(display).__name__}.plot")
     import matplotlib.pyplot as plt
     from matplotlib.axes import Axes
 

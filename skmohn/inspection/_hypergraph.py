@@ -135,8 +135,6 @@ class HypergraphDisplay:
         HypergraphDisplay
             The display itself.
         """
-        from matplotlib.collections import LineCollection
-
         terms, weights, names = weights_of(self)
         places = place_components(Linkage.of_terms(terms, len(names)))
         self.variables_ = sorted(places)
@@ -145,6 +143,8 @@ class HypergraphDisplay:
         size = 1.0 / np.sqrt(max(n_drawn / 40.0, 1.0))
         side = float(np.clip(5.0 + 0.02 * n_drawn, 5.0, 10.0))
         ax = axes_of(self, ax, (1.2 * side, side))
+        from matplotlib.collections import LineCollection
+
         strength = np.abs(weights) / (np.abs(weights).max() or 1.0)
         color = np.where(weights > 0, RED, BLUE)
         points = [np.array([places[i] for i in term]) for term in terms]

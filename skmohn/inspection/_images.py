@@ -126,7 +126,7 @@ class FiltersDisplay:
         filters = _checked_images(self.filters, "filters")
         reach = np.quantile(np.abs(filters), _SHOWN_SHARE) or 1.0
         style = {"cmap": "RdBu_r", "vmin": -reach, "vmax": reach}
-        return _draw(self, filters, ax, style_of("image", style, imshow_kw))
+        return _draw(self, filters, ax, style, imshow_kw)
 
 
 class SamplesDisplay:
@@ -242,9 +242,7 @@ class SamplesDisplay:
             The display itself.
         """
         samples = _checked_images(self.samples, "samples")
-        return _draw(
-            self, samples, ax, style_of("image", {"cmap": "gray_r"}, imshow_kw)
-        )
+        return _draw(self, samples, ax, {"cmap": "gray_r"}, imshow_kw)
 
 
 def _image_shape(shape, n_columns):
@@ -322,9 +320,10 @@ def _checked_images(images, name):
     return images
 
 
-def _draw(display, images, ax, style):
+def _draw(display, images, ax, style, imshow_kw):
     """Draw images as a single one with gaps of a pixel."""
     ax = axes_of(display, ax)
+    style = style_of("image", style, imshow_kw)
     display.image_ = ax.imshow(_mosaic(images), **style)
     ax.set_axis_off()
     return display

@@ -12,9 +12,9 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from skmohn._core._categories import read_table
 from skmohn._core._fitting import gather_warnings, warn_caller
+from skmohn._core._optional import import_optional
 from skmohn._core._sklearn import Interval, validate_params
 from skmohn.mohn import MOHNRegressor
-from skmohn.mohn._show import to_frame
 from skmohn.mohn._table.coding import NUMERIC, InputCoding
 
 # Rows that are different in a large bootstrap sample.
@@ -64,13 +64,18 @@ def selection_stability(
 
     Returns
     -------
-    DataFrame, or dict of lists without pandas
+    DataFrame
         A row for each term selected in any refit, the most frequent first: ``term`` (as
         in :meth:`~skmohn.MOHNRegressor.structure_table`), ``order``, ``frequency``
         (share of refits with a nonzero weight), ``mean`` and ``sd`` of the weight over
         those refits (NaN for a single one). Columns are coded as in a fit on all rows;
         levels of numeric columns are chosen anew in each refit and are different terms
         if they differ.
+
+    Raises
+    ------
+    ImportError
+        If pandas is not installed: it comes with the extra ``frames``.
 
     Warns
     -----
@@ -98,6 +103,8 @@ def selection_stability(
     >>> list(table["frequency"][:3])
     [1.0, 1.0, 1.0]
     """
+    # Needed at the end: the refits take long.
+    pandas = import_optional("pandas", "selection_stability")
     seeds = check_random_state(random_state).randint(2**31, size=int(n_resamples))
     reader = clone(model)
     # A column of targets is one target.
@@ -125,7 +132,7 @@ def selection_stability(
     columns = list(zip(*rows, strict=True)) or [[]] * 5
     titles = "term", "order", "frequency", "mean", "sd"
     plain = (np.array(column).tolist() for column in columns)
-    return to_frame(dict(zip(titles, plain, strict=True)))
+    return pandas.DataFrame(dict(zip(titles, plain, strict=True)))
 
 
 def _deviation(values):

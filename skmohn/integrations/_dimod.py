@@ -2,7 +2,7 @@
 
 from numbers import Integral
 
-from skmohn.integrations._optional import require
+from skmohn._core._optional import import_optional
 from skmohn.mohn import MOHNRegressor
 from skmohn.mohn._regressor import require_regressor
 
@@ -56,7 +56,7 @@ def to_dimod(model, vartype="SPIN"):
     >>> float(to_dimod(model).energy({"a": 1, "b": -1}))
     3.0
     """
-    dimod = require("dimod", "to_dimod")
+    dimod = import_optional("dimod", "to_dimod")
     require_regressor(model, "model")
     vartype = getattr(vartype, "name", vartype)
     if not isinstance(vartype, str) or vartype not in ("SPIN", "BINARY"):
@@ -116,7 +116,7 @@ def from_dimod(polynomial):
     >>> model.predict([[1, 1], [1, 0]])
     array([2., 0.])
     """
-    dimod = require("dimod", "from_dimod")
+    dimod = import_optional("dimod", "from_dimod")
     if isinstance(polynomial, dimod.BinaryQuadraticModel):
         weights = {(): polynomial.offset}
         weights.update(((i,), bias) for i, bias in polynomial.linear.items())

@@ -6,8 +6,8 @@ from threading import get_ident
 import numpy as np
 from sklearn.utils import check_random_state, check_scalar
 
+from skmohn._core._optional import import_optional
 from skmohn._core._validation import is_whole, require_policy
-from skmohn.integrations._optional import require
 
 
 class GymnasiumObjective:
@@ -215,7 +215,7 @@ class GymnasiumObjective:
 
 
 def _gymnasium():
-    return require("gymnasium", "GymnasiumObjective", "gymnasium")
+    return import_optional("gymnasium", "GymnasiumObjective")
 
 
 def _require_count(value, name):

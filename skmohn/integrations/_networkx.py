@@ -1,6 +1,6 @@
 """Models as networkx graphs."""
 
-from skmohn.integrations._optional import require
+from skmohn._core._optional import import_optional
 from skmohn.mohn._regressor import require_regressor
 from skmohn.mohn._table.columns import repeated_name
 
@@ -49,7 +49,7 @@ def to_networkx(model):
     >>> sorted(graph["x0"])
     [('x0',), ('x0', 'x1', 'x2')]
     """
-    networkx = require("networkx", "to_networkx")
+    networkx = import_optional("networkx", "to_networkx")
     require_regressor(model, "model")
     graph = networkx.Graph(intercept=float(model.intercept_))
     vocabulary = model.vocabulary_

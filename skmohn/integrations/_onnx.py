@@ -5,9 +5,9 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skmohn._core._optional import import_optional
 from skmohn.blm import BLMClassifier, BLMController, BLMRegressor
 from skmohn.blm._device.network import network_of
-from skmohn.integrations._optional import require
 
 # Types of weights: their bits, the first opset that dequantizes them, and what a file
 # must say that it is at least.
@@ -71,7 +71,7 @@ def to_onnx(model, *, opset=21, quantized=True):
     >>> [output.name for output in to_onnx(model).graph.output]
     ['label', 'probabilities']
     """
-    onnx = require("onnx", "to_onnx", "onnx")
+    onnx = import_optional("onnx", "to_onnx")
     if not isinstance(model, BLMClassifier | BLMRegressor | BLMController):
         raise TypeError(f"model must be a BLM estimator, got {model!r}")
     check_is_fitted(model)

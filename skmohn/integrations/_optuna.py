@@ -8,11 +8,11 @@ from numbers import Real
 import numpy as np
 from sklearn.utils import check_random_state
 
+from skmohn._core._optional import import_optional
 from skmohn._core._sklearn import Interval, StrOptions, validate_parameter_constraints
-from skmohn.integrations._optional import require
 from skmohn.optimize import BlackBoxOptimizer
 
-optuna = require("optuna", "MOHNSampler")
+optuna = import_optional("optuna", "MOHNSampler")
 _State = optuna.trial.TrialState
 _FINISHED = (_State.COMPLETE, _State.PRUNED, _State.FAIL)
 # Where a trial says which stream of the search has asked for it.

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from skmohn.integrations._optional import require
+from skmohn._core._optional import import_optional
 from skmohn.mohn import Genotypes
 from skmohn.mohn._walsh.bits import row_bits, words_of
 
@@ -78,7 +78,7 @@ def read_plink(path, *, coding="additive", planes_folder=None):
     >>> model = MOHNRegressor("pursuit", max_order=2)  # doctest: +SKIP
     >>> model.fit(genotypes, genotypes.phenotype)  # doctest: +SKIP
     """
-    open_bed = require("bed_reader", "read_plink", "plink").open_bed
+    open_bed = import_optional("bed_reader", "read_plink").open_bed
     path = Path(path)
     if path.suffix != ".bed":
         path = path.with_name(path.name + ".bed")

@@ -32,7 +32,7 @@ from skmohn.mohn._model import NoPosteriorError
 from skmohn.mohn._pool import CLASS_STRATEGIES, asks_for_few, learn_further
 from skmohn.mohn._products import expand
 from skmohn.mohn._samples import Samples, weigh_classes
-from skmohn.mohn._show import add_summary, to_frame
+from skmohn.mohn._show import add_summary, tabulate_classes, to_frame
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._transformer import ProductFinder, read_classes
 
@@ -497,29 +497,18 @@ class MOHNClassifier(
 
         Returns
         -------
-        DataFrame, or dict of lists without pandas
+        DataFrame
             ``term`` (such as ``"dose x sex=male"``), ``order``, ``weight_share`` (share
             of the sum of squared weights) and ``weight``, for the second of two
             classes, or a ``weight of`` each class.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed: it comes with the extra ``frames``.
         """
         check_is_fitted(self)
-        squares = np.sum(self.weights_**2, axis=0)
-        order = np.argsort(-squares, kind="stable")
-        names = self._term_names()
-        labels = ["weight"]
-        if len(self.classes_) > 2:
-            labels = [f"weight of {label}" for label in self.classes_]
-        return to_frame(
-            {
-                "term": [names[j] for j in order],
-                "order": [len(self._terms[j]) for j in order],
-                "weight_share": (squares / max(squares.sum(), 1e-300))[order].tolist(),
-                **{
-                    label: row[order].tolist()
-                    for label, row in zip(labels, self.weights_, strict=True)
-                },
-            }
-        )
+        return to_frame(tabulate_classes(self), "structure_table")
 
     def equivalents_table(self):
         """List sets of columns that say nearly the same as the products.
@@ -528,12 +517,17 @@ class MOHNClassifier(
 
         Returns
         -------
-        DataFrame, or dict of lists without pandas
+        DataFrame
             ``term`` (as in :meth:`structure_table`), ``equivalent`` and
             ``correlation``, in the order of `terms_`, for each the closest first.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed: it comes with the extra ``frames``.
         """
         check_is_fitted(self)
-        return tabulate_equivalents(self)
+        return to_frame(tabulate_equivalents(self), "equivalents_table")
 
     def explain(self, x, label=None):
         """Split the score of one row for a class into contributions, the largest first.
@@ -547,7 +541,7 @@ class MOHNClassifier(
 
         Returns
         -------
-        DataFrame, or dict of lists without pandas
+        DataFrame
             ``term``, ``value`` (product of the coded inputs), ``weight`` and
             ``contribution``, their product. Contributions add up to the log-odds of the
             class against the other one or, of more than two, to its column of
@@ -557,6 +551,8 @@ class MOHNClassifier(
 
         Raises
         ------
+        ImportError
+            If pandas is not installed: it comes with the extra ``frames``.
         ValueError
             If `x` is not exactly one row that `predict` accepts, or `label` is none of
             `classes_`.
@@ -592,11 +588,14 @@ class MOHNClassifier(
             {
                 title: [part if title == "term" else float(part) for part in column]
                 for title, column in zip(titles, columns, strict=True)
-            }
+            },
+            "explain",
         )
 
     def _get_fitted_attr_html(self, doc_link=""):
-        return add_summary(self, super()._get_fitted_attr_html(doc_link))
+        return add_summary(
+            self, super()._get_fitted_attr_html(doc_link), tabulate_classes
+        )
 
     def _place_of(self, label):
         """Where a class is among all."""

@@ -4,7 +4,6 @@ import numpy as np
 
 from skmohn._core._validation import is_pair_given
 from skmohn.mohn._genotypes import encode, read_inputs
-from skmohn.mohn._show import to_frame
 from skmohn.mohn._sparse.equivalents import find_equivalents
 from skmohn.mohn._sparse.significance import p_values_of_terms
 from skmohn.mohn._walsh.design import make_design
@@ -64,7 +63,7 @@ def no_findings(terms):
 
 
 def tabulate_equivalents(estimator):
-    """List sets that say nearly the same as terms, in a DataFrame if pandas is there.
+    """List sets that say nearly the same as terms.
 
     Parameters
     ----------
@@ -73,7 +72,7 @@ def tabulate_equivalents(estimator):
 
     Returns
     -------
-    table : DataFrame or dict of lists
+    table : dict of lists
     """
     vocabulary = estimator.vocabulary_
     names = dict(zip(vocabulary.labels, vocabulary.names, strict=True))
@@ -84,7 +83,7 @@ def tabulate_equivalents(estimator):
             table["term"].append(" x ".join(names[i] for i in term))
             table["equivalent"].append(" x ".join(names[i] for i in other))
             table["correlation"].append(correlation)
-    return to_frame(table)
+    return table
 
 
 def tabulate_significance(estimator, X, y):
@@ -100,7 +99,7 @@ def tabulate_significance(estimator, X, y):
 
     Returns
     -------
-    table : DataFrame or dict of lists
+    table : dict of lists
     """
     vocabulary, terms = estimator.vocabulary_, estimator.terms_
     if is_pair_given(X, y, ""):
@@ -114,15 +113,13 @@ def tabulate_significance(estimator, X, y):
         n_tried = [tried.get(len(term), 1) if term in chosen else 1 for term in terms]
     names = dict(zip(vocabulary.labels, vocabulary.names, strict=True))
     order = np.argsort(p_values, kind="stable")
-    return to_frame(
-        {
-            "term": [" x ".join(names[i] for i in terms[j]) for j in order],
-            "order": [len(terms[j]) for j in order],
-            "p_value": p_values[order].tolist(),
-            "n_tried": [int(n_tried[j]) for j in order],
-            "p_corrected": [min(float(p_values[j] * n_tried[j]), 1.0) for j in order],
-        }
-    )
+    return {
+        "term": [" x ".join(names[i] for i in terms[j]) for j in order],
+        "order": [len(terms[j]) for j in order],
+        "p_value": p_values[order].tolist(),
+        "n_tried": [int(n_tried[j]) for j in order],
+        "p_corrected": [min(float(p_values[j] * n_tried[j]), 1.0) for j in order],
+    }
 
 
 def always_of(estimator):

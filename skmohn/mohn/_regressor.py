@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
-from skmohn._core._categories import Categories, column_names, one_row, read_table
+from skmohn._core._categories import Categories, one_row, read_table
 from skmohn._core._control import control_of
 from skmohn._core._fitting import (
     FitLoop,
@@ -48,8 +48,9 @@ from skmohn.mohn._model import NoPosteriorError
 from skmohn.mohn._samples import positive_weights, read_samples
 from skmohn.mohn._show import (
     add_summary,
-    tabulate,
     tabulate_parts,
+    tabulate_sobol,
+    tabulate_terms,
     to_frame,
 )
 from skmohn.mohn._sparse.model import SparseModel
@@ -700,13 +701,18 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
         Returns
         -------
-        DataFrame, or dict of lists without pandas
+        DataFrame
             ``term`` (such as ``"dose x sex=male"``), ``order``, ``weight``,
             ``standard_error`` and ``variance_share``, the term's share of the model's
             variance over uniform inputs. See the user guide, "Reading a model". With
             several targets, ``target`` comes first.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed: it comes with the extra ``frames``.
         """
-        return tabulate(self)
+        return to_frame(tabulate_terms(self), "structure_table")
 
     @several.of_several(several.significance_table)
     def significance_table(self, X=None, y=None):
@@ -729,7 +735,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
         Returns
         -------
-        DataFrame, or dict of lists without pandas
+        DataFrame
             ``term`` (as in :meth:`structure_table`), ``order``, ``p_value``,
             ``n_tried``, and ``p_corrected``, their product and at most 1. On further
             rows ``n_tried`` is the number of terms. NaN for terms that follow from
@@ -738,11 +744,13 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
         Raises
         ------
+        ImportError
+            If pandas is not installed: it comes with the extra ``frames``.
         ValueError
             If one of `X` and `y` is missing, or if they are given and the model is
             dense.
         """
-        return tabulate_significance(self, X, y)
+        return to_frame(tabulate_significance(self, X, y), "significance_table")
 
     @several.of_several(several.equivalents_table)
     def equivalents_table(self):
@@ -756,13 +764,18 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
         Returns
         -------
-        DataFrame, or dict of lists without pandas
+        DataFrame
             ``term`` (as in :meth:`structure_table`), ``equivalent`` and
             ``correlation``, in the order of `terms_`, for each term the closest first
             and at most 50. `equivalents_` holds the same. With several targets,
             ``target`` comes first.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed: it comes with the extra ``frames``.
         """
-        return tabulate_equivalents(self)
+        return to_frame(tabulate_equivalents(self), "equivalents_table")
 
     @several.of_several(several.explain)
     def explain(self, x, target=None):
@@ -777,7 +790,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
         Returns
         -------
-        DataFrame, or dict of lists without pandas
+        DataFrame
             ``term``, ``value`` (product of the coded inputs; 0 if one is missing or has
             another category), ``weight`` and ``contribution``, their product.
             Contributions add up to the prediction; if the target is transformed, to
@@ -786,12 +799,15 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
         Raises
         ------
+        ImportError
+            If pandas is not installed: it comes with the extra ``frames``.
         ValueError
             If `x` is not exactly one row that `predict` accepts.
         """
         several.refuse_target(target)
         rows = self._to_rows(read_table(self, one_row(x)))
-        return tabulate_parts(self, rows, control_of(self, "dense_control").clip)
+        parts = tabulate_parts(self, rows, control_of(self, "dense_control").clip)
+        return to_frame(parts, "explain")
 
     @property
     @several.of_several(several.linkage)
@@ -824,7 +840,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             Used by tools such as :class:`~sklearn.feature_selection.RFE`. The mean over
             several targets.
         """
-        return np.array(self.sobol_indices()["total"])
+        return np.array(tabulate_sobol(self)["total"])
 
     @several.of_several(several.sobol_indices)
     def sobol_indices(self):
@@ -835,11 +851,16 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
         Returns
         -------
-        DataFrame, or dict of lists without pandas
+        DataFrame
             ``feature``; ``first_order``, the share of the variance that the column
             explains alone; ``total``, its share including interactions. Columns of a
             one-hot group share one index. All are 0 for a constant model. With several
             targets, ``target`` comes first.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed: it comes with the extra ``frames``.
 
         References
         ----------
@@ -847,19 +868,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
            mathematical models and their Monte Carlo estimates. Mathematics and
            Computers in Simulation 55.
         """
-        vocabulary = self.vocabulary_
-        variance, first, total = self.model_.shares(vocabulary)
-        columns = vocabulary.columns()[1]
-        shares = np.zeros((2, self.n_features_in_))
-        for own, *part in zip(columns, first, total, strict=True):
-            shares[:, own] = np.array(part)[:, None] / (variance or 1.0)
-        return to_frame(
-            {
-                "feature": column_names(self),
-                "first_order": shares[0].tolist(),
-                "total": shares[1].tolist(),
-            }
-        )
+        return to_frame(tabulate_sobol(self), "sobol_indices")
 
     def __sklearn_tags__(self):
         """Say what the estimator can take."""
@@ -868,7 +877,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         return tags
 
     def _get_fitted_attr_html(self, doc_link=""):
-        return add_summary(self, super()._get_fitted_attr_html(doc_link))
+        return add_summary(
+            self, super()._get_fitted_attr_html(doc_link), tabulate_terms
+        )
 
     def _read(
         self, strategy, wishes, X, y, sample_weight, X_val, y_val, params, together

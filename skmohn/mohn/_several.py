@@ -439,7 +439,7 @@ def log_marginal_likelihood(model):
 def structure_table(model):
     """List the terms of each target."""
     tables = [part.structure_table() for part in model.estimators_]
-    return join_tables(tables, model.target_names_)
+    return join_tables(tables, model.target_names_, "structure_table")
 
 
 def significance_table(model, X=None, y=None):
@@ -453,19 +453,19 @@ def significance_table(model, X=None, y=None):
         part.significance_table(*data)
         for part, data in zip(model.estimators_, given, strict=True)
     ]
-    return join_tables(tables, model.target_names_)
+    return join_tables(tables, model.target_names_, "significance_table")
 
 
 def equivalents_table(model):
     """List sets that say nearly the same as the terms of each target."""
     tables = [part.equivalents_table() for part in model.estimators_]
-    return join_tables(tables, model.target_names_)
+    return join_tables(tables, model.target_names_, "equivalents_table")
 
 
 def sobol_indices(model):
     """Compute the indices for each target."""
     tables = [part.sobol_indices() for part in model.estimators_]
-    return join_tables(tables, model.target_names_)
+    return join_tables(tables, model.target_names_, "sobol_indices")
 
 
 def feature_importances(model):

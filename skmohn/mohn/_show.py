@@ -1,16 +1,27 @@
-"""What is shown of a fitted model: frames, and HTML inside scikit-learn's diagram."""
+"""What is shown of a fitted model: tables, and HTML inside scikit-learn's diagram."""
 
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from skmohn._core._categories import column_names
+from skmohn._core._optional import import_optional
 from skmohn._core._sklearn import prepend_html
 from skmohn._core._units import binary_unit
+from skmohn.mohn._base import BaseMOHN
 from skmohn.mohn._table.coding import CATEGORIES, CONSTANT, NUMERIC, ONE_HOT, TWO_VALUED
 from skmohn.mohn._table.rows import member_values
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Columns by their names, all of one length.
+Table = Mapping[str, list]
 
 _MOST_TERMS = 10
 _MOST_CLASSES = 6
@@ -34,7 +45,7 @@ _KINDS = {
 }
 
 
-def add_summary(model, attributes):
+def add_summary(model, attributes, tabulate):
     """Put a summary above the HTML of a fitted model's attributes.
 
     There it is shown inside of a Pipeline or a search as well.
@@ -46,6 +57,9 @@ def add_summary(model, attributes):
     attributes : object
         What scikit-learn asks for the HTML of their table.
 
+    tabulate : callable
+        Lists the terms of `model`.
+
     Returns
     -------
     attributes : object
@@ -54,13 +68,14 @@ def add_summary(model, attributes):
         check_is_fitted(model)
     except NotFittedError:
         return attributes
-    return prepend_html(attributes, lambda: _summarise(model))
+    return prepend_html(attributes, lambda: _summarise(model, tabulate))
 
 
-def _summarise(model):
+def _summarise(model: BaseMOHN, tabulate: Callable[[BaseMOHN], Table]) -> str:
+    """Show the terms of a model, or its targets."""
     if hasattr(model, "estimators_"):
         return _summarise_targets(model)
-    table = model.structure_table()
+    table = tabulate(model)
     # Of many classes the weights would not fit.
     n_wide = sum(name.startswith("weight of ") for name in table)
     shown = [
@@ -136,18 +151,8 @@ def _weights(model):
     return f"{listed}; {noun} {', '.join(f'{value:.4g}' for value in constants)}"
 
 
-def tabulate(estimator):
-    """List weights, the strongest first, in a DataFrame if pandas is there.
-
-    Parameters
-    ----------
-    estimator : MOHNRegressor
-        Fitted.
-
-    Returns
-    -------
-    table : DataFrame or dict of lists
-    """
+def tabulate_terms(estimator: BaseMOHN) -> Table:
+    """List the weights of a MOHNRegressor, the strongest first."""
     terms, weights = estimator.terms_, estimator.weights_
     vocabulary, model = estimator.vocabulary_, estimator.model_
     names = dict(zip(vocabulary.labels, vocabulary.names, strict=True))
@@ -158,15 +163,33 @@ def tabulate(estimator):
         total = model.function_variance(vocabulary.variables())
         total *= (model.scale / scale) ** 2
     order = np.argsort(-squares, kind="stable")
-    return to_frame(
-        {
-            "term": [" x ".join(names[i] for i in terms[j]) for j in order],
-            "order": [len(terms[j]) for j in order],
-            "weight": weights[order].tolist(),
-            "standard_error": estimator.standard_errors_[order].tolist(),
-            "variance_share": (squares[order] / (total or 1.0)).tolist(),
-        }
-    )
+    return {
+        "term": [" x ".join(names[i] for i in terms[j]) for j in order],
+        "order": [len(terms[j]) for j in order],
+        "weight": weights[order].tolist(),
+        "standard_error": estimator.standard_errors_[order].tolist(),
+        "variance_share": (squares[order] / (total or 1.0)).tolist(),
+    }
+
+
+def tabulate_classes(estimator: BaseMOHN) -> Table:
+    """List the weights of a MOHNClassifier, the strongest term first."""
+    squares = np.sum(estimator.weights_**2, axis=0)
+    order = np.argsort(-squares, kind="stable")
+    terms = estimator.vocabulary_.places(estimator.terms_)
+    names = [" x ".join(estimator.vocabulary_.names[m] for m in term) for term in terms]
+    labels = ["weight"]
+    if len(estimator.classes_) > 2:
+        labels = [f"weight of {label}" for label in estimator.classes_]
+    return {
+        "term": [names[j] for j in order],
+        "order": [len(terms[j]) for j in order],
+        "weight_share": (squares / max(squares.sum(), 1e-300))[order].tolist(),
+        **{
+            label: row[order].tolist()
+            for label, row in zip(labels, estimator.weights_, strict=True)
+        },
+    }
 
 
 def tabulate_parts(estimator, rows, clip):
@@ -185,7 +208,7 @@ def tabulate_parts(estimator, rows, clip):
 
     Returns
     -------
-    table : DataFrame or dict of lists
+    table : dict of lists
     """
     vocabulary, model = estimator.vocabulary_, estimator.model_
     weights, constant = estimator.weights_, estimator.intercept_
@@ -208,44 +231,36 @@ def tabulate_parts(estimator, rows, clip):
     terms, *numbers = zip(*table, strict=True)
     columns = (np.array(column, dtype=float).tolist() for column in numbers)
     titles = "value", "weight", "contribution"
-    return to_frame({"term": list(terms)} | dict(zip(titles, columns, strict=True)))
+    return {"term": list(terms)} | dict(zip(titles, columns, strict=True))
 
 
-def to_frame(table):
-    """Columns as a DataFrame if pandas is there, else as they are.
-
-    Parameters
-    ----------
-    table : dict of lists
-
-    Returns
-    -------
-    table : DataFrame or dict of lists
-    """
-    try:
-        import pandas as pd
-    except ImportError:
-        return table
-    return pd.DataFrame(table)
+def tabulate_sobol(estimator: BaseMOHN) -> Table:
+    """List the Sobol indices of each column of a model of one target."""
+    vocabulary = estimator.vocabulary_
+    variance, first, total = estimator.model_.shares(vocabulary)
+    shares = np.zeros((2, estimator.n_features_in_))
+    for own, *part in zip(vocabulary.columns()[1], first, total, strict=True):
+        shares[:, own] = np.array(part)[:, None] / (variance or 1.0)
+    return {
+        "feature": column_names(estimator),
+        "first_order": shares[0].tolist(),
+        "total": shares[1].tolist(),
+    }
 
 
-def join_tables(tables, targets):
-    """Tables of several targets, one below the other, with a column that says whose.
+def to_frame(table: Table, caller: str) -> "pd.DataFrame":
+    """Make a DataFrame of columns, or say that `caller` needs pandas."""
+    return import_optional("pandas", caller).DataFrame(table)
 
-    Parameters
-    ----------
-    tables : list of DataFrame or of dict of lists
 
-    targets : list of str or int
-
-    Returns
-    -------
-    table : DataFrame or dict of lists
-    """
+def join_tables(
+    tables: Sequence["pd.DataFrame"], targets: Sequence[str | int], caller: str
+) -> "pd.DataFrame":
+    """Stack tables of several targets, with a first column that names the target."""
     joined = {"target": []}
     for target, table in zip(targets, tables, strict=True):
         columns = {name: list(table[name]) for name in table}
         for name, column in columns.items():
             joined.setdefault(name, []).extend(column)
         joined["target"] += [target] * len(column)
-    return to_frame(joined)
+    return to_frame(joined, caller)

@@ -542,7 +542,11 @@ class BlackBoxOptimizer:
             terms = [[free[i] for i in term] for term in portfolio.guess.graph.terms]
             model.set_params(strategy="given", terms=[term for term in terms if term])
         with gather_warnings():
-            return model.fit(X, y)
+            model.fit(X, y)
+        if space.names_points:
+            names = [str(variable.name) for variable in space.variables]
+            model.feature_names_in_ = np.array(names, dtype=object)
+        return model
 
 
 def _evaluate(f, point):

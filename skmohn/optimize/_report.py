@@ -64,12 +64,4 @@ def as_table(space, states):
         )[column]
         for variable, column in zip(space.variables, states.T, strict=True)
     ]
-    if space.names_points:
-        names = [str(variable.name) for variable in space.variables]
-        try:
-            import pandas as pd
-        except ImportError:
-            pass
-        else:
-            return pd.DataFrame(dict(zip(names, columns, strict=True)))
     return np.stack(columns, axis=1)

@@ -52,14 +52,6 @@ def test_history_is_short_where_it_is_shown():
     assert pickle.loads(pickle.dumps(history)) == history
 
 
-def test_history_is_a_list_without_pandas(hide_pandas):
-    hide_pandas()
-    history = History([{"iteration": 1}])
-    assert history[-1]["iteration"] == 1
-    with pytest.raises(ImportError):
-        history.to_frame()
-
-
 # ----------------------------------------------------------------------- warnings
 
 

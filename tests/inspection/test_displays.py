@@ -1,7 +1,5 @@
 """What all displays share: whom they draw, where, and what they need."""
 
-import sys
-
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import NotFittedError
@@ -71,10 +69,3 @@ def test_layers_of_a_network_are_its_transformers(bits):
     drawn = FiltersDisplay.from_estimator(net)
     weights = net.transformer_.weights_[0]
     assert_array_equal(drawn.filters.reshape(weights.shape), weights)
-
-
-@pytest.mark.parametrize("display", DISPLAYS)
-def test_missing_matplotlib_is_named(display, grown, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=rf"{display.__name__}.*matplotlib"):
-        display.from_estimator(grown)

@@ -1,6 +1,5 @@
 """Which terms come back in refits, against refits on the drawn rows."""
 
-import builtins
 import warnings
 
 import numpy as np
@@ -152,30 +151,6 @@ def test_nothing_selected_is_an_empty_table():
     )
     assert list(table) == ["term", "order", "frequency", "mean", "sd"]
     assert len(table) == 0
-
-
-def hide_pandas(monkeypatch):
-    """Let skmohn, and nobody else, fail to import pandas."""
-    found = builtins.__import__
-
-    def search(name, caller=None, *args):
-        if name == "pandas" and caller["__name__"].startswith("skmohn"):
-            raise ImportError(name)
-        return found(name, caller, *args)
-
-    monkeypatch.setattr("builtins.__import__", search)
-
-
-def test_stability_without_pandas(monkeypatch):
-    data = noisy(60)
-    ask = {"n_resamples": 2, "random_state": 0}
-    model = MOHNRegressor("pursuit")
-    expected = selection_stability(model, data.X, data.y, **ask).to_dict("list")
-    hide_pandas(monkeypatch)
-    table = selection_stability(model, data.X, data.y, **ask)
-    assert table.keys() == expected.keys()
-    assert table["term"] == expected["term"]
-    assert_allclose(table["mean"], expected["mean"])
 
 
 def test_one_resample_may_be_said_by_true():

@@ -1,7 +1,6 @@
 """dimod polynomials: energies are predictions, there and back."""
 
 import itertools
-import sys
 
 import dimod
 import numpy as np
@@ -154,11 +153,3 @@ def test_bad_polynomials_are_refused():
     wide = dimod.BinaryPolynomial({tuple(range(30)): 1.0}, "BINARY")
     with pytest.raises(ValueError, match="more than 10,000,000"):
         from_dimod(wide)
-
-
-@pytest.mark.parametrize("use", [to_dimod, from_dimod])
-def test_missing_dimod_is_named(use, monkeypatch):
-    monkeypatch.setitem(sys.modules, "dimod", None)
-    match = rf"{use.__name__} needs dimod.*skmohn\[integrations\]"
-    with pytest.raises(ImportError, match=match):
-        use(MOHNRegressor.from_terms([(0,)], [1.0]))

@@ -1,7 +1,6 @@
 """Real environments of gymnasium: returns, spaces, ends, training."""
 
 import pickle
-import sys
 
 import numpy as np
 import pytest
@@ -222,9 +221,3 @@ def test_spaces_that_do_not_fit_are_refused():
             call(None)
     with pytest.raises(ValueError, match=r"shape \(4,\), but .*\(3,\): change n_inp"):
         BLMController(n_inputs=3).fit(task)
-
-
-def test_without_gymnasium_it_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "gymnasium", None)
-    with pytest.raises(ImportError, match=r"pip install .skmohn\[gymnasium\]"):
-        GymnasiumObjective("CartPole-v1")

@@ -1,7 +1,6 @@
 """networkx graphs: nodes, edges and attributes are those of the weights."""
 
 import io
-import sys
 
 import networkx
 import numpy as np
@@ -72,10 +71,3 @@ def test_bad_models_are_refused():
         to_networkx([])
     with pytest.raises(NotFittedError):
         to_networkx(MOHNRegressor())
-
-
-def test_missing_networkx_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "networkx", None)
-    match = r"to_networkx needs networkx.*skmohn\[integrations\]"
-    with pytest.raises(ImportError, match=match):
-        to_networkx(MOHNRegressor.from_terms([(0,)], [1.0]))

@@ -155,14 +155,6 @@ def test_model_without_terms_is_shown():
     assert "weights: none; constant 1" in cells
 
 
-def test_it_needs_no_pandas(monkeypatch):
-    model = model_of(3, ["a", "b", "c"])
-    expected = read(model._repr_html_()).texts
-    monkeypatch.setattr("skmohn.mohn._show.to_frame", lambda table: table)
-    assert isinstance(model.structure_table(), dict)
-    assert read(model._repr_html_()).texts == expected
-
-
 @shown_since
 @pytest.mark.parametrize("n_classes", [2, 3, 9])
 @pytest.mark.parametrize("strategy", ["dense", "logistic"])

@@ -763,15 +763,6 @@ def test_structure_table_without_names():
     assert table["term"].tolist() == ["x0 x x3 x x5", "x4", "x0", "x1 x x2"]
 
 
-def test_structure_table_without_pandas(hide_pandas):
-    model = MOHNRegressor().fit(signs(), function(signs()))
-    expected = model.structure_table().to_dict("list")
-    hide_pandas()
-    table = model.structure_table()
-    assert isinstance(table, dict)
-    assert table == expected
-
-
 def test_variance_share_is_the_share_of_variance_over_all_inputs():
     inputs = 1.0 - 2.0 * (np.arange(64)[:, None] >> np.arange(6) & 1)
     model = MOHNRegressor("given", terms=TERMS).fit(inputs, function(inputs))
