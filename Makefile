@@ -52,7 +52,7 @@ test: $(VENV)/installed-test
 test-slow: $(VENV)/installed-test
 	$(BIN)/python $(PYTEST) -m slow $(PYTEST_ARGS)
 
-test-docs: $(VENV)/installed-test
+test-docs: $(VENV)/installed-test $(VENV)/installed-howto
 	$(BIN)/python $(PYTEST) docs $(PYTEST_ARGS)
 
 # Its summary can be printed again: .venv/bin/coverage report

@@ -1,14 +1,19 @@
 """A tour of skmohn in about a minute: `make demo`.
 
 It predicts two small tables, finds the interactions of a spin glass and of a black box,
-searches what it has learnt, optimizes an expensive function, trains networks of few
-bits and a controller, grows a layer, and ends with a problem on which others win.
+searches the model, optimizes an expensive function, trains low-precision networks and a
+controller, grows a layer, and ends with a problem on which others win. It needs nothing
+but skmohn and matplotlib.
 """
 
 import math
-import re
+import os
+import sys
 import time
 from pathlib import Path
+
+# Before libraries start threads, which on small tables only wait for one another.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import matplotlib
 
@@ -44,7 +49,6 @@ from sklearn.model_selection import (
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
-from threadpoolctl import threadpool_limits
 
 import skmohn
 from skmohn.datasets import (
@@ -58,6 +62,7 @@ from skmohn.optimize import maximize, minimize_black_box
 
 SIDE, N_ENERGIES = 8, 400
 PICTURE = Path(__file__).resolve().with_name("demo.png")
+SERUM_CHOLESTEROL = 4  # column of load_diabetes
 POSITIVE, NEGATIVE, FALSE = "#c8553d", "#2e6f95", "#a8a294"
 
 
@@ -65,15 +70,15 @@ POSITIVE, NEGATIVE, FALSE = "#c8553d", "#2e6f95", "#a8a294"
 
 
 def small_tables():
-    """Predict numbers and classes of tables with gaps, by default parameters."""
+    """Predict numbers and classes of tables with missing values, by defaults."""
     heading("Small tables, as they are")
     print(
         "442 patients: how far did their diabetes go? 178 wines: from which grower? One"
     )
     print("cell in ten is empty. Defaults, half of the rows to learn from.\n")
     print(f"{'':<30}{'R2':>8}{'log loss':>10}{'seconds':>9}")
-    numbers = tables_with_gaps(load_diabetes)
-    classes = tables_with_gaps(load_wine)
+    numbers = halves_with_missing_values(load_diabetes)
+    classes = halves_with_missing_values(load_wine)
     learners = {
         "MOHN": (
             skmohn.MOHNRegressor(random_state=0),
@@ -98,7 +103,7 @@ def small_tables():
         print(f"{name:<30}{score:>8.3f}{loss:>10.3f}{seconds + more:>9.1f}")
 
 
-def tables_with_gaps(load):
+def halves_with_missing_values(load):
     """Load a table, empty some cells, and split it in halves."""
     X, y = load(return_X_y=True)
     X = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
@@ -147,7 +152,7 @@ def learners_of_products():
 
 
 def read_and_search():
-    """Read a learnt black box of deceptive traps, and find where it is largest."""
+    """Read the model of a black box of deceptive traps, and find its maximum."""
     heading("Read the model, and search it")
     print("A black box of 24 switches, 800 measurements. What is inside?\n")
     rng = np.random.default_rng(0)
@@ -195,7 +200,7 @@ def ask_little():
 def everything_matters():
     """Learn all weights of a protein-like landscape; return predictions."""
     n_sites, n_rows = 13, 400
-    heading("Know how sure you are")
+    heading("Know the uncertainty of a prediction")
     print("A protein with 13 sites, where every interaction matters a little.")
     print(f"{n_rows} of 8,192 variants are measured; R2 is on 2,000 others.\n")
     energy = make_sparse_walsh(
@@ -220,9 +225,9 @@ def everything_matters():
     return mean[:60], std[:60], y_test[:60]
 
 
-def few_bits():
-    """Train networks of few bits; return the accuracy of each."""
-    heading("Use a few bits")
+def low_precision():
+    """Train low-precision networks; return the accuracy of each."""
+    heading("Train low-precision networks")
     print("Breast cancer: 569 patients, 30 measurements, 10 hidden units.")
     print("Accuracy over five folds, and its standard error.\n")
     X, y = load_breast_cancer(return_X_y=True)
@@ -273,7 +278,7 @@ def grow_layer():
 
 
 def few_labels():
-    """Classify digits from ten labels of each, on features learnt without labels."""
+    """Classify digits from ten labels of each, on features learned without labels."""
     X, y = load_digits(return_X_y=True)
     X, X_test, y, y_test = train_test_split(
         X, y, test_size=720, stratify=y, random_state=0
@@ -281,7 +286,7 @@ def few_labels():
     layer = skmohn.EnergyNetTransformer(None, 200, random_state=0)
     inputs = {"the pixels": StandardScaler(), "200 hidden units": layer}
     print("\nLogisticRegression with ten labels of each digit, ten draws of labels;")
-    print("the features are learnt from 1,077 images without labels.\n")
+    print("the features are learned from 1,077 images without labels.\n")
     print(f"{'':<30}{'accuracy':>9}{'+-':>7}{'seconds':>9}")
     for name, features in inputs.items():
         Z, seconds = timed(features.fit_transform, X)
@@ -296,26 +301,24 @@ def few_labels():
         print(f"{name:<30}{np.mean(scores):>9.3f}{error:>7.3f}{seconds:>9.1f}")
 
 
-def odd_rows():
-    """Tell odd rows of a table of numbers and categories by their density."""
-    people = load_diabetes(as_frame=True, scaled=False).data
-    people["sex"] = people["sex"].map({1: "female", 2: "male"})
+def anomalies():
+    """Detect anomalies in a table of numbers and categories by their density."""
+    age, sex, *others = load_diabetes(scaled=False).data.T
+    sex = np.where(sex == 1, "female", "male")
+    people = np.stack([age, sex.astype(object), *others], axis=1)
     rng = np.random.default_rng(0)
     known, new = train_test_split(people, random_state=0)
-    known = known.mask(rng.random(known.shape) < 0.1)
+    known[rng.random(known.shape) < 0.1] = np.nan
     # All values are common, but not beside one another.
-    swapped = new.assign(s1=rng.permutation(new["s1"]))
+    swapped = new.copy()
+    swapped[:, SERUM_CHOLESTEROL] = rng.permutation(new[:, SERUM_CHOLESTEROL])
     net = skmohn.EnergyNetTransformer(whiten=True, random_state=0)
     _, seconds = timed(net.fit, known)
     density = np.concatenate([net.score_samples(new), net.score_samples(swapped)])
     area = roc_auc_score(np.repeat([1, 0], len(new)), density)
-    print(
-        "\n331 people with ten values each, of which a tenth is unknown; of 111 others"
-    )
-    print("one value is swapped for that of another person. How well does the density")
-    print(
-        f"tell the two apart? Area under the ROC curve {area:.3f}, in {seconds:.1f} s."
-    )
+    print("\n331 people with ten values each; a tenth is missing. Of 111 others one")
+    print("value is swapped for that of another person. How well does the density")
+    print(f"detect it? Area under the ROC curve {area:.3f}, in {seconds:.1f} s.")
 
 
 def where_others_win():
@@ -421,7 +424,7 @@ def draw_intervals(axes, mean, std, y):
     axes.errorbar(places, mean[order], half, label="90 % interval", **bars)
     axes.scatter(places, y[order], s=10, color="#333333", label="measured", zorder=3)
     axes.set(xlabel="60 variants that were not seen", ylabel="share folded", xticks=[])
-    finish(axes, "How sure is a prediction?")
+    finish(axes, "The uncertainty of predictions")
 
 
 def draw_bits(axes, accuracies):
@@ -439,7 +442,7 @@ def draw_bits(axes, accuracies):
     axes.set_xticks(range(len(names)), names)
     axes.set(xlabel="size of a weight", ylabel="accuracy", ylim=(0.9, 1.0))
     axes.margins(x=0.15)
-    finish(axes, "Breast cancer, by networks of few bits")
+    finish(axes, "Breast cancer, by low-precision networks")
 
 
 def draw_path(axes, path):
@@ -473,7 +476,7 @@ def finish(axes, title):
 
 def heading(text):
     """Print a heading."""
-    print(f"\n{text}\n{'-' * len(text)}", flush=True)
+    print(f"\n{text}\n{'-' * len(text)}")
 
 
 def timed(function, *args, **kwargs):
@@ -492,38 +495,35 @@ def count_right(found, true):
 
 
 def print_structure(model, names, n_rows):
-    """Print the first rows of a structure table, which needs no pandas."""
-    table = model.structure_table()
-    print(f"{'interaction':<24}{'weight':>10}{'share of variance':>21}")
-    for row in range(min(n_rows, len(table["term"]))):
-        # Without column names the table says x0, x1, ...
-        term = re.sub(r"x(\d+)", lambda m: names[int(m[1])], table["term"][row])
-        weight, share = table["weight"][row], table["variance_share"][row]
-        print(f"{term:<24}{weight:>10.3f}{share:>21.1%}")
+    """Print the terms of the largest weights; `structure_table` needs pandas."""
+    print(f"{'interaction':<24}{'weight':>10}{'standard error':>18}")
+    for i in np.argsort(-np.abs(model.weights_))[:n_rows]:
+        term = " x ".join(names[spin] for spin in model.terms_[i])
+        weight, error = model.weights_[i], model.standard_errors_[i]
+        print(f"{term:<24}{weight:>10.3f}{error:>18.3f}")
 
 
 def main():
     """Compile, go through the sections, and draw."""
+    # Each line at once, wherever it goes: some take seconds.
+    sys.stdout.reconfigure(line_buffering=True)
     started = time.perf_counter()
-    print(
-        f"skmohn {skmohn.__version__}. The first run compiles, which may take", end=" "
-    )
-    print("half a minute ...", flush=True)
+    print(f"skmohn {skmohn.__version__}. Loading kernels; the first run on a machine")
+    print("compiles them, which takes 20 to 60 seconds ...")
     _, seconds = timed(skmohn.warm_up)
-    print(f"Compiled in {seconds:.0f} s.")
-    with threadpool_limits(limits=1):
-        small_tables()
-        glass, found = spin_glass()
-        read_and_search()
-        ask_little()
-        intervals = everything_matters()
-        accuracies = few_bits()
-        path = balance()
-        net, images = grow_layer()
-        few_labels()
-        odd_rows()
-        where_others_win()
-        draw(glass, found, intervals, accuracies, path, net, images)
+    print(f"Kernels are ready after {seconds:.0f} s.")
+    small_tables()
+    glass, found = spin_glass()
+    read_and_search()
+    ask_little()
+    intervals = everything_matters()
+    accuracies = low_precision()
+    path = balance()
+    net, images = grow_layer()
+    few_labels()
+    anomalies()
+    where_others_win()
+    draw(glass, found, intervals, accuracies, path, net, images)
     print(f"\nDone in {time.perf_counter() - started:.0f} s. The picture is in")
     print(PICTURE)
 
