@@ -22,6 +22,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 REQUIREMENTS := pyproject.toml skmohn/__init__.py
+NOT_INSTALLED := echo "pip could not install what this needs. Is PyPI in reach? Another \
+	index can be named: PIP_INDEX_URL=https://... make" >&2; exit 1;
+
+# Two pips must not install into one environment at a time: make -j gains nothing here.
+.NOTPARALLEL:
 
 .PHONY: help demo test test-slow test-docs fuzz mutants lint types docs papers linkcheck test-minimum clean
 .PHONY: coverage dist
@@ -116,12 +121,12 @@ $(VENV)/installed-demo: GROUP =
 $(VENV)/installed-lint $(VENV)/installed-build: SKMOHN =
 
 $(VENV)/installed-%: $(REQUIREMENTS) | $(VENV)/made
-	$(BIN)/python $(PIP_INSTALL) $(SKMOHN) $(GROUP)
+	$(BIN)/python $(PIP_INSTALL) $(SKMOHN) $(GROUP) || { $(NOT_INSTALLED) }
 	@touch $@
 
 $(VENV)-minimum/installed: $(REQUIREMENTS) constraints-minimum.txt | $(VENV)-minimum/made
 	$(VENV)-minimum/bin/python $(PIP_INSTALL) \
-		--constraint constraints-minimum.txt --editable ".[all]" --group test
+		--constraint constraints-minimum.txt --editable ".[all]" --group test || { $(NOT_INSTALLED) }
 	@touch $@
 
 $(VENV)/made: INTERPRETER = $(PYTHON)
@@ -133,7 +138,5 @@ $(VENV)/made $(VENV)-minimum/made:
 		echo "skmohn needs Python 3.11 or later, and '$(INTERPRETER)' is not that." \
 			"Name one that is, for instance: make PYTHON=python3.12" >&2; exit 1; }
 	$(INTERPRETER) -m venv $(@D)
-	@$(@D)/bin/python $(PIP_INSTALL) "pip>=25.1" || { \
-		echo "pip 25.1 or later could not be installed in $(@D):" \
-			"is there a network, or a mirror that PIP_INDEX_URL names?" >&2; exit 1; }
+	@$(@D)/bin/python $(PIP_INSTALL) "pip>=25.1" || { $(NOT_INSTALLED) }
 	@touch $@
