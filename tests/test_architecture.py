@@ -8,7 +8,9 @@ import tokenize
 from collections import Counter, namedtuple
 from functools import cache
 from graphlib import TopologicalSorter
+from itertools import chain
 from pathlib import Path
+from pprint import pformat
 
 import pytest
 import sklearn.base
@@ -97,6 +99,13 @@ def parse(source):
     return ast.parse(source)
 
 
+def sources():
+    """Yield each module's dotted name and its source."""
+    assert len(MODULES) > 100
+    for path in MODULES:
+        yield dotted_name(path), path.read_text(encoding="utf-8")
+
+
 def imported_modules(module, source):
     """Yield the dotted names that a module imports, relative ones resolved.
 
@@ -167,9 +176,9 @@ def violations(module, source):
     return found
 
 
-@pytest.mark.parametrize("path", MODULES, ids=dotted_name)
-def test_imports_keep_the_laws(path):
-    assert violations(dotted_name(path), path.read_text(encoding="utf-8")) == []
+def test_imports_keep_the_laws():
+    found = chain(*(violations(module, source) for module, source in sources()))
+    assert not (broken := list(found)), "\n".join(broken)
 
 
 def files_imported(path):
@@ -274,14 +283,15 @@ def private_reads(source):
     return sorted(name for name in found - own if re.match("_.*(?<!__)$", name))
 
 
-@pytest.mark.parametrize(
-    "path",
-    [path for path in MODULES if room_of(dotted_name(path)) in ROOFS],
-    ids=dotted_name,
-)
-def test_roofs_read_nothing_private(path):
-    allowed = OF_OPTUNA if path.name == "_optuna.py" else set()
-    assert set(private_reads(path.read_text(encoding="utf-8"))) <= allowed
+def test_roofs_read_nothing_private():
+    found = {
+        module: names
+        for module, source in sources()
+        if room_of(module) in ROOFS
+        and (names := private_reads(source))
+        and not (module.endswith("._optuna") and set(names) <= OF_OPTUNA)
+    }
+    assert not found, pformat(found)
 
 
 def test_a_private_read_is_seen():
@@ -458,9 +468,13 @@ def other_chances_and_workers(source):
     return found
 
 
-@pytest.mark.parametrize("path", MODULES, ids=dotted_name)
-def test_chance_is_seeded_and_workers_are_joblibs(path):
-    assert other_chances_and_workers(path.read_text(encoding="utf-8")) == []
+def test_chance_is_seeded_and_workers_are_joblibs():
+    found = {
+        module: others
+        for module, source in sources()
+        if (others := other_chances_and_workers(source))
+    }
+    assert not found, pformat(found)
 
 
 @pytest.mark.parametrize(
@@ -496,9 +510,9 @@ def is_docstring(statement):
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=dotted_name)
-def test_a_fit_is_short_enough_to_read(path):
-    assert long_fits(path.read_text(encoding="utf-8")) == []
+def test_a_fit_is_short_enough_to_read():
+    found = {m: fits for m, source in sources() if (fits := long_fits(source))}
+    assert not found, pformat(found)
 
 
 def test_a_long_fit_is_seen():
@@ -557,7 +571,7 @@ def bases_of_one(sources):
 
 
 def test_a_class_is_used_or_a_base_of_two():
-    assert bases_of_one(path.read_text(encoding="utf-8") for path in MODULES) == []
+    assert bases_of_one(source for _, source in sources()) == []
 
 
 def test_a_base_of_one_is_seen():
@@ -595,12 +609,10 @@ def count_code_lines(source):
     return len(code)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=dotted_name)
-def test_module_is_short_enough_to_read(path):
-    n_lines = count_code_lines(path.read_text(encoding="utf-8"))
-    assert n_lines <= MOST_CODE_LINES, (
-        f"{n_lines} lines of code: does it do two things?"
-    )
+def test_a_module_is_short_enough_to_read():
+    found = {module: count_code_lines(source) for module, source in sources()}
+    too_long = {m: n_lines for m, n_lines in found.items() if n_lines > MOST_CODE_LINES}
+    assert not too_long, f"do these do two things? {pformat(too_long)}"
 
 
 def test_only_code_is_counted():
