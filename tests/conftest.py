@@ -21,12 +21,12 @@ settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
 def pytest_configure(config):
-    """Give each process one thread, but for the one that only starts the others.
+    """Give each process one thread; compile for all in the one that starts the others.
 
     The matrices of tests are small: threads of BLAS would get into each other's way,
     and into that of the other processes of `pytest -n`. Loaded first are the libraries
-    that bring threads, each its own; that takes seconds, for which the others would
-    wait.
+    that bring threads, each its own. Kernels that are not cached yet would be compiled
+    by every process that needs them.
     """
     config.addinivalue_line(
         "markers", "needs_sklearn(version, what): something that came with a version"
@@ -35,6 +35,8 @@ def pytest_configure(config):
         for library in ("scipy.linalg", "sklearn.utils"):
             importlib.import_module(library)
         threadpool_limits(1)
+    elif not config.option.collectonly:
+        importlib.import_module("skmohn").warm_up()
 
 
 def pytest_collection_modifyitems(items):

@@ -2,6 +2,9 @@
 
 Usage: python tests/mutants [OPTIONS] [MODULE[:LINE] ...]
 
+A MODULE is a path inside skmohn, such as mohn/_sparse/pursuit; a folder, such as _core,
+is all of its modules.
+
 One place of a module is changed at a time: a comparison turned round, a plus made a
 minus, a number another number. The tests of the module that come by that place are run
 until one of them fails; then the error is killed. Printed are the share that is killed
@@ -14,6 +17,7 @@ are what is changed, nothing is compiled at all.
 """
 
 import argparse
+import ast
 import math
 import random
 import sys
@@ -27,28 +31,17 @@ from equivalent import EQUIVALENT  # noqa: E402
 from places import find_mutants  # noqa: E402
 from runs import Runs  # noqa: E402
 
-# The modules with decision rules, and the tests that are meant to notice.
-MODULES = {
-    "mohn/_sparse/selection": "mohn/test_selection.py",
-    "mohn/_sparse/pursuit": "mohn/test_pursuit.py mohn/test_message_passing.py",
-    "mohn/_sparse/frontier": "mohn/test_frontier.py mohn/test_pursuit.py "
-    "mohn/test_logistic.py",
+# Tests that are meant to notice, beside those that import the module and those that are
+# called as it is.
+MORE_TESTS = {
+    "mohn/_sparse/pursuit": "mohn/test_message_passing.py",
+    "mohn/_sparse/frontier": "mohn/test_pursuit.py mohn/test_logistic.py",
     "mohn/_strategies": "mohn/test_auto.py",
     "mohn/_dense/evidence": "mohn/test_dense_kernel.py mohn/test_dense_posterior.py",
-    "mohn/_dense/pair_kernels": "mohn/test_pair_kernels.py",
-    "mohn/_dense/noise": "mohn/test_dense_noise.py",
-    "mohn/_dense/levels": "mohn/test_levels.py",
-    "mohn/_dense/classes": "mohn/test_dense_classes.py",
-    "mohn/_dense/laplace": "mohn/test_dense_classes.py",
+    "mohn/_dense/scale": "mohn/test_levels.py mohn/test_target_transform.py",
     "mohn/_pool": "mohn/test_dense_classes.py",
     "mohn/_sparse/logistic_selection": "mohn/test_logistic.py mohn/test_classifier.py",
-    "energynet/_growth": "energynet/test_growth.py",
-    "energynet/_training": "energynet/test_training.py",
-    "energynet/_partition": "energynet/test_partition.py",
-    "blm/_training": "blm/test_training.py",
-    "blm/_search": "blm/test_search.py",
-    "blm/_control": "blm/test_control.py blm/test_control_plan.py",
-    "blm/_search_kernels": "blm/test_search.py",
+    "blm/_control": "blm/test_control_plan.py",
 }
 # Every module is under these too.
 COMMON_TESTS = ["test_defaults.py"]
@@ -77,17 +70,66 @@ def main():
         help="of processor time: slower tests are left out, and so some errors survive",
     )
     arguments = parser.parse_args()
+    modules = find_modules()
     lines = {}
-    for asked in arguments.modules or MODULES:
+    for asked in arguments.modules or modules:
         name, _, line = asked.partition(":")
-        if name not in MODULES or not (line.isdigit() or not line):
-            parser.error(f"{asked}: not one of {', '.join(MODULES)}, or no line of it")
-        lines.setdefault(name, []).extend([int(line)] if line else [])
-    shares = [share_killed(name, lines[name], arguments) for name in lines]
-    return min(shares) < WANTED
+        within = [m for m in modules if m == name or m.startswith(f"{name}/")]
+        if not within or not (line.isdigit() or not line):
+            parser.error(f"{asked}: no module or folder of skmohn, or no line of it")
+        for module in within:
+            lines.setdefault(module, []).extend([int(line)] if line else [])
+    if untested := [name for name in lines if not modules[name]]:
+        print(f"Not tried, as no test is meant for them: {', '.join(untested)}")
+    shares = [
+        share_killed(name, modules[name], lines[name], arguments)
+        for name in lines
+        if modules[name]
+    ]
+    return min(shares, default=0.0) < WANTED
 
 
-def share_killed(name, lines, arguments):
+def find_modules() -> dict[str, list[Path]]:
+    """Find the modules of the package, and for each the tests that are meant for it."""
+    paths = sorted((ROOT / "skmohn").rglob("*.py"))
+    modules: dict[str, list[Path]] = {
+        path.relative_to(ROOT / "skmohn").with_suffix("").as_posix(): []
+        for path in paths
+        if path.name != "__init__.py"
+    }
+    if lost := set(MORE_TESTS).difference(modules):
+        sys.exit(f"MORE_TESTS: skmohn has no {', '.join(lost)}")
+    for test in sorted((ROOT / "tests").rglob("test_*.py")):
+        folder = test.relative_to(ROOT / "tests").parts[0]
+        imported = imported_modules(test)
+        for name, tests in modules.items():
+            family, stem = name.partition("/")[0], name.rpartition("/")[2].strip("_")
+            mirrors = family.strip("_") == folder and test.stem == f"test_{stem}"
+            more = test.relative_to(ROOT / "tests").as_posix() in MORE_TESTS.get(
+                name, ""
+            )
+            # What is drawn at random, or needs a process of its own, says too little.
+            if folder not in ("fuzz", "robustness") and (
+                mirrors or more or name in imported
+            ):
+                tests.append(test)
+    return modules
+
+
+def imported_modules(test: Path) -> set[str]:
+    """Return the modules of the package that a test imports by their names."""
+    found = set()
+    for node in ast.walk(ast.parse(test.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.update(
+                {node.module, *(f"{node.module}.{a.name}" for a in node.names)}
+            )
+    return {name.partition(".")[2].replace(".", "/") for name in found}
+
+
+def share_killed(name, tests, lines, arguments):
     """Share of the errors in a module, or in some lines of it, that a test notices."""
     path = ROOT / "skmohn" / f"{name}.py"
     mutants = different(name, find_mutants(path.read_text(encoding="utf-8")))
@@ -96,9 +138,11 @@ def share_killed(name, lines, arguments):
     if arguments.sample is not None and arguments.sample < len(mutants):
         drawn = random.Random(arguments.seed).sample(mutants, arguments.sample)
         mutants = sorted(drawn, key=lambda mutant: mutant.place)
-    tests = [ROOT / "tests" / test for test in [*COMMON_TESTS, *MODULES[name].split()]]
+    common = [ROOT / "tests" / test for test in COMMON_TESTS]
     n_survivors = 0
-    for mutant, why in Runs(path, tests).survivors(mutants, arguments.slowest):
+    for mutant, why in Runs(path, [*common, *tests]).survivors(
+        mutants, arguments.slowest
+    ):
         n_survivors += 1
         place = f"skmohn/{name}.py:{mutant.place[0]}: {mutant.where}"
         print(f"  {place}: {mutant.change}{why}", flush=True)
