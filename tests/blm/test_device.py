@@ -222,10 +222,13 @@ def emulated(program, raw):
 
 
 @needs_gcc
-def test_emulator_equals_c_in_every_bit(tmp_path):
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize(
+    ("seed", "n_programs"), [(0, 120), pytest.param(1, 300, marks=pytest.mark.slow)]
+)
+def test_emulator_equals_c_in_every_bit(tmp_path, seed, n_programs):
+    rng = np.random.default_rng(seed)
     cases, widths, loops = {}, set(), set()
-    while len(cases) < 300:
+    while len(cases) < n_programs:
         try:
             program, raw = random_program(rng)
         except ValueError as error:

@@ -137,7 +137,10 @@ def few_of_each(load, n, seed):
     return X[train], y[train], X[~train], y[~train]
 
 
-@pytest.mark.parametrize(("load", "n"), [(load_wine, 2), (load_iris, 5)])
+@pytest.mark.parametrize(
+    ("load", "n"),
+    [(load_iris, 5), pytest.param(load_wine, 2, marks=pytest.mark.slow)],
+)
 def test_few_samples_are_classified_about_as_well_as_without_layers(load, n):
     ours, theirs = [], []
     linear = make_pipeline(StandardScaler(), LogisticRegression())
@@ -179,7 +182,11 @@ def test_layers_are_no_narrower_than_the_outputs(widths, sizes):
 
 
 @pytest.mark.parametrize(
-    ("init", "load"), [("random", load_wine), ("generative", load_iris)]
+    ("init", "load"),
+    [
+        ("generative", load_iris),
+        pytest.param("random", load_wine, marks=pytest.mark.slow),
+    ],
 )
 def test_classes_on_held_out_samples(init, load):
     X, y = load(return_X_y=True)

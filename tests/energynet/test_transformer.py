@@ -72,13 +72,7 @@ def states(n):
 
 def test_growth_by_price_finds_width_and_depth(grown, bits):
     (width,) = grown.n_components_per_layer_
-    # One draw moves by a few units with the order in which a processor adds.
-    others = [
-        by_price(max_layers=1).set_params(random_state=seed).fit(bits)
-        for seed in range(1, 4)
-    ]
-    widths = [width, *(net.n_components_per_layer_[0] for net in others)]
-    assert 13 <= np.mean(widths) <= 24
+    assert 10 <= width <= 28
     assert grown.weights_[0].shape == (width, 64)
     assert grown.stopping_reason_ == DEEP_ENOUGH
     assert grown.width_reasons_ == [PAYING_REASON]
@@ -92,7 +86,19 @@ def test_growth_by_price_finds_width_and_depth(grown, bits):
     assert grown.n_iter_ == len(records) == len(grown.history_.to_frame())
 
 
+@pytest.mark.slow
+def test_width_found_by_price_is_that_of_other_seeds(grown, bits):
+    # One draw moves by a few units with the order in which a processor adds.
+    others = [
+        by_price(max_layers=1).set_params(random_state=seed).fit(bits)
+        for seed in range(1, 4)
+    ]
+    widths = [net.n_components_per_layer_[0] for net in (grown, *others)]
+    assert 13 <= np.mean(widths) <= 24
+
+
 def test_what_is_said_of_a_grown_layer_is_so(bits):
+    bits = bits[:400]
     # As many units as can be enumerated.
     grown = by_price(kappa=3, learning_rate=0.6).fit(bits)
     (rbm,) = grown.layers_
@@ -106,8 +112,8 @@ def test_what_is_said_of_a_grown_layer_is_so(bits):
 
 def test_dearer_units_make_narrower_layers(bits):
     net = by_price(learning_rate=0.6, polish=0, max_layers=1)
-    dear = clone(net).set_params(kappa=5).fit(bits[:600])
-    cheap = clone(net).set_params(kappa=0.5).fit(bits[:600])
+    dear = clone(net).set_params(kappa=5).fit(bits[:300])
+    cheap = clone(net).set_params(kappa=0.5).fit(bits[:300])
     assert dear.n_components_per_layer_[0] < cheap.n_components_per_layer_[0]
 
 
@@ -776,6 +782,21 @@ def test_progress_bar_of_unknown_length(bits, capsys):
 # --------------------------------------------------------------------------- claims
 
 
+def test_features_of_digits_are_better_than_as_many_pixels(bits):
+    y = load_digits().target
+    net = EnergyNetTransformer(None, 20, polish=40, random_state=0)
+    first, second = slice(0, 400), slice(400, 800)
+    most = np.argsort(bits.var(axis=0))[-20:]
+
+    def score(features):
+        model = LogisticRegression(max_iter=500).fit(features[first], y[first])
+        return model.score(features[second], y[second])
+
+    features = net.fit(bits[first]).transform(bits[:800])
+    assert score(features) > score(bits[:800, most]) + 0.02
+
+
+@pytest.mark.slow
 def test_digits_with_logistic_regression(digits):
     y = load_digits().target
     folds = StratifiedKFold(3, shuffle=True, random_state=0)
@@ -795,6 +816,7 @@ def test_digits_with_logistic_regression(digits):
     assert scores["ours"] > scores["theirs"] + 0.01
 
 
+@pytest.mark.slow
 def test_structures_of_folds_are_alike(bits):
     widths = [
         by_price(learning_rate=0.6, polish=0, max_layers=1)

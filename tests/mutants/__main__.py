@@ -31,18 +31,24 @@ from equivalent import EQUIVALENT  # noqa: E402
 from places import find_mutants  # noqa: E402
 from runs import Runs  # noqa: E402
 
-# Tests that are meant to notice, beside those that import the module and those that are
-# called as it is.
-MORE_TESTS = {
-    "mohn/_sparse/pursuit": "mohn/test_message_passing.py",
-    "mohn/_sparse/frontier": "mohn/test_pursuit.py mohn/test_logistic.py",
+# The tests that are meant to notice, where they are not called as the module is.
+TESTS = {
+    "mohn/_sparse/pursuit": "mohn/test_pursuit.py mohn/test_message_passing.py",
+    "mohn/_sparse/frontier": "mohn/test_frontier.py mohn/test_pursuit.py "
+    "mohn/test_logistic.py",
     "mohn/_strategies": "mohn/test_auto.py",
     "mohn/_dense/evidence": "mohn/test_dense_kernel.py mohn/test_dense_posterior.py",
+    "mohn/_dense/noise": "mohn/test_dense_noise.py",
     "mohn/_dense/scale": "mohn/test_levels.py mohn/test_target_transform.py",
-    "mohn/_pool": "mohn/test_dense_classes.py",
+    "mohn/_dense/classes": "mohn/test_dense_classes.py",
+    "mohn/_dense/laplace": "mohn/test_dense_classes.py",
+    "mohn/_pool": "mohn/test_dense_classes.py mohn/test_pool.py",
     "mohn/_sparse/logistic_selection": "mohn/test_logistic.py mohn/test_classifier.py",
-    "blm/_control": "blm/test_control_plan.py",
+    "blm/_control": "blm/test_control.py blm/test_control_plan.py",
+    "blm/_search_kernels": "blm/test_search.py",
 }
+# What is drawn at random, or needs a process of its own, is no test of a module.
+NOT_MEANT = {"fuzz", "robustness", "typing"}
 # Every module is under these too.
 COMMON_TESTS = ["test_defaults.py"]
 # Of each module.
@@ -90,30 +96,32 @@ def main():
 
 
 def find_modules() -> dict[str, list[Path]]:
-    """Find the modules of the package, and for each the tests that are meant for it."""
-    paths = sorted((ROOT / "skmohn").rglob("*.py"))
-    modules: dict[str, list[Path]] = {
-        path.relative_to(ROOT / "skmohn").with_suffix("").as_posix(): []
-        for path in paths
-        if path.name != "__init__.py"
-    }
-    if lost := set(MORE_TESTS).difference(modules):
-        sys.exit(f"MORE_TESTS: skmohn has no {', '.join(lost)}")
-    for test in sorted((ROOT / "tests").rglob("test_*.py")):
-        folder = test.relative_to(ROOT / "tests").parts[0]
-        imported = imported_modules(test)
-        for name, tests in modules.items():
-            family, stem = name.partition("/")[0], name.rpartition("/")[2].strip("_")
-            mirrors = family.strip("_") == folder and test.stem == f"test_{stem}"
-            more = test.relative_to(ROOT / "tests").as_posix() in MORE_TESTS.get(
-                name, ""
-            )
-            # What is drawn at random, or needs a process of its own, says too little.
-            if folder not in ("fuzz", "robustness") and (
-                mirrors or more or name in imported
-            ):
-                tests.append(test)
-    return modules
+    """Find the modules of the package, and for each the tests that are meant for it.
+
+    These are those that TESTS names, or the one called as the module is, or those that
+    import it.
+    """
+    package, folder = ROOT / "skmohn", ROOT / "tests"
+    paths = [p for p in package.rglob("*.py") if p.name != "__init__.py"]
+    names = sorted(p.relative_to(package).with_suffix("").as_posix() for p in paths)
+    if lost := set(TESTS).difference(names):
+        sys.exit(f"TESTS: skmohn has no {', '.join(lost)}")
+    tests = sorted(folder.rglob("test_*.py"))
+    tests = [t for t in tests if t.relative_to(folder).parts[0] not in NOT_MEANT]
+    imports = {test: imported_modules(test) for test in tests}
+    found = {}
+    for name in names:
+        family, stem = (
+            part.strip("_") for part in (name.split("/")[0], Path(name).name)
+        )
+        mirror = folder / family / f"test_{stem}.py"
+        if name in TESTS:
+            found[name] = [folder / test for test in TESTS[name].split()]
+        elif mirror in tests:
+            found[name] = [mirror]
+        else:
+            found[name] = [test for test in tests if name in imports[test]]
+    return found
 
 
 def imported_modules(test: Path) -> set[str]:

@@ -1,5 +1,6 @@
 """Tests, run on a module that has an error, in children of a process that is warm."""
 
+import atexit
 import contextlib
 import functools
 import gc
@@ -7,8 +8,10 @@ import importlib.util
 import io
 import os
 import resource
+import shutil
 import signal
 import sys
+import tempfile
 import threading
 import time
 import types
@@ -150,6 +153,10 @@ class Runs:
         package = next(p for p in path.parents if not (p / "__init__.py").exists())
         self.name = ".".join(path.relative_to(package).with_suffix("").parts)
         self.is_kernel = self.name.endswith("_kernels")
+        if "_core" in path.parts and "numba" in path.read_text(encoding="utf-8"):
+            # What compiles with an error must not leave its code to later processes.
+            numba.config.CACHE_DIR = tempfile.mkdtemp()
+            atexit.register(shutil.rmtree, numba.config.CACHE_DIR)
         os.environ["CI"] = "true"  # the same examples every time
         forget(compiled=True)
         # As plain functions kernels can be watched, and changed at no cost.
@@ -205,7 +212,7 @@ class Runs:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(10 * limit)
         if mutant.on_import:
-            forget(compiled=self.is_kernel)
+            forget(compiled=self.is_kernel or self.name in kernels_and_compiler())
             sys.meta_path.insert(0, ModuleWithError(self.name, self.path, mutant.tree))
         else:
             code = compile(mutant.tree, self.path, "exec")
@@ -231,11 +238,24 @@ def forget(compiled):
 
     Unless `compiled`, kernels are kept, with all that is compiled of them.
     """
+    kept = set() if compiled else kernels_and_compiler()
     for name, module in list(sys.modules.items()):
-        if is_ours(module) and (
-            compiled or not name.endswith(("_kernels", "_numba", "_kernel_args"))
-        ):
+        if is_ours(module) and name not in kept:
             del sys.modules[name]
+
+
+def kernels_and_compiler():
+    """Names of the loaded kernels, and of the modules of ours that they import from."""
+    left = [name for name in sys.modules if name.endswith("_kernels")]
+    found = set()
+    while left:
+        found.add(name := left.pop())
+        values = vars(sys.modules[name]).values()
+        names = {getattr(value, "__module__", None) for value in values}
+        left += [
+            n for n in names - found if n in sys.modules and n.startswith("skmohn.")
+        ]
+    return found
 
 
 def is_ours(thing):
