@@ -135,6 +135,7 @@ print(hits)
 """
 
 
+@pytest.mark.slow
 def test_a_compiled_simulator_can_be_cached(tmp_path):
     file = tmp_path / "simulator.py"
     file.write_text(SIMULATOR, encoding="utf-8")

@@ -283,12 +283,15 @@ def test_pickles(digits, init):
 
 
 @pytest.mark.parametrize("container", ["pandas", "polars"])
-@pytest.mark.parametrize("estimator", [EnergyNetClassifier, EnergyNetRegressor])
-def test_container_of_features_does_not_matter_inside(container, estimator):
+@pytest.mark.parametrize(
+    ("estimator", "mlp"),
+    [(EnergyNetClassifier, MLPClassifier), (EnergyNetRegressor, MLPRegressor)],
+)
+def test_container_of_features_does_not_matter_inside(container, estimator, mlp):
     pytest.importorskip(container)
     X, y = (part[::3] for part in load_iris(return_X_y=True))
     frame = pd.DataFrame(X, columns=list("abcd"))
-    net = estimator(STACK, random_state=0)
+    net = estimator(STACK, mlp(solver="lbfgs", max_iter=50), random_state=0)
     expected = clone(net).fit(X, y).predict(X)
     with config_context(transform_output=container):
         for table in (X, frame):

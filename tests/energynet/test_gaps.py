@@ -203,9 +203,9 @@ def test_incomplete_samples_are_learnt_from():
 )
 def test_every_growth_learns_from_gaps(parameters):
     X, test = with_holes(pairs(300)), pairs(seed=7)
-    options = {"n_temperatures": 300, "max_layers": 2, "polish": 250}
+    options = {"n_temperatures": 300, "max_layers": 1, "polish": 120}
     if parameters.get("growth"):
-        options |= {"paper_control": PaperControl(threshold=0.8), "polish": 5}
+        options |= {"paper_control": PaperControl(threshold=0.9), "polish": 5}
     model = net(**options | parameters).fit(X)
     again = net(**options | parameters).fit(X[::-1])
     # Neither the order of the samples, nor what stands in gaps, decides.

@@ -29,6 +29,24 @@ def net(**parameters):
     return EnergyNetTransformer(**options | {"random_state": 0} | parameters)
 
 
+def test_width_is_about_the_best_of_those_tried():
+    found = net(polish=10).fit((load_digits().data[:200] >= 8).astype(float))
+    assert found.width_reasons_[0] in (HELD_OUT_REASON, SAMPLES_REASON)
+    tried = {
+        record["units"]: record["held_out_log_likelihood"]
+        for record in found.history_
+        if "held_out_log_likelihood" in record
+    }
+    # Up from few units, to as many as samples that train at most; then fewer still.
+    widths = list(tried)
+    top = np.argmax(widths)
+    assert widths[: top + 1] == [min(8 * 2**k, 160) for k in range(top + 1)]
+    assert widths[top + 1 :] == sorted(widths[top + 1 :], reverse=True) != []
+    best = max(tried, key=tried.get)
+    assert best / 2 <= found.n_components_per_layer_[0] <= 2 * best
+
+
+@pytest.mark.slow
 def test_width_is_better_for_other_samples_than_the_shortest_description():
     X = (load_digits().data >= 8).astype(float)
     train, test = np.unique(X[::3], axis=0), X[1::3]

@@ -31,6 +31,7 @@ def fitted():
     return MOHNRegressor("dense").fit(*make_step())
 
 
+@pytest.mark.slow
 def test_curves_are_fitted_better_than_by_boosting():
     X, y = make_friedman1(300, noise=1.0, random_state=0)
     train, test = slice(0, 150), slice(150, 300)

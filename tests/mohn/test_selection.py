@@ -247,7 +247,8 @@ def precision_and_recall(model, problem):
 
 
 @pytest.mark.parametrize(
-    ("snr", "n_samples", "least_recall"), [(10, 500, 0.97), (3, 800, 0.85)]
+    ("snr", "n_samples", "least_recall"),
+    [(3, 800, 0.85), pytest.param(10, 500, 0.97, marks=pytest.mark.slow)],
 )
 def test_noisy_ising(snr, n_samples, least_recall):
     problem = make_ising((5, 5), n_samples=n_samples, snr=snr, random_state=0)
@@ -259,7 +260,10 @@ def test_noisy_ising(snr, n_samples, least_recall):
     assert recall >= least_recall
 
 
-@pytest.mark.parametrize(("order", "n_samples"), [(3, 300), (5, 500)])
+@pytest.mark.parametrize(
+    ("order", "n_samples"),
+    [(3, 300), pytest.param(5, 500, marks=pytest.mark.slow)],
+)
 def test_noisy_parities_without_parents(order, n_samples):
     """What only an exhaustive screening finds must survive the validation."""
     problem = make_sparse_walsh(

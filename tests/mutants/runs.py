@@ -26,6 +26,8 @@ from joblib.externals.loky import get_reusable_executor
 PATIENCE = 5.0
 LEAST_SECONDS = 20.0
 MOST_BYTES = 6e9
+# Their threads are not in a child, which would wait for them for ever.
+WITH_THREADS = {"polars"}
 # What numpy says of infinities and of whole numbers that go round.
 LOUD = np.geterr()
 QUIET = dict.fromkeys(LOUD, "ignore")
@@ -43,6 +45,7 @@ class Watch:
         self.lines = defaultdict(set)
         self.seconds = defaultdict(float)
         self.failed = []
+        self.with_threads = set()
         self._test = None
 
     @pytest.hookimpl(wrapper=True)
@@ -66,6 +69,8 @@ class Watch:
             self.failed.append(report.nodeid)
 
     def _call(self, frame, event, argument):
+        if frame.f_globals.get("__name__", "").partition(".")[0] in WITH_THREADS:
+            self.with_threads.add(self._test)
         if frame.f_code.co_filename == self.path:
             return self._line(frame, event, argument)
         return None
@@ -184,6 +189,7 @@ class Runs:
                 # What is done on import is not seen.
                 if (mutant.on_import or seen & mutant.lines)
                 and self.watch.seconds[test] <= slowest
+                and test not in self.watch.with_threads
             }
             if not seconds:
                 yield mutant, "  (no test comes by)"
