@@ -125,6 +125,7 @@ def test_cartpole_is_solved_with_four_bits():
     assert_array_equal(task.test(model.policy_, 20, random_state=1), 500.0)
 
 
+@pytest.mark.slow
 def test_acrobot_learns_to_swing():
     task = GymnasiumObjective("Acrobot-v1", n_episodes=2)
     model = BLMController((4,), n_bits=4, goal=100.0, max_evaluations=100)

@@ -54,6 +54,7 @@ def energy_of(glass, trial):
     return float(glass.weights @ [np.prod(spins[list(t)]) for t in glass.terms])
 
 
+@pytest.mark.slow
 def test_ground_state_of_a_spin_glass_is_found_where_random_trials_do_not():
     glass = make_ising((4, 4), random_state=0)
     ours, random = make_study(), make_study(RandomSampler(seed=0))

@@ -195,9 +195,13 @@ def test_true_weights_are_within_their_intervals():
     assert 0.85 < np.mean(held) < 0.95
 
 
-def test_intervals_know_that_terms_were_chosen():
+@pytest.mark.parametrize(
+    ("seeds", "least", "most"),
+    [((0,), 0.8, 0.97), pytest.param((0, 1, 4), 0.85, 0.95, marks=pytest.mark.slow)],
+)
+def test_intervals_know_that_terms_were_chosen(seeds, least, most):
     held = []
-    for seed in (0, 1, 4):
+    for seed in seeds:
         rng = np.random.default_rng(seed)
         X = rng.choice([-1.0, 1.0], (560, 20))
         y = X[:, 0] + X[:, 3] + X[:, 1] * X[:, 2] + X[:, 4] * X[:, 5]
@@ -207,7 +211,7 @@ def test_intervals_know_that_terms_were_chosen():
         assert model.model_.is_listed
         mean, std = model.predict(X[60:], return_std=True)
         held.append(np.mean(np.abs(y[60:] - mean) < 1.645 * std))
-    assert 0.85 < np.mean(held) < 0.95
+    assert least < np.mean(held) < most
 
 
 def test_description_length_counts_the_choices():
@@ -252,7 +256,9 @@ def test_exact_models_are_sparse_and_certain():
         _ = model.relevance_
 
 
-@pytest.mark.parametrize(("snr", "n_samples"), [(10, 250), (3, 600)])
+@pytest.mark.parametrize(
+    ("snr", "n_samples"), [(10, 250), pytest.param(3, 600, marks=pytest.mark.slow)]
+)
 def test_sparse_functions_with_noise_lose_nothing(snr, n_samples):
     data = make_ising((4, 4), n_samples=n_samples, snr=snr, random_state=0)
     model = MOHNRegressor(random_state=0).fit(data.X, data.y)
