@@ -7,9 +7,10 @@ is all of its modules.
 
 One place of a module is changed at a time: a comparison turned round, a plus made a
 minus, a number another number. The tests of the module that come by that place are run
-until one of them fails; then the error is killed. Printed are the share that is killed
-and the survivors, each of which is a rule that is not needed or not tested. Changes
-that cannot matter are left out: equivalent.py lists them, with the reasons.
+until one of them fails, the slow ones apart; then the error is killed. Printed are the
+share that is killed and the survivors, each of which is a rule that is not needed or
+not tested. Changes that cannot matter are left out: equivalent.py lists them, with the
+reasons.
 
 Errors are made in children of one warm process, so that nothing is imported twice. The
 compiled kernels, on which a source has no influence any more, stay in it; where they

@@ -33,7 +33,7 @@ LOUD = np.geterr()
 QUIET = dict.fromkeys(LOUD, "ignore")
 OPTIONS = [
     "-q", "-x", "-o", "addopts=", "--import-mode=importlib", "-p", "no:cacheprovider",
-    "-p", "no:xdist",
+    "-p", "no:xdist", "-m", "not slow",
 ]  # fmt: skip
 
 
