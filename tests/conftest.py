@@ -35,7 +35,7 @@ def pytest_configure(config):
         for library in ("scipy.linalg", "sklearn.utils"):
             importlib.import_module(library)
         threadpool_limits(1)
-    elif not config.option.collectonly:
+    elif not config.option.collectonly and not os.environ.get("NUMBA_DISABLE_JIT"):
         importlib.import_module("skmohn").warm_up()
 
 
