@@ -122,10 +122,20 @@ def test_unknown_inputs_average_the_log_odds():
     assert_allclose(model.decision_function(unknown), expected)
 
 
+WEIGHTS_OF_CLASSES = [None, {"yes": 2, "no": 1}, {"yes": 0.5, "no": 1.2}, "balanced"]
+
+
 @pytest.mark.parametrize(
-    "class_weight", [None, {"yes": 2, "no": 1}, {"yes": 0.5, "no": 1.2}, "balanced"]
+    ("strategy", "class_weight"),
+    [
+        *(("logistic", weight) for weight in WEIGHTS_OF_CLASSES),
+        ("pursuit", "balanced"),
+        *(
+            pytest.param("pursuit", weight, marks=pytest.mark.slow)
+            for weight in WEIGHTS_OF_CLASSES[:-1]
+        ),
+    ],
 )
-@pytest.mark.parametrize("strategy", ["logistic", "pursuit"])
 def test_weights_of_rows_are_repeats(strategy, class_weight):
     weights = np.random.default_rng(7).integers(0, 4, 240)
     options = {"include_inputs": False, "class_weight": class_weight}
@@ -223,7 +233,14 @@ def test_columns_that_are_asked_for_keep_to_the_budget():
     assert len(model.set_params(selection="ebic").fit(X, labels).terms_) == 78
 
 
-@pytest.mark.parametrize("strategy", ["auto", "logistic", "pursuit", "full"])
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        "pursuit",
+        "full",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("auto", "logistic")),
+    ],
+)
 def test_folds_that_are_none_are_five(strategy):
     asked = {"max_order": 1} if strategy == "full" else {}
     model = MOHNClassifier(strategy, cv=None, random_state=0, **asked)
