@@ -137,7 +137,7 @@ def test_readme_shows_pictures_on_every_site() -> None:
 @pytest.mark.parametrize(
     ("text", "link"),
     [
-        ("[a](docs/b.md)", "docs/b.md"),
+        ("[a](b/c.md)", "b/c.md"),
         ('[a](https://b.org "c")', "https://b.org"),
         ("![a](b.png)", "b.png"),
         ('<img width="3" src="b.png">', "b.png"),

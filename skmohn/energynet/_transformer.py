@@ -8,10 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import assert_all_finite, check_random_state, check_scalar
-from sklearn.utils.validation import (
-    check_array,
-    check_is_fitted,
-)
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from skmohn._core._categories import Categories
 from skmohn._core._control import Nested

@@ -210,10 +210,10 @@ def test_an_edit_of_any_kernel_of_the_folder_counts(tmp_path):
         # All files of a wheel may have the same time; here they have the same size.
         os.utime(file, (1e9, 1e9))
         stamps.add(_numba._stamp.__wrapped__(tmp_path))
-    (tmp_path / "_other_kernels.py").write_text("")
+    (tmp_path / "other_kernels.py").write_text("")
     stamps.add(_numba._stamp.__wrapped__(tmp_path))
     assert len(stamps) == 4
-    (tmp_path / "_estimator.py").write_text("")
+    (tmp_path / "estimator.py").write_text("")
     assert _numba._stamp.__wrapped__(tmp_path) in stamps
 
 
