@@ -48,7 +48,11 @@ DISTRIBUTIONS = {
     "yaml": "pyyaml",
 }
 # What a command or an option on a line of the Makefile is installed by.
-COMMANDS = {"sphinx-build": "sphinx", "--numprocesses": "pytest-xdist"}
+COMMANDS = {
+    "sphinx-build": "sphinx",
+    "--numprocesses": "pytest-xdist",
+    "--cov": "pytest-cov",
+}
 # The importing functions of importlib and pytest, called with a name.
 BY_NAME = {"import_module", "importorskip", "find_spec"}
 

@@ -10,6 +10,8 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
+from skmohn._core._numba import config
+
 
 class Borrowable:
     """Arrays and numbers that kernels take by one address; for dataclasses to inherit.
@@ -43,7 +45,7 @@ class Borrowable:
     @cached_property
     def address(self) -> Any:
         """What kernels take, an int; where nothing is compiled, the object itself."""
-        return self if numba.config.DISABLE_JIT else self._places.ctypes.data
+        return self if config.DISABLE_JIT else self._places.ctypes.data
 
     def __reduce__(self) -> tuple:
         """Copies have addresses of their own."""
@@ -122,4 +124,4 @@ def borrower_of(borrowable: type[Borrowable]) -> Callable:
     def borrow_uncompiled(given: Borrowable) -> tuple:
         return kind(*(field.uncompiled(getattr(given, field.name)) for field in fields))
 
-    return borrow_uncompiled if numba.config.DISABLE_JIT else borrow
+    return borrow_uncompiled if config.DISABLE_JIT else borrow

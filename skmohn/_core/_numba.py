@@ -22,6 +22,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+# What environment variables set: documented, if not exported to checkers of types.
+config = numba.config  # pyright: ignore[reportPrivateImportUsage]
 CACHE_VARIABLE = "SKMOHN_JIT_CACHE"
 # What reading a name raises that another version of numba has not, or not like that.
 _CHANGED = ImportError, AttributeError, LookupError, TypeError
@@ -63,7 +65,7 @@ class _CacheFiles:
     name : str
         Of the kernel; files begin with it.
 
-    source : tuple
+    source : str
         What the code depends on beside the kernel and its arguments.
 
     dumps : callable, default=pickle.dumps
@@ -114,16 +116,14 @@ _DIGEST_SIZE = hashlib.sha256().digest_size
 
 
 @lru_cache
-def _stamp(folder: Path) -> str:
-    """Digest of all kernels of a folder, which may call one another.
+def _stamp(file: Path) -> str:
+    """Digest of a kernel's file and of all kernels beside it, which it may call.
 
     Of what is in the files: those of a wheel may all have the same time.
     """
     ours = (Path(__file__).with_name(f"{name}.py") for name in _CORE)
-    digests = (
-        hashlib.sha256(file.read_bytes()).hexdigest()
-        for file in (*ours, *sorted(folder.glob("*_kernels.py")))
-    )
+    files = (file, *sorted(file.parent.glob("*_kernels.py")), *ours)
+    digests = (hashlib.sha256(one.read_bytes()).hexdigest() for one in files)
     return hashlib.sha256("".join(digests).encode()).hexdigest()
 
 
@@ -141,13 +141,13 @@ class _Cache:
         self._cache = FunctionCache(function)
         file = Path(function.__code__.co_filename)
         folders = [Path(self.cache_path)]
-        if not numba.config.CACHE_DIR:
+        if not config.CACHE_DIR:
             # Beside the package may be what somebody else has compiled: who made the
             # image of a service, for instance. It need not be writable.
             folders.append(file.parent / "__pycache__")
-        own = hashlib.sha256(file.read_bytes()).hexdigest()
-        source, name = (own, _stamp(file.parent)), self._cache._impl.filename_base
-        _replace(self._cache, "_cache_file", _CacheFiles(folders, name, source, dumps))
+        name = self._cache._impl.filename_base
+        files = _CacheFiles(folders, name, _stamp(file), dumps)
+        _replace(self._cache, "_cache_file", files)
 
     def __getattr__(self, name: str) -> Any:
         """All else is as in numba's."""
@@ -284,7 +284,7 @@ def address_of(kernel: Any, signature: Any) -> int:
     address : int
         For :func:`call_address`; it stays valid.
     """
-    if numba.config.DISABLE_JIT:
+    if config.DISABLE_JIT:
         _UNCOMPILED[id(kernel)] = kernel
         return id(kernel)
     try:
@@ -324,7 +324,7 @@ def _call_uncompiled(address: int, arguments: tuple) -> float:
 
 # Call a C function by its address, given a tuple of numbers and pointers, inside a
 # kernel. A kernel that called the function itself would have to be compiled with it.
-call_address = _call_uncompiled if numba.config.DISABLE_JIT else _call_compiled
+call_address = _call_uncompiled if config.DISABLE_JIT else _call_compiled
 
 
 # ------------------------------------------------------------------ tables of bytes
@@ -336,7 +336,7 @@ TABLES_AT_ONCE = 4
 @lru_cache
 def can_look_up() -> bool:
     """Whether kernels may call :func:`add_found`: it takes AVX2."""
-    if numba.config.DISABLE_JIT:
+    if config.DISABLE_JIT:
         return False
     try:
         from numba.core.registry import cpu_target

@@ -32,6 +32,7 @@ def run_kernel(tmp_path, monkeypatch):
     def run(more="", **environment):
         script = tmp_path / "kernel.py"
         script.write_text(KERNEL + more)
+        _numba._stamp.cache_clear()  # as in a new process
         monkeypatch.delenv(CACHE_VARIABLE, raising=False)
         # Numba reads it once.
         folder = environment.pop("NUMBA_CACHE_DIR", "")
@@ -209,12 +210,12 @@ def test_an_edit_of_any_kernel_of_the_folder_counts(tmp_path):
         file.write_text(text)
         # All files of a wheel may have the same time; here they have the same size.
         os.utime(file, (1e9, 1e9))
-        stamps.add(_numba._stamp.__wrapped__(tmp_path))
+        stamps.add(_numba._stamp.__wrapped__(file))
     (tmp_path / "other_kernels.py").write_text("")
-    stamps.add(_numba._stamp.__wrapped__(tmp_path))
+    stamps.add(_numba._stamp.__wrapped__(file))
     assert len(stamps) == 4
     (tmp_path / "estimator.py").write_text("")
-    assert _numba._stamp.__wrapped__(tmp_path) in stamps
+    assert _numba._stamp.__wrapped__(file) in stamps
 
 
 @pytest.mark.parametrize("name", ["_numba", "_kernel_args"])
@@ -223,10 +224,12 @@ def test_an_edit_of_what_makes_kernels_counts(name, tmp_path, monkeypatch):
     core.mkdir()
     for other in ("_numba", "_kernel_args"):
         (core / f"{other}.py").write_text("x = 1")
+    kernel = tmp_path / "_search_kernels.py"
+    kernel.write_text("x = 1")
     monkeypatch.setattr(_numba, "__file__", str(core / "_numba.py"))
-    before = _numba._stamp.__wrapped__(tmp_path)
+    before = _numba._stamp.__wrapped__(kernel)
     (core / f"{name}.py").write_text("x = 2")
-    assert _numba._stamp.__wrapped__(tmp_path) != before
+    assert _numba._stamp.__wrapped__(kernel) != before
 
 
 def test_an_edit_of_the_file_of_a_kernel_counts(run_kernel, tmp_path):
