@@ -152,6 +152,7 @@ def test_what_cannot_be_rounded(options, error, message):
         BLMClassifier.from_mlp(**{"mlp": trained("many", Z), "X": Z, **options})
 
 
+@pytest.mark.needs_sklearn("1.7", "loss='poisson' of networks")
 def test_counts_are_not_sums():
     data, _ = load_iris(return_X_y=True)
     mlp = MLPRegressor("poisson", max_iter=300).fit(data, data[:, 0])

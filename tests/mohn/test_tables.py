@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.preprocessing import StandardScaler
 
 from skmohn import MOHNClassifier, MOHNRegressor, MOHNTransformer
 
@@ -40,6 +41,8 @@ def test_arrays_of_another_library(model):
     assert_array_equal(answer(model, theirs), answer(expected, X))
 
 
+# scikit-learn 1.6 compares their types with numpy's in r2_score.
+@pytest.mark.filterwarnings("ignore:You are comparing a array_api_strict dtype")
 def test_arrays_of_another_library_in_all_that_a_regressor_does():
     xp = pytest.importorskip("array_api_strict")
     theirs, their_y = xp.asarray(X), xp.asarray(Y)
@@ -81,7 +84,9 @@ def test_dates_are_numbers(model, kind):
     expected = clone(model).fit(numbers, y)
     frame = frame_of(kind)
     model.fit(frame, y)
-    assert model.feature_names_in_.tolist() == ["day", "flag"]
+    # scikit-learn 1.9 is the first that reads names off polars 2.
+    if hasattr(StandardScaler().fit(frame[["flag"]]), "feature_names_in_"):
+        assert model.feature_names_in_.tolist() == ["day", "flag"]
     assert model.coding_.kind.tolist() == ["numeric", "two-valued"]
     assert_allclose(answer(model, frame), answer(expected, numbers), rtol=1e-9)
 
