@@ -16,6 +16,8 @@ FUZZ_EXAMPLES ?= 0
 # Different examples every time; a failure names its own.
 FUZZ_SEED ?= $(shell date +%s)
 MUTANTS_ARGS ?=
+# Of scikit-learn, for test-common.
+SKLEARN ?= 1.8
 DIST ?= dist
 
 VENV := .venv
@@ -29,7 +31,7 @@ NOT_INSTALLED := echo "pip could not install what this needs. Is PyPI in reach? 
 .NOTPARALLEL:
 
 .PHONY: help demo test test-slow test-docs fuzz mutants lint types docs papers linkcheck test-minimum clean
-.PHONY: coverage dist
+.PHONY: coverage dist test-common test-uncompiled
 
 help:
 	@echo "make demo          a tour with a picture (a minute and a half, the first compilation included)"
@@ -45,6 +47,8 @@ help:
 	@echo "make papers        every table and figure of the papers, briefly, into the Papers page"
 	@echo "make linkcheck     the same, and whether its links lead anywhere"
 	@echo "make test-minimum  the tests on the oldest supported dependencies"
+	@echo "make test-common   scikit-learn's checks, with its version SKLEARN=1.8 or another"
+	@echo "make test-uncompiled  some tests of each family with NUMBA_DISABLE_JIT=1"
 	@echo "make dist          what PyPI gets, in dist"
 	@echo "make clean         remove what the above have made"
 
@@ -100,13 +104,19 @@ linkcheck: docs
 test-minimum: $(VENV)-minimum/installed
 	$(VENV)-minimum/bin/python $(PYTEST) $(PYTEST_ARGS)
 
+test-common: $(VENV)-sklearn-$(SKLEARN)/installed
+	$(VENV)-sklearn-$(SKLEARN)/bin/python $(PYTEST) tests/test_common.py $(PYTEST_ARGS)
+
+test-uncompiled: $(VENV)/installed-test
+	NUMBA_DISABLE_JIT=1 $(BIN)/python $(PYTEST) $(UNCOMPILED) $(PYTEST_ARGS)
+
 dist: $(VENV)/installed-build
 	rm -rf $(DIST)
 	$(BIN)/python -m build --outdir $(DIST) .
 	$(BIN)/twine check --strict $(DIST)/*
 
 clean:
-	rm -rf .venv .venv-minimum build dist .pytest_cache .ruff_cache .hypothesis .coverage
+	rm -rf .venv .venv-minimum .venv-sklearn-* build dist .pytest_cache .ruff_cache .hypothesis .coverage
 	rm -rf docs/_build docs/auto_examples docs/generated
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
@@ -129,11 +139,16 @@ $(VENV)-minimum/installed: $(REQUIREMENTS) constraints-minimum.txt | $(VENV)-min
 		--constraint constraints-minimum.txt --editable ".[all]" --group test || { $(NOT_INSTALLED) }
 	@touch $@
 
-$(VENV)/made: INTERPRETER = $(PYTHON)
+$(VENV)-sklearn-$(SKLEARN)/installed: $(REQUIREMENTS) | $(VENV)-sklearn-$(SKLEARN)/made
+	$(VENV)-sklearn-$(SKLEARN)/bin/python $(PIP_INSTALL) \
+		--editable ".[all]" --group test "scikit-learn==$(SKLEARN).*" || { $(NOT_INSTALLED) }
+	@touch $@
+
+%/made: INTERPRETER = $(PYTHON)
 $(VENV)-minimum/made: INTERPRETER = $(PYTHON_MINIMUM)
 
 # Groups need pip 25.1; Python 3.11 to 3.13 bring older ones.
-$(VENV)/made $(VENV)-minimum/made:
+%/made:
 	@$(INTERPRETER) -c "import sys; sys.exit(sys.version_info < (3, 11))" || { \
 		echo "skmohn needs Python 3.11 or later, and '$(INTERPRETER)' is not that." \
 			"Name one that is, for instance: make PYTHON=python3.12" >&2; exit 1; }
