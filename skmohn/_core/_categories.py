@@ -24,12 +24,7 @@ from skmohn._core._times import (
     seconds,
     time_kind,
 )
-from skmohn._core._validation import (
-    is_whole,
-    name_dtype,
-    to_numpy,
-    validate_table,
-)
+from skmohn._core._validation import is_whole, name_dtype, to_numpy, validate_table
 
 # As many as scikit-learn's histogram gradient boosting takes.
 _MOST_CATEGORIES = 255

@@ -27,11 +27,7 @@ from skmohn.blm._codec import auto_bound, auto_range
 from skmohn.blm._device.export import DeviceMixin
 from skmohn.blm._device.network import of_estimator
 from skmohn.blm._forms import Samples, form_of, learn_form
-from skmohn.blm._network import (
-    ACTIVATIONS,
-    Layout,
-    read_hidden_sizes,
-)
+from skmohn.blm._network import ACTIVATIONS, Layout, read_hidden_sizes
 from skmohn.blm._packed import write_network
 from skmohn.blm._rounding import round_mlp
 from skmohn.blm._search import WORST, Moves, SearchControl, Start

@@ -15,10 +15,7 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    check_consistent_length,
-    check_is_fitted,
-)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skmohn._core._categories import Categories, as_table
 from skmohn._core._fitting import History, all_or_nothing

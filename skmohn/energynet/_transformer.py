@@ -42,12 +42,7 @@ from skmohn.energynet._missing import drawn, filled, imputed
 from skmohn.energynet._partition import require_settled, settled_log_partition
 from skmohn.energynet._rbm import RBM, draw_stream, draw_visible
 from skmohn.energynet._reading import in_container, name_numbers, read_columns
-from skmohn.energynet._samples import (
-    known_samples,
-    put_in_order,
-    read_weights,
-    rows_of,
-)
+from skmohn.energynet._samples import known_samples, put_in_order, read_weights, rows_of
 from skmohn.energynet._scoring import Monitor, Scorer
 
 # Attributes that say how well layers describe the samples of a fit.
@@ -57,11 +52,7 @@ _ROWS_OF_MEANS = 1000
 
 
 class EnergyNetTransformer(
-    Nested,
-    HTMLRepr,
-    TransformerMixin,
-    CallbackSupportMixin,
-    BaseEstimator,
+    Nested, HTMLRepr, TransformerMixin, CallbackSupportMixin, BaseEstimator
 ):
     """Layers of hidden units whose number is learned from the data, without labels.
 

@@ -9,10 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    check_consistent_length,
-    check_is_fitted,
-)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skmohn._core._fitting import FitLoop, History, all_or_nothing, blas_threads_for
 from skmohn._core._names import input_names
@@ -27,13 +24,7 @@ from skmohn._core._validation import read_targets
 from skmohn.mohn._base import BaseMOHN
 from skmohn.mohn._controls import MSDAControl, Wishes
 from skmohn.mohn._genotypes import encode, read_inputs
-from skmohn.mohn._products import (
-    FINDERS,
-    code_samples,
-    discover,
-    expand,
-    expand_rows,
-)
+from skmohn.mohn._products import FINDERS, code_samples, discover, expand, expand_rows
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.vocabulary import Vocabulary
 from skmohn.mohn._walsh.design import product_columns

@@ -11,12 +11,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from scipy.optimize import OptimizeResult
 from sklearn.utils import check_random_state
 
-from skmohn._core._fitting import (
-    History,
-    all_or_nothing,
-    gather_warnings,
-    warn_caller,
-)
+from skmohn._core._fitting import History, all_or_nothing, gather_warnings, warn_caller
 from skmohn._core._sklearn import Interval, StrOptions, validate_parameter_constraints
 from skmohn._core._validation import read_vector
 from skmohn.mohn._regressor import MOHNRegressor
