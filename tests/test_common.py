@@ -54,7 +54,9 @@ CHEAP = [
     BLMRegressor((3,), max_flips=1500),
     BLMClassifier((3,), max_flips=1500),
     FEW_UNITS,
-    EnergyNetClassifier(FEW_UNITS, MLPClassifier(solver="lbfgs", max_iter=50)),
+    EnergyNetClassifier(
+        FEW_UNITS, MLPClassifier(solver="lbfgs", activation="tanh", max_iter=100)
+    ),
     EnergyNetImputer(FEW_UNITS),
     EnergyNetRegressor(FEW_UNITS, MLPRegressor(solver="lbfgs", max_iter=50)),
     MOHNFeatureSelector(RidgeClassifier(), n_evaluations=3, cv=2),
