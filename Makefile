@@ -27,6 +27,9 @@ REQUIREMENTS := pyproject.toml skmohn/__init__.py
 NOT_INSTALLED := echo "pip could not install what this needs. Is PyPI in reach? Another \
 	index can be named: PIP_INDEX_URL=https://... make" >&2; exit 1;
 
+# Environments stay when their stamps are made on the way to others.
+.SECONDARY:
+
 # Two pips must not install into one environment at a time: make -j gains nothing here.
 .NOTPARALLEL:
 
@@ -131,16 +134,19 @@ $(VENV)/installed-demo: GROUP =
 $(VENV)/installed-lint $(VENV)/installed-build: SKMOHN =
 
 $(VENV)/installed-%: $(REQUIREMENTS) | $(VENV)/made
-	$(BIN)/python $(PIP_INSTALL) $(SKMOHN) $(GROUP) || { $(NOT_INSTALLED) }
+	@echo "Installing into $(@D): $(strip $(SKMOHN) $(GROUP))"
+	@$(BIN)/python $(PIP_INSTALL) $(SKMOHN) $(GROUP) || { $(NOT_INSTALLED) }
 	@touch $@
 
 $(VENV)-minimum/installed: $(REQUIREMENTS) constraints-minimum.txt | $(VENV)-minimum/made
-	$(VENV)-minimum/bin/python $(PIP_INSTALL) \
+	@echo "Installing into $(@D): skmohn and the oldest packages that it works with"
+	@$(VENV)-minimum/bin/python $(PIP_INSTALL) \
 		--constraint constraints-minimum.txt --editable ".[all]" --group test || { $(NOT_INSTALLED) }
 	@touch $@
 
 $(VENV)-sklearn-$(SKLEARN)/installed: $(REQUIREMENTS) | $(VENV)-sklearn-$(SKLEARN)/made
-	$(VENV)-sklearn-$(SKLEARN)/bin/python $(PIP_INSTALL) \
+	@echo "Installing into $(@D): skmohn with scikit-learn $(SKLEARN)"
+	@$(VENV)-sklearn-$(SKLEARN)/bin/python $(PIP_INSTALL) \
 		--editable ".[all]" --group test "scikit-learn==$(SKLEARN).*" || { $(NOT_INSTALLED) }
 	@touch $@
 

@@ -225,8 +225,8 @@ def jit(
     """
     if function is None:
         return lambda function: jit(function, is_cached=is_cached, **options)
-    # Wrappers that nobody calls take 0.1 to 0.8 s of the first fit of a family to compile.
-    # That of C is for kernels that are called by their address.
+    # To compile wrappers that nobody calls takes 0.1 to 0.8 s of the first fit of a
+    # family. That of C is for kernels that are called by their address.
     is_inner = function.__name__.startswith("_")
     defaults = {
         "nogil": True,
