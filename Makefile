@@ -134,7 +134,7 @@ $(VENV)/installed-demo: GROUP =
 $(VENV)/installed-lint $(VENV)/installed-build: SKMOHN =
 
 $(VENV)/installed-%: $(REQUIREMENTS) | $(VENV)/made
-	@echo "Installing into $(@D): $(strip $(SKMOHN) $(GROUP))"
+	@echo 'Installing into $(@D): $(strip $(SKMOHN) $(GROUP))'
 	@$(BIN)/python $(PIP_INSTALL) $(SKMOHN) $(GROUP) || { $(NOT_INSTALLED) }
 	@touch $@
 

@@ -2,13 +2,16 @@
 
 import numpy as np
 from scipy.sparse.csgraph import shortest_path
-from sklearn.manifold import MDS
+from sklearn.decomposition import KernelPCA
+from sklearn.manifold import smacof
 
 # More of them than this in a component are put on a circle: distances of all pairs cost
 # their square.
 _MOST_NODES = 1500
 # Steps of the layout; it changes little after them.
 _MAX_ITER = 100
+# Of the stress, in an iteration: scikit-learn's own since 1.8.
+_LEAST_GAIN = 1e-6
 
 
 def place_components(linkage):
@@ -50,14 +53,13 @@ def _place(nodes, links):
         linked = np.zeros((n_nodes, n_nodes))
         for node in nodes:
             linked[index[node], [index[other] for other in links[node]]] = 1.0
-        layout = MDS(
-            metric="precomputed",
-            init="classical_mds",
-            n_init=1,
-            max_iter=_MAX_ITER,
-            random_state=0,
+        distances = shortest_path(linked, unweighted=True)
+        # Classical scaling: the principal components of what has these distances.
+        scaling = KernelPCA(2, kernel="precomputed", random_state=0)
+        start = scaling.fit_transform(-0.5 * distances**2)
+        places, _ = smacof(
+            distances, init=start, n_init=1, max_iter=_MAX_ITER, eps=_LEAST_GAIN
         )
-        places = layout.fit_transform(shortest_path(linked, unweighted=True))
     return places - places.min(axis=0)
 
 
