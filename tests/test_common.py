@@ -156,8 +156,7 @@ CHECKS_OF_FITS = {
 # for what an estimator does wrong.
 WRONG_CHECKS = {
     ("1.6", "EnergyNetTransformer", "check_positive_only_tag_during_fit"): (
-        "X is of integers for those that take categories, but no NaN, and a mean is "
-        "subtracted in place"
+        'X is of integers, for coding="minmax" too, and a mean is subtracted in place'
     ),
 }
 
@@ -176,7 +175,7 @@ def without_repeats(mark):
     """All checks of the cheap estimators, those of fits of the others."""
     names, pairs = mark.args
     pairs = [
-        with_excuse(estimator, check)
+        (estimator, check)
         for estimator, check in pairs
         if any(estimator is cheap for cheap in CHEAP)
         # Of those that are made of several containers and types, the first.
@@ -194,13 +193,6 @@ def excuses(estimator):
         for (version, name, check), reason in WRONG_CHECKS.items()
         if (version, name) == (minor, type(estimator).__name__)
     }
-
-
-def with_excuse(estimator, check):
-    """An estimator and its check, which has to fail if the check is wrong."""
-    reason = excuses(estimator).get(check.func.__name__)
-    marks = [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
-    return pytest.param(estimator, check, marks=marks)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -225,6 +225,7 @@ def test_refits_do_not_start_without_pandas(regressor, data, hide, monkeypatch):
 # ---------------------------------------------------- the same with and without pandas
 
 
+@pytest.mark.needs_sklearn("1.9", "fitted attributes in the HTML")
 @pytest.mark.parametrize("model", ["regressor", "regressor_of_two", "classifier"])
 def test_what_is_shown_needs_no_pandas(model, hide, request):
     model = request.getfixturevalue(model)
