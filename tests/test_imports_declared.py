@@ -148,7 +148,7 @@ def imported(source: str) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and not node.level:
             found.add(node.module)
         elif isinstance(node, ast.Call) and node.args:
-            name = ast.unparse(node.func).rpartition(".")[2]
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
             first = node.args[0]
             if name in BY_NAME and isinstance(first, ast.Constant):
                 found.add(first.value)

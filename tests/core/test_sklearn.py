@@ -224,9 +224,11 @@ if find_spec("sklearn.callback"):
 import numpy as np
 import skmohn
 from sklearn.linear_model import RidgeClassifier
+from sklearn.neural_network import MLPClassifier, MLPRegressor
 X = np.random.default_rng(0).integers(2, size=(40, 4)).astype(float)
 y = (X[:, 0] != X[:, 1]).astype(float)
 layers = skmohn.EnergyNetTransformer(None, 2, polish=2)
+few = {"solver": "lbfgs", "max_iter": 5}
 for model in (
     skmohn.MOHNRegressor(),
     skmohn.MOHNRegressor("msda", max_iter=20),
@@ -235,8 +237,8 @@ for model in (
     skmohn.BLMRegressor((2,), max_flips=50),
     skmohn.BLMClassifier((2,), max_flips=50),
     skmohn.EnergyNetTransformer(None, 2, polish=2),
-    skmohn.EnergyNetClassifier(layers),
-    skmohn.EnergyNetRegressor(layers),
+    skmohn.EnergyNetClassifier(layers, MLPClassifier(**few)),
+    skmohn.EnergyNetRegressor(layers, MLPRegressor(**few)),
     skmohn.MOHNFeatureSelector(RidgeClassifier(), n_evaluations=3, cv=2),
 ):
     assert not hasattr(model, "set_callbacks"), model
