@@ -71,7 +71,7 @@ class GrowthDisplay:
     >>> from sklearn.datasets import load_digits
     >>> from skmohn import EnergyNetTransformer
     >>> from skmohn.inspection import GrowthDisplay
-    >>> X = load_digits().data / 16
+    >>> X = load_digits(n_class=2).data / 16
     >>> net = EnergyNetTransformer(max_layers=1, polish=0, random_state=0).fit(X)
     >>> display = GrowthDisplay.from_estimator(net)
     >>> len(display.lines_)
@@ -259,7 +259,7 @@ class DescriptionLengthDisplay:
     >>> from sklearn.datasets import load_digits
     >>> from skmohn import EnergyNetTransformer
     >>> from skmohn.inspection import DescriptionLengthDisplay
-    >>> X = load_digits().data / 16
+    >>> X = load_digits(n_class=2).data / 16
     >>> net = EnergyNetTransformer(
     ...     max_layers=1, polish=5, n_temperatures=100, random_state=0
     ... )

@@ -210,7 +210,7 @@ class MOHNClassifier(
     --------
     >>> import numpy as np
     >>> from skmohn import MOHNClassifier
-    >>> X = np.random.default_rng(0).integers(2, size=(300, 20))
+    >>> X = np.random.default_rng(0).integers(2, size=(200, 12))
     >>> y = np.where((X[:, 3] + X[:, 5] + X[:, 11]) % 2, "odd", "even")
     >>> model = MOHNClassifier(random_state=0).fit(X, y)
     >>> model.predict_proba(X[:2]).round(2)

@@ -120,11 +120,11 @@ class MOHNFeatureSelector(
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from skmohn import MOHNFeatureSelector
     >>> X, y = load_wine(return_X_y=True, as_frame=True)
-    >>> selector = MOHNFeatureSelector(GaussianNB(), n_evaluations=60, random_state=0)
+    >>> selector = MOHNFeatureSelector(GaussianNB(), n_evaluations=30, random_state=0)
     >>> selector.fit(X, y).best_score_ > 0.98
     True
     >>> len(selector.scores_)
-    60
+    30
     """
 
     support_: np.ndarray
