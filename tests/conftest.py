@@ -2,7 +2,9 @@
 
 import importlib
 import os
+import re
 import sys
+from collections import defaultdict
 from importlib.metadata import version
 from pathlib import Path
 
@@ -31,6 +33,9 @@ def pytest_configure(config):
     config.addinivalue_line(
         "markers", "needs_sklearn(version, what): something that came with a version"
     )
+    config.addinivalue_line(
+        "markers", "slow_cases(names): a pattern of the cases of a test that are slow"
+    )
     if not config.getoption("numprocesses", default=None):
         for library in ("scipy.linalg", "sklearn.utils"):
             importlib.import_module(library)
@@ -39,8 +44,10 @@ def pytest_configure(config):
         importlib.import_module("skmohn").warm_up()
 
 
+@pytest.hookimpl(tryfirst=True)  # before those marked as slow are left out
 def pytest_collection_modifyitems(items):
-    """Skip what is about something that this scikit-learn does not have yet."""
+    """Mark cases as slow; skip what this scikit-learn does not have yet."""
+    mark_slow_cases(items)
     installed = version("scikit-learn")
     for item in items:
         for needed in item.iter_markers("needs_sklearn"):
@@ -48,6 +55,22 @@ def pytest_collection_modifyitems(items):
             if Version(installed) < Version(first):
                 reason = f"{what} came with scikit-learn {first}, this is {installed}"
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def mark_slow_cases(items):
+    """Mark as slow each case whose name the pattern of its test matches as a whole."""
+    cases = defaultdict(list)
+    for item in items:
+        if mark := item.get_closest_marker("slow_cases"):
+            is_slow = re.fullmatch(*mark.args, item.callspec.id) is not None
+            cases[item.nodeid.partition("[")[0]].append(is_slow)
+            if is_slow:
+                item.add_marker("slow")
+    for test, are_slow in cases.items():
+        # One case may have been asked for by its name.
+        if len(are_slow) > 1 and len(set(are_slow)) == 1:
+            which = "every case is" if are_slow[0] else "no case is"
+            raise pytest.UsageError(f"{test}: {which} slow")
 
 
 def pytest_addoption(parser):

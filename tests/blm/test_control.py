@@ -61,6 +61,7 @@ def assert_same(one, other):
 # ----------------------------------------------------------------------------- search
 
 
+@pytest.mark.slow_cases("threshold-.*|None-gray")
 @pytest.mark.parametrize("search", ["gray", "adaptive"])
 @pytest.mark.parametrize("telescopic", [None, "threshold", "local_minimum"])
 def test_nearest_weights_of_the_grid_are_found(search, telescopic):
@@ -463,6 +464,7 @@ def found_before(perturbation, noisy):
     return pickle.dumps(model.fit(distance))
 
 
+@pytest.mark.slow_cases(".*-0.1-False")
 @pytest.mark.parametrize("noisy", [False, True])
 @pytest.mark.parametrize("perturbation", [0.0, 0.1])
 @pytest.mark.parametrize("other", [raised, elsewhere])

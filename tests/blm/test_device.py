@@ -471,6 +471,7 @@ def answers_of(tmp_path, devices, fitted):
     return found
 
 
+@pytest.mark.slow_cases("integer-float32")
 @needs_gcc
 @pytest.mark.parametrize(
     ("arithmetic", "input_type"),

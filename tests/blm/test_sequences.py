@@ -88,6 +88,7 @@ def test_equal_lengths_give_the_same_as_an_array_and_as_a_list():
     assert_array_equal(one.predict(X), np.stack(other.predict(list(X))))
 
 
+@pytest.mark.slow_cases("3-hinge|2-squared|2-cross_entropy")
 @pytest.mark.parametrize("loss", ["cross_entropy", "hinge", "squared"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_classes_of_sequences(loss, n_classes):

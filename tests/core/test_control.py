@@ -144,6 +144,7 @@ def test_a_fit_reads_its_control(where):
     assert changed.shape != answers[0].shape or not np.allclose(changed, answers[0])
 
 
+@pytest.mark.slow_cases("MOHNClassifier.(dense|msda)_control")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 # A controller is fitted to a black box, not to a table.
 @pytest.mark.parametrize("where", [w for w in USED if "Controller" not in w])

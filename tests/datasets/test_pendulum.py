@@ -121,6 +121,7 @@ def plain_error(system, policy, angle):
     return total / (n_steps - n_silent), np.inf
 
 
+@pytest.mark.slow_cases("[12]-1.0|[03]-0.0")
 @pytest.mark.parametrize("transient", [0.0, 1.0])
 @pytest.mark.parametrize("seed", range(4))
 def test_errors_are_those_of_a_plain_loop(seed, transient):

@@ -28,6 +28,7 @@ def keeps_heredity(terms, heredity):
     )
 
 
+@pytest.mark.slow_cases("weak")
 @pytest.mark.parametrize("heredity", HEREDITY)
 @given(st.data())
 def test_number_of_terms(heredity, data):
@@ -91,6 +92,7 @@ def test_weak_heredity_is_weaker_than_strong():
     assert not keeps_heredity(terms, "strong")
 
 
+@pytest.mark.slow_cases("weak")
 @pytest.mark.parametrize("heredity", HEREDITY)
 def test_terms_are_drawn_evenly(heredity):
     n_terms = {1: 4, 2: 3}

@@ -372,6 +372,9 @@ def test_network_before_the_fit(network):
             network().predict_proba(X)
 
 
+@pytest.mark.slow_cases(
+    "(?!(EnergyNetClassifier-max_steps|EnergyNetRegressor-max_steps)$).*"
+)
 @pytest.mark.parametrize("limit", ["max_units", "max_steps"])
 def test_network_whose_layers_were_still_growing_says_so(network, limit):
     y = LABELS if network is EnergyNetClassifier else Y

@@ -63,6 +63,7 @@ class Watcher:
         return reached
 
 
+@pytest.mark.slow_cases("EnergyNetClassifier-generative-adam")
 @pytest.mark.parametrize(
     ("kind", "init", "solver"),
     [
@@ -161,6 +162,7 @@ def test_callback_of_the_transformer_is_its_own():
     assert names == {"EnergyNetTransformer"}
 
 
+@pytest.mark.slow_cases("adam")
 @pytest.mark.parametrize("solver", ["lbfgs", "adam"])
 def test_scores_are_monitored(solver):
     from sklearn.callback import ScoringMonitor

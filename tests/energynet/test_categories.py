@@ -243,6 +243,7 @@ def test_partial_fit_and_weights(fitted):
         model.partial_fit(X.assign(word="maybe"))
 
 
+@pytest.mark.slow_cases("random")
 @pytest.mark.parametrize("init", ["random", "generative"])
 def test_networks_with_labels_take_categories(init):
     inputs, labels = X.drop(columns="word"), X["word"]

@@ -67,6 +67,7 @@ def test_generative_start_is_the_forward_pass_of_the_stack(digits, task):
     assert isinstance(net.mlp_, mlp)
 
 
+@pytest.mark.slow_cases("False-adam")
 @pytest.mark.parametrize("solver", ["lbfgs", "adam"])
 @pytest.mark.parametrize("early_stopping", [False, True])
 def test_generative_start_is_trained_by_every_solver(digits, solver, early_stopping):
@@ -151,6 +152,7 @@ def test_few_samples_are_classified_about_as_well_as_without_layers(load, n):
     assert np.mean(ours) > np.mean(theirs) - 0.05
 
 
+@pytest.mark.slow_cases("generative")
 @pytest.mark.parametrize("init", ["random", "generative"])
 def test_columns_without_structure_have_as_many_units(init):
     X = np.random.default_rng(0).random((200, 6)) * 10
@@ -195,6 +197,7 @@ def test_classes_on_held_out_samples(init, load):
     assert net.fit(X, y).score(held_out, truth) >= 0.93
 
 
+@pytest.mark.slow_cases("generative")
 @pytest.mark.parametrize("init", ["random", "generative"])
 def test_numbers_of_any_size(diabetes, init):
     X, y = diabetes
@@ -273,6 +276,7 @@ def test_parts_are_not_changed(diabetes):
     assert_array_equal(one.predict(X), two.predict(X))
 
 
+@pytest.mark.slow_cases("random")
 @pytest.mark.parametrize("init", ["random", "generative"])
 def test_pickles(digits, init):
     X, y = (part[:150] for part in digits)
@@ -299,6 +303,9 @@ def test_container_of_features_does_not_matter_inside(container, estimator, mlp)
             assert_allclose(found, expected, rtol=1e-5)
 
 
+@pytest.mark.slow_cases(
+    "(?!(random-EnergyNetClassifier|generative-EnergyNetRegressor)$).*"
+)
 @pytest.mark.parametrize("estimator", [EnergyNetClassifier, EnergyNetRegressor])
 @pytest.mark.parametrize("init", ["random", "generative"])
 def test_whole_weights_are_repeated_rows(estimator, init):

@@ -192,6 +192,7 @@ def test_incomplete_samples_are_learnt_from():
     assert np.isfinite(net().fit(apart).score(test))
 
 
+@pytest.mark.slow_cases("parameters0")
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -272,6 +273,9 @@ def test_appended_columns_of_a_fit_with_gaps_are_standardized():
     assert np.abs(features[:, -3:].mean(axis=0)).max() < 0.1
 
 
+@pytest.mark.slow_cases(
+    "(?!(EnergyNetRegressor-generative|EnergyNetClassifier-random)$).*"
+)
 @pytest.mark.parametrize("init", ["random", "generative"])
 @pytest.mark.parametrize("kind", [EnergyNetClassifier, EnergyNetRegressor])
 def test_networks_with_labels_learn_from_gaps(kind, init):

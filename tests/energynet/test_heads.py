@@ -242,6 +242,7 @@ def test_few_samples_are_predicted_as_well_as_by_a_line():
     assert np.mean(ours) > np.mean(theirs) - 0.03
 
 
+@pytest.mark.slow_cases("EnergyNetRegressor")
 @pytest.mark.parametrize("estimator", [EnergyNetClassifier, EnergyNetRegressor])
 def test_choice_does_not_depend_on_order_or_repetition(iris, estimator):
     X, y = iris

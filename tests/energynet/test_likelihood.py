@@ -37,6 +37,7 @@ def test_one_layer_needs_no_draws(listed):
     assert_allclose(dbn_log_likelihood([listed.rbm], listed.V, z), exact, rtol=1e-5)
 
 
+@pytest.mark.slow_cases("[23]")
 @pytest.mark.parametrize("seed", range(4))
 def test_dbn_estimate_is_close_at_the_defaults(list_states, seed):
     layers = [

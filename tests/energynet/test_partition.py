@@ -86,6 +86,7 @@ def test_exact_log_partition_refuses_large_machines():
         exact_log_partition(rbm)
 
 
+@pytest.mark.slow_cases("[2-4]")
 @pytest.mark.parametrize("seed", range(5))
 def test_ais_is_within_a_hundredth_of_a_nat_at_the_defaults(list_states, seed):
     exact = list_states(10, 7, seed=seed, scale=1.5)

@@ -348,6 +348,7 @@ def test_features_as_those_of_scikit_learn_with_the_same_weights(bits):
     assert_allclose(net.score_samples(bits), -free - z, atol=1e-4)
 
 
+@pytest.mark.slow_cases("False-(-1|0)|True-1")
 @pytest.mark.parametrize("layer", [0, 1, -1, "all"])
 @pytest.mark.parametrize("append_input", [False, True])
 def test_features_are_standardised_and_named(deep, digits, layer, append_input):

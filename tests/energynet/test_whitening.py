@@ -75,7 +75,7 @@ def test_coordinates_are_uncorrelated_and_nearest_to_the_columns():
 
 
 @given(st.integers(0, 1000), st.sampled_from([0.0, 3.0, -1e3]))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=settings.default.max_examples // 10)
 def test_values_come_back_in_units_of_any_size(seed, offset):
     table = (correlated(60, seed) + offset) * UNITS
     whitening = Whitening.learn(table, np.arange(3), seed)
@@ -144,6 +144,7 @@ def far_from_expected(Z, correlation):
     return np.quantile(found, 0.9)
 
 
+@pytest.mark.slow_cases("0.2")
 @pytest.mark.parametrize("unknown", [0.0, 0.2])
 def test_stretch_is_how_much_further_apart_other_rows_are(unknown):
     """Of few rows and many columns; nothing of many rows."""
@@ -312,6 +313,7 @@ def test_draws_follow_the_density(fitted):
     assert np.interp(mode, table[:, 1], share) > 0.7 * share.max()
 
 
+@pytest.mark.slow_cases("0.2")
 @pytest.mark.parametrize("unknown", [0.0, 0.2])
 def test_intervals_of_draws_hold_what_they_say(unknown):
     """Though columns are many for so few rows."""

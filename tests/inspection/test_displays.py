@@ -36,6 +36,7 @@ def test_axes_are_those_given(display, grown):
     assert drawn.figure_ is figure
 
 
+@pytest.mark.slow_cases("GrowthDisplay")
 @pytest.mark.parametrize("display", DISPLAYS)
 def test_axes_are_new_ones_each_time(display, grown):
     drawn = display.from_estimator(grown)

@@ -195,7 +195,8 @@ def test_components_are_blocks_with_lines_between_them():
     assert orders == sorted(orders)
 
 
-@pytest.mark.parametrize("n_terms", [5, 2000])
+@pytest.mark.slow_cases("2000")
+@pytest.mark.parametrize("n_terms", [5, 200, 2000])
 def test_any_number_of_weights_is_drawn(n_terms):
     rng = np.random.default_rng(0)
     terms = {

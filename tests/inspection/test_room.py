@@ -62,6 +62,7 @@ def labels_of(axis):
 # ------------------------------------------------------------------------- legends
 
 
+@pytest.mark.slow_cases("GrowthDisplay-by_gamma-4.0")
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize(
     ("display", "fitted"),
@@ -186,6 +187,7 @@ def test_names_that_are_cut_still_differ(names, expected):
     assert shorten(names, 7) == expected
 
 
+@pytest.mark.slow_cases("60-4.0|6-8.0")
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("n_terms", [6, 60])
 def test_names_of_the_heat_map_leave_room_for_it(n_terms, width):

@@ -370,6 +370,7 @@ def make_noise(kind, n_rows, n_columns, seed):
     return rng.choice(values, (n_rows, n_columns)), rng
 
 
+@pytest.mark.slow_cases("(counts|numbers)-40")
 @pytest.mark.parametrize(
     ("kind", "n_rows"),
     [

@@ -505,6 +505,7 @@ def test_numbers_in_objects_and_digits_in_text():
     assert model.categories_[1].tolist() == ["0", "1", "2"]
 
 
+@pytest.mark.slow_cases("object|category")
 @pytest.mark.parametrize(
     "dtype",
     [

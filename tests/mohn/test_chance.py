@@ -115,6 +115,7 @@ RANDOM = {
 }
 
 
+@pytest.mark.slow_cases("(die|normal)-search0-seeds0")
 @pytest.mark.filterwarnings("ignore:the samples are too few")
 @pytest.mark.parametrize(
     ("search", "seeds"),

@@ -76,6 +76,7 @@ WEIGHTS = {
 }
 
 
+@pytest.mark.slow_cases("(?!(2-balanced-whole|3-balanced-fractional)$).*")
 @pytest.mark.parametrize(
     ("n_classes", "class_weight", "weights"),
     [

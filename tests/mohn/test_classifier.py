@@ -76,6 +76,7 @@ def test_finds_the_products_and_their_weights(fitted):
     assert_allclose(fitted.intercept_, 0.5, atol=0.3)
 
 
+@pytest.mark.slow_cases("logistic-three")
 @pytest.mark.parametrize(
     ("strategy", "y"),
     [("logistic", Y), ("logistic", THREE), ("pursuit", THREE)],
@@ -125,6 +126,7 @@ def test_unknown_inputs_average_the_log_odds():
 WEIGHTS_OF_CLASSES = [None, {"yes": 2, "no": 1}, {"yes": 0.5, "no": 1.2}, "balanced"]
 
 
+@pytest.mark.slow_cases("(?!(pursuit-balanced|logistic-class_weight1)$).*")
 @pytest.mark.parametrize(
     ("strategy", "class_weight"),
     [
@@ -233,6 +235,7 @@ def test_columns_that_are_asked_for_keep_to_the_budget():
     assert len(model.set_params(selection="ebic").fit(X, labels).terms_) == 78
 
 
+@pytest.mark.slow_cases("(?!(pursuit|full)$).*")
 @pytest.mark.parametrize(
     "strategy",
     [

@@ -175,6 +175,7 @@ def test_rows_that_count_twice_say_twice_how_much_noise_there_is():
     assert share == pytest.approx(other.model_.gaps.share, rel=1e-3)
 
 
+@pytest.mark.slow_cases("auto-multilinear|dense-thermometer")
 @pytest.mark.parametrize("numeric", ["multilinear", "thermometer"])
 @pytest.mark.parametrize("strategy", ["auto", "dense"])
 def test_unknown_numbers_add_doubt(strategy, numeric):

@@ -69,6 +69,7 @@ def test_what_is_found_is_as_with_them_regressed_out(data):
     assert_allclose([known[term] for term in sorted(others)], weights)
 
 
+@pytest.mark.slow_cases("signs")
 @pytest.mark.parametrize("kind", ["signs", "genotypes"])
 def test_wide_tables_have_them_in_each_fold(kind, monkeypatch):
     monkeypatch.setattr(_samples, "WIDE", 100)

@@ -400,6 +400,7 @@ def test_rows_with_gaps_teach():
     assert log_loss(y[test], model.predict_proba(X[test])) < 0.4
 
 
+@pytest.mark.slow_cases("(?!(class_weight2)$).*")
 @pytest.mark.parametrize(
     "class_weight", [None, {"in": 2, "out": 1}, {"in": 1.3, "out": 0.4}]
 )
@@ -471,6 +472,7 @@ def test_few_weights_are_a_member_by_default():
     assert dense.score(X[300:], y[300:]) < 0.7
 
 
+@pytest.mark.slow_cases("(?!(asked1)$).*")
 @pytest.mark.parametrize(
     "asked", [{"max_order": 2}, {"max_columns": 5}, {"include_inputs": False}]
 )
@@ -604,6 +606,7 @@ def test_rare_classes_are_learnt():
     assert np.isfinite(model.predict_log_proba(X)).all()
 
 
+@pytest.mark.slow_cases("3-(auto|dense)|2-logistic")
 @pytest.mark.parametrize("strategy", ["auto", "dense", "logistic"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_contributions_add_up_to_the_score(strategy, n_classes):

@@ -155,6 +155,7 @@ def test_model_without_terms_is_shown():
     assert "weights: none; constant 1" in cells
 
 
+@pytest.mark.slow_cases("dense-9|logistic-9")
 @shown_since
 @pytest.mark.parametrize("n_classes", [2, 3, 9])
 @pytest.mark.parametrize("strategy", ["dense", "logistic"])

@@ -175,6 +175,7 @@ def test_budget_that_is_too_small_gives_nothing():
     assert infer(design, problem.y, memory_budget=needed)
 
 
+@pytest.mark.slow_cases("None")
 @pytest.mark.parametrize("weights", [None, np.linspace(0.5, 1.5, 3000)])
 def test_memory_is_within_the_budget(weights):
     inputs = np.random.default_rng(0).choice([-1.0, 1.0], (3000, 60))
@@ -192,6 +193,7 @@ def test_memory_is_within_the_budget(weights):
     assert peak < budget + 10e6
 
 
+@pytest.mark.slow_cases("weights1-False|None-True")
 @pytest.mark.parametrize("heredity", [False, True])
 @pytest.mark.parametrize("weights", [None, np.linspace(0.5, 1.5, 60)])
 def test_sets_of_equal_inputs_are_weighed_once(heredity, weights, monkeypatch):

@@ -138,6 +138,7 @@ def drawn_sets(search, n_draws):
     return drawn
 
 
+@pytest.mark.slow_cases("(?!(1--0.6|3-0.3)$).*")
 @pytest.mark.parametrize("rho", [-0.6, 0.3])
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_sets_are_drawn_from_their_distribution(rho, order):

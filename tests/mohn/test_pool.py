@@ -257,6 +257,7 @@ def refuse(*args):
     raise MemoryError("too many rows")
 
 
+@pytest.mark.slow_cases("1")
 @pytest.mark.needs_sklearn("1.9", "callbacks")
 @pytest.mark.usefixtures("few_are_wide")
 @pytest.mark.parametrize("seed", range(2))

@@ -515,6 +515,7 @@ def of_usual_size(name):
     return X, y, clone(ANY_SCALE[name]).fit(X, y)
 
 
+@pytest.mark.slow_cases(r"1e\+160-(pursuit|dense)|9.*-lasso")
 @pytest.mark.filterwarnings("ignore:the delta rule stopped")
 @pytest.mark.parametrize("name", ANY_SCALE)
 @pytest.mark.parametrize("scale", [2.0**-1000, 1e160])

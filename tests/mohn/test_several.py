@@ -420,6 +420,7 @@ def test_the_order_of_the_targets_does_not_matter(shared):
     assert_allclose(permuted.weights_, shared.weights_[order], atol=1e-9)
 
 
+@pytest.mark.slow_cases("1")
 @pytest.mark.parametrize("seed", range(2))
 def test_targets_of_another_kind_keep_hyperparameters_of_their_own(seed):
     rows, alike = make_targets(4, 200, seed=seed)

@@ -481,6 +481,7 @@ def test_logarithms_want_positive_targets():
     assert model.log_density(X[:2], [0.0, -1.0]).tolist() == [-np.inf, -np.inf]
 
 
+@pytest.mark.slow_cases("wrong[46]")
 @pytest.mark.parametrize("wrong", [0.0, 1.0, [0.5, 1.5], [[0.5]], [], "half", [np.nan]])
 def test_quantiles_are_shares(wrong):
     """Between 0 and 1."""

@@ -46,6 +46,7 @@ def classifier(**options):
     )
 
 
+@pytest.mark.slow_cases("3-False")
 @pytest.mark.parametrize(("n_classes", "is_weighted"), [(2, True), (3, False)])
 def test_few_passes_find_what_screening_all_pairs_finds(
     n_classes, is_weighted, passes, monkeypatch

@@ -93,6 +93,7 @@ def test_values_that_are_not_finite_or_too_large(value):
             make(4).tell([[0, 1, 0, 1]], [value])
 
 
+@pytest.mark.slow_cases("bool1|uint8|Fraction|<lambda>3")
 @pytest.mark.parametrize(
     "kind",
     [
@@ -512,6 +513,7 @@ def asked_and_told(optimizer, f, n, batch_size=1):
     return points
 
 
+@pytest.mark.slow_cases("0")
 @pytest.mark.parametrize("noise", [0, "auto"])
 def test_same_seed_same_asks(noise):
     points = asked_and_told(make(noise=noise), pairs, 24)
@@ -552,6 +554,7 @@ def test_batches_need_not_fit_the_budget():
 # ------------------------------------------------------------- interrupted, and resumed
 
 
+@pytest.mark.slow_cases("1-.*")
 @pytest.mark.parametrize(
     ("batch_size", "error"), [(1, KeyboardInterrupt), (5, ZeroDivisionError)]
 )
@@ -573,6 +576,7 @@ def test_interrupted_runs_go_on_as_if_nothing_had_happened(batch_size, error):
     assert_array_equal(result.x, whole.x)
 
 
+@pytest.mark.slow_cases("inf")
 @pytest.mark.parametrize("value", [np.inf, None])
 def test_bad_values_lose_nothing(value):
     """The others of a batch are kept; the run goes on once f is mended."""

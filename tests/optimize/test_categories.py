@@ -417,6 +417,7 @@ def all_points(function):
     return np.array(list(itertools.product(*map(range, function.sizes))))
 
 
+@pytest.mark.slow_cases("[4-9]")
 @pytest.mark.parametrize("seed", range(10))
 def test_moves_equal_full_evaluations(seed):
     rng = np.random.default_rng(seed)

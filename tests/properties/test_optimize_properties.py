@@ -11,7 +11,7 @@ from skmohn.optimize._dense import ProductSum, answer_dense
 from skmohn.optimize._driver import Question
 from skmohn.optimize._methods import Budget
 
-MANY = settings(max_examples=25)
+MANY = settings(max_examples=settings.default.max_examples // 4)
 
 N_VARIABLES = 8
 seeds = st.integers(0, 2**32 - 1)
@@ -54,6 +54,7 @@ def test_flipping_inputs_leaves_the_optimum(terms, flips):
     assert_allclose(value(terms, back), result.fun, atol=1e-9)
 
 
+@pytest.mark.slow_cases("tabu|hill_climb|weight_satisfaction")
 @every_method
 @MANY
 @given(terms=functions(), seed=seeds)
@@ -65,6 +66,7 @@ def test_minimum_is_the_maximum_of_the_negative(method, terms, seed):
     assert_allclose(lowest.x, highest.x)
 
 
+@pytest.mark.slow_cases("hill_climb|tabu")
 @every_method
 @MANY
 @given(terms=functions(), seed=seeds)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.neural_network import MLPClassifier
 
 from skmohn import (
     BLMClassifier,
@@ -21,6 +22,7 @@ SIGNS = RNG.choice([-1.0, 1.0], (40, 5))
 PRODUCT = SIGNS[:, 0] * SIGNS[:, 1] + SIGNS[:, 2]
 PENDULUM = InvertedPendulum(n_simulations=2, duration=1.5)
 CHEAP = EnergyNetTransformer(None, 4, polish=2, random_state=0)
+MLP = MLPClassifier(solver="lbfgs", max_iter=30)
 
 # Estimator, what it is fitted to, and what it is fitted to then.
 FITS = {
@@ -61,7 +63,7 @@ FITS = {
         (SIGNS < 0,),
     ),
     "EnergyNetClassifier": (
-        EnergyNetClassifier(CHEAP, random_state=0),
+        EnergyNetClassifier(CHEAP, MLP, random_state=0),
         (SIGNS, PRODUCT > 0),
         (SIGNS, SIGNS[:, 3] > 0),
     ),

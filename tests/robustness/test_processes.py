@@ -31,6 +31,7 @@ def test_four_threads_that_fit_at_once(fits, are_equal):
             assert are_equal(model, expected[k % 2])
 
 
+@pytest.mark.slow_cases("spawn")
 @pytest.mark.parametrize(
     "method", sorted({"fork", "spawn"} & {*get_all_start_methods()})
 )
