@@ -13,8 +13,8 @@ from skmohn.optimize import BlackBoxOptimizer
 from skmohn.optimize._polynomial import combine, make_polynomial
 from skmohn.optimize._space import Space
 
-SOME = settings(max_examples=8)
-MANY = settings(max_examples=60)
+SOME = settings(max_examples=settings.default.max_examples // 12)
+MANY = settings(max_examples=settings.default.max_examples * 3 // 5)
 
 seeds = st.integers(0, 2**32 - 1)
 values = st.one_of(

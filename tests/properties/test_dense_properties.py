@@ -11,8 +11,8 @@ from skmohn.mohn._dense.kernel import Prior
 from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._table.rows import Alphabet, Rows
 
-FEW = settings(max_examples=5)
-MANY = settings(max_examples=30)
+FEW = settings(max_examples=settings.default.max_examples // 20)
+MANY = settings(max_examples=settings.default.max_examples * 3 // 10)
 N_INPUTS = 6
 ALPHABETS = (Alphabet(3),)
 seeds = st.integers(0, 2**32 - 1)

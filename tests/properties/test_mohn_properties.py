@@ -11,8 +11,8 @@ from skmohn import MOHNRegressor
 from skmohn.mohn._walsh.design import DenseDesign, PackedDesign
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 
-FEW = settings(max_examples=6)
-MANY = settings(max_examples=60)
+FEW = settings(max_examples=settings.default.max_examples // 16)
+MANY = settings(max_examples=settings.default.max_examples * 3 // 5)
 
 N_FEATURES = 7
 # Those whose result the data decide alone: which rows meet in a fold, or in which order
