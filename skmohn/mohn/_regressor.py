@@ -104,7 +104,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         How pursuit chooses a model if none is exact: cross-validation of the whole
         search (the sparsest model within one standard error of the best), the extended
         BIC, or a lasso on all terms of orders 1 and 2 and those that stand out. "auto"
-        is "ebic" below 40 distinct rows, else the better of "cv" and "lasso".
+        is "ebic" below 40 distinct rows, else the better of "cv" and "lasso", unless
+        the search of all rows finds a model with a shorter description.
     cv : int, cross-validation generator or iterable, default=5
         Cross-validation folds for `selection`. An int keeps identical rows in one fold.
     early_stopping : bool, default=False

@@ -19,10 +19,15 @@ from sklearn.preprocessing import PolynomialFeatures
 
 from skmohn import MOHNRegressor, MOHNTransformer
 from skmohn._core._sklearn import lasso_cv
+from skmohn._core._units import binary_unit
 from skmohn.datasets import make_ising, make_sparse_walsh
+from skmohn.mohn._controls import Wishes
+from skmohn.mohn._samples import Samples
 from skmohn.mohn._sparse import selection as _selection
 from skmohn.mohn._sparse import solve as _solve
 from skmohn.mohn._sparse.pursuit import PursuitControl
+from skmohn.mohn._sparse.solve import solve_pursuit
+from skmohn.mohn._table.rows import Rows
 from skmohn.mohn._walsh.design import DenseDesign, PackedDesign
 from skmohn.mohn._walsh.terms import log_comb
 
@@ -274,6 +279,40 @@ def test_noisy_parities_without_parents(order, n_samples):
     assert recall == 1
     assert precision >= 0.5
     assert model.noise_ == pytest.approx(problem.noise, rel=0.2)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_what_all_rows_recover_is_kept_where_folds_recover_nothing(seed):
+    """With 480 rows no search finds the couplings, with 600 it finds them all."""
+    problem = make_ising(
+        (8, 8), n_samples=600, snr=1e4, optimum=False, random_state=seed
+    )
+    model = MOHNRegressor("pursuit", max_order=2, random_state=0)
+    model.fit(problem.X, problem.y)
+    precision, recall = precision_and_recall(model, problem)
+    assert recall == 1
+    assert precision >= 0.98
+    assert "the search of all samples" in model.stopping_reason_
+    strict = model.set_params(selection="cv").fit(problem.X, problem.y)
+    assert precision_and_recall(strict, problem)[1] < 0.2
+
+
+def test_errors_of_the_search_of_all_rows_are_those_of_its_terms():
+    problem = make_ising((6, 6), n_samples=250, snr=1e3, random_state=0)
+    X, y = problem.X, problem.y
+    samples = Samples(Rows(X, np.empty((250, 0), dtype=int)), y)
+    wishes = Wishes(max_order=2)
+    choice = solve_pursuit(samples, wishes, lambda *record: False).choice
+    assert choice.how == "whole"
+    assert set(choice.terms) == set(problem.terms)
+    columns = [X[:, list(term)].prod(axis=1) for term in choice.terms]
+    A = np.column_stack([np.ones(250), *columns])
+    for (train, test), error in zip(choice.folds, choice.errors, strict=True):
+        coef = np.linalg.lstsq(A[train], y[train])[0]
+        unit = binary_unit(y)
+        assert error * unit**2 == pytest.approx(
+            np.mean((y[test] - A[test] @ coef) ** 2)
+        )
 
 
 def test_noise_is_never_called_exact():

@@ -23,9 +23,11 @@ from skmohn._core._fitting import last_of
 from skmohn._core._sklearn import lasso_cv
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.chance import rounding_variance
+from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._sparse.pool import run_together
 from skmohn.mohn._sparse.pursuit import Pursuit
 from skmohn.mohn._walsh.design import find_equal, make_design, number_rows
+from skmohn.mohn._walsh.hypergraph import Hypergraph
 from skmohn.mohn._walsh.terms import choice_length
 
 # Bars in stages: the next stage is searched when the last bar so far is the best.
@@ -46,6 +48,10 @@ _AFFORDABLE_LASSO = 5e6
 _LASSO_PATH = {"n_alphas": 40, "eps": 1e-2, "max_iter": 100_000, "tol": 1e-4}
 # The models of the highest bars lend their weights above order two to the lasso.
 _STANDING_OUT = 3
+
+# Nats by which a description must be shorter to be preferred to the lasso. On dense
+# functions of few rows it saves up to 8 and predicts worse, on sparse ones 50 and more.
+_MUCH_SHORTER = 10.0
 
 
 class _Path:
@@ -132,8 +138,8 @@ class Choice(NamedTuple):
     Attributes
     ----------
     terms : list of tuples of int
-    how : {"validation", "cv", "ebic", "lasso"}
-        What chose them.
+    how : {"validation", "cv", "ebic", "lasso", "whole"}
+        What chose them; "whole": they are those of the search of all samples.
     limited : bool
         Whether the samples allowed no larger model.
     coef, intercept : ndarray of shape (n_terms,), float
@@ -381,3 +387,49 @@ def _ebic(design, y, terms):
     variance = max(model.rms**2, rounding_variance(y), np.finfo(float).tiny)
     fit = n * np.log(variance)
     return fit + len(model) * np.log(n) + 2 * choice_length(terms, design.n_features)
+
+
+def shorter(chosen: Choice, search: Pursuit) -> Choice:
+    """The significant terms of the search of all samples, if they are shorter.
+
+    Folds have fewer samples. Where these are too few to recover a function that all
+    samples recover, no model of the folds predicts anything, and validation keeps few
+    terms. Shorter is the description of the data by the terms and their weights.
+
+    Parameters
+    ----------
+    chosen : Choice
+
+    search : Pursuit
+        That of all samples, which has ended.
+
+    Returns
+    -------
+    choice : Choice
+    """
+    design, y = search.design, search.model.y
+    found = [term for term in search.model.terms if term]
+    found = Pursuit(design, y, search.control, start=found).significant_terms()
+    if set(found) == set(chosen.terms):
+        return chosen
+
+    def length(terms):
+        graph = Hypergraph.sort(terms, np.zeros(len(terms)), 0.0)
+        return SparseModel.condition(graph, design, y).description_length()
+
+    # Shrunken weights are worth more than those of the same terms without a penalty.
+    margin = _MUCH_SHORTER if chosen.how == "lasso" else 0.0
+    if length(found) + margin >= length(chosen.terms):
+        return chosen
+    errors = None
+    if chosen.folds is not None:
+        errors = np.array([_fold_error(design, y, found, *f) for f in chosen.folds])
+    return Choice(found, "whole", folds=chosen.folds, errors=errors)
+
+
+def _fold_error(design, y, terms, train, test):
+    """Mean squared error of left-out samples where the terms are known."""
+    part, held = design.take(train), design.take(test)
+    model = ActiveSet.of(part, y[train], terms)
+    fitted = held.combine(held.columns(model.terms), model.coef)
+    return np.average((y[test] - fitted) ** 2, weights=held.weights)

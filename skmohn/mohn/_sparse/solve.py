@@ -18,7 +18,7 @@ from skmohn.mohn._sparse.given import listed_terms, terms_of_all_models
 from skmohn.mohn._sparse.learning import delta_rule, lasso, moments, ols
 from skmohn.mohn._sparse.pool import PairPool
 from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
-from skmohn.mohn._sparse.selection import Rivals, choose_model
+from skmohn.mohn._sparse.selection import Rivals, choose_model, shorter
 from skmohn.mohn._walsh.design import make_design
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 from skmohn.mohn._walsh.terms import count_orders, with_kept
@@ -35,6 +35,8 @@ _REASONS = {
     "validation": "noise: the validation samples chose which weights stand out enough",
     "ebic": "noise: the extended BIC chose which weights stand out enough",
     "lasso": "noise: k-fold validation preferred shrunken weights (lasso)",
+    "whole": "noise: the search of all samples has a shorter description than the "
+    "model chosen by validation",
 }
 
 
@@ -197,6 +199,8 @@ def _pursue(samples, wishes, report, always):
         # Orders whose screening found nothing in all the samples are left alone.
         rivals.control = replace(control, max_screened=search.frontier.fruitful)
         chosen = choose_model(rivals, n_jobs=wishes.n_jobs)
+        if wishes.selection == "auto" and samples.held is None:
+            chosen = shorter(chosen, search)
         reason, coverage = chosen.how, with_kept(coverage, chosen.terms)
         warning = _SHORT if chosen.limited else None
         if chosen.how == "lasso":
