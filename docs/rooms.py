@@ -22,6 +22,7 @@ INNER_FLOORS = [
     ["_table", "_walsh", "_controls"],
     ["_model"],
     ["_sparse", "_dense"],
+    ["_spike_slab"],
     ["estimators"],
 ]
 

@@ -36,9 +36,10 @@ INNER_ROOMS = {
     "_genotypes": _SHARED,
     "_sparse": {"_sparse", "_model", *_SHARED},
     "_dense": {"_dense", "_model", *_SHARED},
+    "_spike_slab": {"_spike_slab", "_sparse", "_model", *_SHARED},
     # Nor do these know an estimator.
     "_samples": {"_dense", "_genotypes", "_model", *_SHARED},
-    "_strategies": {"_sparse", "_dense", "_model", *_SHARED},
+    "_strategies": {"_sparse", "_dense", "_spike_slab", "_model", *_SHARED},
     "_products": {
         "_strategies",
         "_samples",

@@ -75,6 +75,7 @@ MOHNS = [
         delta_control=DeltaControl(tol=1e-9),
     ),
     MOHNRegressor("msda", max_order=1, max_iter=50),
+    MOHNRegressor("spike_slab"),
     MOHNRegressor(
         "dense",
         dense_control=DenseControl(noise="constant", clip=False, one_hot="auto"),
@@ -275,6 +276,7 @@ def output(estimator, X):
     "estimator",
     [
         MOHNRegressor("full", max_order=1),
+        MOHNRegressor("spike_slab"),
         MOHNRegressor("dense", dense_control=DenseControl(numeric="multilinear")),
         MOHNTransformer("full", 1, target_type="classes"),
         MOHNClassifier("full", 1),

@@ -4,6 +4,7 @@ from numbers import Integral
 
 from skmohn._core._optional import import_optional
 from skmohn.mohn import MOHNRegressor
+from skmohn.mohn._from_terms import read_polynomial
 from skmohn.mohn._regressor import require_regressor
 
 # Up to this many, whole numbers are indices of columns.
@@ -61,7 +62,8 @@ def to_dimod(model, vartype="SPIN"):
     vartype = getattr(vartype, "name", vartype)
     if not isinstance(vartype, str) or vartype not in ("SPIN", "BINARY"):
         raise ValueError(f'vartype must be "SPIN" or "BINARY", got {vartype!r}')
-    if not model.model_.is_listed:
+    known = read_polynomial(model)
+    if known is None:
         has_many = any(len(known) > 2 for known in model.categories_.values())
         first = ", after OneHotEncoder for columns of categories" if has_many else ""
         raise ValueError(
@@ -72,8 +74,8 @@ def to_dimod(model, vartype="SPIN"):
     if hasattr(model, "feature_names_in_"):
         names = list(map(str, model.feature_names_in_))
     weights = {(names[i],): 0.0 for i in model.coding_.usable.tolist()}
-    weights[()] = float(model.intercept_)
-    for term, coef in zip(model.terms_, model.weights_.tolist(), strict=True):
+    weights[()] = known.intercept
+    for term, coef in zip(known.terms, known.coef.tolist(), strict=True):
         weights[tuple(names[i] for i in term)] = coef
     polynomial = dimod.BinaryPolynomial(weights, "SPIN")
     if vartype == "SPIN":

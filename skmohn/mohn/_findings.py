@@ -134,8 +134,8 @@ def always_of(estimator):
 def _test_again(estimator, X, y):
     if not estimator.model_.is_listed:
         raise ValueError(
-            "significance_table tests the terms of a sparse model, but this one is "
-            'dense: fit with strategy="pursuit"'
+            "significance_table tests the terms of a sparse model, but this one has "
+            'more weights than these: fit with strategy="pursuit"'
         )
     X, y = read_inputs(estimator, X, y)
     rows = encode(estimator.coding_, X, getattr(estimator, "feature_names_in_", None))

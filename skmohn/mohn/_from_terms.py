@@ -1,12 +1,14 @@
-"""Models made of known weights: what a user says of them, checked."""
+"""Models made of known weights, and known weights made of models."""
 
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 
 from skmohn._core._names import index_names
 from skmohn._core._sklearn import Interval, validate_parameter_constraints
 from skmohn._core._validation import is_whole, read_names, read_vector
+from skmohn.mohn._spike_slab.model import SpikeSlabModel
 from skmohn.mohn._table.coding import TWO_VALUED, InputCoding
 from skmohn.mohn._table.columns import repeated_name
 from skmohn.mohn._table.vocabulary import find_sets
@@ -103,3 +105,24 @@ def _coding(low, high, n_features):
     if not (np.isfinite(low).all() and np.isfinite(high).all() and np.all(low < high)):
         raise ValueError("low must be finite and below high in every column")
     return InputCoding(np.full(n_features, TWO_VALUED, dtype="<U10"), low, high)
+
+
+def read_polynomial(model: Any) -> Hypergraph | None:
+    """All weights of a fitted model, as a polynomial in its columns.
+
+    Parameters
+    ----------
+    model : MOHNRegressor
+        Fitted.
+
+    Returns
+    -------
+    polynomial : Hypergraph or None
+        None where there are more weights than can be listed, as of a dense model.
+    """
+    if model.model_.is_listed:
+        return Hypergraph(tuple(model.terms_), model.weights_, float(model.intercept_))
+    if isinstance(model.model_, SpikeSlabModel):
+        graph, label = model.model_.graph, model.vocabulary_.label
+        return Hypergraph(tuple(map(label, graph.terms)), graph.coef, graph.intercept)
+    return None

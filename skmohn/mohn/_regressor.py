@@ -55,6 +55,7 @@ from skmohn.mohn._show import (
 )
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._sparse.sobol import column_of
+from skmohn.mohn._spike_slab.model import SpikeSlabModel
 from skmohn.mohn._strategies import STRATEGIES
 from skmohn.mohn._table.coding import ONE_HOT, InputCoding
 
@@ -72,14 +73,19 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
     Parameters
     ----------
-    strategy : {"auto", "pursuit", "dense", "msda", "full", "given"}, default="auto"
+    strategy : {"auto", "pursuit", "dense", "spike_slab", "msda", "full", "given"}, \
+            default="auto"
         How to find the terms. See the user guide, "Strategies".
 
-        - ``"auto"``: pursuit and, unless that is exact, also ``"dense"``; keeps the one
-          with the shorter description, or a constant if nothing stands out.
+        - ``"auto"``: pursuit and, unless that is exact, also ``"spike_slab"`` and
+          ``"dense"``; keeps the one with the shortest description, or a constant if
+          nothing stands out.
         - ``"pursuit"``: sparse; propose, solve and prune, then screen higher orders.
         - ``"dense"``: Bayesian, with all :math:`2^n` weights, for noisy functions in
           which everything matters a little; `terms_` lists the significant ones.
+        - ``"spike_slab"``: Bayesian, with the weights of all terms up to order 2 or 3,
+          most of which are zero; predicts by their posterior mean. For noise and few
+          rows; `terms_` lists those that are likelier not zero.
         - ``"msda"``: the stochastic search of [1]_ and [2]_; see :class:`MSDAControl`.
         - ``"full"``: all terms up to `max_order`.
         - ``"given"``: the terms listed in `terms`.
@@ -90,7 +96,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         searches by the rule and solves least squares at the end.
     max_order : int, default=None
         Largest number of columns in a term; None for no limit. ``"dense"`` uses every
-        order and lists terms up to `max_order`, by default 3 or fewer in wide tables.
+        order and lists terms up to `max_order`, by default 3 or fewer in wide tables;
+        ``"spike_slab"`` tries orders up to 3, or fewer where sets are many.
     terms : sequence of sequences of int or str, default=None
         Terms of the model, as column indices or names, without the constant: all of
         them for "given"; for "pursuit" and "auto" those that are in every model, such
@@ -120,7 +127,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         column of the model are screened. `search_coverage_` reports what was skipped.
     memory_budget : float, default=1e9
         Bytes for the candidates of message passing, which are cut to fit, or for all
-        weights, which are refused if they do not fit.
+        weights or sets, which are refused if they do not fit.
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
         Columns that hold categories: a mask, indices or names. "from_dtype" takes text
@@ -153,15 +160,15 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         The constant: the mean of the function over all inputs.
     standard_errors_ : ndarray of shape (n_terms,)
         Standard error of each weight: 0 for an exact model, NaN for lasso weights or
-        without degrees of freedom. Posterior standard deviations for "auto" and
-        "dense".
+        without degrees of freedom. Posterior standard deviations for "auto",
+        "dense" and "spike_slab".
     p_values_ : ndarray of shape (n_terms,)
         Two-sided p-value of each weight of a sparse model, before any correction for
         the search; see :meth:`significance_table`. NaN for a dense model and after
         `partial_fit`.
     noise_ : float
         Estimated standard deviation of the noise; 0 for an exact model.
-    model_ : SparseModel or DenseModel
+    model_ : SparseModel, SpikeSlabModel or DenseModel
         The fitted function of coded inputs, which the methods below evaluate.
     stopping_reason_ : str
         Why the search ended, in a sentence.
@@ -234,7 +241,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     standard_errors_: np.ndarray
     p_values_: np.ndarray
     noise_: float
-    model_: SparseModel | DenseModel
+    model_: SparseModel | SpikeSlabModel | DenseModel
     stopping_reason_: str
     coding_: InputCoding
     search_coverage_: list[dict]
@@ -394,8 +401,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         """Update the weights with more samples, without a new search.
 
         The first call is `fit`. Later calls make one pass of the delta rule (Swingler
-        2016, Eq 4) in sample order or, for a dense model, condition on the samples
-        exactly, so that batches and their order make no difference.
+        2016, Eq 4) in sample order or, for a dense or spike-and-slab model, condition
+        on the samples exactly, so that batches and their order make no difference.
 
         Parameters
         ----------
@@ -511,7 +518,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         X : {array-like, sparse matrix, Genotypes} of shape (n_samples, n_features)
             Samples; NaN means missing.
         return_std : bool, default=False
-            Whether to return standard deviations, which "auto" and "dense" have.
+            Whether to return standard deviations, which "auto", "dense" and
+            "spike_slab" have.
 
         Returns
         -------
@@ -548,7 +556,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         ValueError
             If a quantile is not between 0 and 1.
         AttributeError
-            Unless `strategy` was "auto" or "dense".
+            Unless `strategy` was "auto", "dense" or "spike_slab".
         """
         model = self._posterior("predict_quantiles")
         shares = read_shares(quantiles, "quantiles")
@@ -573,7 +581,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         Raises
         ------
         AttributeError
-            Unless `strategy` was "auto" or "dense".
+            Unless `strategy` was "auto", "dense" or "spike_slab".
         """
         X, y = read_table(self, X, y)
         return self._posterior("log_density").log_density(self._to_rows(X), y)
@@ -599,7 +607,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         Raises
         ------
         AttributeError
-            Unless `strategy` was "auto" or "dense".
+            Unless `strategy` was "auto", "dense" or "spike_slab".
         """
         model = self._posterior("sample_y")
         check_scalar(n_samples, "n_samples", Integral, min_val=1)
@@ -611,7 +619,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     def weight(self, term, target=None):
         """Return the posterior of one weight, in `terms_` or not.
 
-        Needs "auto" or "dense". Weights that a sparse model left out are exactly 0.
+        Needs "auto", "dense" or "spike_slab". Weights that a sparse model left out are
+        exactly 0.
 
         Parameters
         ----------
@@ -635,7 +644,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             If `term` names a column that is unknown, repeated, constant or without
             category.
         AttributeError
-            Unless `strategy` was "auto" or "dense".
+            Unless `strategy` was "auto", "dense" or "spike_slab".
         """
         several.refuse_target(target)
         model = self._posterior("weight")
@@ -668,13 +677,16 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             The factor (tau) by which a column shrinks the prior variance of each weight
             that contains it. For several categories or levels, the factor of a
             two-valued input whose values are as similar as two of them are on average.
+            For "spike_slab", the probability that a term that contains it is not zero.
         """
         return self.coding_.by_column(*self._posterior("relevance_").relevance())
 
     @property
     @several.of_several(several.log_marginal_likelihood)
     def log_marginal_likelihood_(self):
-        """Log evidence of "auto" or "dense" at the fitted hyperparameters, in nats.
+        """Log evidence of "auto", "dense" or "spike_slab", in nats.
+
+        At the hyperparameters that were learned.
 
         Returns
         -------

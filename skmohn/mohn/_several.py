@@ -26,6 +26,7 @@ from skmohn._core._fitting import History, gather_warnings, warn_caller
 from skmohn._core._sklearn import callback_context
 from skmohn._core._validation import is_pair_given, is_whole, to_numpy
 from skmohn.mohn._controls import Wishes
+from skmohn.mohn._dense.model import DenseModel
 from skmohn.mohn._dense.shared import remember
 from skmohn.mohn._dense.together import OneOf, Together
 from skmohn.mohn._linkage import Linkage
@@ -179,7 +180,7 @@ def _learn(model, lessons, names, params, told):
     model.shared_targets_ = [
         k
         for k, (part, _, together) in enumerate(lessons)
-        if together and together.is_shared and not part.model_.is_listed
+        if together and together.is_shared and isinstance(part.model_, DenseModel)
     ]
     task.call_on_fit_task_end(
         **told, reconstruction_attributes=lambda: vars(model).copy()

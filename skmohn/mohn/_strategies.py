@@ -1,4 +1,4 @@
-"""The table of strategies; ``"auto"`` weighs few weights, all and none by length."""
+"""The table of strategies; ``"auto"`` weighs all models, and none, by their length."""
 
 import math
 from collections.abc import Callable
@@ -15,6 +15,12 @@ from skmohn.mohn._dense.solve import solve_dense
 from skmohn.mohn._model import Solution
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._sparse.solve import solve_full, solve_given, solve_msda, solve_pursuit
+from skmohn.mohn._spike_slab.model import SpikeSlabModel
+from skmohn.mohn._spike_slab.solve import (
+    HIGHEST_ORDER,
+    is_affordable,
+    solve_spike_slab,
+)
 from skmohn.mohn._walsh.design import make_design
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 from skmohn.mohn._walsh.terms import with_kept
@@ -25,6 +31,8 @@ _CLEARLY = 1.0
 # Nats by which a model must be shorter than that nothing matters. Of tables of noise
 # alone (seven kinds, 420 draws), 4 % gain one nat and 1 % two.
 _LEAST_GAIN = 1.5
+# What models are called in sentences.
+_CALLED = {"spike_slab": "spike-and-slab"}
 # Rows of each fold from which a dense model is learnt, as long as it needs more.
 _ROWS_OF_FOLDS = 1000, 3000, 10_000
 
@@ -74,8 +82,38 @@ def _steps_of_pursuit(wishes):
 
 
 def _steps_of_auto(wishes):
-    # Of pursuit, of all weights, and of the choice.
-    return _steps_of_pursuit(wishes) + _steps_of_dense(wishes) + 1
+    # Of pursuit, of all sets of low orders, of all weights, and of the choice.
+    return _steps_of_pursuit(wishes) + HIGHEST_ORDER + _steps_of_dense(wishes) + 1
+
+
+def _steps_of_spike_slab(wishes):
+    # Of the orders, and of the choice.
+    return (wishes.max_order or HIGHEST_ORDER) + 1
+
+
+def _solve_spike_slab(samples, wishes, report):
+    """All sets of low orders, or none if these are not shorter."""
+    if not samples.vocabulary.labels:
+        return solve_pursuit(samples, wishes, report)
+    if np.ptp(samples.y) == 0.0:
+        return _find_constant(samples)
+    found = {"spike_slab": solve_spike_slab(samples, wishes, report)}
+    found["nothing"] = _find_nothing(samples, found["spike_slab"])
+    return _choose(found, samples, wishes, report)
+
+
+def _find_constant(samples):
+    """The model of a target that does not vary."""
+    graph = Hypergraph((), np.empty(0), float(samples.y[0]))
+    return Solution(
+        graph,
+        np.empty(0),
+        0.0,
+        "exact: the target is constant",
+        [],
+        model=SparseModel.certain(graph),
+        is_exact=True,
+    )
 
 
 def _solve_all(samples, wishes, report):
@@ -85,7 +123,7 @@ def _solve_all(samples, wishes, report):
 
 
 def solve_auto(samples, wishes, report):
-    """Fit the sparse model and, unless it is exact, all weights; keep the best or none.
+    """Fit the sparse model and, unless it is exact, the others; keep the best or none.
 
     Best is the shortest description: minus the log evidence over all hyper-parameters,
     plus the logarithm of the number of ways to choose as many terms of each order. That
@@ -134,9 +172,10 @@ def solve_auto(samples, wishes, report):
         dense = solve_dense(samples, wishes, report)
     except MemoryError as error:
         return _stay(sparse, f"the dense one does not fit: {error}")
-    found = {"sparse": sparse, "dense": dense, "nothing": _find_nothing(samples, dense)}
-    if not sparse.graph.terms:
-        del found["sparse"]
+    found = {"sparse": sparse} if sparse.graph.terms else {}
+    if is_affordable(*samples.inputs.shape, wishes):
+        found["spike_slab"] = solve_spike_slab(samples, wishes, report, is_brief=True)
+    found |= {"dense": dense, "nothing": _find_nothing(samples, dense)}
     return _choose(found, samples, wishes, report)
 
 
@@ -189,17 +228,19 @@ def _choose(found, samples, wishes, report):
     least = lengths["nothing"] - _LEAST_GAIN
     shorter = [name for name in lengths if lengths[name] < least]
     chosen = min(shorter, key=lengths.get, default="nothing")
-    how = f"the {chosen} model has the shortest description"
+    how = f"the {_CALLED.get(chosen, chosen)} model has the shortest description"
     if chosen == "nothing":
         how = "nothing stands out"
-    elif chosen == "dense" and _predicts_better(
-        found.get("sparse"), found["dense"].model, samples, wishes
+    elif chosen != "sparse" and _predicts_better(
+        found.get("sparse"), found[chosen].model, samples, wishes
     ):
         chosen, how = "sparse", "the sparse model predicts left-out rows better"
     solution = found[chosen]
     record = {f"description_length_{name}": value for name, value in lengths.items()}
     report({**record, "chosen": chosen}, solution.graph, solution.model)
-    said = ", ".join(f"{name} {value:.1f}" for name, value in lengths.items())
+    said = ", ".join(
+        f"{_CALLED.get(name, name)} {value:.1f}" for name, value in lengths.items()
+    )
     return _say(solution, f"{how} (description lengths: {said})")
 
 
@@ -208,23 +249,40 @@ def _predicts_better(sparse, model, samples, wishes):
 
     A structure that chance would hardly make, such as that of blocks of inputs, has a
     long description and may yet be the true one. It then explains the data better than
-    the dense model once its terms are known; where it does not, its smaller squares
-    are those of a few large targets. The dense model keeps the hyper-parameters of all
-    rows. Where it predicts as well from some of the rows of each fold, it is not asked
-    what it makes of all.
+    the other model once its terms are known; where it does not, its smaller squares
+    are those of a few large targets. The other model keeps the hyper-parameters of all
+    rows. Where a dense one predicts as well from some of the rows of each fold, it is
+    not asked what it makes of all.
     """
     choice = None if sparse is None else sparse.choice
     if choice is None or choice.folds is None or len(choice.folds) < 2:
         return False
     if sparse.model.length_of_data() > model.description_length():
         return False
-    n_rows = len(samples.y)
-    for most_rows in sorted({min(n_rows, most) for most in _ROWS_OF_FOLDS}):
-        errors = _fold_errors(model, choice.folds, most_rows, samples, wishes)
+    for errors in _errors_of_folds(model, choice.folds, samples, wishes):
         gains = errors - choice.errors
         if gains.mean() <= _CLEARLY * sem(gains):
             return False
     return True
+
+
+def _errors_of_folds(model, folds, samples, wishes):
+    """Mean squares by which a model misses folds, the better the more it costs."""
+    if isinstance(model, SpikeSlabModel):
+        yield _left_out_errors(model, folds, samples)
+        return
+    n_rows = len(samples.y)
+    for most_rows in sorted({min(n_rows, most) for most in _ROWS_OF_FOLDS}):
+        yield _fold_errors(model, folds, most_rows, samples, wishes)
+
+
+def _left_out_errors(model, folds, samples):
+    """Mean squares of the rows of each fold, of which all others predict each."""
+    rows, everyone = samples.rows.as_float(), np.arange(len(samples.y))
+    left_out = model.leave_out(rows, samples.y, samples.weight, everyone)
+    squares = left_out.squares * (model.scale / binary_unit(samples.y)) ** 2
+    weights = np.ones(len(squares)) if samples.weight is None else samples.weight
+    return np.array([np.average(squares[t], weights=weights[t]) for _, t in folds])
 
 
 def _fold_errors(model, folds, most_rows, samples, wishes):
@@ -264,6 +322,7 @@ STRATEGIES = {
     "auto": Strategy(solve_auto, _steps_of_auto, finds_all=True, takes_terms=True),
     "pursuit": Strategy(solve_pursuit, _steps_of_pursuit, takes_terms=True),
     "dense": Strategy(_solve_all, _steps_of_dense, finds_all=True, finds_few=False),
+    "spike_slab": Strategy(_solve_spike_slab, _steps_of_spike_slab, finds_few=False),
     "msda": Strategy(solve_msda, _steps_of_search),
     "full": Strategy(solve_full, _steps_of_search),
     "given": Strategy(solve_given, _steps_of_search, takes_terms=True),

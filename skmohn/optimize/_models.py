@@ -14,6 +14,7 @@ from skmohn._core._control import control_of
 from skmohn._core._times import from_seconds, seconds
 from skmohn._core._validation import input_dtype, is_whole
 from skmohn.mohn import MOHNRegressor
+from skmohn.mohn._from_terms import read_polynomial
 from skmohn.mohn._regressor import require_regressor
 from skmohn.mohn._table.coding import CATEGORIES, CONSTANT, NUMERIC, ONE_HOT
 from skmohn.mohn._walsh.hypergraph import Hypergraph
@@ -349,10 +350,9 @@ def read_model(model):
 def _read_regressor(model):
     require_regressor(model, "model")
     coding, categories = model.coding_, model.vocabulary_.categories
-    is_listed = model.model_.is_listed
-    if is_listed:
-        graph = Hypergraph(tuple(model.terms_), model.weights_, float(model.intercept_))
-    else:
+    graph = read_polynomial(model)
+    is_polynomial = graph is not None
+    if not is_polynomial:
         dense, bounds = model.model_, (-np.inf, np.inf)
         if control_of(model, "dense_control").clip:
             bounds = dense.low, dense.high
@@ -372,10 +372,10 @@ def _read_regressor(model):
             if coding.kind[j] == CATEGORIES
         },
     )
-    # A sparse model has the lines of numeric columns alone.
-    kinds = None if is_listed else categories.kinds
+    # A polynomial has the lines of numeric columns alone.
+    kinds = None if is_polynomial else categories.kinds
     read = Model.of(graph, columns, *_states_of(coding, kinds))
-    if is_listed:
+    if is_polynomial:
         _require_terms_only(model, read)
     return read
 

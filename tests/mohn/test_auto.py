@@ -256,11 +256,9 @@ def test_exact_models_are_sparse_and_certain():
         _ = model.relevance_
 
 
-@pytest.mark.parametrize(
-    ("snr", "n_samples"), [(10, 250), pytest.param(3, 600, marks=pytest.mark.slow)]
-)
-def test_sparse_functions_with_noise_lose_nothing(snr, n_samples):
-    data = make_ising((4, 4), n_samples=n_samples, snr=snr, random_state=0)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_sparse_functions_with_noise_lose_nothing(seed):
+    data = make_sparse(400, seed=seed)
     model = MOHNRegressor(random_state=0).fit(data.X, data.y)
     pursuit = MOHNRegressor("pursuit", random_state=0).fit(data.X, data.y)
     assert model.terms_ == pursuit.terms_
@@ -269,9 +267,24 @@ def test_sparse_functions_with_noise_lose_nothing(snr, n_samples):
     last = model.history_[-1]
     assert last["chosen"] == "sparse"
     assert last["description_length_sparse"] < last["description_length_dense"]
-    for name in ("sparse", "dense"):
+    for name in ("sparse", "dense", "spike_slab"):
         number = last[f"description_length_{name}"]
-        assert f"{name} {number:.1f}" in model.stopping_reason_
+        assert f"{name.replace('_', '-and-')} {number:.1f}" in model.stopping_reason_
+
+
+@pytest.mark.parametrize(("snr", "n_samples"), [(10, 250), (3, 600)])
+def test_weights_of_one_strength_are_known_better(snr, n_samples):
+    data = make_ising((4, 4), n_samples=n_samples, snr=snr, random_state=0)
+    columns = [data.X[:, list(term)].prod(axis=1) for term in data.terms]
+    f = np.transpose(columns) @ data.weights
+    errors = [
+        np.mean((model.fit(data.X, data.y).predict(data.X) - f) ** 2)
+        for model in (
+            MOHNRegressor(random_state=0),
+            MOHNRegressor("pursuit", random_state=0),
+        )
+    ]
+    assert errors[0] < 0.5 * errors[1]
 
 
 def test_sparse_models_know_how_sure_they_are():
@@ -499,7 +512,7 @@ def test_rough_tables_of_many_rows_are_not_taken_for_nothing(monkeypatch):
 # -------------------------------------------------------- what else a fit can be asked
 
 
-@pytest.mark.parametrize("strategy", ["auto", "dense", "pursuit"])
+@pytest.mark.parametrize("strategy", ["auto", "dense", "spike_slab", "pursuit"])
 def test_progress_knows_how_long_a_history_can_become(strategy):
     model = MOHNRegressor(strategy, max_iter=2, random_state=0).fit(*make_dense(60))
     assert len(model.history_) == STRATEGIES[model.strategy].most_steps(

@@ -19,6 +19,7 @@ Y = 1 + X[:, 0] + 2 * X[:, 1] * X[:, 2]
 STRATEGIES = {
     "auto": MOHNRegressor(),
     "pursuit": MOHNRegressor("pursuit"),
+    "spike_slab": MOHNRegressor("spike_slab"),
     "msda": MOHNRegressor("msda", random_state=0),
     "full": MOHNRegressor("full", max_order=2),
     "delta": MOHNRegressor("full", "delta", max_order=1, max_iter=1000),
@@ -102,7 +103,9 @@ def test_one_dimension(estimator):
     refused(estimator, X[0], Y, match="Expected 2D array")
 
 
-@pytest.mark.parametrize("name", ["pursuit", "msda", "full", "delta", "lasso"])
+@pytest.mark.parametrize(
+    "name", ["pursuit", "spike_slab", "msda", "full", "delta", "lasso"]
+)
 def test_no_column_that_varies(name):
     with pytest.warns(ConvergenceWarning, match="no column of X varies") as caught:
         model = clone(STRATEGIES[name]).set_params(max_order=None).fit(X * 0 + 3, Y)
@@ -180,7 +183,7 @@ def test_step_that_is_too_long():
 # ------------------------------------------------------------------- the parameters
 
 
-@pytest.mark.parametrize("strategy", ["pursuit", "msda", "full", "dense"])
+@pytest.mark.parametrize("strategy", ["pursuit", "spike_slab", "msda", "full", "dense"])
 def test_order_above_the_number_of_columns(strategy):
     refused(
         MOHNRegressor(strategy, max_order=7),
@@ -278,7 +281,7 @@ def test_parameter_of_a_control_out_of_range(control, parameter, value):
             model.partial_fit(X, Y)
 
 
-@pytest.mark.parametrize("strategy", ["pursuit", "dense"])
+@pytest.mark.parametrize("strategy", ["pursuit", "dense", "spike_slab"])
 def test_unit_of_weights_does_not_matter(strategy):
     weights = np.random.default_rng(0).uniform(0.1, 1.0, len(Y))
     one, other = (

@@ -37,7 +37,7 @@ def all_completions(row):
     return filled
 
 
-@pytest.mark.parametrize("strategy", ["auto", "dense"])
+@pytest.mark.parametrize("strategy", ["auto", "dense", "spike_slab"])
 def test_variance_over_completions_is_added(strategy):
     model = MOHNRegressor(
         strategy, dense_control=DenseControl(clip=False, noise="constant")
@@ -104,7 +104,7 @@ def test_many_gaps_are_drawn():
     assert variance[0] == pytest.approx(weights @ weights, rel=0.5)
 
 
-@pytest.mark.parametrize("strategy", ["auto", "dense"])
+@pytest.mark.parametrize("strategy", ["auto", "dense", "spike_slab"])
 def test_the_middle_of_three_values_is_not_unknown(strategy):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, (400, 5)).astype(float)
@@ -119,7 +119,7 @@ def test_the_middle_of_three_values_is_not_unknown(strategy):
 
 
 @pytest.mark.parametrize("seed", [0, 2])
-@pytest.mark.parametrize("strategy", ["auto", "dense"])
+@pytest.mark.parametrize("strategy", ["auto", "dense", "spike_slab"])
 def test_complete_rows_say_how_much_noise_there_is_beside_gaps(strategy, seed):
     rng = np.random.default_rng(seed)
     X = rng.choice([-1.0, 1.0], (1200, 6))

@@ -27,6 +27,7 @@ EVERY_WAY = {
     "full-delta": MOHNRegressor("full", "delta", max_order=2, max_iter=500),
     "given": MOHNRegressor("given", terms=GIVEN),
     "dense": MOHNRegressor("dense"),
+    "spike_slab": MOHNRegressor("spike_slab", max_order=2),
 }
 
 

@@ -14,14 +14,14 @@ Y = X[:, 0] + 0.5 * X[:, 1] * X[:, 2] + 0.3 * RNG.standard_normal(60)
 
 @pytest.fixture(scope="module")
 def fitted():
-    ways = {"auto": {}, "dense": {}, "pursuit": {"selection": "ebic"}}
+    ways = {"auto": {}, "dense": {}, "spike_slab": {}, "pursuit": {"selection": "ebic"}}
     return {
         way: MOHNRegressor(way, random_state=0, **more).fit(X, Y)
         for way, more in ways.items()
     }
 
 
-@pytest.mark.parametrize("way", ["auto", "dense", "pursuit"])
+@pytest.mark.parametrize("way", ["auto", "dense", "spike_slab", "pursuit"])
 def test_every_model_answers_the_same_questions(fitted, way):
     estimator = fitted[way]
     model, rows = estimator.model_, estimator._to_rows(X)

@@ -64,7 +64,7 @@ def shared():
 # ------------------------------------------------------------------------- conventions
 
 
-@pytest.mark.parametrize("strategy", ["auto", "dense", "msda", "full"])
+@pytest.mark.parametrize("strategy", ["auto", "dense", "spike_slab", "msda", "full"])
 def test_every_strategy_equals_a_fit_for_each_target_or_shares(strategy):
     model = MOHNRegressor(strategy, max_order=2, max_iter=20, random_state=0)
     prediction = model.fit(X, Y).predict(X)

@@ -79,7 +79,7 @@ def test_no_tails_without_errors(squares):
     assert fit_tails(np.ones(5), np.zeros(5)) == Tails()
 
 
-@pytest.mark.parametrize("strategy", ["auto", "dense"])
+@pytest.mark.parametrize("strategy", ["auto", "dense", "spike_slab"])
 def test_heavy_noise_is_found_and_better_foreseen(strategy):
     """Densities of new observations rise; means and standard deviations stay."""
     X, y = heavy(300, 3.0)

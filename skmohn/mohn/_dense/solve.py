@@ -8,7 +8,7 @@ import numpy as np
 from skmohn._core._fitting import warn_caller
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import MAX_ITER
-from skmohn.mohn._dense.model import fit_dense
+from skmohn.mohn._dense.model import DenseModel, fit_dense
 from skmohn.mohn._dense.scale import Scale, choose_scale
 from skmohn.mohn._dense.terms import highest_order
 from skmohn.mohn._model import Solution
@@ -141,7 +141,7 @@ def _scale_of(samples, wishes):
 def _earlier_prior(samples):
     """Hyper-parameters of the model to begin with, when they fit."""
     earlier, n_inputs = samples.earlier, samples.inputs.shape[1]
-    if earlier is None or earlier.is_listed or len(earlier.prior.rates) != n_inputs:
+    if not isinstance(earlier, DenseModel) or len(earlier.prior.rates) != n_inputs:
         return None
     if earlier.covariance.alphabets != samples.vocabulary.alphabets:
         return None

@@ -1,0 +1,283 @@
+"""The posterior of all sets of low orders: the model that a fit returns."""
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skmohn._core._rows import row_slices
+from skmohn.mohn._controls import DeltaControl
+from skmohn.mohn._model import CONSTANT_VARIANCE, Model
+from skmohn.mohn._spike_slab.posterior import NormalPosterior
+from skmohn.mohn._spike_slab.prior import SpikeSlab
+from skmohn.mohn._table.rows import Rows, count_observations
+from skmohn.mohn._table.variables import Variable
+from skmohn.mohn._table.vocabulary import Vocabulary
+from skmohn.mohn._walsh.design import product_columns
+from skmohn.mohn._walsh.hypergraph import Hypergraph
+
+Term = tuple[int, ...]
+# A row whose own fit leaves less of its error says nothing of it.
+_LEAST_KEPT = 1e-9
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Sets of inputs whose columns vary, and how these are standardised.
+
+    Attributes
+    ----------
+    terms : tuple of tuples of int
+        By order.
+
+    means, stds : ndarrays of shape (n_terms,)
+        Of the columns in the rows of the fit.
+    """
+
+    terms: tuple[Term, ...]
+    means: NDArray
+    stds: NDArray
+
+    @cached_property
+    def classes(self) -> list[slice]:
+        """The sets of each order that there is."""
+        orders = np.array([len(term) for term in self.terms])
+        ends = np.flatnonzero(np.diff(orders, append=-1)) + 1
+        return [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+
+    def columns(self, inputs: NDArray) -> NDArray:
+        """Standardised columns of some rows, ndarray of shape (n_terms, n_rows)."""
+        columns = product_columns(inputs, self.terms).T
+        return (columns - self.means[:, None]) / self.stds[:, None]
+
+
+@dataclass(frozen=True)
+class SpikeSlabModel(Model):
+    """Posterior of a function with a spike-and-slab prior; see `Model` for its methods.
+
+    Attributes
+    ----------
+    candidates : Candidates
+
+    posterior : NormalPosterior
+        Of the weights of the standardised columns and of the constant, which is the
+        last, for the standardised target. The constant is divided by the square root
+        of its variance, so that its prior is that of the weights.
+
+    data : ndarray of shape (n_terms,)
+        Means of the normal prior that stands for that of each weight.
+
+    priors : tuple of SpikeSlab
+        Of the sets of each order.
+
+    center, scale : float
+        The target is ``center + scale * standardised``.
+
+    n_inputs : int
+        Of which the sets are.
+
+    evidence : float
+        Log density of the targets.
+
+    occam : float
+        What having learned the hyper-parameters takes from it.
+    """
+
+    candidates: Candidates
+    posterior: NormalPosterior
+    data: NDArray
+    priors: tuple[SpikeSlab, ...]
+    center: float
+    scale: float
+    n_inputs: int
+    evidence: float
+    occam: float
+    has_posterior = True
+    # Only likely terms are listed; all others have weights, too.
+    is_listed = False
+
+    @property
+    def noise(self) -> float:
+        """Variance of the noise of the standardised target."""
+        return self.posterior.noise
+
+    @cached_property
+    def graph(self) -> Hypergraph:
+        """The mean, with the weights of all candidates."""
+        candidates = self.candidates
+        coef = self.scale * self.posterior.mean[:-1] / candidates.stds
+        constant = self._constant_unit * float(self.posterior.mean[-1])
+        intercept = self.center + self.scale * constant
+        intercept -= float(coef @ candidates.means)
+        return Hypergraph(candidates.terms, coef, intercept)
+
+    @cached_property
+    def beliefs(self) -> tuple[NDArray, NDArray]:
+        """Probability that each weight is not zero, and its standard deviation.
+
+        Given pseudo-data, which are what the data say without the prior.
+        """
+        posterior, data = self.posterior, self.data
+        both = 1.0 / posterior.variances()[:-1].mean()
+        precision = max(both - posterior.precision, 1e-9 * both)
+        pseudo = (both * posterior.mean[:-1] - posterior.precision * data) / precision
+        inclusion, variance = np.empty((2, len(data)))
+        for prior, members in zip(self.priors, self.candidates.classes, strict=True):
+            found = prior.denoise(pseudo[members, None], np.array([1.0 / precision]))
+            inclusion[members] = found.inclusion[:, 0]
+            variance[members] = found.variance[:, 0]
+        return inclusion, self.scale * np.sqrt(variance) / self.candidates.stds
+
+    @property
+    def _constant_unit(self) -> float:
+        """What the weight of the constant is divided by."""
+        return math.sqrt(CONSTANT_VARIANCE * self.posterior.precision)
+
+    def function(self, rows: Rows) -> NDArray:
+        """The sum of all terms."""
+        return self.graph.predict(rows.inputs)
+
+    def mean(self, rows: Rows, clip: bool = True) -> NDArray:
+        """The function itself."""
+        return self.function(rows)
+
+    def variance(self, rows: Rows) -> NDArray:
+        """Posterior variance of the function."""
+        return self._variance_and_kept(rows)[0]
+
+    def noise_variance(self, rows: Rows) -> NDArray:
+        """Noise, the same for all rows."""
+        return np.full(len(rows), self.noise)
+
+    def given_variances(
+        self, rows: Rows, precision: float | NDArray = 1.0
+    ) -> tuple[NDArray, NDArray, NDArray]:
+        """The same variances."""
+        variance, kept = self._variance_and_kept(rows)
+        kept = 1.0 - precision * (1.0 - kept)
+        noise = np.full(len(rows), self.noise) / precision
+        return variance, noise, np.where(kept > _LEAST_KEPT, kept, 0.0)
+
+    def _variance_and_kept(self, rows: Rows) -> tuple[NDArray, NDArray]:
+        found = np.empty((2, len(rows)))
+        for part in row_slices((len(rows), len(self.data))):
+            columns = self._columns(rows.inputs[part])
+            found[:, part] = self.posterior.variance_at(columns)
+        return found[0], found[1]
+
+    def _columns(self, inputs: NDArray) -> NDArray:
+        """Columns of the weights and of the constant."""
+        constant = np.full((1, len(inputs)), self._constant_unit)
+        return np.concatenate([self.candidates.columns(inputs), constant])
+
+    def draw_function(
+        self, rows: Rows, n_draws: int, rng: np.random.Generator
+    ) -> NDArray:
+        """Joint draws of the function."""
+        draws = np.repeat(self.function(rows)[:, None], n_draws, axis=1)
+        apart = self.scale * self.posterior.draw(n_draws, rng)
+        for part in row_slices((len(rows), len(self.data))):
+            draws[part] += self._columns(rows.inputs[part]).T @ apart
+        return draws
+
+    def weight(self, term: Term) -> tuple[float, float]:
+        """Mean and standard deviation of one weight: 0 and 0 for no candidate."""
+        if term:
+            (mean,), (std,) = self.weights_of([term])
+            return float(mean), float(std)
+        # The constant is the function where all products of inputs are zero.
+        at_zero = -self.candidates.means / self.candidates.stds
+        columns = np.append(at_zero, self._constant_unit)[:, None]
+        (variance,), _ = self.posterior.variance_at(columns)
+        return self.graph.intercept, self.scale * math.sqrt(variance)
+
+    def weights_of(self, terms: list[Term]) -> tuple[NDArray, NDArray]:
+        """Means and standard deviations of weights but the constant."""
+        place = {term: j for j, term in enumerate(self.candidates.terms)}
+        means, stds = np.zeros((2, len(terms)))
+        for k, term in enumerate(terms):
+            if (j := place.get(tuple(term))) is not None:
+                means[k], stds[k] = self.graph.coef[j], self.beliefs[1][j]
+        return means, stds
+
+    def listed(self, max_order: int | None = None) -> tuple[Hypergraph, NDArray]:
+        """The weights that are likelier not zero, and their standard deviations."""
+        inclusion, stds = self.beliefs
+        graph = self.graph
+        most = max_order or math.inf
+        kept = [
+            j for j in np.flatnonzero(inclusion > 0.5) if len(graph.terms[j]) <= most
+        ]
+        terms = tuple(graph.terms[j] for j in kept)
+        return Hypergraph(terms, graph.coef[kept], graph.intercept), stds[kept]
+
+    def relevance(self) -> tuple[NDArray, NDArray]:
+        """Probability that each input is in a term whose weight is not zero."""
+        n_inputs = self.n_inputs
+        absent = np.zeros(n_inputs)
+        left = np.log1p(-np.minimum(self.beliefs[0], 1.0 - 1e-16))
+        for term, log_absent in zip(self.candidates.terms, left, strict=True):
+            absent[list(term)] += log_absent
+        return -np.expm1(absent), np.empty(0)
+
+    def shares(self, vocabulary: Vocabulary) -> tuple[float, NDArray, NDArray]:
+        """Sums of squares of the terms, which are orthogonal, standardised."""
+        variables, _ = vocabulary.columns()
+        squares = self._term_variances(variables)
+        orders = np.diff(self.graph.indptr)
+        first, total = np.zeros((2, self.n_inputs))
+        np.add.at(total, self.graph.members, np.repeat(squares, orders))
+        of_one = orders == 1
+        first[self.graph.members[self.graph.indptr[:-1][of_one]]] = squares[of_one]
+        inputs = [variable.input for variable in variables]
+        return float(squares.sum()), first[inputs], total[inputs]
+
+    def function_variance(self, variables: list[Variable]) -> float:
+        """Variance of the standardised mean over uniform inputs."""
+        return float(self._term_variances(variables).sum())
+
+    def _term_variances(self, variables: list[Variable]) -> NDArray:
+        """Of each term over uniform inputs, for the standardised target."""
+        spreads = np.ones(self.n_inputs)
+        for variable in variables:
+            if variable.input is not None:
+                spreads[variable.input] = variable.share @ variable.square
+        graph = self.graph
+        factors = np.multiply.reduceat(spreads[graph.members], graph.indptr[:-1])
+        return (graph.coef / self.scale) ** 2 * factors
+
+    def log_evidence(self) -> float:
+        """Log density of the targets at the hyper-parameters that were learned."""
+        return self.evidence
+
+    def description_length(self) -> float:
+        """Nats that the data and the choice of the hyper-parameters cost."""
+        return -self.evidence - self.occam
+
+    def update(
+        self,
+        rows: Rows,
+        y: NDArray,
+        sample_weight: NDArray | None,
+        control: DeltaControl,
+    ) -> Self:
+        """Condition on further observations; the hyper-parameters stay."""
+        weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        target = (y - self.center) / self.scale
+        posterior = self.posterior
+        for part in row_slices((len(y), len(self.data))):
+            columns = self._columns(rows.inputs[part])
+            posterior = posterior.update(columns, target[part], weight[part])
+        count = count_observations(weight)
+        gained = posterior.log_density - self.posterior.log_density
+        # Whole weights are repeats, whose spread around their mean is zero.
+        repeats = count - 1.0
+        gained -= 0.5 * repeats.sum() * math.log(2.0 * math.pi * self.noise)
+        gained -= 0.5 * float(np.log(weight) @ (repeats > 0.0))
+        gained -= count.sum() * math.log(self.scale)
+        return replace(
+            self, posterior=posterior, evidence=self.evidence + float(gained)
+        )

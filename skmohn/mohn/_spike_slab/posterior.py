@@ -1,0 +1,113 @@
+"""The normal belief about all weights, which knows the data."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skmohn.mohn._spike_slab.vamp import Spectrum
+
+
+@dataclass(frozen=True)
+class NormalPosterior:
+    """Weights with one normal prior, conditioned on the data.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (n_weights,)
+
+    spectrum : Spectrum
+        Of the columns of the rows seen so far, whose square roots of weights are in
+        them.
+
+    precision : float
+        Of the prior of each weight.
+
+    noise : float
+        Variance of the noise.
+
+    log_density : float, default=0.0
+        Of all targets that :meth:`update` has conditioned on.
+    """
+
+    mean: NDArray
+    spectrum: Spectrum
+    precision: float
+    noise: float
+    log_density: float = 0.0
+
+    @property
+    def _known(self) -> NDArray:
+        """Share of the prior variance that is left along each direction."""
+        prior = self.noise * self.precision
+        return prior / (self.spectrum.values + prior)
+
+    def variances(self) -> NDArray:
+        """Variance of each weight, ndarray of shape (n_weights,)."""
+        less = (self.spectrum.vectors**2) @ (1.0 - self._known)
+        return np.maximum(1.0 - less, 0.0) / self.precision
+
+    def variance_at(self, columns: NDArray) -> tuple[NDArray, NDArray]:
+        """Variance of the function in some rows, and what their own fit leaves.
+
+        Parameters
+        ----------
+        columns : ndarray of shape (n_weights, n_rows)
+
+        Returns
+        -------
+        variance : ndarray of shape (n_rows,)
+
+        kept : ndarray of shape (n_rows,)
+            Share of an observation's error that its own fit leaves if a row was among
+            those of the fit, with a weight of 1. Without a difference of almost equal
+            numbers, which it would be of few rows.
+        """
+        values, vectors = self.spectrum
+        squares = (vectors.T @ columns) ** 2
+        own = np.einsum("jr,jr->r", columns, columns)
+        beside = np.maximum(own - squares.sum(axis=0), 0.0)
+        variance = (self._known @ squares + beside) / self.precision
+        parts = squares / values[:, None]
+        kept = np.maximum(1.0 - parts.sum(axis=0), 0.0) + self._known @ parts
+        return variance, kept
+
+    def draw(self, n_draws: int, rng: np.random.Generator) -> NDArray:
+        """Draw deviations from the mean, ndarray of shape (n_weights, n_draws)."""
+        draws = rng.standard_normal((len(self.mean), n_draws))
+        along = self.spectrum.vectors.T @ draws
+        along *= (np.sqrt(self._known) - 1.0)[:, None]
+        return (draws + self.spectrum.vectors @ along) / math.sqrt(self.precision)
+
+    def update(self, columns: NDArray, target: NDArray, weight: NDArray) -> Self:
+        """Condition on further rows.
+
+        Parameters
+        ----------
+        columns : ndarray of shape (n_weights, n_rows)
+
+        target, weight : ndarrays of shape (n_rows,)
+
+        Returns
+        -------
+        posterior : NormalPosterior
+        """
+        values, vectors = self.spectrum
+        new = columns * np.sqrt(weight)
+        spectrum = Spectrum.of(np.hstack([vectors * np.sqrt(values), new]))
+        after = replace(self, spectrum=spectrum)
+        residual = np.sqrt(weight) * (target - self.mean @ columns)
+        step = new @ residual
+        along = spectrum.vectors.T @ step
+        step += spectrum.vectors @ ((after._known - 1.0) * along)
+        step /= self.precision * self.noise
+        square = residual @ (residual - new.T @ step) / self.noise
+        volume = float(np.sum(np.log(2.0 * np.pi * self.noise / weight)))
+        volume += float(np.sum(np.log(self._known)) - np.sum(np.log(after._known)))
+        return replace(
+            after,
+            mean=self.mean + step,
+            log_density=self.log_density - 0.5 * (float(square) + volume),
+        )

@@ -1,0 +1,168 @@
+"""From samples to a spike-and-slab model, an order at a time."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from skmohn._core._memory import in_words
+from skmohn.mohn._controls import Wishes
+from skmohn.mohn._model import Solution
+from skmohn.mohn._spike_slab.fit import fit_spike_slab, memory_of
+from skmohn.mohn._spike_slab.model import SpikeSlabModel
+from skmohn.mohn._walsh.terms import with_kept
+
+# Order that is looked at unless another is asked for, where sets are not too many.
+HIGHEST_ORDER = 3
+_MOST_SETS = 50_000
+# Rough nanoseconds of a fit: of the decomposition, by the cubed number of rows or sets,
+# and of about 100 iterations of all starts, by entries of the columns and by sets.
+_PER_CUBE, _PER_ENTRY, _PER_SET = 0.6, 200.0, 100_000.0
+# What may be spent on order 3 beside other models, since pursuit screens it; and on
+# lower orders, or without other models.
+_BRIEF_WORK, _MOST_WORK = 3e8, 4e9
+
+
+def count_sets(n_inputs: int, max_order: int) -> int:
+    """Number of sets of inputs up to an order, without the empty one."""
+    return sum(math.comb(n_inputs, k) for k in range(1, max_order + 1))
+
+
+def solve_spike_slab(
+    samples: Any,
+    wishes: Wishes,
+    report: Callable[..., bool],
+    is_brief: bool = False,
+) -> Solution:
+    """Learn the posterior of all sets of low orders; keep the shortest description.
+
+    Sets are never chosen by how they go with the target: of many thousands the best
+    interpolate any target, and its evidence would then be that of a fit to noise.
+
+    Parameters
+    ----------
+    samples : Samples
+        Their target is not constant, and columns vary.
+
+    wishes : Wishes
+
+    report : callable
+        Called with a record, the terms so far and the model; a true return value ends
+        the search.
+
+    is_brief : bool, default=False
+        Whether to leave out order 3 where it takes longer than a search.
+
+    Returns
+    -------
+    solution : Solution
+
+    Raises
+    ------
+    MemoryError
+        If not even the lowest order fits in `memory_budget`.
+    """
+    if wishes.learning_rule != "ols":
+        raise ValueError(
+            'strategy="spike_slab" does not use '
+            f"learning_rule={wishes.learning_rule!r}: leave it at its default"
+        )
+    n_rows, n_inputs = samples.inputs.shape
+    orders = _orders(n_rows, n_inputs, wishes, is_brief)
+    inputs, best, coverage = samples.rows.as_float().inputs, None, []
+    for order in orders:
+        model = fit_spike_slab(inputs, samples.y, samples.weight, order)
+        n_sets = math.comb(n_inputs, order)
+        coverage.append({"order": order, "possible": n_sets, "tried": n_sets})
+        if model is None:
+            continue
+        if best is None or model.description_length() < best.description_length():
+            best = model
+        if report(_record(model, order, samples.held), model.listed()[0], model):
+            break
+    if best is None:
+        raise FloatingPointError(
+            'strategy="spike_slab" did not converge on these samples: use '
+            'strategy="auto"'
+        )
+    graph, errors = best.listed(wishes.max_order)
+    n_sets, highest = len(best.candidates.terms), len(best.candidates.terms[-1])
+    reason = (
+        f"posterior mean of all {n_sets:,} sets up to order {highest}; "
+        f"{len(graph.terms)} of them are likelier in than out"
+    )
+    return Solution(
+        graph,
+        errors,
+        best.noise_std(),
+        reason,
+        with_kept(coverage, graph.terms),
+        model=best,
+    )
+
+
+def is_affordable(n_rows: int, n_inputs: int, wishes: Wishes) -> bool:
+    """Whether some order fits in memory and takes seconds at most."""
+    return _fits(n_inputs, n_rows, wishes.memory_budget) and (
+        work_of(n_inputs, n_rows) <= _MOST_WORK
+    )
+
+
+def _orders(n_rows: int, n_inputs: int, wishes: Wishes, is_brief: bool) -> range:
+    """Orders up to the one that was asked for, or the highest that costs little.
+
+    Raises
+    ------
+    MemoryError
+        If the one that was asked for, or the first, needs more than `memory_budget`.
+    """
+    highest = min(wishes.max_order or HIGHEST_ORDER, n_inputs)
+    if wishes.max_order is None:
+        while highest > 1 and _is_much(n_rows, n_inputs, highest, wishes, is_brief):
+            highest -= 1
+    n_sets = count_sets(n_inputs, highest)
+    if not _fits(n_sets, n_rows, wishes.memory_budget):
+        raise MemoryError(
+            f'strategy="spike_slab" with {n_sets:,} sets up to order {highest} needs '
+            f"{in_words(memory_of(n_sets, n_rows))} of memory, but memory_budget is "
+            f"{in_words(wishes.memory_budget)}: raise it or lower max_order"
+        )
+    return range(1, highest + 1)
+
+
+def _is_much(
+    n_rows: int, n_inputs: int, order: int, wishes: Wishes, is_brief: bool
+) -> bool:
+    """Whether all sets up to an order are too many."""
+    n_sets = count_sets(n_inputs, order)
+    if n_sets > _MOST_SETS or not _fits(n_sets, n_rows, wishes.memory_budget):
+        return True
+    if not is_brief:
+        return order > 2 and work_of(n_sets, n_rows) > _MOST_WORK
+    most_work = _BRIEF_WORK if order > 2 else _MOST_WORK
+    return work_of(n_sets, n_rows) > most_work
+
+
+def _fits(n_sets: int, n_rows: int, memory_budget: float) -> bool:
+    return memory_of(n_sets, n_rows) <= memory_budget
+
+
+def work_of(n_sets: int, n_rows: int) -> float:
+    """Rough nanoseconds of a fit, from counts alone."""
+    smaller = float(min(n_sets, n_rows))
+    return _PER_CUBE * smaller**3 + n_sets * (_PER_ENTRY * smaller + _PER_SET)
+
+
+def _record(model: SpikeSlabModel, order: int, held: Any) -> dict[str, object]:
+    validation_rmse = None
+    if held is not None:
+        residual = held.y - model.mean(held.rows)
+        validation_rmse = float(np.sqrt(np.average(residual**2, weights=held.weight)))
+    return {
+        "order": order,
+        "description_length": model.description_length(),
+        "noise": model.noise_std(),
+        "validation_rmse": validation_rmse,
+        "n_weights": len(model.listed()[0].terms),
+    }

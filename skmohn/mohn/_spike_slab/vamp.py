@@ -1,0 +1,363 @@
+"""Vector approximate message passing whose prior and noise are learned on the way.
+
+It alternates between two beliefs about all weights: a normal one, which knows the data
+and replaces the prior by ``N(data, 1 / precision)``, and one that knows the prior of
+each weight and replaces the data by pseudo-data. At a fixed point they have the same
+means and, on average, the same variances, and an approximation of the evidence follows.
+Several starts run together, since each iteration is two products of one matrix.
+
+Sources: Rangan, Schniter and Fletcher, Vector approximate message passing, IEEE
+Transactions on Information Theory 65, 2019; Fletcher and Schniter, Learning and free
+energies for vector approximate message passing, arXiv:1602.08207 (the learning); Opper
+and Winther, Expectation consistent approximate inference, JMLR 6, 2005 (the evidence);
+MacKay, Bayesian interpolation, Neural Computation 4, 1992, Eq 4.8 (the noise).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skmohn.mohn._spike_slab.prior import WIDTH, SpikeSlab
+
+# Share of a new value that takes the place of the old one, and iterations with it; what
+# has not converged then goes on with the next.
+_DAMPING = ((0.7, 120), (0.3, 120))
+# Iterations until the prior and the noise are learned: before, the pseudo-data are
+# those of the start rather than of the weights.
+_HELD = 30
+# Change of the means, as a share of their length, with which a run has converged, and
+# what a change of the logarithm of the noise counts beside it.
+_TOLERANCE, _OF_NOISE = 1e-4, 1e-2
+# Least share of a precision that one belief leaves to the other: means are divided by
+# it, and those of the normal belief come of products in single precision.
+_LEAST_DATA, _LEAST_PSEUDO = 1e-3, 1e-9
+# Largest precision of a weight, whose target has a variance of 1.
+_MOST_PRECISION = 1e12
+# Length of all weights beyond which a run has diverged; that of a function is about 1.
+_LONGEST = 1e3
+# Eigenvalues below this share of the largest one are rounding errors.
+_ROUNDING = 1e-8
+
+
+class Spectrum(NamedTuple):
+    """Singular values of the matrix of the columns, as far as they are not zero.
+
+    Attributes
+    ----------
+    values : ndarray of shape (rank,)
+        Squares of the singular values, the eigenvalues of the Gram matrices.
+
+    vectors : ndarray of shape (n_weights, rank)
+        Orthonormal: directions of the weights.
+    """
+
+    values: NDArray
+    vectors: NDArray
+
+    @classmethod
+    def of(cls, columns: NDArray) -> "Spectrum":
+        """Decompose columns, an ndarray of shape (n_weights, n_rows).
+
+        By the smaller Gram matrix: O(n_weights n_rows min(n_weights, n_rows)).
+        """
+        n_weights, n_rows = columns.shape
+        is_flat = n_rows < n_weights
+        gram = columns.T @ columns if is_flat else columns @ columns.T
+        values, vectors = np.linalg.eigh(gram)
+        kept = values > _ROUNDING * max(values.max(initial=0.0), 1e-300)
+        values, vectors = values[kept], vectors[:, kept]
+        if is_flat:
+            vectors = (columns @ vectors) / np.sqrt(values)
+        return cls(values, vectors)
+
+
+class Observed(NamedTuple):
+    """The target along the directions of a spectrum.
+
+    Attributes
+    ----------
+    along : ndarray of shape (rank,)
+        Its components.
+
+    n_others : float
+        Directions in which all columns are zero, but for that of the constant.
+
+    others : float
+        Sum of squares in these.
+    """
+
+    along: NDArray
+    n_others: float
+    others: float
+
+
+class Start(NamedTuple):
+    """Where a run begins, in units of the variance of the target.
+
+    Attributes
+    ----------
+    inclusion : float
+        Share of the weights that are not zero.
+
+    noise : float
+        Variance of the noise; weights have the rest.
+
+    is_centered : bool
+        Whether slabs are around zero; if not, they are around two strengths.
+    """
+
+    inclusion: float
+    noise: float
+    is_centered: bool
+
+
+@dataclass(frozen=True)
+class State:
+    """Beliefs about all weights in the runs from several starts.
+
+    Attributes
+    ----------
+    data : ndarray of shape (n_weights, n_starts)
+        Means of the normal prior by which the belief that knows the data stands for the
+        priors of the weights.
+
+    precision : ndarray of shape (n_starts,)
+        Its precision.
+
+    pseudo_data : ndarray of shape (n_weights, n_starts)
+        What stands for the data in the belief that knows the priors.
+
+    pseudo_precision : ndarray of shape (n_starts,)
+
+    noise : ndarray of shape (n_starts,)
+        Variance of the noise.
+
+    priors : list of SpikeSlab
+        One for each class.
+
+    mean, inclusion : ndarrays of shape (n_weights, n_starts)
+        Of the belief that knows the priors.
+
+    variance : ndarray of shape (n_weights, n_starts)
+
+    change : ndarray of shape (n_starts,)
+        Of means and noise in the last iteration, infinite until the noise is learned.
+    """
+
+    data: NDArray
+    precision: NDArray
+    pseudo_data: NDArray
+    pseudo_precision: NDArray
+    noise: NDArray
+    priors: list[SpikeSlab]
+    mean: NDArray
+    variance: NDArray
+    inclusion: NDArray
+    change: NDArray
+
+    @property
+    def has_converged(self) -> NDArray:
+        """Which of the runs have come to rest, ndarray of shape (n_starts,), bool."""
+        return self.change <= _TOLERANCE
+
+    def take(self, starts: NDArray) -> "State":
+        """The runs from some of the starts."""
+        arrays = {k: v[..., starts] for k, v in vars(self).items() if k != "priors"}
+        return replace(self, **arrays, priors=[p.take(starts) for p in self.priors])
+
+
+class Vamp:
+    """Runs of message passing on one data set.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        Of columns whose mean square is 1.
+
+    observed : Observed
+        The target, whose variance is 1.
+
+    classes : sequence of slice
+        Weights of one class have one prior.
+
+    least_noise : float
+        Least variance of the noise.
+    """
+
+    def __init__(
+        self,
+        spectrum: Spectrum,
+        observed: Observed,
+        classes: Sequence[slice],
+        least_noise: float,
+    ):
+        self.values = spectrum.values[:, None]
+        # Products take half of the time, and half of that in single precision.
+        scaled = spectrum.vectors * np.sqrt(spectrum.values)
+        self.columns = scaled.astype(np.float32)
+        self.observed, self.classes = observed, classes
+        self.along = observed.along[:, None]
+        self.least_noise = least_noise
+
+    def run(self, starts: Sequence[Start]) -> list[State]:
+        """Infer all weights from several starts.
+
+        O(n_weights * rank * n_starts) for each of at most 240 iterations.
+
+        Parameters
+        ----------
+        starts : sequence of Start
+
+        Returns
+        -------
+        states : list of State
+            Of the runs that did not diverge.
+        """
+        state, ended, first = self.begin(starts), [], 0
+        for damping, n_iter in _DAMPING:
+            for iteration in range(first, first + n_iter):
+                state = self.iterate(state, damping, iteration < _HELD)
+                # What is not a number is not below it.
+                is_sound = np.linalg.norm(state.mean, axis=0) < _LONGEST
+                done = is_sound & state.has_converged
+                if done.any():
+                    ended.append(state.take(np.flatnonzero(done)))
+                if not np.all(is_sound & ~done):
+                    state = state.take(np.flatnonzero(is_sound & ~done))
+                    if not len(state.noise):
+                        return ended
+            first += n_iter
+        return [*ended, state]
+
+    def begin(self, starts: Sequence[Start]) -> State:
+        """The state before the first iteration."""
+        n_weights = len(self.columns)
+        shape = n_weights, len(starts)
+        inclusion, noise, is_centered = np.transpose(starts)
+        power = (1.0 - noise) / (inclusion * n_weights)
+        square = power / (1.0 + WIDTH)
+        variance = np.where(is_centered, power, WIDTH * square)
+        center = np.where(is_centered, 0.0, np.sqrt(square))
+        prior = SpikeSlab(inclusion, variance, center)
+        zeros, ones = np.zeros(shape), np.ones(len(starts))
+        return State(
+            data=zeros,
+            precision=n_weights * ones,
+            pseudo_data=zeros,
+            pseudo_precision=0.0 * ones,
+            noise=noise,
+            priors=[prior for _ in self.classes],
+            mean=zeros,
+            variance=zeros,
+            inclusion=zeros,
+            change=np.inf * ones,
+        )
+
+    def iterate(self, state: State, damping: float, is_held: bool) -> State:
+        """One exchange between both beliefs."""
+        residual = self.along - self._project(state.data)
+        total = state.noise + self.values / state.precision
+        pseudo, pseudo_precision = self._linear(state, residual, total)
+        if state.pseudo_precision.all():
+            pseudo = damping * pseudo + (1.0 - damping) * state.pseudo_data
+            pseudo_precision = _blend(pseudo_precision, state.pseudo_precision, damping)
+        parts = self._denoise(state.priors, pseudo, pseudo_precision)
+        mean, variance, inclusion = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("mean", "variance", "inclusion")
+        )
+        both = 1.0 / np.maximum(variance.mean(axis=0), 1e-300)
+        precision = np.clip(
+            both - pseudo_precision, _LEAST_DATA * both, _MOST_PRECISION
+        )
+        data = (both * mean - pseudo_precision * pseudo) / precision
+        noise, priors, settled = state.noise, state.priors, np.inf
+        if not is_held:
+            noise = _blend(self._noise(noise, residual, total), noise, damping)
+            priors = [p.learn(part) for p, part in zip(priors, parts, strict=True)]
+            settled = _OF_NOISE * np.abs(np.log(noise / state.noise))
+        length = np.linalg.norm(mean, axis=0)
+        change = np.linalg.norm(mean - state.mean, axis=0)
+        return State(
+            data=damping * data + (1.0 - damping) * state.data,
+            precision=_blend(precision, state.precision, damping),
+            pseudo_data=pseudo,
+            pseudo_precision=pseudo_precision,
+            noise=noise,
+            priors=priors,
+            mean=mean,
+            variance=variance,
+            inclusion=inclusion,
+            change=np.maximum(change / np.maximum(length, 1e-300), settled),
+        )
+
+    def _linear(self, state, residual, total):
+        """Pseudo-data of the belief that knows the data."""
+        n_weights, precision = len(self.columns), state.precision
+        # The posterior mean, less the mean of the normal prior, and its variance.
+        step = self._combine(residual / total) / precision
+        spread = len(self.columns) - len(self.values)
+        variance = (spread + (state.noise / total).sum(axis=0)) / (
+            precision * n_weights
+        )
+        both = 1.0 / variance
+        pseudo_precision = np.clip(
+            both - precision, _LEAST_PSEUDO * both, _MOST_PRECISION
+        )
+        return state.data + step * (both / pseudo_precision), pseudo_precision
+
+    def _denoise(self, priors, pseudo, precision):
+        """Beliefs about the weights of each class."""
+        return [
+            prior.denoise(pseudo[members], 1.0 / precision)
+            for prior, members in zip(priors, self.classes, strict=True)
+        ]
+
+    def log_evidence(self, state: State) -> NDArray:
+        """Expectation-consistent approximation, but for the direction of the constant.
+
+        Parameters
+        ----------
+        state : State
+
+        Returns
+        -------
+        log_evidence : ndarray of shape (n_starts,)
+        """
+        observed, noise = self.observed, state.noise
+        residual = self.along - self._project(state.data)
+        total = noise + self.values / state.precision
+        log_data = -0.5 * (
+            np.sum(residual**2 / total + np.log(2.0 * np.pi * total), axis=0)
+            + observed.others / noise
+            + observed.n_others * np.log(2.0 * np.pi * noise)
+        )
+        log_prior = sum(
+            prior.log_density(state.pseudo_data[members], 1.0 / state.pseudo_precision)
+            for prior, members in zip(state.priors, self.classes, strict=True)
+        )
+        spread = 1.0 / state.precision + 1.0 / state.pseudo_precision
+        apart = np.sum((state.pseudo_data - state.data) ** 2, axis=0) / spread
+        log_both = -0.5 * (apart + len(self.columns) * np.log(2.0 * np.pi * spread))
+        return log_prior + log_data - log_both
+
+    def _noise(self, noise, residual, total):
+        """Noise at which left residuals are as large as it predicts."""
+        observed = self.observed
+        found = np.sum((residual / total) ** 2, axis=0) + observed.others / noise**2
+        expected = np.sum(1.0 / total, axis=0) + observed.n_others / noise
+        return np.maximum(noise * found / expected, self.least_noise)
+
+    def _project(self, weights):
+        return (weights.T.astype(np.float32) @ self.columns).T.astype(np.float64)
+
+    def _combine(self, along):
+        return (self.columns @ along.astype(np.float32)).astype(np.float64)
+
+
+def _blend(new, old, damping):
+    """Damped logarithms."""
+    return np.exp(damping * np.log(new) + (1.0 - damping) * np.log(old))

@@ -1,0 +1,492 @@
+"""All sets of low orders with spike-and-slab priors: inference against oracles."""
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.integrate import quad
+from scipy.special import logsumexp
+from scipy.stats import multivariate_normal, norm
+from sklearn.linear_model import ARDRegression, LassoCV
+from sklearn.preprocessing import PolynomialFeatures
+
+from skmohn import MOHNRegressor
+from skmohn.datasets import make_ising, make_sparse_walsh
+from skmohn.integrations import to_dimod
+from skmohn.mohn._model import CONSTANT_VARIANCE
+from skmohn.mohn._spike_slab.fit import STARTS, fit_spike_slab
+from skmohn.mohn._spike_slab.posterior import NormalPosterior
+from skmohn.mohn._spike_slab.prior import SpikeSlab
+from skmohn.mohn._spike_slab.vamp import Spectrum
+from skmohn.mohn._table.rows import Rows
+from skmohn.optimize import maximize
+
+CENTERED = [start for start in STARTS if start.is_centered]
+
+
+def rows_of(X):
+    return Rows(X, np.empty((len(X), 0), dtype=int))
+
+
+def r2(model, X, f):
+    return 1.0 - np.mean((model.predict(X) - f) ** 2) / np.var(f)
+
+
+def glass(n_rows, couplings, snr, seed):
+    """Noisy training rows, rows without noise, and the true terms."""
+    data = make_ising(
+        (8, 8),
+        n_samples=n_rows + 1000,
+        couplings=couplings,
+        optimum=False,
+        random_state=seed,
+    )
+    noise = math.sqrt(np.sum(np.square(data.weights)) / snr)
+    rng = np.random.default_rng(seed)
+    y = data.y[:n_rows] + noise * rng.standard_normal(n_rows)
+    return data.X[:n_rows], y, data.X[n_rows:], data.y[n_rows:], data.terms
+
+
+# --------------------------------------------------------------------------- the prior
+
+
+@pytest.mark.parametrize("center", [0.0, 0.7])
+@pytest.mark.parametrize("value", [-1.3, 0.0, 0.2])
+def test_posterior_of_one_weight_is_that_of_quadrature(center, value):
+    prior = SpikeSlab(np.array([0.2]), np.array([0.3]), np.array([center]))
+    noise, data = 0.05, (np.array([[value]]), np.array([0.05]))
+    found = prior.denoise(*data)
+
+    def slab(w, power):
+        halves = norm.pdf(w, center, 0.3**0.5) + norm.pdf(w, -center, 0.3**0.5)
+        return 0.1 * halves * norm.pdf(value, w, noise**0.5) * w**power
+
+    parts = [quad(slab, -6.0, 6.0, args=(k,), limit=200)[0] for k in range(3)]
+    total = 0.8 * norm.pdf(value, 0.0, noise**0.5) + parts[0]
+    mean = parts[1] / total
+    assert found.inclusion[0, 0] == pytest.approx(parts[0] / total, rel=1e-6)
+    assert found.mean[0, 0] == pytest.approx(mean, rel=1e-6, abs=1e-12)
+    assert found.variance[0, 0] == pytest.approx(parts[2] / total - mean**2, rel=1e-5)
+    assert prior.log_density(*data) == pytest.approx(math.log(total), rel=1e-6)
+
+
+def test_data_far_from_all_a_prior_expects_are_finite():
+    prior = SpikeSlab(np.array([0.2]), np.array([0.3]), np.array([0.7]))
+    data = np.array([[1e6], [-1e6]]), np.array([1e-12])
+    found = prior.denoise(*data)
+    assert_allclose(found.mean, data[0])
+    assert_array_equal(found.inclusion, 1.0)
+    assert np.isfinite(prior.log_density(*data)).all()
+
+
+def test_prior_is_learned_from_many_weights():
+    rng = np.random.default_rng(0)
+    kind = rng.choice([0.0, -0.5, 0.5], 20_000, p=[0.9, 0.05, 0.05])
+    weights = kind + (kind != 0) * 0.1 * rng.standard_normal(20_000)
+    data = (weights + 0.05 * rng.standard_normal(20_000))[:, None]
+    prior = SpikeSlab(np.array([0.3]), np.array([0.1]), np.array([0.3]))
+    for _ in range(100):
+        prior = prior.learn(prior.denoise(data, np.array([0.05**2])))
+    assert prior.inclusion == pytest.approx(0.1, rel=0.05)
+    assert prior.center == pytest.approx(0.5, rel=0.02)
+    assert prior.variance == pytest.approx(0.01, rel=0.1)
+    assert prior.power == pytest.approx(np.mean(weights**2), rel=0.05)
+
+
+# ----------------------------------------------------------------- the normal posterior
+
+
+@pytest.fixture(params=[(5, 12), (12, 5), (7, 7)])
+def normal(request):
+    n_weights, n_rows = request.param
+    rng = np.random.default_rng(0)
+    columns = rng.standard_normal((n_weights, n_rows))
+    posterior = NormalPosterior(
+        rng.standard_normal(n_weights), Spectrum.of(columns), 0.7, 0.2
+    )
+    precision = 0.7 * np.eye(n_weights) + columns @ columns.T / 0.2
+    return posterior, columns, np.linalg.inv(precision), rng
+
+
+def test_variances_are_those_of_the_inverse(normal):
+    posterior, columns, covariance, rng = normal
+    assert_allclose(posterior.variances(), np.diag(covariance))
+    new = rng.standard_normal((len(columns), 4))
+    expected = np.einsum("ir,ij,jr->r", new, covariance, new)
+    assert_allclose(posterior.variance_at(new)[0], expected)
+    variance, kept = posterior.variance_at(columns)
+    assert_allclose(kept, 1.0 - variance / 0.2, atol=1e-12)
+    draws = posterior.draw(100_000, rng)
+    assert_allclose(np.cov(draws), covariance, atol=0.02)
+
+
+def test_updates_are_those_of_all_rows_at_once(normal):
+    posterior, columns, covariance, rng = normal
+    new, target = rng.standard_normal((len(columns), 6)), rng.standard_normal(6)
+    weight = rng.uniform(0.5, 2.0, 6)
+    whole = posterior.update(new, target, weight)
+    precision = np.linalg.inv(covariance) + (new * weight) @ new.T / 0.2
+    expected = np.linalg.inv(precision)
+    step = expected @ (new * weight) @ (target - posterior.mean @ new) / 0.2
+    assert_allclose(whole.mean, posterior.mean + step)
+    assert_allclose(whole.variances(), np.diag(expected))
+    density = multivariate_normal(
+        posterior.mean @ new, new.T @ covariance @ new + 0.2 * np.diag(1 / weight)
+    )
+    assert whole.log_density == pytest.approx(density.logpdf(target))
+    parts = posterior
+    for some in (slice(3, 6), slice(0, 1), slice(1, 3)):
+        parts = parts.update(new[:, some], target[some], weight[some])
+    assert_allclose(parts.mean, whole.mean)
+    assert parts.log_density == pytest.approx(whole.log_density)
+
+
+# ------------------------------------------------------------ enumeration of supports
+
+
+def enumerate_supports(model, X, y):
+    """Exact posterior mean of the weights, inclusion and log density of the targets.
+
+    Hyper-parameters are those of the model, whose slabs are around zero.
+    """
+    columns = model.candidates.columns(X)
+    standard = (y - model.center) / model.scale
+    n_weights, n_rows = columns.shape
+    inclusion, variance = np.empty((2, n_weights))
+    for prior, members in zip(model.priors, model.candidates.classes, strict=True):
+        assert not prior.center[0]
+        inclusion[members], variance[members] = prior.inclusion[0], prior.variance[0]
+    logs, means, supports = [], [], []
+    for support in itertools.product((False, True), repeat=n_weights):
+        s = np.array(support)
+        A = columns[s].T
+        K = model.noise * np.eye(n_rows) + CONSTANT_VARIANCE + (A * variance[s]) @ A.T
+        log = np.sum(np.log(np.where(s, inclusion, 1 - inclusion)))
+        logs.append(log + multivariate_normal(np.zeros(n_rows), K).logpdf(standard))
+        mean = np.zeros(n_weights)
+        mean[s] = variance[s] * (A.T @ np.linalg.solve(K, standard))
+        means.append(mean)
+        supports.append(s)
+    weights = np.exp(np.array(logs) - logsumexp(logs))
+    evidence = logsumexp(logs) - n_rows * math.log(model.scale)
+    return weights @ np.array(means), weights @ np.array(supports), evidence
+
+
+@pytest.mark.parametrize("noise", [0.3, 1.0, 3.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_small_models_are_those_of_all_supports(noise, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.choice([-1.0, 1.0], (60, 4))
+    y = 3 + X[:, 0] + 0.6 * X[:, 1] * X[:, 2] + noise * rng.standard_normal(60)
+    model = fit_spike_slab(X, y, None, 2, CENTERED)
+    mean, inclusion, evidence = enumerate_supports(model, X, y)
+    found = model.posterior.mean[:-1]
+    spread = math.sqrt(np.mean(mean**2))
+    assert np.sqrt(np.mean((found - mean) ** 2)) < 0.12 * spread
+    assert_allclose(model.beliefs[0], inclusion, atol=0.12)
+    assert model.log_evidence() == pytest.approx(evidence, abs=0.5)
+
+
+def test_constant_and_rows_beside_the_columns_have_their_density():
+    """Without signal, the evidence is that of a constant and noise."""
+    rng = np.random.default_rng(0)
+    X, y = rng.choice([-1.0, 1.0], (300, 3)), rng.standard_normal(300)
+    model = fit_spike_slab(X, y, None, 1, CENTERED)
+    standard = (y - y.mean()) / y.std()
+    K = model.noise * np.eye(300) + CONSTANT_VARIANCE
+    alone = multivariate_normal(np.zeros(300), K).logpdf(standard)
+    alone -= 300 * math.log(y.std())
+    assert model.log_evidence() == pytest.approx(alone, abs=1.0)
+
+
+# ----------------------------------------------------------------- what a user sees
+
+
+@pytest.fixture(scope="module")
+def recovered():
+    X, y, T, f, terms = glass(500, "pm1", 1e4, 0)
+    model = MOHNRegressor("spike_slab", max_order=2).fit(X, y)
+    return model, X, y, T, f, terms
+
+
+def test_a_glass_of_one_strength_is_recovered_below_the_lasso(recovered):
+    model, X, y, T, f, terms = recovered
+    assert set(model.terms_) == set(terms)
+    assert r2(model, T, f) > 0.999
+    products = PolynomialFeatures(2, interaction_only=True, include_bias=False)
+    lasso = LassoCV(alphas=30, eps=1e-2).fit(products.fit_transform(X), y)
+    assert 1 - np.mean((lasso.predict(products.transform(T)) - f) ** 2) / f.var() < 0.97
+
+
+def test_weak_terms_are_used_before_they_can_be_listed():
+    """The limit of state evolution is .74; it is an average over instances."""
+    scores = []
+    for seed in range(3):
+        X, y, T, f, terms = glass(400, "gaussian", 10, seed)
+        model = MOHNRegressor("spike_slab", max_order=2).fit(X, y)
+        scores.append(r2(model, T, f))
+        hits = len(set(model.terms_) & set(terms))
+        assert hits >= 0.75 * len(model.terms_)
+        assert 30 < hits < 90
+    assert 0.68 < np.mean(scores) < 0.9
+
+
+def test_predicts_sparse_lines_as_well_as_relevance_vectors():
+    data = make_sparse_walsh(
+        40, {1: 5}, heredity=None, n_samples=560, noise=1.0, random_state=0
+    )
+    X, y, T, t = data.X[:60], data.y[:60], data.X[60:], data.y[60:]
+    model = MOHNRegressor("spike_slab", max_order=1).fit(X, y)
+    assert model.score(T, t) > ARDRegression().fit(X, y).score(T, t) - 0.01
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_of_noise_nothing_is_found(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.choice([-1.0, 1.0], (150, 12)), rng.standard_normal(150)
+    model = MOHNRegressor("spike_slab").fit(X, y)
+    assert model.terms_ == []
+    assert model.stopping_reason_.startswith("nothing stands out")
+    assert_allclose(model.predict(X), y.mean())
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "couplings", "snr"), [(300, "gaussian", 10), (400, "pm1", 10)]
+)
+def test_intervals_cover_where_most_weights_are_not_known(n_rows, couplings, snr):
+    covered = []
+    for seed in range(3):
+        X, y, T, f, _ = glass(n_rows, couplings, snr, seed)
+        model = MOHNRegressor("spike_slab", max_order=2).fit(X, y)
+        rng = np.random.default_rng(seed)
+        noise = math.sqrt(np.var(f) / snr)
+        new = f + noise * rng.standard_normal(len(f))
+        low, high = model.predict_quantiles(T, [0.05, 0.95]).T
+        covered.append(np.mean((low < new) & (new < high)))
+    assert 0.84 < np.mean(covered) < 0.95
+
+
+def small(n_rows=120, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.choice([-1.0, 1.0], (n_rows, 6))
+    y = 2 + X[:, 0] + 0.5 * X[:, 1] * X[:, 2] + 0.5 * rng.standard_normal(n_rows)
+    return X, y
+
+
+def test_whole_weights_are_repeated_rows():
+    X, y = small()
+    weight = np.random.default_rng(1).integers(1, 4, len(y))
+    weighted = MOHNRegressor("spike_slab").fit(X, y, weight)
+    repeated = MOHNRegressor("spike_slab").fit(
+        np.repeat(X, weight, axis=0), np.repeat(y, weight)
+    )
+    assert weighted.terms_ == repeated.terms_
+    assert_allclose(weighted.weights_, repeated.weights_, rtol=1e-3)
+    assert weighted.log_marginal_likelihood_ == pytest.approx(
+        repeated.log_marginal_likelihood_, abs=0.02
+    )
+    stds = [m.predict(X, return_std=True)[1] for m in (weighted, repeated)]
+    assert_allclose(*stds, rtol=0.02)
+
+
+def test_precisions_have_the_density_of_their_targets():
+    """Scaled rows and targets say the same as weights."""
+    X, y = small()
+    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
+    model = fit_spike_slab(X, y, weight / weight.mean(), 1, CENTERED)
+    weight /= weight.mean()
+    columns = model.candidates.columns(X)
+    inclusion = model.beliefs[0]
+    assert (inclusion > 0.99).sum() == 1
+    s = inclusion > 0.5
+    A, standard = columns[s].T, (y - model.center) / model.scale
+    K = model.noise * np.diag(1 / weight) + CONSTANT_VARIANCE
+    K += (A * model.priors[0].variance[0]) @ A.T
+    log = multivariate_normal(np.zeros(len(y)), K).logpdf(standard)
+    p = model.priors[0].inclusion[0]
+    log += np.sum(np.log(np.where(s, p, 1.0 - p)))
+    log -= len(y) * math.log(model.scale)
+    assert model.log_evidence() == pytest.approx(log, abs=1.0)
+
+
+def test_further_rows_are_conditioned_on_in_any_order():
+    X, y = small(200)
+    first, more, last = slice(0, 100), slice(100, 150), slice(150, 200)
+    one = MOHNRegressor("spike_slab").fit(X[first], y[first])
+    other = MOHNRegressor("spike_slab").fit(X[first], y[first])
+    before = one.predict(X, return_std=True)[1]
+    one.partial_fit(X[more], y[more]).partial_fit(X[last], y[last])
+    other.partial_fit(X[last], y[last]).partial_fit(X[more], y[more])
+    assert_allclose(one.predict(X), other.predict(X))
+    assert one.log_marginal_likelihood_ == pytest.approx(other.log_marginal_likelihood_)
+    assert np.all(one.predict(X, return_std=True)[1] < before)
+    assert one.terms_ == [(0,), (1, 2)]
+    assert np.all(one.standard_errors_ > 0)
+
+
+def test_all_weights_are_there_listed_or_not():
+    X, y = small()
+    model = MOHNRegressor("spike_slab", max_order=2).fit(X, y)
+    total = sum(
+        model.weight(list(term))[0] * X[:, list(term)].prod(axis=1)
+        for k in (1, 2)
+        for term in itertools.combinations(range(6), k)
+    )
+    assert_allclose(model.predict(X), model.weight([])[0] + total)
+    assert model.weight([0, 1, 2]) == (0.0, 0.0)
+    for term, weight, error in zip(
+        model.terms_, model.weights_, model.standard_errors_, strict=True
+    ):
+        assert model.weight(term) == pytest.approx((weight, error))
+        assert error == pytest.approx(0.5 / math.sqrt(120), rel=0.3)
+    cube = np.array(list(itertools.product([-1.0, 1.0], repeat=6)))
+    values = model.predict(cube)
+    assert model.weight([])[0] == pytest.approx(values.mean())
+    sobol = model.sobol_indices()
+    for j in range(6):
+        flipped = cube.copy()
+        flipped[:, j] *= -1
+        total = np.mean((values - model.predict(flipped)) ** 2) / 4 / values.var()
+        assert sobol["total"][j] == pytest.approx(total, abs=1e-9)
+    assert model.relevance_[0] == pytest.approx(1.0, abs=1e-6)
+    assert model.relevance_[[3, 4, 5]].max() < 0.6
+
+
+def test_left_out_rows_are_off_as_said():
+    """Closed form at the pseudo-prior found, against conditioning without a row."""
+    X, y = small(40)
+    model = fit_spike_slab(X, y, None, 2, CENTERED)
+    errors = model.leave_out(rows_of(X), y, None, np.arange(40))
+    columns = model._columns(X)
+    prior = np.append(model.data, 0.0)
+    empty = NormalPosterior(
+        prior,
+        Spectrum(np.empty(0), np.empty((len(prior), 0))),
+        model.posterior.precision,
+        model.noise,
+    )
+    target = (y - model.center) / model.scale
+    for i in (0, 7, 39):
+        others = np.arange(40) != i
+        part = empty.update(columns[:, others], target[others], np.ones(39))
+        error = target[i] - part.mean @ columns[:, i]
+        assert errors.squares[i] == pytest.approx(error**2, rel=1e-6)
+        variance = part.variance_at(columns[:, [i]])[0]
+        assert errors.variance[i] == pytest.approx(variance[0], rel=1e-6)
+
+
+def test_numbers_and_gaps():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 5, (300, 4))
+    y = X[:, 0] * X[:, 1] + 0.1 * rng.standard_normal(300)
+    model = MOHNRegressor("spike_slab").fit(X, y)
+    assert model.score(X, y) > 0.99
+    assert {(0,), (1,), (0, 1)} <= set(model.terms_)
+    gaps = X.copy()
+    gaps[0, 0] = np.nan
+    mean, std = model.predict(gaps, return_std=True)
+    middle = X[[0]].copy()
+    middle[0, 0] = (X[:, 0].min() + X[:, 0].max()) / 2
+    assert mean[0] == pytest.approx(model.predict(middle)[0])
+    assert std[0] > 2 * std[1]
+    gaps[rng.uniform(size=X.shape) < 0.1] = np.nan
+    assert MOHNRegressor("spike_slab").fit(gaps, y).score(gaps, y) > 0.7
+
+
+def test_order_is_as_asked_for_or_as_pays():
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (200, 8))
+    y = X[:, 0] * X[:, 1] * X[:, 2] + 0.5 * X[:, 3] + 0.3 * rng.standard_normal(200)
+    model = MOHNRegressor("spike_slab").fit(X, y)
+    assert model.terms_ == [(3,), (0, 1, 2)]
+    assert [row["tried"] for row in model.search_coverage_] == [8, 28, 56]
+    pairs = MOHNRegressor("spike_slab", max_order=2).fit(X, y)
+    assert pairs.terms_ == [(3,)]
+    assert MOHNRegressor("spike_slab", max_order=3).fit(X[:, :3], y).terms_ == [
+        (0, 1, 2)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "words"),
+    [
+        ({"learning_rule": "lasso"}, ValueError, "does not use learning_rule='lasso'"),
+        ({"memory_budget": 1e3}, MemoryError, "memory_budget is 1,000 bytes"),
+        ({"terms": [(0,)]}, ValueError, "takes none"),
+        ({"max_order": 6, "memory_budget": 2e5}, MemoryError, "63 sets up to order 6"),
+    ],
+)
+def test_what_it_cannot_do_is_refused(parameters, error, words):
+    X, y = small()
+    with pytest.raises(error, match=words):
+        MOHNRegressor("spike_slab", **parameters).fit(X, y)
+
+
+def test_more_than_two_categories_are_for_the_dense_model():
+    X = np.random.default_rng(0).integers(0, 3, (60, 3))
+    with pytest.raises(ValueError, match="takes only two"):
+        MOHNRegressor("spike_slab", categorical_features=[0]).fit(X, X[:, 0])
+
+
+def test_constant_target_and_columns():
+    X, _ = small()
+    model = MOHNRegressor("spike_slab").fit(X, np.full(120, 3.0))
+    assert_array_equal(model.predict(X, return_std=True), [[3.0] * 120, [0.0] * 120])
+    with pytest.warns(UserWarning, match="no column of X varies"):
+        model = MOHNRegressor("spike_slab").fit(np.ones((120, 2)), np.arange(120.0))
+    assert model.predict(np.ones((1, 2))) == pytest.approx([59.5])
+
+
+def test_several_targets():
+    X, y = small()
+    both = np.column_stack([y, X[:, 3] + 0.1 * X[:, 5]])
+    model = MOHNRegressor("spike_slab").fit(X, both)
+    alone = MOHNRegressor("spike_slab").fit(X, y)
+    assert_allclose(model.predict(X)[:, 0], alone.predict(X))
+    assert model.weights_.shape == (2, len(model.terms_))
+    assert model.shared_targets_ == []
+
+
+# ------------------------------------------------------------------------- "auto"
+
+
+def test_auto_takes_what_is_shortest():
+    X, y, T, f, terms = glass(300, "gaussian", 1e4, 0)
+    model = MOHNRegressor(random_state=0).fit(X, y)
+    assert model.stopping_reason_.startswith("the spike-and-slab model")
+    assert model.history_[-1]["chosen"] == "spike_slab"
+    assert r2(model, T, f) > 0.99
+    assert len(set(model.terms_) & set(terms)) > 115
+
+
+def test_auto_stays_sparse_where_few_terms_are_clear():
+    X, y = small(400)
+    model = MOHNRegressor(random_state=0).fit(X, y)
+    lengths = model.history_[-1]
+    assert lengths["chosen"] == "sparse"
+    assert (
+        lengths["description_length_sparse"] < lengths["description_length_spike_slab"]
+    )
+
+
+# --------------------------------------------------------- all weights as a polynomial
+
+
+def test_all_weights_are_searched_and_exported():
+    X, y = small()
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    frame.insert(2, "same", 1.0)
+    model = MOHNRegressor("spike_slab", max_order=2).fit(frame, y)
+    cube = np.array(list(itertools.product([-1.0, 1.0], repeat=6)))
+    whole = pd.DataFrame(cube, columns=list("abcdef"))
+    whole.insert(2, "same", 1.0)
+    values = model.predict(whole)
+    assert maximize(model, random_state=0).fun == pytest.approx(values.max())
+    polynomial = to_dimod(model)
+    energies = [
+        polynomial.energy(dict(zip("abcdef", row, strict=True))) for row in cube
+    ]
+    assert_allclose(energies, values)
