@@ -17,6 +17,7 @@ from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._sparse.solve import solve_full, solve_given, solve_msda, solve_pursuit
 from skmohn.mohn._spike_slab.model import SpikeSlabModel
 from skmohn.mohn._spike_slab.solve import (
+    BRIEF_ORDER,
     HIGHEST_ORDER,
     is_affordable,
     solve_spike_slab,
@@ -83,7 +84,7 @@ def _steps_of_pursuit(wishes):
 
 def _steps_of_auto(wishes):
     # Of pursuit, of all sets of low orders, of all weights, and of the choice.
-    return _steps_of_pursuit(wishes) + HIGHEST_ORDER + _steps_of_dense(wishes) + 1
+    return _steps_of_pursuit(wishes) + BRIEF_ORDER + _steps_of_dense(wishes) + 1
 
 
 def _steps_of_spike_slab(wishes):
@@ -97,8 +98,12 @@ def _solve_spike_slab(samples, wishes, report):
         return solve_pursuit(samples, wishes, report)
     if np.ptp(samples.y) == 0.0:
         return _find_constant(samples)
-    found = {"spike_slab": solve_spike_slab(samples, wishes, report)}
-    found["nothing"] = _find_nothing(samples, found["spike_slab"])
+    solution = solve_spike_slab(samples, wishes, report)
+    if solution is None:
+        raise FloatingPointError(
+            'strategy="spike_slab" diverged on these samples: use strategy="auto"'
+        )
+    found = {"spike_slab": solution, "nothing": _find_nothing(samples, solution)}
     return _choose(found, samples, wishes, report)
 
 
@@ -174,7 +179,9 @@ def solve_auto(samples, wishes, report):
         return _stay(sparse, f"the dense one does not fit: {error}")
     found = {"sparse": sparse} if sparse.graph.terms else {}
     if is_affordable(*samples.inputs.shape, wishes):
-        found["spike_slab"] = solve_spike_slab(samples, wishes, report, is_brief=True)
+        posterior_mean = solve_spike_slab(samples, wishes, report, is_brief=True)
+        if posterior_mean is not None:
+            found["spike_slab"] = posterior_mean
     found |= {"dense": dense, "nothing": _find_nothing(samples, dense)}
     return _choose(found, samples, wishes, report)
 

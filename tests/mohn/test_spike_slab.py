@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+import skops.io
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad
 from scipy.special import logsumexp
@@ -490,3 +491,15 @@ def test_all_weights_are_searched_and_exported():
         polynomial.energy(dict(zip("abcdef", row, strict=True))) for row in cube
     ]
     assert_allclose(energies, values)
+
+
+def test_it_is_saved_without_pickle():
+    X, y = small()
+    model = MOHNRegressor("spike_slab").fit(X, y)
+    mean, std = model.predict(X, return_std=True)
+    stored = skops.io.dumps(model)
+    trusted = skops.io.get_untrusted_types(data=stored)
+    again = skops.io.loads(stored, trusted=trusted)
+    assert all(name.startswith("skmohn.") for name in trusted)
+    assert_array_equal(again.predict(X, return_std=True), [mean, std])
+    assert again.weight([0]) == model.weight([0])

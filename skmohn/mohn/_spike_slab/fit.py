@@ -31,6 +31,8 @@ STARTS = tuple(
     for noise in (1e-3, 0.05, 0.35)
     for is_centered in (True, False)
 )
+# Weights that are not zero, of which a start expects as many at least.
+_EXPECTED = 2.0
 # Nats that weights of one strength must save more. Where weights are of that kind they
 # save tens to hundreds, and less is chance: of 20 glasses with ties of up to 3 nats the
 # slab around zero predicted 18 better or as well.
@@ -95,6 +97,10 @@ def fit_spike_slab(
     )
     least_noise = max(LEAST_NOISE, rounding_variance(standard))
     vamp = Vamp(spectrum, observed, candidates.classes, least_noise)
+    # Of few sets, starts that expect hardly any weight say the same as others.
+    expected = _EXPECTED / len(candidates.terms)
+    least = min(expected, max(start.inclusion for start in starts))
+    starts = [start for start in starts if start.inclusion >= least]
     found = best_run(vamp, starts, n_observed)
     if found is None:
         return None

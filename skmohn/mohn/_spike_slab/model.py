@@ -45,7 +45,7 @@ class Candidates:
     def classes(self) -> list[slice]:
         """The sets of each order that there is."""
         orders = np.array([len(term) for term in self.terms])
-        ends = np.flatnonzero(np.diff(orders, append=-1)) + 1
+        ends = (np.flatnonzero(np.diff(orders, append=-1)) + 1).tolist()
         return [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
 
     def columns(self, inputs: NDArray) -> NDArray:

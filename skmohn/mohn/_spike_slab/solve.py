@@ -19,9 +19,10 @@ _MOST_SETS = 50_000
 # Rough nanoseconds of a fit: of the decomposition, by the cubed number of rows or sets,
 # and of about 100 iterations of all starts, by entries of the columns and by sets.
 _PER_CUBE, _PER_ENTRY, _PER_SET = 0.6, 200.0, 100_000.0
-# What may be spent on order 3 beside other models, since pursuit screens it; and on
-# lower orders, or without other models.
-_BRIEF_WORK, _MOST_WORK = 3e8, 4e9
+# What may be spent on order 3, or beside other models.
+_MOST_WORK = 4e9
+# Order up to which "auto" looks: pursuit screens order 3.
+BRIEF_ORDER = 2
 
 
 def count_sets(n_inputs: int, max_order: int) -> int:
@@ -34,7 +35,7 @@ def solve_spike_slab(
     wishes: Wishes,
     report: Callable[..., bool],
     is_brief: bool = False,
-) -> Solution:
+) -> Solution | None:
     """Learn the posterior of all sets of low orders; keep the shortest description.
 
     Sets are never chosen by how they go with the target: of many thousands the best
@@ -52,11 +53,12 @@ def solve_spike_slab(
         the search.
 
     is_brief : bool, default=False
-        Whether to leave out order 3 where it takes longer than a search.
+        Whether to leave out order 3, and what takes longer than seconds.
 
     Returns
     -------
-    solution : Solution
+    solution : Solution or None
+        None where all runs diverged.
 
     Raises
     ------
@@ -82,10 +84,7 @@ def solve_spike_slab(
         if report(_record(model, order, samples.held), model.listed()[0], model):
             break
     if best is None:
-        raise FloatingPointError(
-            'strategy="spike_slab" did not converge on these samples: use '
-            'strategy="auto"'
-        )
+        return None
     graph, errors = best.listed(wishes.max_order)
     n_sets, highest = len(best.candidates.terms), len(best.candidates.terms[-1])
     reason = (
@@ -117,7 +116,8 @@ def _orders(n_rows: int, n_inputs: int, wishes: Wishes, is_brief: bool) -> range
     MemoryError
         If the one that was asked for, or the first, needs more than `memory_budget`.
     """
-    highest = min(wishes.max_order or HIGHEST_ORDER, n_inputs)
+    usual = BRIEF_ORDER if is_brief else HIGHEST_ORDER
+    highest = min(wishes.max_order or usual, n_inputs)
     if wishes.max_order is None:
         while highest > 1 and _is_much(n_rows, n_inputs, highest, wishes, is_brief):
             highest -= 1
@@ -138,10 +138,8 @@ def _is_much(
     n_sets = count_sets(n_inputs, order)
     if n_sets > _MOST_SETS or not _fits(n_sets, n_rows, wishes.memory_budget):
         return True
-    if not is_brief:
-        return order > 2 and work_of(n_sets, n_rows) > _MOST_WORK
-    most_work = _BRIEF_WORK if order > 2 else _MOST_WORK
-    return work_of(n_sets, n_rows) > most_work
+    is_limited = is_brief or order > BRIEF_ORDER
+    return is_limited and work_of(n_sets, n_rows) > _MOST_WORK
 
 
 def _fits(n_sets: int, n_rows: int, memory_budget: float) -> bool:

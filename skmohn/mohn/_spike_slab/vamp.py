@@ -36,6 +36,8 @@ _TOLERANCE, _OF_NOISE = 1e-4, 1e-2
 _LEAST_DATA, _LEAST_PSEUDO = 1e-3, 1e-9
 # Largest precision of a weight, whose target has a variance of 1.
 _MOST_PRECISION = 1e12
+# Nats below the best run that has converged within which others go on.
+_NEAR = 10.0
 # Length of all weights beyond which a run has diverged; that of a function is about 1.
 _LONGEST = 1e3
 # Eigenvalues below this share of the largest one are rounding errors.
@@ -230,7 +232,17 @@ class Vamp:
                     if not len(state.noise):
                         return ended
             first += n_iter
+            state = self._promising(state, ended)
+            if not len(state.noise):
+                break
         return [*ended, state]
+
+    def _promising(self, state: State, ended: list[State]) -> State:
+        """The runs that may yet end better than those that have converged."""
+        if not ended:
+            return state
+        best = max(self.log_evidence(other).max() for other in ended)
+        return state.take(np.flatnonzero(self.log_evidence(state) > best - _NEAR))
 
     def begin(self, starts: Sequence[Start]) -> State:
         """The state before the first iteration."""
