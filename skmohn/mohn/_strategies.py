@@ -34,8 +34,8 @@ _CLEARLY = 1.0
 _LEAST_GAIN = 1.5
 # What models are called in sentences.
 _CALLED = {"spike_slab": "spike-and-slab"}
-# The same for terms that were chosen by the rows that they are to predict. Of 40 additive
-# functions with R2 .2 three gained up to 4 nats and predicted worse, traps gain 24.
+# The same for terms that were chosen by the rows that they are to predict. Of 40
+# additive functions with R2 .2 three gained up to 4 nats and predicted worse, traps 24.
 _BEYOND_CHANCE = 10.0
 # Rows of each fold from which a dense model is learnt, as long as it needs more.
 _ROWS_OF_FOLDS = 1000, 3000, 10_000
