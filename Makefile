@@ -18,6 +18,9 @@ FUZZ_SEED ?= $(shell date +%s)
 MUTANTS_ARGS ?=
 # Of scikit-learn, for test-common.
 SKLEARN ?= 1.8
+# Plain Python is slow: fits of each family, and what its kernels are made of.
+UNCOMPILED := $(addprefix tests/, core/test_uncompiled.py blm/test_codec.py \
+	blm/test_network.py energynet/test_kernels.py mohn/test_kernels.py)
 DIST ?= dist
 
 VENV := .venv
