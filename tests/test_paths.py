@@ -11,7 +11,8 @@ import skmohn
 ROOT = Path(__file__).resolve().parents[1]
 SUFFIXES = {".py", ".md", ".rst", ".toml", ".cfg", ".yml", ".yaml", ".txt", ".h"}
 WITHOUT_SUFFIX = {"Makefile", "run"}
-# What is not there before somebody builds it, and data beside the repository.
+# What is not there before somebody builds it (as environments are), and data beside the
+# repository.
 GENERATED = {"_build", "auto_examples", "generated"}
 BESIDE = "shared/data"
 OTHERS = {"__pycache__", ".git", "build", "dist"}
@@ -48,7 +49,10 @@ def texts() -> Iterator[tuple[Path, str]]:
 @cache
 def file_exists(name: str) -> bool:
     """Whether a path leads to a file or a folder, a suffix or an attribute apart."""
-    if GENERATED & set(name.split("/")) or name == BESIDE or name.endswith(".png"):
+    first, *_ = parts = name.split("/")
+    if GENERATED & set(parts) or name == BESIDE or name.endswith(".png"):
+        return True
+    if first.startswith(".venv"):
         return True
     stem = re.sub(r"\.\w+$", "", name)  # of a module whose function is meant
     if "*" in name:

@@ -342,15 +342,25 @@ def test_threads_share_the_search():
     assert study.best_value == 0
 
 
-def test_processes_share_a_storage(tmp_path):
-    file = f"sqlite:///{tmp_path}/study.db"
-    study = make_study(storage=file, study_name="shared")
+@pytest.fixture
+def storages(tmp_path):
+    """Four connections to one file, as processes have."""
+    url = f"sqlite:///{tmp_path}/study.db"
+    storages = [optuna.storages.RDBStorage(url) for _ in range(4)]
+    yield storages
+    for storage in storages:
+        storage.remove_session()
+        storage.engine.dispose()
+
+
+def test_processes_share_a_storage(storages):
+    study = make_study(storage=storages[0], study_name="shared")
     fill(study, 20)
     others = [
         optuna.load_study(
-            study_name="shared", storage=file, sampler=MOHNSampler(seed=seed, noise=0)
+            study_name="shared", storage=each, sampler=MOHNSampler(seed=seed, noise=0)
         )
-        for seed in (1, 1, 2)
+        for each, seed in zip(storages[1:], (1, 1, 2), strict=True)
     ]
     for _ in range(3):
         trials = [(other, other.ask(SWITCHES)) for other in others]

@@ -36,6 +36,9 @@ _TOLERANCE, _OF_NOISE = 1e-4, 1e-2
 _LEAST_DATA, _LEAST_PSEUDO = 1e-3, 1e-9
 # Largest precision of a weight, whose target has a variance of 1.
 _MOST_PRECISION = 1e12
+# Entries of columns from which products are in single precision: below, they take less
+# than the rest, and rounding would tell weights of rows from repeated ones.
+_MANY_ENTRIES = 2**17
 # Nats below the best run that has converged within which others go on.
 _NEAR = 10.0
 # Length of all weights beyond which a run has diverged; that of a function is about 1.
@@ -199,7 +202,8 @@ class Vamp:
         self.values = spectrum.values[:, None]
         # Products take half of the time, and half of that in single precision.
         scaled = spectrum.vectors * np.sqrt(spectrum.values)
-        self.columns = scaled.astype(np.float32)
+        is_large = scaled.size >= _MANY_ENTRIES
+        self.columns = scaled.astype(np.float32 if is_large else np.float64)
         self.observed, self.classes = observed, classes
         self.along = observed.along[:, None]
         self.least_noise = least_noise
@@ -364,10 +368,12 @@ class Vamp:
         return np.maximum(noise * found / expected, self.least_noise)
 
     def _project(self, weights):
-        return (weights.T.astype(np.float32) @ self.columns).T.astype(np.float64)
+        dtype = self.columns.dtype
+        return (weights.T.astype(dtype) @ self.columns).T.astype(np.float64)
 
     def _combine(self, along):
-        return (self.columns @ along.astype(np.float32)).astype(np.float64)
+        dtype = self.columns.dtype
+        return (self.columns @ along.astype(dtype)).astype(np.float64)
 
 
 def _blend(new, old, damping):
