@@ -57,9 +57,8 @@ def _place(nodes, links):
         # Classical scaling: the principal components of what has these distances.
         scaling = KernelPCA(2, kernel="precomputed", random_state=0)
         start = scaling.fit_transform(-0.5 * distances**2)
-        places, _ = smacof(
-            distances, init=start, n_init=1, max_iter=_MAX_ITER, eps=_LEAST_GAIN
-        )
+        options = {"n_init": 1, "max_iter": _MAX_ITER, "eps": _LEAST_GAIN}
+        places = smacof(distances, init=start, **options)[0]
     return places - places.min(axis=0)
 
 
