@@ -282,7 +282,6 @@ def test_a_damaged_cache_costs_a_user_nothing(spoil, tmp_path, monkeypatch):
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
     assert jit(add_one)(4) == 5
     (path,) = cache_files(tmp_path)
-    n_bytes = len(path.read_bytes())
     spoil(path)
     kernel = jit(add_one)
     assert kernel(4) == 5
@@ -290,8 +289,8 @@ def test_a_damaged_cache_costs_a_user_nothing(spoil, tmp_path, monkeypatch):
     assert kernel.stats.cache_hits.total() == int(path.is_file() and is_root(path))
     if path.is_file():
         path.chmod(0o600)
-        # And replaced, so that the next process need not.
-        assert len(path.read_bytes()) == n_bytes
+        # And replaced, so that the next process need not. Its size may differ: numba
+        # numbers what it compiles.
         kernel = jit(add_one)
         assert kernel(4) == 5
         assert kernel.stats.cache_hits.total() == 1

@@ -23,6 +23,7 @@ from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._samples import Samples
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._strategies import STRATEGIES
+from skmohn.mohn._strategies import _is_trusted as is_trusted
 from skmohn.mohn._strategies import _predicts_better as predicts_better
 from skmohn.mohn._table.rows import Rows
 from skmohn.mohn._walsh.design import make_design
@@ -587,3 +588,13 @@ def test_two_noisy_values_are_classes(strategy):
     model.fit(X, y + (X[:, 1] > 0))
     model.fit(X[:19], y[:19])
     MOHNRegressor().fit(X, np.prod(X[:, :2], axis=1))
+
+
+@pytest.mark.parametrize(
+    ("how", "gain", "expected"),
+    [("cv", 2.0, True), ("whole", 9.0, False), ("whole", 11.0, True)],
+)
+def test_terms_chosen_by_all_rows_count_beyond_chance_alone(how, gain, expected):
+    sparse = SimpleNamespace(choice=SimpleNamespace(how=how))
+    lengths = {"nothing": 100.0, "sparse": 100.0 - gain}
+    assert is_trusted(sparse, lengths) is expected
