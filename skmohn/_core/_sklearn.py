@@ -320,11 +320,11 @@ class _WatchedMLP:
 
 
 class _WatchedMLPClassifier(_WatchedMLP, MLPClassifier):
-    """MLPClassifier that is told where to start and tells how it goes."""
+    """MLPClassifier with given first layers, whose loss is watched."""
 
 
 class _WatchedMLPRegressor(_WatchedMLP, MLPRegressor):
-    """MLPRegressor that is told where to start and tells how it goes."""
+    """MLPRegressor with given first layers, whose loss is watched."""
 
     def _backprop(self, X, y, *args):
         found = super()._backprop(X, y, *args)

@@ -202,7 +202,7 @@ def _charge(
     classes: Sequence[slice],
     n_observed: float,
 ) -> float:
-    """Log share of the hyper-parameters' density that the data leave.
+    """Log share of the hyperparameters' density that the data leave.
 
     Noise and variance of the function have the densities that they have in other
     models. How likely weights of a class are not zero, how large and how far from

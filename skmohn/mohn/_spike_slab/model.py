@@ -26,7 +26,7 @@ _LEAST_KEPT = 1e-9
 
 @dataclass(frozen=True)
 class Candidates:
-    """Sets of inputs whose columns vary, and how these are standardised.
+    """Sets of inputs whose columns vary, and how these are standardized.
 
     Attributes
     ----------
@@ -63,8 +63,8 @@ class SpikeSlabModel(Model):
     candidates : Candidates
 
     posterior : NormalPosterior
-        Of the weights of the standardised columns and of the constant, which is the
-        last, for the standardised target. The constant is divided by the square root
+        Of the weights of the standardized columns and of the constant, which is the
+        last, for the standardized target. The constant is divided by the square root
         of its variance, so that its prior is that of the weights.
 
     data : ndarray of shape (n_terms,)
@@ -74,7 +74,7 @@ class SpikeSlabModel(Model):
         Of the sets of each order.
 
     center, scale : float
-        The target is ``center + scale * standardised``.
+        The target is ``center + scale * standardized``.
 
     n_inputs : int
         Of which the sets are.
@@ -83,7 +83,7 @@ class SpikeSlabModel(Model):
         Log density of the targets.
 
     occam : float
-        What having learned the hyper-parameters takes from it.
+        What having learned the hyperparameters takes from it.
     """
 
     candidates: Candidates
@@ -101,7 +101,7 @@ class SpikeSlabModel(Model):
 
     @property
     def noise(self) -> float:
-        """Variance of the noise of the standardised target."""
+        """Variance of the noise of the standardized target."""
         return self.posterior.noise
 
     @cached_property
@@ -224,7 +224,7 @@ class SpikeSlabModel(Model):
         return -np.expm1(absent), np.empty(0)
 
     def shares(self, vocabulary: Vocabulary) -> tuple[float, NDArray, NDArray]:
-        """Sums of squares of the terms, which are orthogonal, standardised."""
+        """Sums of squares of the terms, which are orthogonal, standardized."""
         variables, _ = vocabulary.columns()
         squares = self._term_variances(variables)
         orders = np.diff(self.graph.indptr)
@@ -236,11 +236,11 @@ class SpikeSlabModel(Model):
         return float(squares.sum()), first[inputs], total[inputs]
 
     def function_variance(self, variables: list[Variable]) -> float:
-        """Variance of the standardised mean over uniform inputs."""
+        """Variance of the standardized mean over uniform inputs."""
         return float(self._term_variances(variables).sum())
 
     def _term_variances(self, variables: list[Variable]) -> NDArray:
-        """Of each term over uniform inputs, for the standardised target."""
+        """Of each term over uniform inputs, for the standardized target."""
         spreads = np.ones(self.n_inputs)
         for variable in variables:
             if variable.input is not None:
@@ -250,11 +250,11 @@ class SpikeSlabModel(Model):
         return (graph.coef / self.scale) ** 2 * factors
 
     def log_evidence(self) -> float:
-        """Log density of the targets at the hyper-parameters that were learned."""
+        """Log density of the targets at the hyperparameters that were learned."""
         return self.evidence
 
     def description_length(self) -> float:
-        """Nats that the data and the choice of the hyper-parameters cost."""
+        """Nats that the data and the choice of the hyperparameters cost."""
         return -self.evidence - self.occam
 
     def update(
@@ -264,7 +264,7 @@ class SpikeSlabModel(Model):
         sample_weight: NDArray | None,
         control: DeltaControl,
     ) -> Self:
-        """Condition on further observations; the hyper-parameters stay."""
+        """Condition on further observations; the hyperparameters stay."""
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         target = (y - self.center) / self.scale
         posterior = self.posterior
