@@ -137,8 +137,8 @@ class LeftOut(NamedTuple):
 
     Attributes
     ----------
-    squares : ndarray of shape (n_rows,)
-        Squared errors.
+    residual : ndarray of shape (n_rows,)
+        Standardized targets less their predictions.
 
     variance : ndarray of shape (n_rows,)
         Of the function.
@@ -150,10 +150,15 @@ class LeftOut(NamedTuple):
         How many observations each row stands for.
     """
 
-    squares: np.ndarray
+    residual: np.ndarray
     variance: np.ndarray
     noise: np.ndarray
     count: np.ndarray
+
+    @property
+    def squares(self):
+        """Squared errors."""
+        return self.residual**2
 
     def noise_level(self, more=0.0):
         """Factor of the noise that makes the errors most likely.
@@ -595,7 +600,7 @@ class Model(ABC):
         residual = (known[chosen] - self._standard_mean(some)) / kept
         residual += (values - known)[chosen]
         noise = noise * (left / precision)[chosen]
-        return LeftOut(residual**2, function / kept, noise, count)
+        return LeftOut(residual, function / kept, noise, count)
 
     def _noise_beside_gaps(self, rows):
         return (1.0 - self.gaps.share) * self.noise_variance(rows)

@@ -188,6 +188,26 @@ class DenseModel(Model):
             mean, _ = moments(self.transform, mean, self._std_on_scale(rows))
         return np.clip(mean, self.low, self.high) if clip else mean
 
+    def with_range(self, rows, y, sample_weight):
+        """Clip to where training rows may be as all others predict them.
+
+        These are the predictions, less and more a standard deviation of the function.
+        A few extreme targets, which their own rows reproduce, say nothing of others. Of
+        many rows the range of some would be too narrow: they keep that of the targets.
+        """
+        if len(rows) > _RESIDUAL_ROWS:
+            return self
+        everyone = np.arange(len(rows))
+        left = self.leave_out(rows, y, sample_weight, everyone, with_equals=True)
+        mean = self.transform.forward(y) - self.scale * left.residual
+        doubt = self.scale * np.sqrt(left.variance)
+        ends = mean - doubt, mean + doubt
+        if self.is_transformed:
+            std = self.scale * np.sqrt(left.variance + left.noise)
+            ends = [moments(self.transform, end, std)[0] for end in ends]
+        low, high = float(np.min(ends[0])), float(np.max(ends[1]))
+        return replace(self, low=max(self.low, low), high=min(self.high, high))
+
     def products(self):
         """Write out the mean: products of training rows and strong terms, and lines.
 
@@ -510,7 +530,7 @@ def fit_dense(
             few = sample.take(shuffled[:MOST_ROWS])
             some = ExactPosterior.condition(covariance, few)
         doubt, occam = doubt_prior(some, len(sample))
-    return DenseModel(
+    model = DenseModel(
         posterior,
         centre,
         scale,
@@ -528,6 +548,7 @@ def fit_dense(
         gaps=Gaps(covariance.alphabets),
         transform=transform,
     )
+    return model.with_range(rows, y, sample_weight)
 
 
 def sum_log_slope(transform, y, sample_weight):

@@ -310,7 +310,7 @@ class _Group:
                 weighed = replace(sample, excess=noise_map.known**share)
                 found = ExactPosterior.condition(found.covariance, weighed)
         y = samples.y[:, k]
-        return DenseModel(
+        model = DenseModel(
             found,
             float(together.centres[k]),
             float(together.scales[k]),
@@ -327,6 +327,7 @@ class _Group:
             gaps=Gaps(together.alphabets),
             transform=together.transform,
         )
+        return model.with_range(together.rows, y, samples.weight)
 
     @cached_property
     def posteriors(self):
