@@ -205,6 +205,19 @@ def test_levels_are_taken_for_their_evidence(curve, pay):
     assert found.has_levels == pay
 
 
+@pytest.mark.parametrize(("larger", "are_taken"), [(1.02, True), (1.04, False)])
+def test_levels_must_not_cost_accuracy(larger, are_taken, monkeypatch):
+    X = np.random.default_rng(0).uniform(size=(80, 1))
+    y = np.sin(9.0 * X[:, 0])
+    coding = InputCoding.learn(X, most_levels=16)
+    monkeypatch.setattr(
+        _Part, "error", lambda self, trial: larger if trial.has_levels else 1.0
+    )
+    data = coding.encode(X), coding.alphabets
+    assert choose_scale(None, *data, 1, y, None, 0).has_levels is are_taken
+    assert choose_scale("auto", *data, 1, y, None, 0).has_levels is are_taken
+
+
 def test_some_rows_are_asked_for_all(monkeypatch):
     asked = []
     judge = _Part.judge

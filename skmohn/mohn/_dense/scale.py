@@ -122,7 +122,11 @@ def choose_scale(wanted, rows, alphabets, n_levels, y, sample_weight, seed):
     plain = [part.learn(first, alphabets[:n_others])]
     if n_levels:
         plain.append(part.learn(first, alphabets, has_levels=True))
-    best = max(plain, key=attrgetter("evidence"))
+    lines, best = plain[0], max(plain, key=attrgetter("evidence"))
+    if best is not lines and y.ndim == 1:
+        compared = _Part.draw(rows, y, sample_weight, seed, _ROWS_COMPARED)
+        if compared.error(best) > _LARGEST_LOSS * compared.error(lines):
+            plain, best = [lines], lines
     others = []
     if is_chosen:
         powers = _powers(y, sample_weight)
