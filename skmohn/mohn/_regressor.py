@@ -77,9 +77,10 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             default="auto"
         How to find the terms. See the user guide, "Strategies".
 
-        - ``"auto"``: pursuit and, unless that is exact, also ``"spike_slab"`` and
-          ``"dense"``; keeps the one with the shortest description, or a constant if
-          nothing stands out.
+        - ``"auto"``: pursuit and, unless that is exact, also ``"spike_slab"``, ridge
+          regression by its evidence and ``"dense"``; keeps the one with the shortest
+          description, ridge regression among near ties, or a constant if nothing
+          stands out.
         - ``"pursuit"``: sparse; propose, solve and prune, then screen higher orders.
         - ``"dense"``: Bayesian, with all :math:`2^n` weights, for noisy functions in
           which everything matters a little; `terms_` lists the significant ones.

@@ -14,12 +14,14 @@ from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._dense.solve import solve_dense
 from skmohn.mohn._model import Solution
 from skmohn.mohn._sparse.model import SparseModel
+from skmohn.mohn._sparse.selection import FEWEST_ROWS
 from skmohn.mohn._sparse.solve import solve_full, solve_given, solve_msda, solve_pursuit
 from skmohn.mohn._spike_slab.model import SpikeSlabModel
 from skmohn.mohn._spike_slab.solve import (
     BRIEF_ORDER,
     HIGHEST_ORDER,
     is_affordable,
+    solve_additive,
     solve_spike_slab,
 )
 from skmohn.mohn._walsh.design import make_design
@@ -28,10 +30,14 @@ from skmohn.mohn._walsh.terms import with_kept
 
 # Standard errors over folds by which a sparse model must predict better to be chosen
 # although its description is longer.
-_CLEARLY = 1.0
+_CLEARLY = 2.0
 # Nats by which a model must be shorter than that nothing matters. Of tables of noise
 # alone (seven kinds, 420 draws), 4 % gain one nat and 1 % two.
 _LEAST_GAIN = 1.5
+# Nats by which the mean, and any other model, must be shorter than the additive one:
+# more than a bare mention, and strong evidence (Kass and Raftery, Bayes factors,
+# Journal of the American Statistical Association 90, 1995).
+_MENTION, _STRONG = 1.0, 3.0
 # What models are called in sentences.
 _CALLED = {"spike_slab": "spike-and-slab"}
 # The same for terms that were chosen by the rows that they are to predict. Of 40
@@ -182,6 +188,7 @@ def solve_auto(samples, wishes, report):
         return _stay(sparse, f"the dense one does not fit: {error}")
     found = {"sparse": sparse} if sparse.graph.terms else {}
     if is_affordable(*samples.inputs.shape, wishes):
+        found["additive"] = solve_additive(samples)
         posterior_mean = solve_spike_slab(samples, wishes, report, is_brief=True)
         if posterior_mean is not None:
             found["spike_slab"] = posterior_mean
@@ -239,6 +246,8 @@ def _choose(found, samples, wishes, report):
     shorter = [name for name in lengths if lengths[name] < least]
     chosen = min(shorter, key=lengths.get, default="nothing")
     how = f"the {_CALLED.get(chosen, chosen)} model has the shortest description"
+    if _is_robust(lengths, chosen, len(samples.y)):
+        chosen, how = "additive", "no model is clearly shorter than the additive one"
     if chosen == "nothing":
         how = "nothing stands out"
     elif (
@@ -254,6 +263,18 @@ def _choose(found, samples, wishes, report):
         f"{_CALLED.get(name, name)} {value:.1f}" for name, value in lengths.items()
     )
     return _say(solution, f"{how} (description lengths: {said})")
+
+
+def _is_robust(lengths, chosen, n_rows):
+    """Whether no other model, and not that nothing matters, is clearly shorter.
+
+    Of models whose descriptions differ little, the additive one predicts best: it has
+    to find out least from the rows. Few rows say little of its one variance.
+    """
+    if "additive" not in lengths or n_rows < FEWEST_ROWS:
+        return False
+    most = _MENTION if chosen == "nothing" else _STRONG
+    return lengths["additive"] < lengths[chosen] + most
 
 
 def _is_trusted(sparse, lengths):

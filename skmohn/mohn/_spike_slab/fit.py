@@ -3,9 +3,11 @@
 import math
 from collections.abc import Sequence
 from itertools import chain, combinations
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logsumexp
 
 from skmohn._core._rows import row_slices
 from skmohn.mohn._model import (
@@ -39,6 +41,9 @@ _EXPECTED = 2.0
 _ONE_STRENGTH = 3.0
 # Variance of a column below which it is constant but for rounding.
 _CONSTANT = 1e-9
+# Shares of the variance that an additive function may explain: steps of the log odds.
+_STEP = 0.05
+_SHARES = expit(np.arange(-9.0, 12.0, _STEP))
 # Bytes of an entry of the columns: themselves, directions, and half of that twice.
 _BYTES = 8 * 4
 
@@ -79,50 +84,197 @@ def fit_spike_slab(
     model : SpikeSlabModel or None
         None where no run stayed finite.
     """
-    weight = np.ones(len(y)) if sample_weight is None else sample_weight
-    standard, center, scale = standardise(y, sample_weight)
-    n_inputs = inputs.shape[1]
-    sizes = range(1, min(max_order, n_inputs) + 1)
-    sets = tuple(chain.from_iterable(combinations(range(n_inputs), k) for k in sizes))
-    candidates, columns = standardise_columns(inputs, weight, sets)
-    target = np.sqrt(weight) * standard
-    spectrum = Spectrum.of(columns)
-    along = spectrum.vectors.T @ (columns @ target) / np.sqrt(spectrum.values)
-    del columns
-    n_observed = float(count_observations(weight).sum())
-    observed = Observed(
-        along,
-        n_observed - 1.0 - len(along),
-        max(float(target @ target - along @ along), 0.0),
+    sample = _Standard.of(inputs, y, sample_weight, max_order)
+    vamp = Vamp(
+        sample.spectrum, sample.observed, sample.candidates.classes, sample.least_noise
     )
-    least_noise = max(LEAST_NOISE, rounding_variance(standard))
-    vamp = Vamp(spectrum, observed, candidates.classes, least_noise)
     # Of few sets, starts that expect hardly any weight say the same as others.
-    expected = _EXPECTED / len(candidates.terms)
+    expected = _EXPECTED / len(sample.candidates.terms)
     least = min(expected, max(start.inclusion for start in starts))
     starts = [start for start in starts if start.inclusion >= least]
-    found = best_run(vamp, starts, n_observed)
+    found = best_run(vamp, starts, sample.n_observed)
     if found is None:
         return None
     state, evidence = found
-    noise, precision = float(state.noise[0]), float(state.precision[0])
-    # The constant is normal a priori, and orthogonal to all columns.
-    evidence -= 0.5 * math.log(2.0 * math.pi * (n_observed * CONSTANT_VARIANCE + noise))
-    evidence -= n_observed * math.log(scale)
-    if sample_weight is not None and n_observed == len(y):
-        evidence += 0.5 * float(np.sum(np.log(weight)))
     priors = tuple(prior.take(np.array([0])) for prior in state.priors)
-    return SpikeSlabModel(
-        candidates,
-        _condition(spectrum, along, state.data[:, 0], precision, noise, weight.sum()),
-        state.data[:, 0],
-        priors,
-        center,
-        scale,
-        n_inputs,
-        evidence,
-        _charge(noise, priors, candidates.classes, n_observed),
+    noise, precision = float(state.noise[0]), float(state.precision[0])
+    occam = _charge(noise, priors, sample.candidates.classes, sample.n_observed)
+    return sample.model(priors, noise, precision, state.data[:, 0], evidence, occam)
+
+
+def fit_additive(
+    inputs: NDArray, y: NDArray, sample_weight: NDArray | None
+) -> SpikeSlabModel:
+    """Learn one normal prior for the weights of all inputs: a slab without a spike.
+
+    It is ridge regression on standardized columns. A priori, any share of the target's
+    variance that the function explains is as probable as another: what is known may
+    say little. The evidence is integrated over that share, whose posterior mean is
+    taken. The parameters are those of `fit_spike_slab`.
+
+    Source: Zhang, Naughton, Bondell and Reich, Bayesian regression using a prior on the
+    model fit: the R2-D2 shrinkage prior, Journal of the American Statistical
+    Association 117, 2022 (the uniform prior of the share).
+    """
+    sample = _Standard.of(inputs, y, sample_weight, 1)
+    values, observed = sample.spectrum.values, sample.observed
+    n_terms, n_directions = len(sample.candidates.terms), sample.n_observed - 1.0
+
+    def weigh(share):
+        """Log density of the target and its variance, the most likely one."""
+        along = 1.0 - share + share / n_terms * values[:, None]
+        square = np.sum(observed.along[:, None] ** 2 / along, axis=0)
+        square += observed.others / (1.0 - share)
+        volume = np.sum(np.log(along), axis=0)
+        volume += observed.n_others * np.log1p(-share)
+        total = np.maximum(square / n_directions, sample.least_noise / (1.0 - share))
+        volume += n_directions * np.log(2.0 * math.pi * total)
+        return -0.5 * (volume + square / total), total
+
+    density, _ = weigh(_SHARES)
+    # The uniform density, per step of the log odds.
+    log_mass = density + np.log(_SHARES * (1.0 - _SHARES)) + math.log(_STEP)
+    mass = logsumexp(log_mass)
+    share = float(np.exp(log_mass - mass) @ _SHARES)
+    (evidence,), total = weigh(np.array([share]))
+    noise, variance = float((1.0 - share) * total[0]), share * total / n_terms
+    prior = SpikeSlab(*np.array([[1.0], variance, [0.0]]))
+    center, deviation = LOG_NOISE
+    # Of all of the target: it is what the noise is where nothing is explained.
+    away = (math.log(total[0]) - center) / deviation
+    occam = occam_factor(
+        -0.5 * away**2, np.eye(1) / deviation**2, 0.5 * n_directions * np.eye(1)
     )
+    return sample.model(
+        (prior,),
+        noise,
+        float(1.0 / variance[0]),
+        np.zeros(n_terms),
+        float(evidence),
+        float(mass - evidence) + occam,
+    )
+
+
+class _Standard(NamedTuple):
+    """What is learned from: standardized columns and target.
+
+    Attributes
+    ----------
+    candidates : Candidates
+
+    spectrum : Spectrum
+        Of the columns.
+
+    observed : Observed
+
+    n_observed : float
+        Number of observations.
+
+    weight_sum : float
+
+    least_noise : float
+
+    center, scale : float
+        Of the target.
+
+    n_inputs : int
+
+    log_weight : float
+        Sum of the logarithms of weights that are precisions.
+    """
+
+    candidates: Candidates
+    spectrum: Spectrum
+    observed: Observed
+    n_observed: float
+    weight_sum: float
+    least_noise: float
+    center: float
+    scale: float
+    n_inputs: int
+    log_weight: float
+
+    @classmethod
+    def of(
+        cls,
+        inputs: NDArray,
+        y: NDArray,
+        sample_weight: NDArray | None,
+        max_order: int,
+    ) -> "_Standard":
+        """Standardize columns of all sets and the target, see `fit_spike_slab`."""
+        weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        standard, center, scale = standardise(y, sample_weight)
+        n_inputs = inputs.shape[1]
+        sizes = range(1, min(max_order, n_inputs) + 1)
+        sets = tuple(
+            chain.from_iterable(combinations(range(n_inputs), k) for k in sizes)
+        )
+        candidates, columns = standardise_columns(inputs, weight, sets)
+        target = np.sqrt(weight) * standard
+        spectrum = Spectrum.of(columns)
+        along = spectrum.vectors.T @ (columns @ target) / np.sqrt(spectrum.values)
+        n_observed = float(count_observations(weight).sum())
+        observed = Observed(
+            along,
+            n_observed - 1.0 - len(along),
+            max(float(target @ target - along @ along), 0.0),
+        )
+        log_weight = 0.0
+        if sample_weight is not None and n_observed == len(y):
+            log_weight = float(np.sum(np.log(weight)))
+        return cls(
+            candidates,
+            spectrum,
+            observed,
+            n_observed,
+            float(weight.sum()),
+            max(LEAST_NOISE, rounding_variance(standard)),
+            float(center),
+            float(scale),
+            n_inputs,
+            log_weight,
+        )
+
+    def model(
+        self,
+        priors: tuple[SpikeSlab, ...],
+        noise: float,
+        precision: float,
+        data: NDArray,
+        evidence: float,
+        occam: float,
+    ) -> SpikeSlabModel:
+        """The model of hyperparameters; the evidence is not that of the constant."""
+        # The constant is normal a priori, and orthogonal to all columns.
+        of_constant = self.n_observed * CONSTANT_VARIANCE + noise
+        evidence -= 0.5 * math.log(2.0 * math.pi * of_constant)
+        evidence -= self.n_observed * math.log(self.scale)
+        evidence += 0.5 * self.log_weight
+        return SpikeSlabModel(
+            self.candidates,
+            self._condition(data, precision, noise),
+            data,
+            priors,
+            self.center,
+            self.scale,
+            self.n_inputs,
+            evidence,
+            occam,
+        )
+
+    def _condition(
+        self, data: NDArray, precision: float, noise: float
+    ) -> NormalPosterior:
+        """The normal posterior of all weights and of the constant."""
+        (values, vectors), along = self.spectrum, self.observed.along
+        roots = np.sqrt(values)
+        step = roots * (along - roots * (vectors.T @ data))
+        mean = np.append(data + vectors @ (step / (values + noise * precision)), 0.0)
+        values = np.append(values, self.weight_sum * CONSTANT_VARIANCE * precision)
+        wider = np.zeros((len(mean), len(values)))
+        wider[:-1, :-1], wider[-1, -1] = vectors, 1.0
+        return NormalPosterior(mean, Spectrum(values, wider), precision, noise)
 
 
 def standardise_columns(
@@ -182,18 +334,6 @@ def best_run(
         return None
     _, state, evidence = max(found, key=lambda run: run[0])
     return state, evidence
-
-
-def _condition(spectrum, along, data, precision, noise, weight_sum):
-    """The normal posterior of all weights and of the constant."""
-    values, vectors = spectrum
-    roots = np.sqrt(values)
-    step = roots * (along - roots * (vectors.T @ data)) / (values + noise * precision)
-    mean = np.append(data + vectors @ step, 0.0)
-    values = np.append(values, weight_sum * CONSTANT_VARIANCE * precision)
-    wider = np.zeros((len(mean), len(values)))
-    wider[:-1, :-1], wider[-1, -1] = vectors, 1.0
-    return NormalPosterior(mean, Spectrum(values, wider), precision, noise)
 
 
 def _charge(

@@ -7,6 +7,7 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import norm
 
 from skmohn._core._rows import row_slices
 from skmohn.mohn._controls import DeltaControl
@@ -20,6 +21,8 @@ from skmohn.mohn._walsh.design import product_columns
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 
 Term = tuple[int, ...]
+# Probability that any weight of an additive model is listed where all are zero.
+_FALSE_SHARE = 0.05
 # A row whose own fit leaves less of its error says nothing of it.
 _LEAST_KEPT = 1e-9
 
@@ -114,13 +117,23 @@ class SpikeSlabModel(Model):
         intercept -= float(coef @ candidates.means)
         return Hypergraph(candidates.terms, coef, intercept)
 
+    @property
+    def is_additive(self) -> bool:
+        """Whether no weight is zero a priori, see `fit_additive`."""
+        return all(bool(prior.inclusion[0] == 1.0) for prior in self.priors)
+
     @cached_property
     def beliefs(self) -> tuple[NDArray, NDArray]:
         """Probability that each weight is not zero, and its standard deviation.
 
-        Given pseudo-data, which are what the data say without the prior.
+        Given pseudo-data, which are what the data say without the prior. Where no
+        weight is zero a priori, the probability is that of its sign beyond chance.
         """
         posterior, data = self.posterior, self.data
+        if self.is_additive:
+            stds = np.sqrt(posterior.variances()[:-1])
+            ratio = np.abs(posterior.mean[:-1]) / stds
+            return 1.0 - 2.0 * norm.sf(ratio), self.scale * stds / self.candidates.stds
         both = 1.0 / posterior.variances()[:-1].mean()
         precision = max(both - posterior.precision, 1e-9 * both)
         pseudo = (both * posterior.mean[:-1] - posterior.precision * data) / precision
@@ -204,12 +217,18 @@ class SpikeSlabModel(Model):
         return means, stds
 
     def listed(self, max_order: int | None = None) -> tuple[Hypergraph, NDArray]:
-        """The weights that are likelier not zero, and their standard deviations."""
+        """The weights that are likelier not zero, and their standard deviations.
+
+        Of an additive model, those that pass a two-sided Bonferroni test, as those of
+        other models of all weights do.
+        """
         inclusion, stds = self.beliefs
         graph = self.graph
-        most = max_order or math.inf
+        most, least = max_order or math.inf, 0.5
+        if self.is_additive:
+            least = 1.0 - _FALSE_SHARE / len(inclusion)
         kept = [
-            j for j in np.flatnonzero(inclusion > 0.5) if len(graph.terms[j]) <= most
+            j for j in np.flatnonzero(inclusion > least) if len(graph.terms[j]) <= most
         ]
         terms = tuple(graph.terms[j] for j in kept)
         return Hypergraph(terms, graph.coef[kept], graph.intercept), stds[kept]

@@ -9,7 +9,7 @@ import numpy as np
 from skmohn._core._memory import in_words
 from skmohn.mohn._controls import Wishes
 from skmohn.mohn._model import Solution
-from skmohn.mohn._spike_slab.fit import fit_spike_slab, memory_of
+from skmohn.mohn._spike_slab.fit import fit_additive, fit_spike_slab, memory_of
 from skmohn.mohn._spike_slab.model import SpikeSlabModel
 from skmohn.mohn._walsh.terms import with_kept
 
@@ -98,6 +98,27 @@ def solve_spike_slab(
         reason,
         with_kept(coverage, graph.terms),
         model=best,
+    )
+
+
+def solve_additive(samples: Any) -> Solution:
+    """Learn weights of single inputs alone, see `fit_additive`."""
+    inputs = samples.rows.as_float().inputs
+    model = fit_additive(inputs, samples.y, samples.weight)
+    graph, errors = model.listed()
+    n_terms = len(model.candidates.terms)
+    coverage = [{"order": 1, "possible": inputs.shape[1], "tried": n_terms}]
+    reason = (
+        f"ridge regression on {n_terms:,} columns by its evidence; "
+        f"{len(graph.terms)} of them are significant"
+    )
+    return Solution(
+        graph,
+        errors,
+        model.noise_std(),
+        reason,
+        with_kept(coverage, graph.terms),
+        model=model,
     )
 
 
