@@ -1,5 +1,6 @@
 # Needs make and Python 3.11 or later; all else is installed into .venv when it is
-# missing, and again when the requirements change. Another interpreter:
+# missing, and again when the requirements change. Another interpreter, which makes the
+# environment anew where it is another version's:
 #     make test PYTHON=python3.12
 # Tests run in as many processes as there are cores. Arguments for pytest, for instance
 # one folder in one process:
@@ -37,7 +38,7 @@ NOT_INSTALLED := echo "pip could not install what this needs. Is PyPI in reach? 
 .NOTPARALLEL:
 
 .PHONY: help demo test test-slow test-docs fuzz mutants lint types docs papers linkcheck test-minimum clean
-.PHONY: coverage dist test-common test-uncompiled
+.PHONY: coverage dist test-common test-uncompiled always
 
 help:
 	@echo "make demo          a tour with a picture (a minute and a half, the first compilation included)"
@@ -136,31 +137,39 @@ $(VENV)/installed-demo: GROUP =
 # These read the sources alone.
 $(VENV)/installed-lint $(VENV)/installed-build: SKMOHN =
 
-$(VENV)/installed-%: $(REQUIREMENTS) | $(VENV)/made
+$(VENV)/installed-%: $(REQUIREMENTS) $(VENV)/made
 	@echo 'Installing into $(@D): $(strip $(SKMOHN) $(GROUP))'
 	@$(BIN)/python $(PIP_INSTALL) $(SKMOHN) $(GROUP) || { $(NOT_INSTALLED) }
 	@touch $@
 
-$(VENV)-minimum/installed: $(REQUIREMENTS) constraints-minimum.txt | $(VENV)-minimum/made
+$(VENV)-minimum/installed: $(REQUIREMENTS) constraints-minimum.txt $(VENV)-minimum/made
 	@echo "Installing into $(@D): skmohn and the oldest packages that it works with"
 	@$(VENV)-minimum/bin/python $(PIP_INSTALL) \
 		--constraint constraints-minimum.txt --editable ".[all]" --group test || { $(NOT_INSTALLED) }
 	@touch $@
 
-$(VENV)-sklearn-$(SKLEARN)/installed: $(REQUIREMENTS) | $(VENV)-sklearn-$(SKLEARN)/made
+$(VENV)-sklearn-$(SKLEARN)/installed: $(REQUIREMENTS) $(VENV)-sklearn-$(SKLEARN)/made
 	@echo "Installing into $(@D): skmohn with scikit-learn $(SKLEARN)"
 	@$(VENV)-sklearn-$(SKLEARN)/bin/python $(PIP_INSTALL) \
 		--editable ".[all]" --group test "scikit-learn==$(SKLEARN).*" || { $(NOT_INSTALLED) }
 	@touch $@
 
-%/made: INTERPRETER = $(PYTHON)
-$(VENV)-minimum/made: INTERPRETER = $(PYTHON_MINIMUM)
+%/made: CHOICE = PYTHON
+$(VENV)-minimum/made: CHOICE = PYTHON_MINIMUM
+INTERPRETER = $($(CHOICE))
+MINOR := -c "import sys; print(sys.version_info[1])"
+# Whether it is there, and of the version that was named, if one was.
+IS_MADE = [ -e $@ ] && { [ "$(origin $(CHOICE))" = file ] || \
+	[ "$$($(@D)/bin/python $(MINOR))" = "$$($(INTERPRETER) $(MINOR))" ]; }
 
-# Groups need pip 25.1; Python 3.11 to 3.13 bring older ones.
-%/made:
-	@$(INTERPRETER) -c "import sys; sys.exit(sys.version_info < (3, 11))" || { \
-		echo "skmohn needs Python 3.11 or later, and '$(INTERPRETER)' is not that." \
-			"Name one that is, for instance: make PYTHON=python3.12" >&2; exit 1; }
-	$(INTERPRETER) -m venv $(@D)
-	@$(@D)/bin/python $(PIP_INSTALL) "pip>=25.1" || { $(NOT_INSTALLED) }
-	@touch $@
+# Looked at each time: what is installed is older than an environment that is made anew,
+# and only than that. Groups need pip 25.1; Python 3.11 to 3.13 bring older ones.
+%/made: always
+	@$(IS_MADE) || { \
+		$(INTERPRETER) -c "import sys; sys.exit(sys.version_info < (3, 11))" || { \
+			echo "skmohn needs Python 3.11 or later, and '$(INTERPRETER)' is not that." \
+				"Name one that is, for instance: make PYTHON=python3.12" >&2; exit 1; }; \
+		echo "Making $(@D) with $(INTERPRETER)"; \
+		$(INTERPRETER) -m venv --clear $(@D) || exit 1; \
+		$(@D)/bin/python $(PIP_INSTALL) "pip>=25.1" || { $(NOT_INSTALLED) }; \
+		touch $@; }
