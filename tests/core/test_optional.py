@@ -4,6 +4,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import runpy
 import tomllib
 from pathlib import Path
 
@@ -141,6 +142,13 @@ def test_the_sampler_needs_optuna(hide, monkeypatch):
     monkeypatch.delitem(importlib.sys.modules, module, raising=False)
     hide("optuna")
     assert_named(lambda: skmohn.integrations.MOHNSampler, "optuna", "MOHNSampler")
+
+
+def test_a_star_takes_the_bridges_that_there_are(monkeypatch):
+    everything = set(skmohn.integrations.__all__)
+    monkeypatch.setitem(importlib.sys.modules, "optuna", None)
+    without = runpy.run_path(skmohn.integrations.__file__)["__all__"]
+    assert everything - set(without) == {"MOHNSampler"}
 
 
 # --------------------------------------------------------------------------- tables
