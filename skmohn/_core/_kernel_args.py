@@ -78,11 +78,10 @@ def _declared(borrowable: type) -> tuple[tuple[_Field, ...], np.dtype]:
     """Fields of a dataclass, and how they lie in memory: as in a struct of C."""
     fields = []
     for name, hint in get_type_hints(borrowable, include_extras=True).items():
-        is_number = isinstance(hint, type) and get_origin(hint) is None
+        is_number = isinstance(hint, type)
         fields.append(_Field(name, _dtype_of(hint), is_number))
-    kinds = [field.dtype if field.is_number else np.intp for field in fields]
-    names = [field.name for field in fields]
-    return tuple(fields), np.dtype(list(zip(names, kinds, strict=True)), align=True)
+    layout = [(name, dtype if is_it else np.intp) for name, dtype, is_it in fields]
+    return tuple(fields), np.dtype(layout, align=True)
 
 
 def _dtype_of(hint: Any) -> np.dtype:

@@ -209,11 +209,8 @@ def class_weights(
     y: NDArray,
     sample_weight: NDArray,
 ) -> NDArray:
-    """Weight of each class; balanced ones are by weights of samples, as since 1.7."""
-    if VERSION >= (1, 7):
-        return compute_class_weight(
-            class_weight, classes=classes, y=y, sample_weight=sample_weight
-        )
+    """Weight of each class; balanced ones are by weights of samples."""
+    # As scikit-learn itself since 1.7; before, its function takes no such weights.
     if class_weight != "balanced":
         return compute_class_weight(class_weight, classes=classes, y=y)
     totals = np.array([sample_weight[y == each].sum() for each in classes])

@@ -78,6 +78,46 @@ def test_nothing_need_be_compiled(monkeypatch):
     assert pair.counters.tolist() == [(True, 1, 0.25)]
 
 
+def test_kernels_see_what_python_does():
+    """Numbers of all widths, where C would place them, between pointers and records."""
+    counted = np.dtype([("flag", np.int8), ("n", np.int16), ("mean", np.float64)])
+
+    @dataclass
+    class Mixed(Borrowable):
+        small: np.int8
+        words: NDArray[np.uint16]
+        half: np.float32
+        counters: Annotated[np.recarray, counted]
+        last: np.int16
+        wide: float
+        n: int
+
+    mixed_at = borrower_of(Mixed)
+
+    @jit(is_cached=False)
+    def read(address, numbers):
+        mixed = mixed_at(address)
+        numbers[0] = mixed.small
+        numbers[1] = mixed.words[1]
+        numbers[2] = mixed.half
+        numbers[3] = mixed.counters.n
+        numbers[4] = mixed.last
+        numbers[5] = mixed.wide
+        numbers[6] = mixed.n
+        mixed.words[0] = 7
+        mixed.counters.flag = -1
+        mixed.counters.mean = 0.75
+
+    counters = np.array([(3, -300, 0.5)], counted).view(np.recarray)
+    words = np.array([60000, 50000], dtype=np.uint16)
+    mixed = Mixed(-5, words, 0.5, counters, -400, 1e300, 2**40)
+    numbers = np.empty(7)
+    read(mixed.address, numbers)
+    assert numbers.tolist() == [-5, 50000, 0.5, -300, -400, 1e300, 2**40]
+    assert words.tolist() == [7, 50000]
+    assert counters.tolist() == [(-1, -300, 0.75)]
+
+
 @pytest.mark.parametrize(
     "wrong", [np.zeros(3, dtype=np.float32), np.zeros(6)[::2], np.zeros((3, 2)).T]
 )

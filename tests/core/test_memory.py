@@ -14,13 +14,13 @@ PHYSICAL = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
 def groups(monkeypatch, tmp_path):
     """Write files of control groups; the process is in those that are told."""
     own = tmp_path / "own"
-    monkeypatch.setattr(_memory, "_GROUPS", tmp_path / "groups")
+    monkeypatch.setattr(_memory, "_GROUPS", tmp_path / "fs" / "groups")
     monkeypatch.setattr(_memory, "_OWN_GROUPS", own)
 
     def write(member, files):
         own.write_text(member)
         for name, text in files.items():
-            path = tmp_path / "groups" / name
+            path = tmp_path / "fs" / "groups" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
 
@@ -39,6 +39,14 @@ def groups(monkeypatch, tmp_path):
             {"memory/job/memory.limit_in_bytes": "800\n", "memory.max": "1\n"},
             800,
         ),
+        ("0::/a:b\n", {"a:b/memory.max": "300\n", "memory.max": "5000\n"}, 300),
+        (
+            "4:cpu:/job\n3:memory:/job\n0::/\n",
+            {"memory/job/memory.limit_in_bytes": "800\n"},
+            800,
+        ),
+        # Files of other file systems, above those of groups, are none of them.
+        ("0::/a\n", {"../memory.max": "1\n", "../../memory.max": "1\n"}, PHYSICAL),
         ("0::/\n", {"memory.max": "max\n"}, PHYSICAL),
         ("0::/\n", {"memory.max": "9223372036854771712\n"}, PHYSICAL),
         ("3:cpu:/job\n", {"memory.max": "1\n"}, PHYSICAL),

@@ -4,13 +4,19 @@ import inspect
 import re
 import subprocess
 import sys
+import warnings
 from importlib.metadata import version
+from importlib.util import find_spec, module_from_spec
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.datasets import load_iris
-from sklearn.linear_model import LassoCV
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LassoCV, Ridge
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import has_fit_parameter
@@ -18,9 +24,12 @@ from sklearn.utils.validation import has_fit_parameter
 from skmohn import EnergyNetClassifier, EnergyNetTransformer, MOHNRegressor
 from skmohn._core import _sklearn
 from skmohn._core._sklearn import (
+    callback_context,
     check_sample_weight,
     class_weights,
+    complete_mlp,
     lasso_cv,
+    prepend_html,
     raise_for_params,
     require_mlp_weights,
     watched_mlp,
@@ -120,6 +129,54 @@ def test_a_watched_network_begins_as_given_layers():
     assert len(begun) == 1
 
 
+# A network without hidden layers is a ridge regression.
+@pytest.mark.parametrize("is_weighted", [False, True])
+@pytest.mark.parametrize("n_targets", [1, 2, 3])
+def test_loss_of_several_targets_is_what_its_gradient_is_of(n_targets, is_weighted):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 4))
+    y = np.exp(X[:, :n_targets]) + rng.normal(size=(30, n_targets))
+    weights = rng.integers(1, 4, size=30).astype(float) if is_weighted else np.ones(30)
+    y = y if n_targets > 1 else y[:, 0]
+    ridge = Ridge(alpha=2.0).fit(X, y, sample_weight=weights)
+    mlp = MLPRegressor(
+        hidden_layer_sizes=(), solver="lbfgs", alpha=2.0, tol=1e-9, max_iter=1000
+    )
+    watched, losses = watched_mlp(mlp, ()), []
+    watched.watch = losses.append
+    watched.fit(X, y, sample_weight=weights if is_weighted else None)
+    assert_allclose(watched.predict(X), ridge.predict(X), atol=1e-4)
+    errors = (y - ridge.predict(X)).reshape(30, -1) ** 2
+    penalty = 2.0 * np.sum(np.square(ridge.coef_))
+    loss = (weights @ errors.sum(axis=1) + penalty) / (2 * weights.sum())
+    assert_allclose([watched.loss_, min(losses)], loss, rtol=1e-6)
+
+
+@pytest.mark.needs_sklearn("1.7", "the loss of counts")
+def test_other_losses_of_several_targets_are_scikit_learns():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    mlp = MLPRegressor(
+        hidden_layer_sizes=(), loss="poisson", solver="lbfgs", tol=1e-2, random_state=0
+    )
+    plain = clone(mlp).fit(X, np.exp(X))
+    assert watched_mlp(mlp, ()).fit(X, np.exp(X)).loss_ == plain.loss_
+
+
+def test_a_network_that_is_filled_predicts_and_goes_on():
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["a", "b", "c"])[y]
+    fitted = MLPClassifier(3, tol=0.1, random_state=0).fit(X, names)
+    filled = MLPClassifier(3, random_state=0)
+    public = {k: v for k, v in vars(fitted).items() if k.endswith("_")}
+    vars(filled).update(public)
+    complete_mlp(filled, np.unique(names))
+    assert_array_equal(filled.predict(X), fitted.predict(X))
+    assert filled.partial_fit(X, names)._no_improvement_count == 0
+    regressor = MLPRegressor()
+    complete_mlp(regressor)
+    assert not hasattr(regressor, "_label_binarizer")
+
+
 # ------------------------------------------------------------------- sample weights
 
 
@@ -132,6 +189,32 @@ def without_weights(monkeypatch):
 def test_version_says_whether_networks_take_weights():
     takes = has_fit_parameter(MLPRegressor, "sample_weight")
     assert takes == (_sklearn.VERSION >= (1, 7))
+
+
+@pytest.mark.needs_sklearn("1.7", "networks that take weights")
+@pytest.mark.parametrize("version", [(1, 7), _sklearn.VERSION])
+def test_weights_are_given_to_networks_that_take_them(monkeypatch, version):
+    monkeypatch.setattr(_sklearn, "VERSION", version)
+    X, y = load_iris(return_X_y=True)
+    weights = np.random.default_rng(0).random(len(X))
+    mlp = MLPClassifier(3, tol=0.1, random_state=0)
+    require_mlp_weights(mlp, weights)
+    found = watched_mlp(mlp, ()).fit(X, y, sample_weight=weights)
+    expected = mlp.fit(X, y, sample_weight=weights)
+    assert_array_equal(found.coefs_[0], expected.coefs_[0])
+
+
+def test_room_for_repeated_rows_is_asked_for(without_weights, monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        _sklearn, "require_memory", lambda n_bytes, *words: asked.append(n_bytes)
+    )
+    X, weights = np.eye(4)[:, :3], np.array([1.0, 2.0, 3.0, 4.0])
+    mlp = MLPRegressor(hidden_layer_sizes=2, solver="lbfgs", max_iter=1, tol=1e9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        watched_mlp(mlp, ()).fit(X, weights, sample_weight=weights)
+    assert asked == [np.zeros((10, 3)).nbytes]
 
 
 def test_whole_weights_are_repeated_rows_where_networks_take_none(without_weights):
@@ -182,13 +265,11 @@ def test_weights_of_zero_are_refused_in_every_version():
 
 
 @pytest.mark.parametrize("balance", ["balanced", {0: 2.0, 2: 0.5}])
-def test_classes_are_weighed_alike_in_every_version(monkeypatch, balance):
+def test_classes_are_weighed_alike_in_every_version(balance):
     rng = np.random.default_rng(0)
     y, weights = rng.integers(3, size=30), rng.integers(1, 4, size=30)
     repeated = np.repeat(y, weights)
     expected = compute_class_weight(balance, classes=np.arange(3), y=repeated)
-    assert_allclose(class_weights(balance, np.arange(3), y, weights), expected)
-    monkeypatch.setattr(_sklearn, "VERSION", (1, 6))
     assert_allclose(class_weights(balance, np.arange(3), y, weights), expected)
 
 
@@ -201,6 +282,26 @@ def test_a_path_has_as_many_penalties_as_are_asked_for():
     search = lasso_cv(n_alphas=7, eps=1e-2, cv=3).fit(X, X[:, 0])
     assert isinstance(search, LassoCV)
     assert len(search.alphas_) == 7
+
+
+def test_number_of_penalties_has_its_new_name_since_it_was_given(monkeypatch):
+    monkeypatch.setattr(_sklearn, "VERSION", (1, 7))
+    assert lasso_cv(n_alphas=7).get_params()["alphas"] == 7
+
+
+@pytest.mark.parametrize("rest", ["0", "12", "dev0", "0rc1"])
+def test_version_is_read_of_every_release(monkeypatch, rest):
+    minor = [int(part) for part in INSTALLED.split(".")[:2]]
+    monkeypatch.setattr(sklearn, "__version__", "{}.{}.{}".format(*minor, rest))
+    spec = find_spec(_sklearn.__name__)
+    again = module_from_spec(spec)
+    spec.loader.exec_module(again)
+    assert list(again.VERSION) == minor
+
+
+def test_html_is_put_above_that_of_scikit_learn():
+    attributes = SimpleNamespace(_html_repr=lambda: "table")
+    assert prepend_html(attributes, lambda: "ours, ")._html_repr() == "ours, table"
 
 
 def test_arguments_of_fit_need_metadata_routing():
@@ -266,5 +367,15 @@ def test_estimators_do_without_callbacks():
 
 
 @pytest.mark.needs_sklearn("1.9", "callbacks")
-def test_estimators_have_callbacks():
-    assert hasattr(MOHNRegressor(), "set_callbacks")
+@pytest.mark.parametrize("version", [(1, 9), _sklearn.VERSION])
+def test_estimators_have_callbacks(monkeypatch, version):
+    monkeypatch.setattr(_sklearn, "VERSION", version)
+    model = MOHNRegressor()
+    assert hasattr(model, "set_callbacks")
+    assert not isinstance(callback_context(model, 3), _sklearn._NoCallbacks)
+
+
+def test_without_callbacks_nobody_stops_a_fit(monkeypatch):
+    monkeypatch.setattr(_sklearn, "VERSION", (1, 8))
+    context = callback_context(MOHNRegressor(), 3).subcontext(task_name="a step")
+    assert not context.call_on_fit_task_end(data={})
