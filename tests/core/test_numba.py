@@ -8,10 +8,19 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from threadpoolctl import threadpool_info
 
 from skmohn._core import _numba
-from skmohn._core._numba import CACHE_VARIABLE, address_of, call_address, jit
+from skmohn._core._numba import (
+    CACHE_VARIABLE,
+    TABLES_AT_ONCE,
+    add_found,
+    address_of,
+    call_address,
+    can_look_up,
+    jit,
+)
 
 # A kernel in a file of its own, so that its cache folder is beside that file.
 KERNEL = """
@@ -406,3 +415,51 @@ def test_functions_are_called_by_their_address(compiled, monkeypatch):
     address = address_of(kernel, PRODUCT)
     assert address == address_of(kernel, PRODUCT)
     assert twice(address, 1.5) == 9.0
+
+
+def test_functions_are_called_where_numbas_inside_has_changed(monkeypatch):
+    monkeypatch.setattr(_numba, "_changes", [])
+    kernel = jit(is_cached=False, no_cfunc_wrapper=False)(lambda x, n: x / n)
+    monkeypatch.setattr(kernel, "compile", None)
+    with pytest.warns(RuntimeWarning, match="numba .* differs inside") as told:
+        address = address_of(kernel, PRODUCT)
+    # Divided as kernels do it.
+    call = jit(is_cached=False)(lambda place: call_address(place, (1.0, 0)))
+    assert call(address) == np.inf
+    # Once in a process.
+    _numba._warn_of_change(LookupError("another"))
+    assert len(told) == 1
+
+
+# ------------------------------------------------------------------ tables of bytes
+
+
+@pytest.mark.skipif(not can_look_up(), reason="this machine has no such instruction")
+def test_tables_are_looked_up_as_numpy_does():
+    @jit(is_cached=False)
+    def add(tables, codes, sums):
+        add_found(tables, n_before, codes, n_codes_before, sums)
+
+    rng = np.random.default_rng(0)
+    n_before, n_codes_before = 32, 64
+    # Of each byte, half of it, table and value of four bits.
+    tables = rng.integers(16, size=(8, 2, TABLES_AT_ONCE, 16), dtype=np.uint8)
+    codes = rng.integers(256, size=(8, 64), dtype=np.uint8)
+    sums = rng.integers(2**16, size=(TABLES_AT_ONCE, 2, 2, 16), dtype=np.uint16)
+    expected = sums.copy()
+    for table in range(TABLES_AT_ONCE):
+        found = np.zeros(64, dtype=np.uint16)
+        for of_byte, code in zip(tables[:, :, table], codes, strict=True):
+            found += of_byte[0, code & 15]
+            found += of_byte[1, code >> 4]
+        even, odd = found.reshape(2, 16, 2).transpose(2, 0, 1)
+        expected[table, :, 0] += even + 256 * odd
+        expected[table, :, 1] += odd
+    before = np.full(n_before, 99, dtype=np.uint8)
+    codes_before = np.full(n_codes_before, 255, dtype=np.uint8)
+    add(
+        np.concatenate([before, tables.ravel()]),
+        np.concatenate([codes_before, codes.ravel()]),
+        sums,
+    )
+    assert_array_equal(sums, expected)

@@ -34,6 +34,7 @@ from runs import Runs  # noqa: E402
 
 # The tests that are meant to notice, where they are not called as the module is.
 TESTS = {
+    "_core/_numba": "core/test_numba.py mohn/test_lookup.py",
     "mohn/_sparse/pursuit": "mohn/test_pursuit.py mohn/test_message_passing.py",
     "mohn/_sparse/frontier": "mohn/test_frontier.py mohn/test_pursuit.py "
     "mohn/test_logistic.py",
