@@ -194,6 +194,7 @@ def test_make_policy_names_the_parameter_that_is_wrong(wrong, message):
         make_policy(**{"sizes": (2, 3, 1), "weights": np.zeros(13), **wrong})
 
 
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 def test_no_other_named_tuple_gets_the_methods():
     class Impostor(Policy):
         pass

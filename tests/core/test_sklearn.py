@@ -146,10 +146,14 @@ def test_loss_of_several_targets_is_what_its_gradient_is_of(n_targets, is_weight
     watched.watch = losses.append
     watched.fit(X, y, sample_weight=weights if is_weighted else None)
     assert_allclose(watched.predict(X), ridge.predict(X), atol=1e-4)
-    errors = (y - ridge.predict(X)).reshape(30, -1) ** 2
-    penalty = 2.0 * np.sum(np.square(ridge.coef_))
-    loss = (weights @ errors.sum(axis=1) + penalty) / (2 * weights.sum())
-    assert_allclose([watched.loss_, min(losses)], loss, rtol=1e-6)
+    # Of deeper ones it is the loss of what they predict.
+    deeper = watched_mlp(mlp.set_params(hidden_layer_sizes=2, tol=1e-2), ())
+    deeper.fit(X, y, sample_weight=weights)
+    for network, found in ((watched, min(losses)), (deeper, deeper.loss_)):
+        errors = (y - network.predict(X)).reshape(30, -1) ** 2
+        penalty = 2.0 * sum(np.sum(np.square(coef)) for coef in network.coefs_)
+        loss = (weights @ errors.sum(axis=1) + penalty) / (2 * weights.sum())
+        assert_allclose([found, network.loss_], loss, rtol=1e-6)
 
 
 @pytest.mark.needs_sklearn("1.7", "the loss of counts")
@@ -171,7 +175,9 @@ def test_a_network_that_is_filled_predicts_and_goes_on():
     vars(filled).update(public)
     complete_mlp(filled, np.unique(names))
     assert_array_equal(filled.predict(X), fitted.predict(X))
-    assert filled.partial_fit(X, names)._no_improvement_count == 0
+    # None in vain so far, and it goes on to learn.
+    assert filled._no_improvement_count == 0
+    filled.partial_fit(X, names)
     regressor = MLPRegressor()
     complete_mlp(regressor)
     assert not hasattr(regressor, "_label_binarizer")
