@@ -19,9 +19,19 @@ FUZZ_SEED ?= $(shell date +%s)
 MUTANTS_ARGS ?=
 # Of scikit-learn, for test-common.
 SKLEARN ?= 1.8
-# Plain Python is slow: fits of each family, and what its kernels are made of.
-UNCOMPILED := $(addprefix tests/, core/test_uncompiled.py blm/test_codec.py \
-	blm/test_network.py energynet/test_kernels.py mohn/test_kernels.py)
+# Plain Python is slow: of each family the files that take at most ten seconds, and those
+# of its kernels, but for the longest test.
+UNCOMPILED := $(addprefix tests/, core/test_uncompiled.py datasets blm/test_codec.py \
+	blm/test_control_plan.py blm/test_network.py blm/test_policy.py \
+	blm/test_published_peers.py blm/test_traces.py blm/test_training.py \
+	energynet/test_coding.py energynet/test_kernels.py mohn/test_active_set.py \
+	mohn/test_coding.py mohn/test_dense_noise.py mohn/test_dense_posterior.py \
+	mohn/test_dense_variance.py mohn/test_from_terms.py mohn/test_frontier.py \
+	mohn/test_html.py mohn/test_importances.py mohn/test_kernels.py \
+	mohn/test_learning.py mohn/test_logistic.py optimize/test_bad_input.py \
+	optimize/test_climbs.py optimize/test_dense_models.py optimize/test_elimination.py \
+	optimize/test_polynomial.py optimize/test_space.py) \
+	--deselect tests/energynet/test_kernels.py::test_draws_are_uniform_and_independent
 DIST ?= dist
 
 VENV := .venv
