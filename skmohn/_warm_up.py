@@ -4,6 +4,15 @@ import numpy as np
 
 from skmohn._core._fitting import gather_warnings
 
+# All settings of six columns, a function of them, and the same with noise.
+_SIGNS = 1.0 - 2.0 * ((np.arange(64)[:, None] >> np.arange(6)) & 1)
+_Y = _SIGNS[:, 0] * _SIGNS[:, 1] * _SIGNS[:, 2] + _SIGNS[:, 3]
+_NOISY = _Y + np.cos(37.0 * np.arange(64))
+# All settings of four columns are enough, but for sets that are drawn.
+_FEW = _SIGNS[:16, :4]
+# Columns of many values go through the kernels for real inputs.
+_GRADED = _FEW * np.linspace(0.5, 1.0, 16)[:, None]
+
 
 def warm_up():
     """Compile every kernel now, so that no later fit waits for the compiler.
@@ -17,11 +26,18 @@ def warm_up():
     >>> import skmohn
     >>> skmohn.warm_up()
     """
-    from skmohn.blm import BLMClassifier, BLMController, BLMRegressor
-    from skmohn.blm._kernels import ACTIVATIONS, LOSSES
-    from skmohn.blm._network import address_of_activation, address_of_loss
-    from skmohn.datasets import InvertedPendulum
-    from skmohn.energynet import EnergyNetTransformer
+    for family in FAMILIES:
+        compile_family(family)
+
+
+def compile_family(family: str) -> None:
+    """Compile the kernels of one of the families; processes may do so side by side."""
+    # So little is enough to compile, though not to converge.
+    with gather_warnings():
+        FAMILIES[family]()
+
+
+def _compile_mohn() -> None:
     from skmohn.mohn import MOHNRegressor
     from skmohn.mohn._dense.covariance import Covariance
     from skmohn.mohn._dense.evidence import Evidence, join_equal_rows, start_prior
@@ -31,61 +47,78 @@ def warm_up():
     from skmohn.mohn._walsh.design import PackedDesign
     from skmohn.mohn._walsh.pairs import best_pairs
     from skmohn.mohn._walsh.plane_design import PlaneDesign, Planes
+
+    for inputs, target in ((_FEW, _Y), (_FEW, _NOISY), (_GRADED, _NOISY)):
+        MOHNRegressor("pursuit").fit(inputs, target[:16]).predict(inputs)
+    # Tables of many columns, and counts of alleles.
+    sign, nonzero = (pack_bits(bits.T) for bits in (_FEW < 0, _FEW != 0))
+    planes = Planes.around(sign, nonzero, nonzero, np.zeros(4), len(_FEW))
+    for design in (PackedDesign(_FEW), PlaneDesign(planes)):
+        best_pairs(design, np.ones((1, design.n_samples)), 1)
+        design.screen(_NOISY[: design.n_samples], 1, 1)
+        design.columns([(0, 1)])
+    # Two columns that say the same.
+    MOHNRegressor("full", max_order=1).fit(_FEW[:, [0, 0]], _Y[:16])
+    for rule in ("ols", "lasso", "delta"):
+        MOHNRegressor("full", rule, max_order=2, max_iter=2).fit(_SIGNS, _Y)
+        # Until sets that it has dropped are to be proposed again.
+        MOHNRegressor("msda", rule, max_iter=4, random_state=0).fit(_SIGNS, _NOISY)
+    # All weights of numbers and categories, in both precisions.
+    sample = join_equal_rows(Rows(_GRADED, np.arange(16)[:, None] % 3), _Y[:16])
+    for dtype in (np.float64, np.float32):
+        evidence = Evidence(sample, (Alphabet(3),), dtype)
+        prior = start_prior(4, (Alphabet(3),))
+        evidence.value_and_slope(prior)
+    covariance = Covariance(prior, (Alphabet(3),))
+    ExactPosterior.condition(covariance, sample).mean_variance().variance()
+
+
+def _compile_blm() -> None:
+    from skmohn.blm import BLMClassifier, BLMController, BLMRegressor
+    from skmohn.blm._kernels import ACTIVATIONS, LOSSES
+    from skmohn.blm._network import address_of_activation, address_of_loss
+    from skmohn.datasets import InvertedPendulum
+
+    for loss in LOSSES:
+        address_of_loss(loss)
+    for activation in ACTIVATIONS:
+        address_of_activation(activation)
+    for network in (BLMRegressor, BLMClassifier):
+        network((2,), max_flips=100).fit(_FEW, _Y[:16] > 0)
+    pendulum = InvertedPendulum(n_simulations=2, duration=2.0)
+    controller = BLMController((2,), max_evaluations=5).fit(pendulum)
+    pendulum.trace(controller.policy_)
+    controller.predict(np.zeros((1, 4)))
+    sequences = np.zeros((2, 2, 1)), np.zeros((2, 2))
+    BLMRegressor((2,), recurrent="steps", max_flips=10).fit(*sequences)
+
+
+def _compile_energynet() -> None:
+    from skmohn.energynet import EnergyNetTransformer
+
+    stacks = (
+        EnergyNetTransformer(
+            "description_length", kappa=0.01, polish=1, n_temperatures=10
+        ),
+        EnergyNetTransformer("paper", max_layers=1, max_units=3, polish=1),
+        EnergyNetTransformer(None, [25, 25], polish=1, n_temperatures=10),
+    )
+    for stack in stacks:
+        stack.set_params(coding="minmax", random_state=0)
+        stack.fit(_GRADED).score(_GRADED[:2])
+
+
+def _compile_optimize() -> None:
     from skmohn.optimize import maximize
 
-    signs = 1.0 - 2.0 * ((np.arange(64)[:, None] >> np.arange(6)) & 1)
-    y = signs[:, 0] * signs[:, 1] * signs[:, 2] + signs[:, 3]
-    noisy = y + np.cos(37.0 * np.arange(64))
-    # All settings of four columns are enough, but for sets that are drawn.
-    few = signs[:16, :4]
-    # Columns of many values go through the kernels for real inputs.
-    graded = few * np.linspace(0.5, 1.0, 16)[:, None]
-    # So little is enough to compile, though not to converge.
-    with gather_warnings():
-        for inputs, target in ((few, y), (few, noisy), (graded, noisy)):
-            MOHNRegressor("pursuit").fit(inputs, target[:16]).predict(inputs)
-        # Tables of many columns, and counts of alleles.
-        sign, nonzero = (pack_bits(bits.T) for bits in (few < 0, few != 0))
-        planes = Planes.around(sign, nonzero, nonzero, np.zeros(4), len(few))
-        for design in (PackedDesign(few), PlaneDesign(planes)):
-            best_pairs(design, np.ones((1, design.n_samples)), 1)
-            design.screen(noisy[: design.n_samples], 1, 1)
-            design.columns([(0, 1)])
-        # Two columns that say the same.
-        MOHNRegressor("full", max_order=1).fit(few[:, [0, 0]], y[:16])
-        for rule in ("ols", "lasso", "delta"):
-            MOHNRegressor("full", rule, max_order=2, max_iter=2).fit(signs, y)
-            # Until sets that it has dropped are to be proposed again.
-            MOHNRegressor("msda", rule, max_iter=4, random_state=0).fit(signs, noisy)
-        # All weights of numbers and categories, in both precisions.
-        sample = join_equal_rows(Rows(graded, np.arange(16)[:, None] % 3), y[:16])
-        for dtype in (np.float64, np.float32):
-            evidence = Evidence(sample, (Alphabet(3),), dtype)
-            prior = start_prior(4, (Alphabet(3),))
-            evidence.value_and_slope(prior)
-        covariance = Covariance(prior, (Alphabet(3),))
-        ExactPosterior.condition(covariance, sample).mean_variance().variance()
-        for loss in LOSSES:
-            address_of_loss(loss)
-        for activation in ACTIVATIONS:
-            address_of_activation(activation)
-        for network in (BLMRegressor, BLMClassifier):
-            network((2,), max_flips=100).fit(few, y[:16] > 0)
-        pendulum = InvertedPendulum(n_simulations=2, duration=2.0)
-        controller = BLMController((2,), max_evaluations=5).fit(pendulum)
-        pendulum.trace(controller.policy_)
-        controller.predict(np.zeros((1, 4)))
-        sequences = np.zeros((2, 2, 1)), np.zeros((2, 2))
-        BLMRegressor((2,), recurrent="steps", max_flips=10).fit(*sequences)
-        stacks = (
-            EnergyNetTransformer(
-                "description_length", kappa=0.01, polish=1, n_temperatures=10
-            ),
-            EnergyNetTransformer("paper", max_layers=1, max_units=3, polish=1),
-            EnergyNetTransformer(None, [25, 25], polish=1, n_temperatures=10),
-        )
-        for stack in stacks:
-            stack.set_params(coding="minmax", random_state=0)
-            stack.fit(graded).score(graded[:2])
-        for method in ("annealing", "tabu", "weight_satisfaction", "exact"):
-            maximize({(0, 1, 2): 1.0, (0, 3): 1.0}, method)
+    for method in ("annealing", "tabu", "weight_satisfaction", "exact"):
+        maximize({(0, 1, 2): 1.0, (0, 3): 1.0}, method)
+
+
+# The longest first: it takes as long as all others.
+FAMILIES = {
+    "mohn": _compile_mohn,
+    "blm": _compile_blm,
+    "energynet": _compile_energynet,
+    "optimize": _compile_optimize,
+}

@@ -5,6 +5,7 @@ import os
 import re
 import sys
 from collections import defaultdict
+from concurrent.futures import ProcessPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 
@@ -31,7 +32,7 @@ def pytest_configure(config):
     The matrices of tests are small: threads of BLAS would get into each other's way,
     and into that of the other processes of `pytest -n`. Loaded first are the libraries
     that bring threads, each its own. Kernels that are not cached yet would be compiled
-    by every process that needs them.
+    by every process that needs them: two compile all, no kernel twice.
     """
     config.addinivalue_line(
         "markers", "needs_sklearn(version, what): something that came with a version"
@@ -44,7 +45,9 @@ def pytest_configure(config):
             importlib.import_module(library)
         threadpool_limits(1)
     elif not config.option.collectonly and not os.environ.get("NUMBA_DISABLE_JIT"):
-        importlib.import_module("skmohn").warm_up()
+        warm_up = importlib.import_module("skmohn._warm_up")
+        with ProcessPoolExecutor(2) as processes:
+            list(processes.map(warm_up.compile_family, warm_up.FAMILIES))
 
 
 @pytest.hookimpl(tryfirst=True)  # before those marked as slow are left out
