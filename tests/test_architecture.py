@@ -94,10 +94,19 @@ def dotted_name(path):
     return ".".join(parts)
 
 
+NAMES = {dotted_name(path) for path in MODULES}
+
+
 @cache
 def parse(source):
     """Parse a file once for all laws, which only read the tree."""
     return ast.parse(source)
+
+
+@cache
+def nodes_of(source):
+    """List all parts of a file's tree, in the order of `ast.walk`."""
+    return list(ast.walk(parse(source)))
 
 
 def sources():
@@ -113,7 +122,7 @@ def imported_modules(module, source):
     ``from a import b`` counts as ``a.b``: whether ``b`` is a module cannot be seen
     in the statement, and both are in the same room.
     """
-    for node in ast.walk(parse(source)):
+    for node in nodes_of(source):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -184,11 +193,10 @@ def test_imports_keep_the_laws():
 
 def files_imported(path):
     """Names of the files of skmohn that a file imports, the package's own left out."""
-    names = {dotted_name(module) for module in MODULES}
     module = dotted_name(path)
     for name in imported_modules(module, path.read_text(encoding="utf-8")):
         # A name of a file, or of something in it.
-        yield from names.intersection((name, name.rpartition(".")[0]))
+        yield from NAMES.intersection((name, name.rpartition(".")[0]))
 
 
 def test_imports_go_round_in_no_circle():
@@ -231,7 +239,7 @@ def insides_of_numba(module, source):
     """What a file imports or reads that only `_core/_numba.py` may."""
     reads = {
         ast.unparse(node)
-        for node in ast.walk(parse(source))
+        for node in nodes_of(source)
         if isinstance(node, ast.Attribute) and node.attr == "core"
     }
     return sorted(
@@ -272,7 +280,7 @@ def private_reads(source):
     What tuples with names have, such as `_replace`, is not private.
     """
     found, own = set(), set(dir(TUPLE))
-    for node in ast.walk(parse(source)):
+    for node in nodes_of(source):
         if isinstance(node, ast.ClassDef):
             own.update(getattr(part, "name", None) for part in node.body)
         elif isinstance(node, ast.Attribute):
@@ -334,9 +342,8 @@ def private_scikit_learn(module, source, listed=frozenset()):
         for name in imported_modules(module, source)
         if name.split(".")[0] == "sklearn" and is_private(name)
     }
-    tree = parse(source)
     theirs = {"sklearn"}
-    for node in ast.walk(tree):
+    for node in nodes_of(source):
         if isinstance(node, ast.Import | ast.ImportFrom):
             of = getattr(node, "module", None)
             theirs.update(
@@ -344,10 +351,11 @@ def private_scikit_learn(module, source, listed=frozenset()):
                 for alias in node.names
                 if (of or alias.name).split(".")[0] == "sklearn"
             )
-    for node in ast.walk(tree):
+    for node in nodes_of(source):
         if isinstance(node, ast.Attribute):
-            chain = ast.unparse(node)
-            if chain.split(".")[0] in theirs and is_private(node.attr):
+            # To write every expression would take long.
+            chain = ast.unparse(node) if is_private(node.attr) else ""
+            if chain.split(".")[0] in theirs:
                 found.add(chain)
             # A class that defines a hook goes on to that of its base.
             elif node.attr in listed and ast.unparse(node.value) != "super()":
@@ -455,18 +463,17 @@ def test_a_private_name_that_is_overridden_is_seen():
 def other_chances_and_workers(source):
     """Randomness that no `random_state` decides, and workers that are not joblib's."""
     found = []
-    for node in ast.walk(parse(source)):
-        # To write every expression would take long.
-        text = ast.unparse(node) if isinstance(node, ast.Attribute | ast.Call) else ""
+    for node in nodes_of(source):
         if isinstance(node, ast.Import | ast.ImportFrom):
             module = getattr(node, "module", None) or node.names[0].name
             if module.split(".")[0] in OTHER_WORKERS | OTHER_CHANCES:
                 found.append(module)
-        elif isinstance(node, ast.Attribute) and text.startswith("np.random."):
+        elif isinstance(node, ast.Attribute) and name_of(node.value) == "random":
             if node.attr not in SEEDED and ast.unparse(node.value) == "np.random":
-                found.append(text)
-        elif isinstance(node, ast.Call) and text.endswith("default_rng()"):
-            found.append(text)
+                found.append(ast.unparse(node))
+        elif isinstance(node, ast.Call) and name_of(node.func) == "default_rng":
+            if not node.args and not node.keywords:
+                found.append(ast.unparse(node))
     return found
 
 
@@ -499,7 +506,7 @@ def long_fits(source):
     """Methods `fit` and `_fit` with more statements than a reader wants."""
     return [
         node.name
-        for node in ast.walk(parse(source))
+        for node in nodes_of(source)
         if isinstance(node, ast.FunctionDef)
         and node.name in ("fit", "_fit")
         # A string is a docstring.
@@ -603,7 +610,7 @@ def count_code_lines(source):
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type not in NO_CODE:
             code.update(range(token.start[0], token.end[0] + 1))
-    for node in ast.walk(parse(source)):
+    for node in nodes_of(source):
         documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
         if isinstance(node, documented) and ast.get_docstring(node) is not None:
             docstring = node.body[0]

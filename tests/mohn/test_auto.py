@@ -55,6 +55,14 @@ def dense_fit():
     return MOHNRegressor(random_state=0).fit(*make_dense())
 
 
+@pytest.fixture(scope="module")
+def sparse_fit():
+    """A fit of 200 rows, and 2000 others of the same function."""
+    data = make_sparse(2200)
+    model = MOHNRegressor(random_state=0).fit(data.X[:200], data.y[:200])
+    return model, data.X[200:], data.y[200:]
+
+
 # --------------------------------------------------- the posterior of a sparse model
 
 
@@ -257,6 +265,7 @@ def test_exact_models_are_sparse_and_certain():
         _ = model.relevance_
 
 
+@pytest.mark.slow_cases("1")
 @pytest.mark.parametrize("seed", [0, 1])
 def test_sparse_functions_with_noise_lose_nothing(seed):
     data = make_sparse(400, seed=seed)
@@ -273,6 +282,7 @@ def test_sparse_functions_with_noise_lose_nothing(seed):
         assert f"{name.replace('_', '-and-')} {number:.1f}" in model.stopping_reason_
 
 
+@pytest.mark.slow_cases("3-.*")
 @pytest.mark.parametrize(("snr", "n_samples"), [(10, 250), (3, 600)])
 def test_weights_of_one_strength_are_known_better(snr, n_samples):
     data = make_ising((4, 4), n_samples=n_samples, snr=snr, random_state=0)
@@ -288,14 +298,12 @@ def test_weights_of_one_strength_are_known_better(snr, n_samples):
     assert errors[0] < 0.5 * errors[1]
 
 
-def test_sparse_models_know_how_sure_they_are():
-    data = make_sparse(2200)
-    model = MOHNRegressor(random_state=0).fit(data.X[:200], data.y[:200])
-    fresh = data.X[200:]
+def test_sparse_models_know_how_sure_they_are(sparse_fit):
+    model, fresh, targets = sparse_fit
     assert model.history_[-1]["chosen"] == "sparse"
     mean, std = model.predict(fresh, return_std=True)
     assert_array_equal(mean, model.predict(fresh))
-    assert 0.86 < np.mean(np.abs(data.y[200:] - mean) < 1.645 * std) < 0.94
+    assert 0.86 < np.mean(np.abs(targets - mean) < 1.645 * std) < 0.94
     for term, coef, error in zip(
         model.terms_, model.weights_, model.standard_errors_, strict=True
     ):
@@ -545,17 +553,17 @@ def test_warm_start_goes_on_from_either(dense_fit):
     assert model.terms_ == data.terms
 
 
-def test_partial_fit_conditions_the_dense_and_corrects_the_sparse(dense_fit):
+def test_partial_fit_conditions_the_dense_and_corrects_the_sparse(
+    dense_fit, sparse_fit
+):
     X, y = make_dense()
     dense = copy.deepcopy(dense_fit).partial_fit(X[:9], y[:9])
     assert np.all(dense.predict(X, return_std=True)[1] > 0)
-    data = make_sparse()
-    sparse = MOHNRegressor(random_state=0).fit(data.X, data.y)
-    terms = sparse.terms_
-    sparse.partial_fit(data.X, data.y)
-    assert sparse.terms_ == terms
+    fitted, more, targets = sparse_fit
+    sparse = copy.deepcopy(fitted).partial_fit(more[:200], targets[:200])
+    assert sparse.terms_ == fitted.terms_
     with pytest.raises(ValueError, match="partial_fit of a sparse model"):
-        sparse.predict(data.X, return_std=True)
+        sparse.predict(more, return_std=True)
 
 
 def test_weights_count_repeated_rows():
