@@ -471,9 +471,12 @@ def other_chances_and_workers(source):
         elif isinstance(node, ast.Attribute) and name_of(node.value) == "random":
             if node.attr not in SEEDED and ast.unparse(node.value) == "np.random":
                 found.append(ast.unparse(node))
-        elif isinstance(node, ast.Call) and name_of(node.func) == "default_rng":
-            if not node.args and not node.keywords:
-                found.append(ast.unparse(node))
+        elif (
+            isinstance(node, ast.Call)
+            and name_of(node.func) == "default_rng"
+            and not (node.args or node.keywords)
+        ):
+            found.append(ast.unparse(node))
     return found
 
 

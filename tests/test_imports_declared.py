@@ -162,7 +162,9 @@ def pieces_of_code(path: Path) -> list[str]:
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
         documented = ast.Module | ast.ClassDef | ast.FunctionDef
-        nodes = [n for n in ast.walk(ast.parse(text)) if isinstance(n, documented)]
+        # To walk through every test would take long.
+        nodes = ast.walk(ast.parse(text)) if ">>>" in text else ()
+        nodes = (node for node in nodes if isinstance(node, documented))
         texts = [ast.get_docstring(node) or "" for node in nodes]
         pieces = [text]
     else:
@@ -173,9 +175,10 @@ def pieces_of_code(path: Path) -> list[str]:
     return pieces + [example.source for text in texts for example in parse(text)]
 
 
-def neighbors(path: Path) -> set[str]:
+@cache
+def neighbors(folder: Path) -> set[str]:
     """Modules beside a script, which it may import by their names."""
-    return {other.stem for other in path.parent.glob("*.py")} | {
+    return {other.stem for other in folder.glob("*.py")} | {
         other.stem for other in (ROOT / "tests" / "fuzz").glob("*.py")
     }
 
@@ -202,7 +205,7 @@ def importers(target: str) -> dict[str, set[str]]:
         if is_built or name in NOT_RUN.get(target, ()):
             continue
         for module in set().union(*map(imported, pieces_of_code(path))):
-            if module not in neighbors(path):
+            if module not in neighbors(path.parent):
                 found.setdefault(module, set()).add(name)
     return found
 
