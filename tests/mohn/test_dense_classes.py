@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp, softmax
@@ -536,9 +537,11 @@ def test_one_hot_groups_are_one_column():
     assert model.score(X, y) == 1.0
 
 
-def test_processes_find_the_same(circle):
+def test_threads_find_the_same(circle):
     X, y = curved()
-    model = MOHNClassifier("dense", random_state=0, n_jobs=2).fit(X, y)
+    model = MOHNClassifier("dense", random_state=0, n_jobs=2)
+    with parallel_config(backend="threading"):
+        model.fit(X, y)
     assert_array_equal(model.predict_proba(X), circle.predict_proba(X))
 
 

@@ -8,7 +8,7 @@ import pytest
 from joblib import parallel_config
 from sklearn.base import clone
 
-from skmohn import MOHNRegressor
+from skmohn import MOHNClassifier, MOHNRegressor
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::sklearn.exceptions.ConvergenceWarning",
@@ -44,7 +44,8 @@ def test_other_processes_find_the_same(method, all_fits, are_equal):
 
 # One test: processes are started once, and each of them loads skmohn.
 def test_parts_of_a_fit_may_be_found_in_processes(all_fits, are_equal):
-    (_, _, noisy), *others = all_fits
+    (_, _, noisy), (_, classes, _), *others = all_fits
+    dense = [(MOHNClassifier("dense", random_state=0), classes, None)]
     selections = [
         (MOHNRegressor("pursuit", selection=selection, random_state=0), noisy, None)
         for selection in ("cv", "lasso", "auto")
@@ -52,7 +53,7 @@ def test_parts_of_a_fit_may_be_found_in_processes(all_fits, are_equal):
     in_parts = [fit for fit in others if getattr(fit[0], "n_restarts", 1) > 1]
     assert len(in_parts) == 2
     with parallel_config(backend="loky"):
-        for estimator, args, _ in selections + in_parts:
+        for estimator, args, _ in selections + dense + in_parts:
             found = clone(estimator).set_params(n_jobs=2).fit(*args)
             serial = clone(estimator).fit(*args)
             assert are_equal(found.set_params(n_jobs=None), serial)
