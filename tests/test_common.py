@@ -75,7 +75,7 @@ MOHNS = [
         delta_control=DeltaControl(tol=1e-9),
     ),
     MOHNRegressor("msda", max_order=1, max_iter=50),
-    MOHNRegressor("spike_slab"),
+    MOHNRegressor("spike_slab", max_order=2),
     MOHNRegressor(
         "dense",
         dense_control=DenseControl(noise="constant", clip=False, one_hot="auto"),

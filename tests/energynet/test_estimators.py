@@ -138,10 +138,8 @@ def few_of_each(load, n, seed):
     return X[train], y[train], X[~train], y[~train]
 
 
-@pytest.mark.parametrize(
-    ("load", "n"),
-    [(load_iris, 5), pytest.param(load_wine, 2, marks=pytest.mark.slow)],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("load", "n"), [(load_iris, 5), (load_wine, 2)])
 def test_few_samples_are_classified_about_as_well_as_without_layers(load, n):
     ours, theirs = [], []
     linear = make_pipeline(StandardScaler(), LogisticRegression())
@@ -183,12 +181,10 @@ def test_layers_are_no_narrower_than_the_outputs(widths, sizes):
     assert net._sizes(np.array([0, 1, 2, 3, 3])) == sizes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("init", "load"),
-    [
-        ("generative", load_iris),
-        pytest.param("random", load_wine, marks=pytest.mark.slow),
-    ],
+    [("generative", load_iris), ("random", load_wine)],
 )
 def test_classes_on_held_out_samples(init, load):
     X, y = load(return_X_y=True)

@@ -195,9 +195,8 @@ def test_growth_begins_with_the_units_that_describe_the_data_shortest(digits):
     assert started(digits, replace(WIDTH_ONLY, max_steps=700)) == ([1], 1)
 
 
-@pytest.mark.parametrize(
-    ("n_samples", "between"), [(300, 8), pytest.param(1797, 25, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_samples", "between"), [(300, 8), (1797, 25)])
 def test_cheaper_units_make_wider_layers(digits, n_samples, between):
     cheap, dear = (
         width(digits[:n_samples], control=replace(WIDTH_ONLY, kappa=k))

@@ -57,6 +57,7 @@ PROBLEMS = {
 }
 
 
+@pytest.mark.slow_cases(".*-[12]")
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_structure_is_recovered_exactly(name, seed):

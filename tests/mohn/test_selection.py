@@ -281,6 +281,7 @@ def test_noisy_parities_without_parents(order, n_samples):
     assert model.noise_ == pytest.approx(problem.noise, rel=0.2)
 
 
+@pytest.mark.slow_cases("1")
 @pytest.mark.parametrize("seed", [0, 1])
 def test_what_all_rows_recover_is_kept_where_folds_recover_nothing(seed):
     """With 480 rows no search finds the couplings, with 600 it finds them all."""
