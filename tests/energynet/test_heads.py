@@ -214,7 +214,6 @@ def test_several_numbers_are_learned_to_the_end(iris):
     assert_allclose(*gradients[0], atol=1e-5)
 
 
-@pytest.mark.slow
 def test_five_samples_a_class_are_classified_as_well_as_by_a_line():
     X, y = load_wine(return_X_y=True)
     rng = np.random.default_rng(0)
@@ -229,7 +228,6 @@ def test_five_samples_a_class_are_classified_as_well_as_by_a_line():
     assert net.score(X[rest], y[rest]) > expected - 0.02
 
 
-@pytest.mark.slow
 def test_few_samples_are_predicted_as_well_as_by_a_line():
     X, y = load_diabetes(return_X_y=True)
     ours, theirs = [], []
