@@ -205,17 +205,39 @@ def test_levels_are_taken_for_their_evidence(curve, pay):
     assert found.has_levels == pay
 
 
-@pytest.mark.parametrize(("larger", "are_taken"), [(1.02, True), (1.04, False)])
-def test_levels_must_not_cost_accuracy(larger, are_taken, monkeypatch):
+@pytest.mark.parametrize(
+    ("larger", "share", "of_refits", "are_taken"),
+    [
+        (1.02, 0.09, 1.01, True),
+        (1.04, 0.09, 0.99, False),
+        (1.02, 0.11, 1.01, False),
+        (1.02, 0.11, 0.99, True),
+    ],
+)
+def test_levels_must_not_cost_accuracy(
+    larger, share, of_refits, are_taken, monkeypatch
+):
     X = np.random.default_rng(0).uniform(size=(80, 1))
     y = np.sin(9.0 * X[:, 0])
     coding = InputCoding.learn(X, most_levels=16)
-    monkeypatch.setattr(
-        _Part, "error", lambda self, trial: larger if trial.has_levels else 1.0
-    )
+
+    def be(value):
+        return lambda self, trial, *_: value if trial.has_levels else 1.0
+
+    monkeypatch.setattr(_Part, "error", be(larger))
+    monkeypatch.setattr(_Part, "largest_share", lambda self: share)
+    monkeypatch.setattr(_Part, "error_of_refits", be(of_refits))
     data = coding.encode(X), coding.alphabets
     assert choose_scale(None, *data, 1, y, None, 0).has_levels is are_taken
     assert choose_scale("auto", *data, 1, y, None, 0).has_levels is are_taken
+
+
+def test_share_of_the_squares_in_one_row():
+    rows = Rows(np.linspace(-1.0, 1.0, 20)[:, None], np.empty((20, 0), dtype=int))
+    y = np.r_[np.zeros(19), 10.0]
+    # Of squares around the mean of 1/2 each zero has 1/4 and the ten 9.5 squared.
+    share = _Part.draw(rows, y, None, 0).largest_share()
+    assert share == pytest.approx(9.5**2 / (19 * 0.25 + 9.5**2))
 
 
 def test_some_rows_are_asked_for_all(monkeypatch):

@@ -18,6 +18,7 @@ from skmohn._core._powers import YeoJohnson
 from skmohn._core._units import binary_unit
 from skmohn.mohn._dense.evidence import join_equal_rows, place_of_rows
 from skmohn.mohn._dense.exact import ExactPosterior
+from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._dense.scale import _Part, choose_scale
 from skmohn.mohn._table.rows import Alphabet, Rows, standardise
 from skmohn.mohn._table.target import Logarithm, Unchanged, moments
@@ -522,16 +523,62 @@ def test_errors_of_many_rows_decide(monkeypatch):
     assert {len(part.y) for part in compared} == {1600}
 
 
-@pytest.mark.parametrize(("loss", "is_taken"), [(1.02, True), (1.04, False)])
-def test_a_scale_must_not_cost_accuracy(monkeypatch, loss, is_taken):
-    """More than three percent, whatever its evidence."""
+@pytest.mark.parametrize(
+    ("loss", "of_refits", "is_taken"),
+    [(1.02, 1.01, True), (1.04, 0.99, True), (1.04, 1.01, False)],
+)
+def test_a_scale_must_not_cost_accuracy(monkeypatch, loss, of_refits, is_taken):
+    """More than three percent, or any in folds that hyper-parameters do not know."""
     X, y = skewed(60)
     rows = Rows(X, np.empty((60, 0), dtype=int))
-    monkeypatch.setattr(
-        _Part, "error", lambda part, t: loss ** (not isinstance(t.transform, Unchanged))
-    )
+
+    def be(value):
+        return lambda part, t, *_: value ** (not isinstance(t.transform, Unchanged))
+
+    monkeypatch.setattr(_Part, "error", be(loss))
+    monkeypatch.setattr(_Part, "error_of_refits", be(of_refits))
     found = choose_scale("auto", rows, (), 0, y, None, 0).transform
     assert isinstance(found, Unchanged) is not is_taken
+
+
+@pytest.mark.parametrize("transform", [Unchanged(), Logarithm()])
+def test_errors_of_refits_are_those_of_models_of_the_other_folds(transform):
+    X, y = skewed(60)
+    rows = Rows(X, np.empty((60, 0), dtype=int))
+    part = _Part.draw(rows, y, None, 0)
+    found = part.error_of_refits(part.learn(transform, ()), 3)
+    place = place_of_rows(rows)
+    folds = np.random.default_rng(3).permutation(place.max() + 1) % 3
+    squares = []
+    for fold in range(3):
+        test = folds[place] == fold
+        model = fit_dense(
+            rows.take(~test),
+            y[~test],
+            transform=transform,
+            noise="constant",
+            strong_terms=False,
+        )
+        # Neither clipped as far, nor in doubt of its hyper-parameters.
+        low, high = y[~test].min(), y[~test].max()
+        model = replace(model, low=low, high=high, doubt=None)
+        squares += [*(y[test] - model.mean(rows.take(test))) ** 2]
+    expected = np.mean(squares) / binary_unit(y) ** 2
+    assert found == pytest.approx(expected, rel=1e-6)
+
+
+def test_one_extreme_target_does_not_hide_that_others_are_skewed():
+    """It is explained by lines of columns that have nothing to do with it."""
+    rng = np.random.default_rng(1000)
+    X = rng.standard_normal((3000, 20))
+    f = X @ rng.standard_normal(20)
+    y = np.exp(0.5 * f / f.std() + rng.standard_normal(3000))
+    taken = 0
+    for seed in range(4):
+        some = np.random.default_rng(seed).permutation(3000)[:100]
+        model = MOHNRegressor("dense", random_state=0).fit(X[some], y[some])
+        taken += isinstance(model.target_transform_, Logarithm)
+    assert taken == 4
 
 
 def test_an_unknown_number_is_a_middle_one_without_levels():
