@@ -181,19 +181,24 @@ def solve_auto(samples, wishes, report):
     for name, usual in (("learning_rule", "ols"), ("max_order", None), ("terms", None)):
         if getattr(wishes, name) != usual:
             return _stay(sparse, f"{name} asks for it")
+    found = {"sparse": sparse} if sparse.graph.terms else {}
     try:
         _require_room(samples, wishes)
-        dense = solve_dense(samples, wishes, report)
+        if is_affordable(*samples.inputs.shape, wishes):
+            found["additive"] = solve_additive(samples)
+            posterior_mean = solve_spike_slab(samples, wishes, report, is_brief=True)
+            if posterior_mean is not None:
+                found["spike_slab"] = posterior_mean
+        nothing = _find_nothing(samples, sparse)
+        known = [one.model.description_length() for one in [*found.values(), nothing]]
+        dense = solve_dense(samples, wishes, report, min(known))
     except MemoryError as error:
         return _stay(sparse, f"the dense one does not fit: {error}")
-    found = {"sparse": sparse} if sparse.graph.terms else {}
-    if is_affordable(*samples.inputs.shape, wishes):
-        found["additive"] = solve_additive(samples)
-        posterior_mean = solve_spike_slab(samples, wishes, report, is_brief=True)
-        if posterior_mean is not None:
-            found["spike_slab"] = posterior_mean
-    found |= {"dense": dense, "nothing": _find_nothing(samples, dense)}
-    return _choose(found, samples, wishes, report)
+    if dense is not None:
+        found["dense"] = dense
+    found["nothing"] = nothing
+    beyond = ["dense"] if dense is None else []
+    return _choose(found, samples, wishes, report, beyond)
 
 
 def _require_room(samples, wishes):
@@ -222,7 +227,7 @@ def _find_nothing(samples, other):
     )
 
 
-def _choose(found, samples, wishes, report):
+def _choose(found, samples, wishes, report, beyond=()):
     """The solution with the shortest description, or a sparse one that predicts better.
 
     Parameters
@@ -234,6 +239,9 @@ def _choose(found, samples, wishes, report):
     wishes : Wishes
 
     report : callable
+
+    beyond : sequence of str, default=()
+        Models that were given up, as their descriptions are far longer.
 
     Returns
     -------
@@ -262,6 +270,7 @@ def _choose(found, samples, wishes, report):
     said = ", ".join(
         f"{_CALLED.get(name, name)} {value:.1f}" for name, value in lengths.items()
     )
+    said += "".join(f", {name} far longer" for name in beyond)
     return _say(solution, f"{how} (description lengths: {said})")
 
 

@@ -439,6 +439,32 @@ def test_a_little_shorter_than_nothing_is_chance(seed, chosen, low, high):
     assert last["chosen"] == chosen
 
 
+@pytest.mark.parametrize("reach", [None, np.inf])
+def test_a_dense_model_far_out_of_reach_is_given_up(reach, monkeypatch):
+    if reach is not None:
+        monkeypatch.setattr("skmohn.mohn._dense.solve._WITHIN_REACH", reach)
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (300, 40))
+    y = X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] * X[:, 4] + X[:, 5]
+    y += 0.1 * rng.standard_normal(300)
+    model = MOHNRegressor(random_state=0).fit(X, y)
+    last = model.history_[-1]
+    is_given_up = "dense far longer" in model.stopping_reason_
+    assert is_given_up == ("description_length_dense" not in last) == (reach is None)
+    assert last["chosen"] == "sparse"
+    if reach is not None:
+        lengths = last["description_length_dense"], last["description_length_sparse"]
+        assert lengths[0] - lengths[1] > 0.2 * 300
+
+
+def test_a_dense_model_within_reach_is_learned_from_all_rows():
+    X, y = make_dense(300)
+    model = MOHNRegressor(random_state=0).fit(X, y)
+    assert "dense" in model.history_[-1]["chosen"]
+    alone = MOHNRegressor("dense", random_state=0).fit(X, y)
+    assert_array_equal(model.predict(X), alone.predict(X))
+
+
 # A sparse model that explains the data better than any other, once its terms are known.
 KNOWN_TERMS = SimpleNamespace(length_of_data=lambda: -np.inf)
 

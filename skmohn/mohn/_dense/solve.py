@@ -26,9 +26,13 @@ _WAYS = {
 _FEWEST_OF_CLASSES = 20
 _CLEAR_NOISE = 0.01
 _NOTHING = Hypergraph((), np.empty(0), 0.0)
+# Nats a row by which a description may be longer than another one and yet become the
+# shorter, when all rows have their say in the hyper-parameters. Of 33 tables none
+# gained more than 0.05.
+_WITHIN_REACH = 0.2
 
 
-def solve_dense(samples, wishes, report):
+def solve_dense(samples, wishes, report, at_most=math.inf):
     """Learn all weights under the product prior.
 
     Parameters
@@ -40,10 +44,14 @@ def solve_dense(samples, wishes, report):
     report : callable
         Called with a record, the weights listed so far and the model or what makes it.
 
+    at_most : float, default=inf
+        Length of another description. Where that by the hyper-parameters of a part of
+        the rows is far longer, they are not learnt from all.
+
     Returns
     -------
-    solution : Solution
-        Its graph has the significant weights.
+    solution : Solution or None
+        Its graph has the significant weights. None where that is out of reach.
     """
     if wishes.learning_rule != "ols":
         raise ValueError(
@@ -73,6 +81,11 @@ def solve_dense(samples, wishes, report):
     start, model = _earlier_prior(samples), None
     if samples.together is not None:
         model = samples.together.model(start, tell)
+    if model is None and start is None and scale.climb is not None:
+        known = Covariance(scale.climb.prior, vocabulary.alphabets)
+        noise = wishes.dense_control.noise
+        if _is_out_of_reach(partial(fit, covariance=known), noise, at_most):
+            return None
     if model is None:
         model = fit(
             noise=wishes.dense_control.noise,
@@ -115,6 +128,23 @@ def solve_dense(samples, wishes, report):
         with_kept(coverage, terms),
         model=model,
     )
+
+
+def _is_out_of_reach(fit, noise, at_most):
+    """Whether the model of known hyper-parameters is far longer than another one.
+
+    What takes long, strong weights and noise that differs, is looked for only where
+    it is far longer without.
+    """
+    for options in (
+        {"noise": "constant", "strong_terms": False},
+        {"noise": noise},
+    ):
+        model = fit(**options)
+        most = at_most + _WITHIN_REACH * model.n_observed
+        if model.description_length() <= most:
+            return False
+    return True
 
 
 def _are_classes(y):
