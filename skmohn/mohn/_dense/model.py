@@ -185,7 +185,11 @@ class DenseModel(Model):
         """Posterior mean; clipped, it stays in the range of the targets."""
         mean = self.function(rows)
         if self.is_transformed:
-            mean, _ = moments(self.transform, mean, self._std_on_scale(rows))
+            # How noise differs is known too badly to move the mean of a skewed target.
+            around = self.variance(rows) + self.noise
+            around = around + self.gaps.variance(self._standard_mean, rows)
+            std = self.scale * np.sqrt(around)
+            mean, _ = moments(self.transform, mean, std)
         return np.clip(mean, self.low, self.high) if clip else mean
 
     def with_range(self, rows, y, sample_weight):
