@@ -157,6 +157,9 @@ def test_further_rows_are_conditioned_on_exactly():
         # Nothing is.
         (101.0, 99.5, "nothing", True),
         (101.0, 98.5, "nothing", False),
+        # Signals are weak, or not.
+        (98.0, 139.0, "dense", True),
+        (98.0, 141.0, "dense", False),
     ],
 )
 def test_it_is_chosen_unless_another_is_clearly_shorter(

@@ -524,11 +524,16 @@ def test_errors_of_many_rows_decide(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("loss", "of_refits", "is_taken"),
-    [(1.02, 1.01, True), (1.04, 0.99, True), (1.04, 1.01, False)],
+    ("loss", "share", "of_refits", "is_taken"),
+    [
+        (1.02, 0.11, 1.01, True),
+        (1.04, 0.11, 0.99, True),
+        (1.04, 0.11, 1.01, False),
+        (1.04, 0.09, 0.99, False),
+    ],
 )
-def test_a_scale_must_not_cost_accuracy(monkeypatch, loss, of_refits, is_taken):
-    """More than three percent, or any in folds that hyper-parameters do not know."""
+def test_a_scale_must_not_cost_accuracy(monkeypatch, loss, share, of_refits, is_taken):
+    """More than three percent; where few rows count, in folds not known either."""
     X, y = skewed(60)
     rows = Rows(X, np.empty((60, 0), dtype=int))
 
@@ -536,6 +541,7 @@ def test_a_scale_must_not_cost_accuracy(monkeypatch, loss, of_refits, is_taken):
         return lambda part, t, *_: value ** (not isinstance(t.transform, Unchanged))
 
     monkeypatch.setattr(_Part, "error", be(loss))
+    monkeypatch.setattr(_Part, "largest_share", lambda part: share)
     monkeypatch.setattr(_Part, "error_of_refits", be(of_refits))
     found = choose_scale("auto", rows, (), 0, y, None, 0).transform
     assert isinstance(found, Unchanged) is not is_taken
@@ -565,6 +571,26 @@ def test_errors_of_refits_are_those_of_models_of_the_other_folds(transform):
         squares += [*(y[test] - model.mean(rows.take(test))) ** 2]
     expected = np.mean(squares) / binary_unit(y) ** 2
     assert found == pytest.approx(expected, rel=1e-6)
+
+
+def test_means_of_a_scale_are_those_of_one_level_of_noise():
+    """The logarithm of the noise is known too badly to be in an exponential."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (300, 3))
+    noise = np.where(X[:, 1] > 0.0, 1.0, 0.1)
+    y = np.exp(X[:, 0] + noise * rng.standard_normal(300))
+    control = DenseControl(target_transform="log")
+    model = MOHNRegressor("dense", dense_control=control).fit(X, y).model_
+    assert model.noise_map is not None
+    rows = Rows(X, np.empty((300, 0), dtype=int))
+    std = model.scale * np.sqrt(model.variance(rows) + model.noise)
+    expected, _ = moments(model.transform, model.function(rows), std)
+    assert_allclose(model.mean(rows, clip=False), expected)
+    # Widths are those of the map.
+    low, high = model.quantiles(rows, np.array([0.05, 0.95])).T
+    ratio = np.log(high / low)
+    is_noisy = X[:, 1] > 0.0
+    assert np.median(ratio[is_noisy]) > 3.0 * np.median(ratio[~is_noisy])
 
 
 def test_one_extreme_target_does_not_hide_that_others_are_skewed():

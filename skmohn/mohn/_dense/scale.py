@@ -157,7 +157,7 @@ def _costs_accuracy(levels, lines, part, compared, seed):
     """Whether left-out rows are missed by more with levels than without.
 
     Levels can reproduce single rows. Where one has much of all squares of the target,
-    those left out of folds are asked, see `_likeliest_accurate`.
+    those left out of folds are asked as well.
     """
     if compared.error(levels) > _LARGEST_LOSS * compared.error(lines):
         return True
@@ -169,14 +169,16 @@ def _costs_accuracy(levels, lines, part, compared, seed):
 def _likeliest_accurate(own, others, part, compared, seed):
     """The likeliest trial that misses left-out rows as little as the own one; or that.
 
-    Hyper-parameters of all rows that reproduce a few large targets know these where
-    they are left out: where a trial seems to cost accuracy, both are learned again
-    without them, and it must miss them less.
+    Hyper-parameters of all rows that reproduce a large target know it where it is left
+    out. Where one row has much of all squares of the target, and a trial seems to cost
+    accuracy, both are learned again on folds, and it must miss the others less.
     """
     most, most_of_refits = _LARGEST_LOSS * compared.error(own), None
     for other in sorted(others, key=attrgetter("evidence"), reverse=True):
         if compared.error(other) <= most:
             return other
+        if part.largest_share() <= _LARGE_SHARE:
+            continue
         if most_of_refits is None:
             most_of_refits = part.error_of_refits(own, seed)
         if part.error_of_refits(other, seed) < most_of_refits:
