@@ -29,7 +29,7 @@ from skmohn.mohn._walsh.hypergraph import Hypergraph
 from skmohn.mohn._walsh.terms import with_kept
 
 # Standard errors over folds by which a sparse model must predict better to be chosen
-# although its description is longer.
+# although its description is longer: one is often chance, as folds have chosen it.
 _CLEARLY = 2.0
 # Nats by which a model must be shorter than that nothing matters. Of tables of noise
 # alone (seven kinds, 420 draws), 4 % gain one nat and 1 % two.
@@ -38,8 +38,8 @@ _LEAST_GAIN = 1.5
 # more than a bare mention, and strong evidence (Kass and Raftery, Bayes factors,
 # Journal of the American Statistical Association 90, 1995).
 _MENTION, _STRONG = 1.0, 3.0
-# Nats by which it is shorter than the mean where signals are no longer weak: on tables
-# of wages and births with 75 and 97, others in near ties had 0.01 to 0.05 more R2.
+# Nats by which that is shorter than the mean where signals are not weak any more: on
+# tables of wages and births, with 75 and 97, near ties had 0.01 to 0.05 more R2.
 _WEAK = 40.0
 # What models are called in sentences.
 _CALLED = {"spike_slab": "spike-and-slab"}

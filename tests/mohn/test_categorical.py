@@ -662,7 +662,7 @@ def test_columns_must_be_those_of_fit(fitted):
 
 
 def test_many_rows_go_through_inducing_rows(monkeypatch):
-    monkeypatch.setattr("skmohn.mohn._dense.model._RESIDUAL_ROWS", 400)
+    monkeypatch.setattr("skmohn.mohn._dense.model.MOST_LEFT_OUT", 400)
     monkeypatch.setattr("skmohn.mohn._dense.model._MOST_EXACT", 100)
     monkeypatch.setattr("skmohn.mohn._dense.model._INDUCING", 350)
     X, y = make_frame(n_rows=700)

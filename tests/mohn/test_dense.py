@@ -197,7 +197,7 @@ def test_memory_is_refused_with_the_figure():
     [(11, 850, 400, "walsh"), (9, 450, 60, "nystroem"), (9, 450, 250, "part")],
 )
 def test_every_route_learns(monkeypatch, n, n_rows, most_exact, route):
-    monkeypatch.setattr(_dense_model, "_RESIDUAL_ROWS", 400)
+    monkeypatch.setattr(_dense_model, "MOST_LEFT_OUT", 400)
     monkeypatch.setattr(_dense_model, "_MOST_EXACT", most_exact)
     monkeypatch.setattr(_dense_model, "_INDUCING", 225)
     inputs, y, values = make_data(n, 2 * n_rows, 0.2)

@@ -276,7 +276,7 @@ def test_many_rows_go_through_some(monkeypatch):
     losses = []
     for budget in (1e9, 8.0 * 5.0 * 200**2):
         monkeypatch.setattr(classes, "_MOST_WORK", 0.0)
-        monkeypatch.setattr("skmohn.mohn._dense.model._RESIDUAL_ROWS", 200)
+        monkeypatch.setattr("skmohn.mohn._dense.model.MOST_LEFT_OUT", 200)
         lesson = Lesson.read(
             rows, (label, 2), (), (), "lines", memory_budget=budget, seed=0
         )

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from skmohn import MOHNRegressor
 from skmohn.mohn._dense.evidence import join_equal_rows
 from skmohn.mohn._dense.exact import ExactPosterior
-from skmohn.mohn._dense.model import fit_dense
+from skmohn.mohn._dense.model import DenseModel, fit_dense
 from skmohn.mohn._table.rows import Rows
 from skmohn.mohn._table.target import Logarithm, Unchanged, moments
 
@@ -69,8 +69,40 @@ def test_an_extreme_target_says_little_of_other_rows():
     assert model.predict(T).max() < 50.0
 
 
+def test_left_out_errors_are_relative_to_those_of_the_mean():
+    rows, rng = make_rows(40)
+    y = make_target(rows, rng)
+    scale = Logarithm()
+    model = fit_dense(rows, y, noise="constant", strong_terms=False, transform=scale)
+    squares = []
+    for i in range(len(y)):
+        mean, doubt = leave_out(model, rows, scale.forward(y), i)
+        mean, _ = moments(scale, mean, np.hypot(doubt, model.noise_std()))
+        squares.append((y[i] - np.clip(mean.item(), model.low, model.high)) ** 2)
+    expected = np.mean(squares) / np.var(y)
+    assert model.left_out_error(rows, y, None) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("on_scale", "plain", "is_kept"),
+    [(0.99, 0.5, True), (1.2, 1.1, False), (1.2, 1.3, True)],
+)
+def test_a_scale_whose_means_are_worse_than_the_mean_is_given_up(
+    on_scale, plain, is_kept, monkeypatch
+):
+    monkeypatch.setattr(
+        DenseModel,
+        "left_out_error",
+        lambda self, *_: on_scale if self.is_transformed else plain,
+    )
+    rows, rng = make_rows(60)
+    y = np.exp(2.0 * rows.inputs[:, 0] + 0.3 * rng.standard_normal(60))
+    model = MOHNRegressor("dense", random_state=0).fit(rows.inputs, y)
+    assert model.model_.is_transformed is is_kept
+
+
 def test_of_many_rows_it_is_the_range_of_the_targets(monkeypatch):
-    monkeypatch.setattr("skmohn.mohn._dense.model._RESIDUAL_ROWS", 39)
+    monkeypatch.setattr("skmohn.mohn._dense.model.MOST_LEFT_OUT", 39)
     rows, rng = make_rows(40)
     y = make_target(rows, rng)
     model = fit_dense(rows, y, noise="constant", strong_terms=False)

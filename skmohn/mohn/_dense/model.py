@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skmohn._core._memory import in_words
+from skmohn._core._units import binary_unit
 from skmohn._core._validation import require_memory
 from skmohn.mohn._dense.covariance import Covariance, parity
 from skmohn.mohn._dense.doubt import MOST_ROWS, PriorDoubt, doubt_prior
@@ -44,7 +45,7 @@ _FEWEST_INDUCING = 50
 # Of five matrices, for each pair of rows.
 _MANY_BYTES = 8.0 * 5.0
 # Rows whose leave-one-out residuals stand for those of all.
-_RESIDUAL_ROWS = 1600
+MOST_LEFT_OUT = 1600
 # Rows that the hyper-parameters are learnt from, where memory lasts.
 _LEARNT_ROWS = 3000
 _UNCHANGED = Unchanged()
@@ -199,18 +200,38 @@ class DenseModel(Model):
         A few extreme targets, which their own rows reproduce, say nothing of others. Of
         many rows the range of some would be too narrow: they keep that of the targets.
         """
-        if len(rows) > _RESIDUAL_ROWS:
+        if len(rows) > MOST_LEFT_OUT:
             return self
+        ends = self._left_out(rows, y, sample_weight, (-1.0, 1.0))
+        low, high = float(np.min(ends[0])), float(np.max(ends[1]))
+        return replace(self, low=max(self.low, low), high=min(self.high, high))
+
+    def left_out_error(self, rows, y, sample_weight):
+        """Mean square of what training rows are off that all others predict.
+
+        In units of the variance of the targets, which is the error of their mean.
+        """
+        (mean,) = self._left_out(rows, y, sample_weight, (0.0,))
+        apart, unit = y - np.average(y, weights=sample_weight), binary_unit(y)
+        errors, squares = (
+            np.average((part / unit) ** 2, weights=sample_weight)
+            for part in (y - np.clip(mean, self.low, self.high), apart)
+        )
+        return errors / squares
+
+    def _left_out(self, rows, y, sample_weight, doubts):
+        """Means of left-out rows, and others by some deviations of the function."""
         everyone = np.arange(len(rows))
         left = self.leave_out(rows, y, sample_weight, everyone, with_equals=True)
         mean = self.transform.forward(y) - self.scale * left.residual
-        doubt = self.scale * np.sqrt(left.variance)
-        ends = mean - doubt, mean + doubt
+        function, noise = (
+            self.scale * np.sqrt(part)
+            for part in (left.variance, left.variance + left.noise)
+        )
+        ends = [mean + doubt * function for doubt in doubts]
         if self.is_transformed:
-            std = self.scale * np.sqrt(left.variance + left.noise)
-            ends = [moments(self.transform, end, std)[0] for end in ends]
-        low, high = float(np.min(ends[0])), float(np.max(ends[1]))
-        return replace(self, low=max(self.low, low), high=min(self.high, high))
+            ends = [moments(self.transform, end, noise)[0] for end in ends]
+        return ends
 
     def products(self):
         """Write out the mean: products of training rows and strong terms, and lines.
@@ -504,8 +525,8 @@ def fit_dense(
     noise_map, share, posterior = None, 0.0, None
     shuffled = np.random.default_rng(seed).permutation(len(sample))
     drawn = np.arange(len(sample))
-    if len(sample) > _RESIDUAL_ROWS:
-        drawn = shuffled[:_RESIDUAL_ROWS]
+    if len(sample) > MOST_LEFT_OUT:
+        drawn = shuffled[:MOST_LEFT_OUT]
     if strong_terms or noise == "auto":
         posterior = ExactPosterior.condition(covariance, sample.take(drawn))
     if strong_terms:
@@ -611,7 +632,7 @@ def _condition_many(covariance, sample, shuffled, n_part, n_inducing, seed):
     if len(sample) < _MANY_MORE * n_part:
         return "part", some, rate
     through = NystroemPosterior.condition(covariance, sample, n_inducing, seed)
-    others = sample.take(shuffled[n_part:][:_RESIDUAL_ROWS])
+    others = sample.take(shuffled[n_part:][:MOST_LEFT_OUT])
     off = others.target - some.mean(others.rows), through.leave_one_out(others)[0]
     errors = [np.sum(others.weight / others.excess * gap**2) for gap in off]
     if errors[0] < errors[1]:
@@ -674,7 +695,7 @@ def choose_inducing(n_rows, memory_budget, is_inverted=False):
     n_inducing = min(_INDUCING, n_rows)
     while n_inducing > _FEWEST_INDUCING and _learnt_bytes(n_inducing) > memory_budget:
         n_inducing //= 2
-    needed = _learnt_bytes(max(n_inducing, min(n_rows, _RESIDUAL_ROWS)))
+    needed = _learnt_bytes(max(n_inducing, min(n_rows, MOST_LEFT_OUT)))
     if needed > memory_budget:
         raise MemoryError(
             f"a dense model of {n_rows} rows needs {in_words(needed)} of memory, but "
@@ -691,7 +712,7 @@ def _most_exact(memory_budget):
 def _is_exact(n_rows, memory_budget, is_inverted=False):
     if is_inverted:
         return n_rows <= _MOST_INVERTED and _learnt_bytes(n_rows) <= memory_budget
-    learnt = _learnt_bytes(min(n_rows, _RESIDUAL_ROWS))
+    learnt = _learnt_bytes(min(n_rows, MOST_LEFT_OUT))
     return n_rows <= _most_exact(memory_budget) and learnt <= memory_budget
 
 

@@ -8,10 +8,11 @@ import numpy as np
 from skmohn._core._fitting import warn_caller
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import MAX_ITER
-from skmohn.mohn._dense.model import DenseModel, fit_dense
+from skmohn.mohn._dense.model import MOST_LEFT_OUT, DenseModel, fit_dense
 from skmohn.mohn._dense.scale import Scale, choose_scale
 from skmohn.mohn._dense.terms import highest_order
 from skmohn.mohn._model import Solution
+from skmohn.mohn._table.target import Unchanged
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 from skmohn.mohn._walsh.terms import with_kept
 
@@ -94,6 +95,8 @@ def solve_dense(samples, wishes, report, at_most=math.inf):
             max_iter=min(wishes.max_iter, MAX_ITER),
             report=tell,
         )
+        if wishes.dense_control.target_transform == "auto":
+            model = _on_own_scale(model, fit, samples, wishes)
     if model.noise > _CLEAR_NOISE and _are_classes(samples.y):
         warn_caller(
             "y has only two values, and which one is partly chance: MOHNClassifier "
@@ -128,6 +131,25 @@ def solve_dense(samples, wishes, report, at_most=math.inf):
         with_kept(coverage, terms),
         model=model,
     )
+
+
+def _on_own_scale(model, fit, samples, wishes):
+    """The model on the target's own scale, if that on another misses more than a mean.
+
+    Of heavy tails a part of the rows may choose a scale whose means all rows belie.
+    """
+    data = samples.rows.as_float(), samples.y, samples.weight
+    if not model.is_transformed or len(samples.y) > MOST_LEFT_OUT:
+        return model
+    error = model.left_out_error(*data)
+    if error < 1.0:
+        return model
+    plain = fit(
+        transform=Unchanged(),
+        noise=wishes.dense_control.noise,
+        max_iter=min(wishes.max_iter, MAX_ITER),
+    )
+    return plain if plain.left_out_error(*data) < error else model
 
 
 def _is_out_of_reach(fit, noise, at_most):
