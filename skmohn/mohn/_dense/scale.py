@@ -129,7 +129,7 @@ def choose_scale(wanted, rows, alphabets, n_levels, y, sample_weight, seed):
     lines, best = plain[0], max(plain, key=attrgetter("evidence"))
     if best is not lines and y.ndim == 1:
         compared = _Part.draw(rows, y, sample_weight, seed, _ROWS_COMPARED)
-        if _costs_accuracy(best, lines, part, compared, seed):
+        if _costs_accuracy(best, lines, part, compared):
             plain, best = [lines], lines
     others = []
     if is_chosen:
@@ -147,13 +147,13 @@ def choose_scale(wanted, rows, alphabets, n_levels, y, sample_weight, seed):
         others = [other for other in others if other.evidence > least]
     if is_open and others:
         compared = _Part.draw(rows, y, sample_weight, seed, _ROWS_COMPARED)
-        best = _likeliest_accurate(best, others, part, compared, seed)
+        best = _likeliest_accurate(best, others, part, compared)
     else:
         best = max(others, key=attrgetter("evidence"), default=best)
     return Scale(best.transform, best.has_levels, best.climb)
 
 
-def _costs_accuracy(levels, lines, part, compared, seed):
+def _costs_accuracy(levels, lines, part, compared):
     """Whether left-out rows are missed by more with levels than without.
 
     Levels can reproduce single rows. Where one has much of all squares of the target,
@@ -162,11 +162,11 @@ def _costs_accuracy(levels, lines, part, compared, seed):
     if compared.error(levels) > _LARGEST_LOSS * compared.error(lines):
         return True
     return part.largest_share() > _LARGE_SHARE and (
-        part.error_of_refits(levels, seed) > part.error_of_refits(lines, seed)
+        part.error_of_refits(levels) > part.error_of_refits(lines)
     )
 
 
-def _likeliest_accurate(own, others, part, compared, seed):
+def _likeliest_accurate(own, others, part, compared):
     """The likeliest trial that misses left-out rows as little as the own one; or that.
 
     Hyper-parameters of all rows that reproduce a large target know it where it is left
@@ -180,8 +180,8 @@ def _likeliest_accurate(own, others, part, compared, seed):
         if part.largest_share() <= _LARGE_SHARE:
             continue
         if most_of_refits is None:
-            most_of_refits = part.error_of_refits(own, seed)
-        if part.error_of_refits(other, seed) < most_of_refits:
+            most_of_refits = part.error_of_refits(own)
+        if part.error_of_refits(other) < most_of_refits:
             return other
     return own
 
@@ -281,14 +281,14 @@ class _Part(NamedTuple):
         own = self.condition(trial.transform, trial.posterior.covariance)
         return float(self.judge([trial.transform], own)[1][0])
 
-    def error_of_refits(self, trial, seed):
+    def error_of_refits(self, trial):
         """Mean square of what rows are off that others predict, learned without them.
 
-        In the unit of :meth:`error`.
+        In the unit of :meth:`error`. Folds are the same whatever the order of the rows.
         """
         alphabets, transform = trial.posterior.covariance.alphabets, trial.transform
         place = place_of_rows(self.rows)
-        folds = np.random.default_rng(seed).permutation(place.max() + 1) % _FOLDS
+        folds = np.random.default_rng(0).permutation(place.max() + 1) % _FOLDS
         unit, squares = binary_unit(self.y), np.empty(len(self.y))
         for fold in range(_FOLDS):
             test = folds[place] == fold
