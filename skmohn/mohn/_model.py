@@ -25,6 +25,8 @@ LEAST_NOISE = 1e-6
 # target's variance: mean and standard deviation of the logarithm.
 LOG_SCALE = 0.0, 1.0
 LOG_NOISE = -1.0, 1.0
+# Probability that any weight of an order is listed where all are zero.
+FAMILY_WISE_ERROR = 0.05
 # A row is completed in all ways where there are no more, else so many times by chance.
 _MOST_WAYS = 64
 # Values of a numeric column that stand for all.

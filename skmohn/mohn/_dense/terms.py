@@ -17,7 +17,7 @@ from scipy.stats import norm
 
 from skmohn.mohn._dense.covariance import parity
 from skmohn.mohn._dense.exact import ExactPosterior
-from skmohn.mohn._model import LEAST_NOISE, fit_scale
+from skmohn.mohn._model import FAMILY_WISE_ERROR, LEAST_NOISE, fit_scale
 from skmohn.mohn._walsh.terms import choice_length, log_comb
 
 # The noise is fitted again until its logarithm changes by less than this.
@@ -29,7 +29,6 @@ _LEAST_GAIN = 2.0
 # Candidates of each order whose score is computed, those with the largest |u' alpha|.
 _SCORED = 20
 _HIGHEST_ORDER = 3
-_FALSE_SHARE = 0.05
 # Weights of each order that may be called significant.
 _LISTED = 100
 # Sets that are looked at; the highest order is left out where there are more.
@@ -235,7 +234,7 @@ def find_significant_terms(model, max_order=None):
     for order in range(1, highest_order(n_members, max_order, n_groups) + 1):
         found = screen(columns, alpha * base, order, _LISTED, groups)
         terms += found
-        share = _FALSE_SHARE / (2 * math.comb(n_members, order))
+        share = FAMILY_WISE_ERROR / (2 * math.comb(n_members, order))
         bars += [norm.isf(share)] * len(found)
     terms += [term for term in model.covariance.terms if term not in terms]
     bars += [0.0] * (len(terms) - len(bars))

@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from skmohn._core._rows import row_slices
 from skmohn.mohn._controls import DeltaControl
-from skmohn.mohn._model import CONSTANT_VARIANCE, Model
+from skmohn.mohn._model import CONSTANT_VARIANCE, FAMILY_WISE_ERROR, Model
 from skmohn.mohn._spike_slab.posterior import NormalPosterior
 from skmohn.mohn._spike_slab.prior import SpikeSlab
 from skmohn.mohn._table.rows import Rows, count_observations
@@ -21,8 +21,6 @@ from skmohn.mohn._walsh.design import product_columns
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 
 Term = tuple[int, ...]
-# Probability that any weight of an additive model is listed where all are zero.
-_FALSE_SHARE = 0.05
 # A row whose own fit leaves less of its error says nothing of it.
 _LEAST_KEPT = 1e-9
 
@@ -127,7 +125,7 @@ class SpikeSlabModel(Model):
         """Probability that each weight is not zero, and its standard deviation.
 
         Given pseudo-data, which are what the data say without the prior. Where no
-        weight is zero a priori, the probability is that of its sign beyond chance.
+        weight is zero a priori, it is one minus the two-sided p-value of its sign.
         """
         posterior, data = self.posterior, self.data
         if self.is_additive:
@@ -226,7 +224,7 @@ class SpikeSlabModel(Model):
         graph = self.graph
         most, least = max_order or math.inf, 0.5
         if self.is_additive:
-            least = 1.0 - _FALSE_SHARE / len(inclusion)
+            least = 1.0 - FAMILY_WISE_ERROR / len(inclusion)
         kept = [
             j for j in np.flatnonzero(inclusion > least) if len(graph.terms[j]) <= most
         ]
