@@ -27,9 +27,9 @@ class DenseControl(Control):
         Whether noise may differ between rows and have heavy tails, those of Student's t
         distribution, if the residuals show it does; else it is normal, of one level.
     clip : bool, default=True
-        Whether to clip predictions to the range of the training targets and, up to 1600
-        samples, to where these may be as all others predict them, which keeps a few
-        extreme targets from stretching the function.
+        Whether to clip predictions to the range of the training targets. With up to
+        1600 samples it is at most that of their leave-one-out predictions, widened by a
+        standard deviation: a few extreme targets do not stretch it.
     target_transform : {"auto", "log", "yeo-johnson"} or None, default="auto"
         Scale on which a skewed target is learned: its logarithm, a Yeo-Johnson power,
         or, with None, as it is. "auto" takes the one with the highest evidence, unless

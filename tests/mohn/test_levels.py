@@ -225,7 +225,7 @@ def test_levels_must_not_cost_accuracy(
         return lambda self, trial, *_: value if trial.has_levels else 1.0
 
     monkeypatch.setattr(_Part, "error", be(larger))
-    monkeypatch.setattr(_Part, "largest_share", lambda self: share)
+    monkeypatch.setattr(_Part, "largest_fraction", lambda self: share)
     monkeypatch.setattr(_Part, "error_of_refits", be(of_refits))
     data = coding.encode(X), coding.alphabets
     assert choose_scale(None, *data, 1, y, None, 0).has_levels is are_taken
@@ -236,7 +236,7 @@ def test_share_of_the_squares_in_one_row():
     rows = Rows(np.linspace(-1.0, 1.0, 20)[:, None], np.empty((20, 0), dtype=int))
     y = np.r_[np.zeros(19), 10.0]
     # Of squares around the mean of 1/2 each zero has 1/4 and the ten 9.5 squared.
-    share = _Part.draw(rows, y, None, 0).largest_share()
+    share = _Part.draw(rows, y, None, 0).largest_fraction()
     assert share == pytest.approx(9.5**2 / (19 * 0.25 + 9.5**2))
 
 

@@ -541,7 +541,7 @@ def test_a_scale_must_not_cost_accuracy(monkeypatch, loss, share, of_refits, is_
         return lambda part, t, *_: value ** (not isinstance(t.transform, Unchanged))
 
     monkeypatch.setattr(_Part, "error", be(loss))
-    monkeypatch.setattr(_Part, "largest_share", lambda part: share)
+    monkeypatch.setattr(_Part, "largest_fraction", lambda part: share)
     monkeypatch.setattr(_Part, "error_of_refits", be(of_refits))
     found = choose_scale("auto", rows, (), 0, y, None, 0).transform
     assert isinstance(found, Unchanged) is not is_taken

@@ -44,7 +44,7 @@ _INDUCING = 1500
 _FEWEST_INDUCING = 50
 # Of five matrices, for each pair of rows.
 _MANY_BYTES = 8.0 * 5.0
-# Rows whose leave-one-out residuals stand for those of all.
+# Rows of which each is left out; of more, so many stand for all.
 MOST_LEFT_OUT = 1600
 # Rows that the hyper-parameters are learnt from, where memory lasts.
 _LEARNT_ROWS = 3000
@@ -186,7 +186,7 @@ class DenseModel(Model):
         """Posterior mean; clipped, it stays in the range of the targets."""
         mean = self.function(rows)
         if self.is_transformed:
-            # How noise differs is known too badly to move the mean of a skewed target.
+            # The noise map is too uncertain to enter the mean of a skewed target.
             around = self.variance(rows) + self.noise
             around = around + self.gaps.variance(self._standard_mean, rows)
             std = self.scale * np.sqrt(around)
@@ -194,23 +194,20 @@ class DenseModel(Model):
         return np.clip(mean, self.low, self.high) if clip else mean
 
     def with_range(self, rows, y, sample_weight):
-        """Clip to where training rows may be as all others predict them.
+        """Clip to the range of leave-one-out predictions.
 
-        These are the predictions, less and more a standard deviation of the function.
-        A few extreme targets, which their own rows reproduce, say nothing of others. Of
-        many rows the range of some would be too narrow: they keep that of the targets.
+        It is widened by a standard deviation of the function on either side. A few
+        extreme targets, which a fit reproduces at their own rows, then do not stretch
+        it. With many rows, that of some would be too narrow: the targets' is kept.
         """
         if len(rows) > MOST_LEFT_OUT:
             return self
-        ends = self._left_out(rows, y, sample_weight, (-1.0, 1.0))
-        low, high = float(np.min(ends[0])), float(np.max(ends[1]))
+        lower, upper = self._left_out(rows, y, sample_weight, (-1.0, 1.0))
+        low, high = float(np.min(lower)), float(np.max(upper))
         return replace(self, low=max(self.low, low), high=min(self.high, high))
 
     def left_out_error(self, rows, y, sample_weight):
-        """Mean square of what training rows are off that all others predict.
-
-        In units of the variance of the targets, which is the error of their mean.
-        """
+        """Leave-one-out mean squared error, in units of the targets' variance."""
         (mean,) = self._left_out(rows, y, sample_weight, (0.0,))
         apart, unit = y - np.average(y, weights=sample_weight), binary_unit(y)
         errors, squares = (
@@ -219,19 +216,30 @@ class DenseModel(Model):
         )
         return errors / squares
 
-    def _left_out(self, rows, y, sample_weight, doubts):
-        """Means of left-out rows, and others by some deviations of the function."""
+    def _left_out(self, rows, y, sample_weight, n_stds):
+        """Leave-one-out means of the targets, the function off by standard deviations.
+
+        Parameters
+        ----------
+        rows, y, sample_weight
+            As of :meth:`with_gaps`.
+
+        n_stds : sequence of float
+
+        Returns
+        -------
+        means : list of ndarrays of shape (n_rows,)
+            One for each number of standard deviations.
+        """
         everyone = np.arange(len(rows))
         left = self.leave_out(rows, y, sample_weight, everyone, with_equals=True)
         mean = self.transform.forward(y) - self.scale * left.residual
-        function, noise = (
-            self.scale * np.sqrt(part)
-            for part in (left.variance, left.variance + left.noise)
-        )
-        ends = [mean + doubt * function for doubt in doubts]
+        function_std = self.scale * np.sqrt(left.variance)
+        means = [mean + n_std * function_std for n_std in n_stds]
         if self.is_transformed:
-            ends = [moments(self.transform, end, noise)[0] for end in ends]
-        return ends
+            std = self.scale * np.sqrt(left.variance + left.noise)
+            means = [moments(self.transform, mean, std)[0] for mean in means]
+        return means
 
     def products(self):
         """Write out the mean: products of training rows and strong terms, and lines.

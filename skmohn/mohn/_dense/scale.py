@@ -35,9 +35,10 @@ from skmohn.mohn._table.target import (
 _ROWS_ASKED = 400
 # Rows by which scales are compared: a few large targets have most of the error.
 _ROWS_COMPARED = 1600
-# Of the squares of all targets, in one row. Of 100 normal ones the largest has 0.07.
-_LARGE_SHARE = 0.1
-# Folds of the rows from which hyper-parameters are learned again.
+# Fraction of the sum of squares of the targets that one row has. Of 100 normal ones it
+# is 0.07.
+_LARGE_FRACTION = 0.1
+# Folds for cross-validation with refitted hyperparameters.
 _FOLDS = 3
 # Powers that are tried; 1 changes nothing.
 _POWERS = np.linspace(0.0, 2.0, 21)
@@ -154,30 +155,31 @@ def choose_scale(wanted, rows, alphabets, n_levels, y, sample_weight, seed):
 
 
 def _costs_accuracy(levels, lines, part, compared):
-    """Whether left-out rows are missed by more with levels than without.
+    """Whether the error of left-out rows is larger with levels than without.
 
-    Levels can reproduce single rows. Where one has much of all squares of the target,
-    those left out of folds are asked as well.
+    Levels can reproduce single rows. Where one row has a large fraction of the sum of
+    squares, refitted folds must agree.
     """
     if compared.error(levels) > _LARGEST_LOSS * compared.error(lines):
         return True
-    return part.largest_share() > _LARGE_SHARE and (
+    return part.largest_fraction() > _LARGE_FRACTION and (
         part.error_of_refits(levels) > part.error_of_refits(lines)
     )
 
 
 def _likeliest_accurate(own, others, part, compared):
-    """The likeliest trial that misses left-out rows as little as the own one; or that.
+    """The trial of highest evidence that costs no accuracy; `own` where all do.
 
-    Hyper-parameters of all rows that reproduce a large target know it where it is left
-    out. Where one row has much of all squares of the target, and a trial seems to cost
-    accuracy, both are learned again on folds, and it must miss the others less.
+    Leave-one-out errors at hyperparameters of all rows are optimistic where these
+    reproduce a large target. Where one row has a large fraction of the sum of squares,
+    a trial that seems to cost accuracy is taken if its error in refitted folds is
+    smaller.
     """
     most, most_of_refits = _LARGEST_LOSS * compared.error(own), None
     for other in sorted(others, key=attrgetter("evidence"), reverse=True):
         if compared.error(other) <= most:
             return other
-        if part.largest_share() <= _LARGE_SHARE:
+        if part.largest_fraction() <= _LARGE_FRACTION:
             continue
         if most_of_refits is None:
             most_of_refits = part.error_of_refits(own)
@@ -258,8 +260,8 @@ class _Part(NamedTuple):
         """Whether the targets differ enough to be told from a few values."""
         return len(np.unique(self.y)) >= _FEWEST_VALUES
 
-    def largest_share(self):
-        """Largest share of the squares of the targets, less their mean, in one row."""
+    def largest_fraction(self):
+        """Largest fraction of the targets' sum of squares that one row has."""
         standard, _, _ = standardise(self.y, self.weight)
         return float(np.max(standard**2) / self.weight.sum())
 
@@ -282,9 +284,9 @@ class _Part(NamedTuple):
         return float(self.judge([trial.transform], own)[1][0])
 
     def error_of_refits(self, trial):
-        """Mean square of what rows are off that others predict, learned without them.
+        """Mean squared error of cross-validation with refitted hyperparameters.
 
-        In the unit of :meth:`error`. Folds are the same whatever the order of the rows.
+        In the unit of :meth:`error`. Folds do not depend on the order of the rows.
         """
         alphabets, transform = trial.posterior.covariance.alphabets, trial.transform
         place = place_of_rows(self.rows)
@@ -294,8 +296,7 @@ class _Part(NamedTuple):
             test = folds[place] == fold
             train, held = self._take(~test), self._take(test)
             posterior = train.learn(transform, alphabets).posterior
-            known = transform.forward(train.y)
-            _, centre, size = standardise(known, train.weight)
+            _, centre, size = standardise(transform.forward(train.y), train.weight)
             rows = held._rows_of(alphabets)
             variance = posterior.variance(rows) + posterior.covariance.prior.noise
             mean = centre + size * posterior.mean(rows)
@@ -305,9 +306,8 @@ class _Part(NamedTuple):
         return float(np.average(squares, weights=self.weight))
 
     def _take(self, index):
-        """The samples at some places."""
-        parts = (part[index] for part in (self.y, self.weight, self.count))
-        return _Part(self.rows.take(index), *parts)
+        """Some of the samples."""
+        return _Part(self.rows.take(index), *(part[index] for part in self[1:]))
 
     def condition(self, transform, covariance):
         """Condition known hyper-parameters on the rows."""
