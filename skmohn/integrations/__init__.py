@@ -24,7 +24,7 @@ __all__ = [
 if TYPE_CHECKING:  # what the name is, for editors and type checkers
     from skmohn.integrations._optuna import MOHNSampler
 else:
-    # A star takes what there is; whoever names it is told what it needs.
+    # A star import takes what is installed; a name alone raises what it needs.
     if find_spec("optuna") is None:
         __all__.remove("MOHNSampler")
 

@@ -29,16 +29,16 @@ from skmohn.mohn._walsh.hypergraph import Hypergraph
 from skmohn.mohn._walsh.terms import with_kept
 
 # Standard errors over folds by which a sparse model must predict better to be chosen
-# although its description is longer: one is often chance, as folds have chosen it.
+# although its description is longer. The same folds chose it, which flatters it.
 _CLEARLY = 2.0
 # Nats by which a model must be shorter than that nothing matters. Of tables of noise
 # alone (seven kinds, 420 draws), 4 % gain one nat and 1 % two.
 _LEAST_GAIN = 1.5
 # Nats by which the mean, and any other model, must be shorter than the additive one:
-# more than a bare mention, and strong evidence (Kass and Raftery, Bayes factors,
+# "positive" and "strong" evidence (Kass and Raftery, Bayes factors,
 # Journal of the American Statistical Association 90, 1995).
 _MENTION, _STRONG = 1.0, 3.0
-# Nats by which that is shorter than the mean where signals are not weak any more: on
+# Nats by which it is shorter than the mean where signals are no longer weak: on
 # tables of wages and births, with 75 and 97, near ties had 0.01 to 0.05 more R2.
 _WEAK = 40.0
 # What models are called in sentences.
@@ -244,7 +244,7 @@ def _choose(found, samples, wishes, report, beyond=()):
     report : callable
 
     beyond : sequence of str, default=()
-        Models that were given up, as their descriptions are far longer.
+        Names of models whose descriptions are far longer.
 
     Returns
     -------
@@ -258,7 +258,10 @@ def _choose(found, samples, wishes, report, beyond=()):
     chosen = min(shorter, key=lengths.get, default="nothing")
     how = f"the {_CALLED.get(chosen, chosen)} model has the shortest description"
     if _is_robust(lengths, chosen, len(samples.y)):
-        chosen, how = "additive", "no model is clearly shorter than the additive one"
+        chosen, how = (
+            "additive",
+            "no description is clearly shorter than that of the additive model",
+        )
     if chosen == "nothing":
         how = "nothing stands out"
     elif (
@@ -278,11 +281,10 @@ def _choose(found, samples, wishes, report, beyond=()):
 
 
 def _is_robust(lengths, chosen, n_rows):
-    """Whether no other model, and not that nothing matters, is clearly shorter.
+    """Whether signals are weak and no description is clearly shorter than the additive.
 
-    Of models whose descriptions differ little, the additive one predicts best where
-    signals are weak: it has to find out least from the rows. Few rows say little of its
-    one variance.
+    Of models whose descriptions differ little, it then predicts best: it estimates one
+    variance. Few rows say little even of that.
     """
     if "additive" not in lengths or n_rows < FEWEST_ROWS:
         return False

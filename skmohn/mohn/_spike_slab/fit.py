@@ -41,9 +41,10 @@ _EXPECTED = 2.0
 _ONE_STRENGTH = 3.0
 # Variance of a column below which it is constant but for rounding.
 _CONSTANT = 1e-9
-# Shares of the variance that an additive function may explain: steps of the log odds.
+# Values of R2 over which the evidence of an additive function is integrated, in steps
+# of the log odds.
 _STEP = 0.05
-_SHARES = expit(np.arange(-9.0, 12.0, _STEP))
+_R2_GRID = expit(np.arange(-9.0, 12.0, _STEP))
 # Bytes of an entry of the columns: themselves, directions, and half of that twice.
 _BYTES = 8 * 4
 
@@ -107,40 +108,39 @@ def fit_additive(
 ) -> SpikeSlabModel:
     """Learn one normal prior for the weights of all inputs: a slab without a spike.
 
-    It is ridge regression on standardized columns. A priori, any share of the target's
-    variance that the function explains is as probable as another: what is known may
-    say little. The evidence is integrated over that share, whose posterior mean is
-    taken. The parameters are those of `fit_spike_slab`.
+    It is ridge regression on standardized columns. The proportion of variance that the
+    function explains, R2, is uniform a priori; the evidence is integrated over it, and
+    its posterior mean is taken. The parameters are those of `fit_spike_slab`.
 
     Source: Zhang, Naughton, Bondell and Reich, Bayesian regression using a prior on the
     model fit: the R2-D2 shrinkage prior, Journal of the American Statistical
-    Association 117, 2022 (the uniform prior of the share).
+    Association 117, 2022 (the uniform prior of R2).
     """
     sample = _Standard.of(inputs, y, sample_weight, 1)
     values, observed = sample.spectrum.values, sample.observed
     n_terms, n_directions = len(sample.candidates.terms), sample.n_observed - 1.0
 
-    def weigh(share):
-        """Log density of the target and its variance, the most likely one."""
-        along = 1.0 - share + share / n_terms * values[:, None]
+    def log_density(r2):
+        """Log density of the target at its most likely variance, and that variance."""
+        along = 1.0 - r2 + r2 / n_terms * values[:, None]
         square = np.sum(observed.along[:, None] ** 2 / along, axis=0)
-        square += observed.others / (1.0 - share)
+        square += observed.others / (1.0 - r2)
         volume = np.sum(np.log(along), axis=0)
-        volume += observed.n_others * np.log1p(-share)
-        total = np.maximum(square / n_directions, sample.least_noise / (1.0 - share))
+        volume += observed.n_others * np.log1p(-r2)
+        total = np.maximum(square / n_directions, sample.least_noise / (1.0 - r2))
         volume += n_directions * np.log(2.0 * math.pi * total)
         return -0.5 * (volume + square / total), total
 
-    density, _ = weigh(_SHARES)
-    # The uniform density, per step of the log odds.
-    log_mass = density + np.log(_SHARES * (1.0 - _SHARES)) + math.log(_STEP)
+    densities, _ = log_density(_R2_GRID)
+    # dR2 = R2 (1 - R2) d(log odds).
+    log_mass = densities + np.log(_R2_GRID * (1.0 - _R2_GRID)) + math.log(_STEP)
     mass = logsumexp(log_mass)
-    share = float(np.exp(log_mass - mass) @ _SHARES)
-    (evidence,), total = weigh(np.array([share]))
-    noise, variance = float((1.0 - share) * total[0]), share * total / n_terms
+    r2 = float(np.exp(log_mass - mass) @ _R2_GRID)
+    (evidence,), total = log_density(np.array([r2]))
+    noise, variance = float((1.0 - r2) * total[0]), r2 * total / n_terms
     prior = SpikeSlab(*np.array([[1.0], variance, [0.0]]))
     center, deviation = LOG_NOISE
-    # Of all of the target: it is what the noise is where nothing is explained.
+    # The prior of the noise, for the whole variance: the same where R2 is zero.
     away = (math.log(total[0]) - center) / deviation
     occam = occam_factor(
         -0.5 * away**2, np.eye(1) / deviation**2, 0.5 * n_directions * np.eye(1)
