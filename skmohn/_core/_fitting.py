@@ -172,6 +172,10 @@ def unwatched(name, n_parts):
     yield lambda: None
 
 
+def _no_attributes(*state):
+    return {}
+
+
 class FitLoop:
     """Records each iteration of a fit and tells scikit-learn's callbacks about it.
 
@@ -188,9 +192,10 @@ class FitLoop:
     max_iter : int or None
         Most iterations there can be; None when that is not known.
 
-    attributes : callable
+    attributes : callable, default=None
         Called with what :meth:`step` is given; returns the fitted attributes that make
-        an estimator ready to predict as if the fit had stopped there.
+        an estimator ready to predict as if the fit had stopped there. None if it is set
+        before the first step.
 
     history : list of dict, default=()
         Records of an earlier fit that this one goes on from.
@@ -201,13 +206,21 @@ class FitLoop:
     """
 
     def __init__(
-        self, estimator, X, y, metadata, max_iter, attributes, history=(), task=None
+        self,
+        estimator,
+        X,
+        y,
+        metadata,
+        max_iter,
+        attributes=None,
+        history=(),
+        task=None,
     ):
         self.history = History(history)
         self.started = time.perf_counter()
         self._estimator = estimator
         self._data = {"X": X, "y": y, "metadata": metadata}
-        self._attributes = attributes
+        self.attributes = attributes or _no_attributes
         if task is None:
             # One more than asked for: the iteration that notices there is nothing to
             # do.
@@ -258,7 +271,7 @@ class FitLoop:
         self._close(state)
         self._task.call_on_fit_task_end(
             estimator=self._estimator,
-            reconstruction_attributes=lambda: self._attributes(*state),
+            reconstruction_attributes=lambda: self.attributes(*state),
             **self._data,
         )
 
@@ -269,6 +282,6 @@ class FitLoop:
     def _close(self, state):
         return self._iteration.call_on_fit_task_end(
             estimator=self._estimator,
-            reconstruction_attributes=lambda: self._attributes(*state),
+            reconstruction_attributes=lambda: self.attributes(*state),
             **self._data,
         )

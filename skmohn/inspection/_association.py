@@ -6,7 +6,7 @@ from skmohn._core._units import binary_unit
 from skmohn._core._validation import read_vector
 from skmohn.mohn._findings import always_of
 from skmohn.mohn._genotypes import encode, read_inputs
-from skmohn.mohn._regressor import require_regressor
+from skmohn.mohn._require import require_regressor
 from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._walsh.design import make_design
 

@@ -8,7 +8,7 @@ from scipy.optimize import OptimizeResult
 from skmohn._core._validation import read_names
 from skmohn.inspection._fitted import BLUE, GRAY, RED, axes_of, numbers_of, style_of
 from skmohn.inspection._labels import add_legend, shorten
-from skmohn.mohn._regressor import require_regressor
+from skmohn.mohn._require import require_regressor
 from skmohn.mohn._show import tabulate_sobol
 
 _COLORS = {

@@ -4,7 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import eigvalsh
@@ -61,7 +61,7 @@ class Solution(NamedTuple):
     reason: str
     coverage: list
     warning: str | None = None
-    model: object = None
+    model: Any = None
     is_exact: bool = False
     is_stopped: bool = False
     choice: object = None
@@ -365,8 +365,19 @@ def _numbers(rows, coding, sample_weight):
     return numbers
 
 
-def _count_and_precision(sample_weight, n_samples):
-    """How many observations samples stand for, and how precise each of them is."""
+def count_and_precision(sample_weight, n_samples):
+    """How many observations samples stand for, and how precise each of them is.
+
+    Parameters
+    ----------
+    sample_weight : ndarray of shape (n_samples,) or None
+
+    n_samples : int
+
+    Returns
+    -------
+    count, precision : ndarrays of shape (n_samples,)
+    """
     weight = np.ones(n_samples) if sample_weight is None else sample_weight
     count = count_observations(weight)
     return count, weight / count
@@ -426,7 +437,7 @@ class Model(ABC):
         -------
         std : ndarray of shape (n_rows,)
         """
-        std = self._std_on_scale(rows)
+        std = self.std_on_scale(rows)
         if not self.is_transformed:
             return std
         return moments(self.transform, self.function(rows), std)[1]
@@ -445,7 +456,7 @@ class Model(ABC):
         -------
         quantiles : ndarray of shape (n_rows, n_shares)
         """
-        away = self._std_on_scale(rows)[:, None] * self.tails.quantiles(shares)
+        away = self.std_on_scale(rows)[:, None] * self.tails.quantiles(shares)
         return self.transform.inverse(self.function(rows)[:, None] + away)
 
     def log_density(self, rows, y):
@@ -463,18 +474,34 @@ class Model(ABC):
             Infinite where there is no doubt, and the target is as foreseen; minus
             infinite where it cannot be.
         """
-        mean, std = self.function(rows), self._std_on_scale(rows)
+        mean, std = self.function(rows), self.std_on_scale(rows)
         # Minus infinity is the logarithm of what has none, and of no density.
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             values, slope = self.transform.forward(y), self.transform.log_slope(y)
             away = np.where(values == mean, 0.0, (values - mean) / std)
             density = self.tails.log_density(away) - np.log(std) + slope
         return np.where(np.isnan(density), -np.inf, density)
 
-    def _std_on_scale(self, rows):
-        around = self._noise_beside_gaps(rows)
-        around = around + self.gaps.variance(self._standard_mean, rows)
-        return self.scale * np.sqrt(self.variance(rows) + around)
+    def std_on_scale(self, rows, precision=1.0):
+        """Standard deviation of new observations on the scale of the target.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        precision : float or ndarray of shape (n_rows,), default=1.0
+            Weight of each observation.
+
+        Returns
+        -------
+        std : ndarray of shape (n_rows,)
+        """
+        return self.scale * np.sqrt(self.variance(rows) + self._around(rows, precision))
+
+    def _around(self, rows, precision=1.0):
+        """Variance of observations around the function: noise and gaps."""
+        noise = self._noise_beside_gaps(rows) / precision
+        return noise + self.gaps.variance(self._standard_mean, rows)
 
     def draw(self, rows, n_draws, rng):
         """Draw new observations, jointly for all rows: function, noise and gaps.
@@ -535,13 +562,16 @@ class Model(ABC):
             gaps = replace(gaps, share=min(max(share, 0.0), _LARGEST_SHARE))
         return replace(self, gaps=gaps)
 
-    def with_tails(self, rows, y, sample_weight):
+    def with_tails(self, rows, y, sample_weight, n_outliers=0):
         """Look how far training rows are off that all others predict.
 
         Parameters
         ----------
         rows, y, sample_weight
             As of :meth:`with_gaps`, whose result this is to be asked of.
+
+        n_outliers : int, default=0
+            Number of targets that were left out.
 
         Returns
         -------
@@ -550,21 +580,40 @@ class Model(ABC):
         if not (self.has_posterior and self.noise):
             return self
         chosen = np.random.default_rng(0).permutation(len(rows))[:_ROWS_OF_TAILS]
-        some = rows.take(chosen)
-        _, precision = _count_and_precision(sample_weight, len(rows))
-        around = self._noise_beside_gaps(some) / precision[chosen]
-        around = around + self.gaps.variance(self._standard_mean, some)
 
         def tails(with_equals):
-            errors = self.leave_out(rows, y, sample_weight, chosen, with_equals)
-            return fit_tails(errors.squares / (errors.variance + around), errors.count)
+            away, count = self.left_out_distances(
+                rows, y, sample_weight, chosen, with_equals
+            )
+            return fit_tails(away**2, count)
 
         found = [tails(with_equals=False)]
         if sample_weight is not None or len(distinct_rows(rows)[1]) < len(rows):
             # Repeats foresee each other, which says nothing of rows elsewhere.
             found.append(tails(with_equals=True))
         widest = max(found, key=lambda tails: tails.quantiles(_UPPER_END))
+        if n_outliers:
+            # The posterior mean of their probability, uniform a priori.
+            share = (n_outliers + 1.0) / (len(rows) + n_outliers + 2.0)
+            widest = replace(widest, outliers=share)
         return replace(self, tails=widest)
+
+    def left_out_distances(self, rows, y, sample_weight, chosen, with_equals=False):
+        """Residuals of left-out rows in predictive standard deviations.
+
+        Parameters
+        ----------
+        rows, y, sample_weight, chosen, with_equals
+            As of :meth:`leave_out`.
+
+        Returns
+        -------
+        distances, count : ndarrays of shape (n_chosen,)
+        """
+        errors = self.leave_out(rows, y, sample_weight, chosen, with_equals)
+        _, precision = count_and_precision(sample_weight, len(rows))
+        around = self._around(rows.take(chosen), precision[chosen])
+        return errors.residual / np.sqrt(errors.variance + around), errors.count
 
     def leave_out(self, rows, y, sample_weight, chosen, with_equals=False):
         """Predict some training rows by all others.
@@ -585,7 +634,7 @@ class Model(ABC):
         errors : LeftOut
         """
         some = rows.take(chosen)
-        count, precision = _count_and_precision(sample_weight, len(rows))
+        count, precision = count_and_precision(sample_weight, len(rows))
         values, left = self.transform.forward(y) / self.scale, precision
         known = values
         if with_equals:
@@ -727,7 +776,7 @@ class Model(ABC):
         """Log density of the targets, in their own units."""
 
     @abstractmethod
-    def description_length(self):
+    def description_length(self) -> float:
         """Nats that the data and the choices of terms and hyper-parameters cost."""
 
     @abstractmethod

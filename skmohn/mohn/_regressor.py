@@ -45,7 +45,8 @@ from skmohn.mohn._from_terms import read_known
 from skmohn.mohn._genotypes import encode, read_inputs
 from skmohn.mohn._linkage import Linkage
 from skmohn.mohn._model import NoPosteriorError
-from skmohn.mohn._samples import positive_weights, read_samples
+from skmohn.mohn._outliers import MOST_FITS, Fit, Targets, leave_outliers_out
+from skmohn.mohn._samples import positive_weights
 from skmohn.mohn._show import (
     add_summary,
     tabulate_parts,
@@ -129,6 +130,11 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     memory_budget : float, default=1e9
         Bytes for the candidates of message passing, which are cut to fit, or for all
         weights or sets, which are refused if they do not fit.
+    outliers : {"auto", "keep"}, default="auto"
+        Whether targets that are far off all others of their kind, such as entry errors,
+        are left out where the description of all targets gets clearly shorter; at most
+        a tenth of them. See `outliers_` and the user guide, "Outliers". "msda", "full"
+        and "given" learn from all targets in any case.
     categorical_features : "from_dtype", array-like of bool, int or str, or None, \
             default="from_dtype"
         Columns that hold categories: a mask, indices or names. "from_dtype" takes text
@@ -176,6 +182,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     coding_ : InputCoding
         How each column became an input: its ``kind`` and the values ``low`` and
         ``high`` coded as -1 and +1.
+    outliers_ : ndarray of shape (n_samples,), bool
+        Mask of the targets that were left out as outliers. Of several targets, shape
+        (n_samples, n_targets).
     search_coverage_ : list of dict
         For each order, the number of terms that are ``possible``, were ``tried``
         (scored) and were ``kept``.
@@ -245,6 +254,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     model_: SparseModel | SpikeSlabModel | DenseModel
     stopping_reason_: str
     coding_: InputCoding
+    outliers_: np.ndarray
     search_coverage_: list[dict]
     equivalents_: list[list]
     history_: History
@@ -268,6 +278,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "work_budget": [Interval(Real, 0, None, closed="left")],
         "memory_budget": [Interval(Real, 0, None, closed="left")],
+        "outliers": [StrOptions({"auto", "keep"})],
         "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
         "handle_unknown": [StrOptions({"error", "missing"})],
         "dense_control": [DenseControl, None],
@@ -301,6 +312,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         validation_fraction=0.1,
         work_budget=1e9,
         memory_budget=1e9,
+        outliers="auto",
         categorical_features: ArrayLike | None = "from_dtype",
         handle_unknown="error",
         dense_control=None,
@@ -322,6 +334,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         self.validation_fraction = validation_fraction
         self.work_budget = work_budget
         self.memory_budget = memory_budget
+        self.outliers = outliers
         self.categorical_features = categorical_features
         self.handle_unknown = handle_unknown
         self.dense_control = dense_control
@@ -384,17 +397,31 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     def _fit(self, data, params, together=None):
         """Fit a single target, which may learn with others."""
         strategy, wishes = STRATEGIES[self.strategy], Wishes.of(self)
-        samples, given = self._read(strategy, wishes, *data, params, together)
-        attributes = partial(self._fitted_attributes, samples.coding)
+        targets, given = self._read(strategy, wishes, *data, params)
+        samples = targets.read(together=together)
+        self._check_order()
         # Passes over all pairs of a wide table are nobody knows how many.
-        most = None if samples.is_wide else strategy.most_steps(wishes)
-        loop = FitLoop(self, *given, most, attributes)
-        wishes = replace(wishes, watch=loop.watch)
+        most = None if samples.is_wide else MOST_FITS * strategy.most_steps(wishes)
+        loop = FitLoop(self, *given, most)
         with blas_threads_for(len(samples.y)):
-            solution = strategy.solve(samples, wishes, loop.step)
-        loop.finish(solution.graph, solution.model)
-        self._expose(solution, samples, loop.history)
+            fit, outliers = self._solve(samples, targets, strategy, wishes, loop)
+        loop.finish(fit.solution.graph, fit.solution.model)
+        self._expose(fit, outliers, loop.history)
         return self
+
+    def _solve(self, samples, targets, strategy, wishes, loop):
+        """Fit all targets or, if some are outliers, the others; a `Fit` and a mask."""
+        wishes = replace(wishes, watch=loop.watch)
+
+        def solve(samples):
+            loop.attributes = partial(self._fitted_attributes, samples.coding)
+            return Fit(samples, strategy.solve(samples, wishes, loop.step))
+
+        fit, outliers = solve(samples), np.zeros(len(targets.y), dtype=bool)
+        if strategy.leaves_outliers_out and self.outliers == "auto":
+            fit, outliers = leave_outliers_out(fit, solve, targets)
+        loop.attributes = partial(self._fitted_attributes, fit.samples.coding)
+        return fit, outliers
 
     @all_or_nothing
     @fit_context(prefer_skip_nested_validation=True)
@@ -493,6 +520,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         model.standard_errors_ = np.zeros(len(graph.terms))
         model.noise_ = 0.0
         model.stopping_reason_ = "none: made from known terms"
+        model.outliers_ = np.zeros(0, dtype=bool)
         model.search_coverage_ = []
         vars(model).update(no_findings(terms))
         model.history_ = History()
@@ -895,9 +923,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             self, super()._get_fitted_attr_html(doc_link), tabulate_terms
         )
 
-    def _read(
-        self, strategy, wishes, X, y, sample_weight, X_val, y_val, params, together
-    ):
+    def _read(self, strategy, wishes, X, y, sample_weight, X_val, y_val, params):
         """Check what `fit` is given; also say what of it callbacks are to see."""
         split_params = self._split_params(params)
         table, y = read_inputs(self, X, y, reset=True)
@@ -905,23 +931,19 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         earlier = None
         if self.warm_start and hasattr(self, "terms_"):
             earlier = self.terms_, self.model_
-        samples = read_samples(
-            table,
-            y,
-            sample_weight,
-            held,
-            strategy=strategy,
-            wishes=wishes,
-            seed=check_random_state(self.random_state).randint(2**31),
-            categories=self._categories,
-            columns=self._names(),
-            earlier=earlier,
-            split_params=split_params,
-            together=together,
-        )
-        self._check_order()
+        how = {
+            "held": held,
+            "strategy": strategy,
+            "wishes": wishes,
+            "seed": check_random_state(self.random_state).randint(2**31),
+            "categories": self._categories,
+            "columns": self._names(),
+            "earlier": earlier,
+            "split_params": split_params,
+        }
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-        return samples, (X if self._categories.encoders else table, y, metadata)
+        given = X if self._categories.encoders else table, y, metadata
+        return Targets(table, y, sample_weight, how), given
 
     def _fitted_attributes(self, coding, graph, model=None):
         vocabulary = self._vocabulary(coding)
@@ -933,13 +955,18 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             "model_": model() if callable(model) else model or SparseModel.point(graph),
         }
 
-    def _expose(self, solution, samples, history):
+    def _expose(self, fit, outliers, history):
         """Set what a fit leaves; warn once."""
+        samples, solution = fit.samples, fit.solution
         found = solution.graph, solution.model
         vars(self).update(self._fitted_attributes(samples.coding, *found))
         self.standard_errors_ = solution.standard_errors
         self.noise_ = solution.noise
+        self.outliers_, n_outliers = outliers, int(outliers.sum())
         self.stopping_reason_ = solution.reason
+        if n_outliers:
+            left_out = f"{n_outliers} of {len(outliers)} targets"
+            self.stopping_reason_ += f"; left out as outliers: {left_out}"
         self.search_coverage_ = solution.coverage
         terms = solution.graph.terms
         vars(self).update(
@@ -951,7 +978,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         known = samples.rows, samples.y, samples.weight
         self.model_ = self.model_.with_gaps(*known, samples.coding)
         if control_of(self, "dense_control").noise == "auto":
-            self.model_ = self.model_.with_tails(*known)
+            self.model_ = self.model_.with_tails(*known, n_outliers)
         self._weight_unit = 1.0 if self.model_.is_listed else samples.weight_unit
         if solution.warning:
             warn_caller(solution.warning, ConvergenceWarning)
@@ -971,34 +998,3 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
     def _to_rows(self, X):
         return encode(self.coding_, X, self._names())
-
-
-def require_regressor(model, parameter):
-    """Refuse all but a fitted MOHNRegressor.
-
-    Parameters
-    ----------
-    model : object
-
-    parameter : str
-        What the model is given as, for the message.
-
-    Raises
-    ------
-    TypeError
-        If it is something else.
-
-    NotFittedError
-        If it has not been fitted.
-    """
-    if not isinstance(model, MOHNRegressor):
-        raise TypeError(
-            f"{parameter} must be a MOHNRegressor, got {type(model).__name__}; from a "
-            "Pipeline or a search, pass the fitted step, such as pipeline[-1]"
-        )
-    check_is_fitted(model)
-    if hasattr(model, "estimators_"):
-        raise ValueError(
-            f"{parameter} has {len(model.estimators_)} targets, and this takes one: "
-            f"pass {parameter}.estimators_[k]"
-        )

@@ -102,6 +102,9 @@ class Samples(NamedTuple):
 
     together : OneOf, default=None
         What is learnt of this target with others.
+
+    index : ndarray of shape (n_samples,), int, default=None
+        Their places in the table.
     """
 
     rows: Rows
@@ -121,6 +124,7 @@ class Samples(NamedTuple):
     weight_unit: float = 1.0
     unit: float = 1.0
     together: OneOf | None = None
+    index: np.ndarray | None = None
 
     @property
     def inputs(self):
@@ -261,7 +265,7 @@ def read_samples(
     if wishes.early_stopping and is_searched and held is None:
         train, apart = _hold_out(wishes.validation_fraction, len(y), seed)
         held = X[apart], y[apart]
-        X, y = X[train], y[train]
+        X, y, rows = X[train], y[train], rows[train]
         if weight is not None:
             held_weight, weight = weight[apart], weight[train]
     known = n_categories, one_hot
@@ -280,12 +284,12 @@ def read_samples(
         )
     if held is not None:
         held = Held(encode(coding, held[0], columns), held[1], held_weight)
-    rows = encode(coding, X, as_bytes=weight is None)
+    coded = encode(coding, X, as_bytes=weight is None)
     terms, earlier = ([], None) if earlier is None else earlier
     most = math.inf if wishes.max_order is None else wishes.max_order
     start = [term for term in to_inputs(terms, coding.usable) if len(term) <= most]
     return Samples(
-        rows,
+        coded,
         y,
         weight,
         held=held,
@@ -298,6 +302,7 @@ def read_samples(
         scale=scale,
         weight_unit=unit,
         together=together,
+        index=rows,
     )
 
 

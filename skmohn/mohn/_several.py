@@ -311,6 +311,7 @@ def _expose(model, estimators, names):
     model.weights_ = np.array([weights for weights, _ in found])
     model.standard_errors_ = np.array([errors for _, errors in found])
     model.intercept_ = np.array([part.intercept_ for part in estimators])
+    model.outliers_ = np.column_stack([part.outliers_ for part in estimators])
     model.noise_ = np.array([part.noise_ for part in estimators])
     model.n_iter_ = max(part.n_iter_ for part in estimators)
     reasons = [part.stopping_reason_ for part in estimators]

@@ -71,6 +71,9 @@ class Strategy(NamedTuple):
 
     takes_terms : bool, default=False
         Whether terms can be given.
+
+    leaves_outliers_out : bool, default=False
+        Whether outliers may be left out of the fit.
     """
 
     solve: Callable
@@ -78,6 +81,7 @@ class Strategy(NamedTuple):
     finds_all: bool = False
     finds_few: bool = True
     takes_terms: bool = False
+    leaves_outliers_out: bool = False
 
 
 def _steps_of_dense(wishes):
@@ -379,10 +383,29 @@ def _say(solution, first):
 
 
 STRATEGIES = {
-    "auto": Strategy(solve_auto, _steps_of_auto, finds_all=True, takes_terms=True),
-    "pursuit": Strategy(solve_pursuit, _steps_of_pursuit, takes_terms=True),
-    "dense": Strategy(_solve_all, _steps_of_dense, finds_all=True, finds_few=False),
-    "spike_slab": Strategy(_solve_spike_slab, _steps_of_spike_slab, finds_few=False),
+    "auto": Strategy(
+        solve_auto,
+        _steps_of_auto,
+        finds_all=True,
+        takes_terms=True,
+        leaves_outliers_out=True,
+    ),
+    "pursuit": Strategy(
+        solve_pursuit, _steps_of_pursuit, takes_terms=True, leaves_outliers_out=True
+    ),
+    "dense": Strategy(
+        _solve_all,
+        _steps_of_dense,
+        finds_all=True,
+        finds_few=False,
+        leaves_outliers_out=True,
+    ),
+    "spike_slab": Strategy(
+        _solve_spike_slab,
+        _steps_of_spike_slab,
+        finds_few=False,
+        leaves_outliers_out=True,
+    ),
     "msda": Strategy(solve_msda, _steps_of_search),
     "full": Strategy(solve_full, _steps_of_search),
     "given": Strategy(solve_given, _steps_of_search, takes_terms=True),

@@ -531,7 +531,8 @@ class BlackBoxOptimizer:
         y = self._sign * portfolio.told.observations
         # Without noise a sparse model would have been exact: all weights matter.
         strategy = "auto" if portfolio.deviation() else "dense"
-        model = MOHNRegressor(strategy=strategy, random_state=portfolio.seed)
+        # The best points may be far off the others.
+        model = MOHNRegressor(strategy, outliers="keep", random_state=portfolio.seed)
         if portfolio.is_verified:
             free = space.free.tolist()
             terms = [[free[i] for i in term] for term in portfolio.guess.graph.terms]

@@ -260,7 +260,7 @@ class Learning:
 def _learn_noisy(X, values, counts, seed):
     """The sparse model that the noise supports."""
     with gather_warnings():
-        model = MOHNRegressor(strategy="pursuit", random_state=seed)
+        model = MOHNRegressor("pursuit", outliers="keep", random_state=seed)
         model.fit(X, values, sample_weight=counts)
     return Hypergraph.sort(model.terms_, model.weights_, model.intercept_)
 

@@ -15,7 +15,7 @@ from skmohn._core._times import from_seconds, seconds
 from skmohn._core._validation import input_dtype, is_whole
 from skmohn.mohn import MOHNRegressor
 from skmohn.mohn._from_terms import read_polynomial
-from skmohn.mohn._regressor import require_regressor
+from skmohn.mohn._require import require_regressor
 from skmohn.mohn._table.coding import CATEGORIES, CONSTANT, NUMERIC, ONE_HOT
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 from skmohn.optimize._dense import DenseMean

@@ -8,8 +8,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.stats import norm, t
+from scipy.optimize import brentq, minimize
+from scipy.stats import cauchy, norm, t
 
 # Nats that Student's distribution must gain over the best normal one.
 _LEAST_GAIN = 3.0
@@ -29,24 +29,53 @@ class Tails:
     scale : float, default=1.0
         Factor of a standard deviation: most observations are closer than those of a
         normal distribution, a few are much further away.
+
+    outliers : float, default=0.0
+        Probability of an outlier, whose distance is Cauchy's.
     """
 
     df: float = math.inf
     scale: float = 1.0
+    outliers: float = 0.0
 
     def quantiles(self, shares):
         """Quantiles in standard deviations."""
-        return self._ask("ppf", shares) * self.scale
+        regular = self._ask("ppf", shares) * self.scale
+        if not self.outliers:
+            return regular
+        ends = np.sort(np.column_stack([regular, cauchy.ppf(shares)]))
+        return np.array(
+            [
+                brentq(lambda away, share=share: self._share(away) - share, *between)
+                if between[0] < between[1]
+                else between[0]
+                for share, between in zip(shares, ends, strict=True)
+            ]
+        )
+
+    def _share(self, away):
+        """Share of the distances that are lower."""
+        regular = self._ask("cdf", away / self.scale)
+        return (1.0 - self.outliers) * regular + self.outliers * cauchy.cdf(away)
 
     def log_density(self, away):
         """Log density of distances in standard deviations."""
-        return self._ask("logpdf", away / self.scale) - math.log(self.scale)
+        regular = self._ask("logpdf", away / self.scale) - math.log(self.scale)
+        if not self.outliers:
+            return regular
+        of_outliers = math.log(self.outliers) + cauchy.logpdf(away)
+        return np.logaddexp(math.log1p(-self.outliers) + regular, of_outliers)
 
     def draw(self, rng, size):
         """Draw distances in standard deviations."""
         if math.isinf(self.df):
-            return rng.standard_normal(size)
-        return self.scale * rng.standard_t(self.df, size)
+            drawn = self.scale * rng.standard_normal(size)
+        else:
+            drawn = self.scale * rng.standard_t(self.df, size)
+        if not self.outliers:
+            return drawn
+        is_outlier = rng.random(size) < self.outliers
+        return np.where(is_outlier, rng.standard_cauchy(size), drawn)
 
     def _ask(self, name, values):
         # To freeze a distribution of scipy's takes ten times as long.

@@ -1,0 +1,321 @@
+"""Outliers: single targets so far off that a fit without them describes all better.
+
+A target is regular or, with a small probability, an outlier, which lies around its
+prediction as Cauchy's distribution does, in predictive standard deviations. Outliers
+are found by left-out residuals and left out of the next fit, until the same are found.
+They stay out if that shortens the description of all targets.
+
+Sources: Aitkin and Wilson, Mixture models, outliers, and the EM algorithm,
+Technometrics 22, 1980 (the mixture); Rousseeuw and Leroy, Robust regression and outlier
+detection, Wiley, 1987 (residuals in units of one of their quantiles).
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betaln
+from scipy.stats import cauchy, norm
+
+from skmohn._core._sklearn import check_sample_weight
+from skmohn._core._validation import to_numpy
+from skmohn.mohn._dense.scale import choose_scale
+from skmohn.mohn._dense.together import OneOf
+from skmohn.mohn._genotypes import Genotypes, encode
+from skmohn.mohn._model import Model, Solution, count_and_precision
+from skmohn.mohn._samples import Samples, read_samples
+from skmohn.mohn._sparse.model import SparseModel
+from skmohn.mohn._walsh.design import make_design
+from skmohn.mohn._walsh.plane_design import Planes
+
+# Standard deviations from which on a target may be an outlier: 0.06 of 100,000 normal
+# ones are that far. The description decides.
+_FAR = 5.0
+# The same of residuals that their own fit may have shortened.
+_SUSPICIOUS = 3.0
+# Rows whose left-out residuals tell their spread.
+_ROWS_OF_SPREAD = 200
+# Largest fraction of outliers: more are a distribution of their own.
+_LARGEST_FRACTION = 0.1
+# Standard deviations from which on as many of a normal distribution are.
+_STDS = norm.isf(_LARGEST_FRACTION / 2.0)
+# Distances whose squares are numbers.
+_FARTHEST = 1e150
+# Fewer distinct targets than this have no density: a fit could gain by their ties.
+_FEWEST_VALUES = 10
+# Fits without outliers: the farthest hide others.
+_MOST_ROUNDS = 3
+# Those, the first, and two on skewed scales.
+MOST_FITS = 1 + _MOST_ROUNDS + 2
+# Nats that leaving them out must save: "very strong" evidence (Kass and Raftery, Bayes
+# factors, Journal of the American Statistical Association 90, 1995).
+_LEAST_GAIN = 5.0
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A solution, and the samples that it was learned from."""
+
+    samples: Samples
+    solution: Solution
+
+    @cached_property
+    def model(self) -> Model | None:
+        """The model with a posterior; None where no noise was found.
+
+        That of the terms where the solution has none.
+        """
+        samples, model = self.samples, self.solution.model
+        if self.solution.is_exact or np.ptp(samples.y) == 0.0:
+            return None
+        if model is None:
+            design = make_design(samples.inputs, samples.weight)
+            model = SparseModel.condition(self.solution.graph, design, samples.y)
+        if not (model.has_posterior and model.noise):
+            return None
+        if self.has_planes:
+            return model
+        return model.with_gaps(samples.rows, samples.y, samples.weight, samples.coding)
+
+    @property
+    def has_planes(self) -> bool:
+        """Whether inputs are bits, for which there are no variances."""
+        return isinstance(self.samples.inputs, Planes)
+
+    def length(self) -> float:
+        """Description length, in nats."""
+        return -np.inf if self.model is None else self.model.description_length()
+
+
+class Targets:
+    """All targets of a fit, and the rows that they were observed at.
+
+    Parameters
+    ----------
+    table, y
+        As of :func:`~skmohn.mohn._samples.read_samples`.
+
+    sample_weight : array-like of shape (n_rows,) or None
+        As users pass it. Rows of weight 0 are not looked at.
+
+    how : dict
+        Its other arguments.
+    """
+
+    def __init__(
+        self,
+        table: NDArray | Genotypes,
+        y: NDArray,
+        sample_weight: ArrayLike | None,
+        how: dict[str, Any],
+    ) -> None:
+        self.y = y
+        self.weight = check_sample_weight(
+            to_numpy(sample_weight), table, ensure_non_negative=True
+        )
+        self._table, self._how = table, how
+
+    def read(
+        self, without: NDArray | None = None, together: OneOf | None = None
+    ) -> Samples:
+        """Weigh, split and code the samples but for those of a mask."""
+        weight = self.weight if without is None else self.weight * ~without
+        return read_samples(self._table, self.y, weight, together=together, **self._how)
+
+    def on_skewed_scales(self, fit: Fit) -> Iterator[Samples]:
+        """The samples on the likeliest other scales, if the target is on its own."""
+        samples, control = fit.samples, self._how["wishes"].dense_control
+        is_open = self._how["strategy"].finds_all and control.target_transform == "auto"
+        if not is_open or fit.model.is_transformed or fit.has_planes:
+            return
+        names = ["yeo-johnson"] + ["log"] * bool(np.min(samples.y) > 0.0)
+        for name in names:
+            scale = choose_scale(
+                name,
+                samples.rows.as_float(),
+                samples.vocabulary.alphabets,
+                0,
+                samples.y,
+                samples.weight,
+                samples.seed,
+            )
+            yield samples._replace(scale=scale, together=None)
+
+    def distances(self, fit: Fit) -> NDArray:
+        """Residuals in standard deviations, left out of the fit where they are large.
+
+        Equal rows are left out together. Where that is not possible, since terms may
+        reproduce a row, the distance is at least that from the median.
+        """
+        samples, model, y = fit.samples, fit.model, fit.samples.y
+        with np.errstate(invalid="ignore"):
+            plain = model.transform.forward(y) - model.function(samples.rows)
+        inside, around = _standardize(plain), _standardize(y)
+        # Their own fit hides some; of the others it is enough to know the spread.
+        suspects = (np.abs(inside) > _SUSPICIOUS) | (np.abs(around) > _FAR)
+        if fit.has_planes:
+            inside = np.where(np.abs(inside) > np.abs(around), inside, around)
+        elif suspects.any():
+            drawn = np.random.default_rng(0).permutation(len(y))[:_ROWS_OF_SPREAD]
+            chosen = np.union1d(np.flatnonzero(suspects), drawn)
+            left, count = model.left_out_distances(
+                samples.rows, y, samples.weight, chosen, with_equals=True
+            )
+            left = _standardize(left, np.isin(chosen, drawn))
+            inside[chosen] = np.where(count > 0.0, left, around[chosen])
+        apart = np.zeros(len(self.y))
+        apart[samples.index] = inside
+        others = self.weight > 0.0
+        others[samples.index] = False
+        if others.any():
+            apart[others], _ = self.predict(others, fit)
+        return apart
+
+    def predict(self, others: NDArray, fit: Fit) -> tuple[NDArray, NDArray]:
+        """Residuals of targets that are not in a fit, and the logarithms of their unit.
+
+        The unit is the predictive standard deviation.
+        """
+        model, y = fit.model, self.y[others]
+        table = self._table[np.flatnonzero(others)]
+        rows = encode(fit.samples.coding, table, self._how["columns"])
+        _, precision = count_and_precision(
+            np.where(self.weight > 0.0, self.weight, 1.0), len(self.y)
+        )
+        precision = precision[others] / fit.samples.weight_unit
+        std = np.full(len(y), model.scale * np.sqrt(model.noise))
+        if not fit.has_planes:
+            std = model.std_on_scale(rows, precision)
+        with np.errstate(all="ignore"):
+            apart = (model.transform.forward(y) - model.function(rows)) / std
+            log_unit = np.log(std) - model.transform.log_slope(y)
+        outside = np.isnan(apart)
+        if outside.any():
+            # Where a target has no value on the scale, distances are its own.
+            rows, std = rows.take(outside), model.std(rows.take(outside))
+            apart[outside] = (y[outside] - model.mean(rows)) / std
+            log_unit[outside] = np.log(std)
+        return apart, log_unit
+
+    def far_off(self, fit: Fit, outliers: NDArray) -> NDArray:
+        """Mask of the targets that are better left out, as far as residuals tell.
+
+        It is that of the outliers which the fit leaves out if no other is better.
+        """
+        observed = self.weight > 0.0
+        apart, y = self.distances(fit)[observed], self.y[observed]
+        far = np.abs(apart) > _FAR
+        if far.sum() > _LARGEST_FRACTION * len(y):
+            return outliers
+        if len(np.unique(y[~far])) < _FEWEST_VALUES:
+            far &= _beyond_gap(y, int(far.sum()))
+        count, _ = count_and_precision(self.weight[observed], len(y))
+        known = _saved_by(outliers[observed], apart, count)
+        if _saved_by(far, apart, count) <= known:
+            return outliers
+        found = np.zeros(len(self.y), dtype=bool)
+        found[observed] = far
+        return found
+
+    def length_of(self, outliers: NDArray, fit: Fit) -> float:
+        """Nats that it costs to say which targets are outliers, and their distances.
+
+        The probability of outliers is uniform a priori.
+        """
+        if fit.model is None:
+            return 0.0  # Beside an exact fit.
+        apart, log_unit = self.predict(outliers, fit)
+        observed = self.weight > 0.0
+        count, _ = count_and_precision(self.weight[observed], observed.sum())
+        of_outliers = count[outliers[observed]]
+        which = _length_of_mask(of_outliers.sum(), count.sum())
+        return float(which + of_outliers @ (log_unit - cauchy.logpdf(apart)))
+
+
+def leave_outliers_out(
+    first: Fit, solve: Callable[[Samples], Fit], targets: Targets
+) -> tuple[Fit, NDArray]:
+    """Fit without the targets that are outliers, if there are any.
+
+    Parameters
+    ----------
+    first : Fit
+        Of all targets.
+
+    solve : callable
+        From `Samples` to a `Fit`.
+
+    targets : Targets
+
+    Returns
+    -------
+    fit : Fit
+
+    outliers : ndarray of shape (n_rows,), bool
+    """
+    none = np.zeros(len(targets.y), dtype=bool)
+    fit, outliers = first, none
+    for _ in range(_MOST_ROUNDS):
+        if fit.model is None or fit.solution.is_stopped:
+            break
+        found = targets.far_off(fit, outliers)
+        if np.array_equal(found, outliers):
+            break
+        fit, outliers = solve(targets.read(without=found)), found
+    if fit is first or fit.solution.is_stopped:
+        return first, none
+    length = fit.length() + targets.length_of(outliers, fit) + _LEAST_GAIN
+    if first.length() < length:
+        return first, none
+    for skewed in targets.on_skewed_scales(first):
+        if solve(skewed).length() < length:
+            # All are of one distribution, whose scale would cost accuracy.
+            return first, none
+    return fit, outliers
+
+
+def _standardize(values: NDArray, some: NDArray | slice = slice(None)) -> NDArray:
+    """Distances from the median in standard deviations, both of some of the values.
+
+    The standard deviation is that of a normal distribution which has as many values
+    far off as there may be outliers. Where it is 0, all distances are as large as can
+    be.
+    """
+    values = values - np.median(values[some])
+    far = np.quantile(np.abs(values[some]), 1.0 - _LARGEST_FRACTION)
+    return values * (_STDS / far) if far else _FARTHEST * np.sign(values)
+
+
+def _saved_by(far: NDArray, apart: NDArray, count: NDArray) -> float:
+    """Nats saved if some distances are those of outliers and all others normal."""
+    if not far.any():
+        return 0.0
+    squares = np.minimum(np.abs(apart), _FARTHEST) ** 2
+    rest, number = count[~far], count[far].sum()
+    std = max(np.sqrt(np.average(squares[~far], weights=rest)), 1.0 / _FARTHEST)
+    saved = count.sum() * np.log(np.average(squares, weights=count) / std**2)
+    saved += number * np.log(2.0 * np.pi * np.e)
+    saved = 0.5 * saved + count[far] @ cauchy.logpdf(np.sqrt(squares[far]) / std)
+    return float(saved - _length_of_mask(number, count.sum()))
+
+
+def _length_of_mask(number: float, total: float) -> float:
+    """Nats that it costs to say which of all are outliers, of unknown probability."""
+    return -float(betaln(number + 1.0, total - number + 1.0))
+
+
+def _beyond_gap(y: NDArray, most: int) -> NDArray:
+    """Mask of targets farther from all others than these are from one another."""
+    order = np.argsort(-np.abs(y - np.median(y)), kind="stable")
+    beyond = np.zeros(len(y), dtype=bool)
+    for n_beyond in range(most, 0, -1):
+        some, others = order[:n_beyond], y[order[n_beyond:]]
+        low, high = others.min(), others.max()
+        gaps = np.maximum(y[some] - high, low - y[some])
+        if np.min(gaps) > high - low > 0.0:
+            beyond[some] = True
+            break
+    return beyond

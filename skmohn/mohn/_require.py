@@ -1,0 +1,36 @@
+"""What other packages require of a model that they are given."""
+
+from sklearn.utils.validation import check_is_fitted
+
+from skmohn.mohn._regressor import MOHNRegressor
+
+
+def require_regressor(model, parameter):
+    """Refuse all but a fitted MOHNRegressor.
+
+    Parameters
+    ----------
+    model : object
+
+    parameter : str
+        What the model is given as, for the message.
+
+    Raises
+    ------
+    TypeError
+        If it is something else.
+
+    NotFittedError
+        If it has not been fitted.
+    """
+    if not isinstance(model, MOHNRegressor):
+        raise TypeError(
+            f"{parameter} must be a MOHNRegressor, got {type(model).__name__}; from a "
+            "Pipeline or a search, pass the fitted step, such as pipeline[-1]"
+        )
+    check_is_fitted(model)
+    if hasattr(model, "estimators_"):
+        raise ValueError(
+            f"{parameter} has {len(model.estimators_)} targets, and this takes one: "
+            f"pass {parameter}.estimators_[k]"
+        )

@@ -1,0 +1,269 @@
+"""Outliers: the oracle is the fit of the same rows without them."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.integrate import quad
+from scipy.stats import cauchy, norm
+
+from skmohn import DenseControl, Genotypes, MOHNRegressor
+from skmohn.mohn._controls import Wishes
+from skmohn.mohn._model import Solution
+from skmohn.mohn._outliers import Fit, _beyond_gap, _saved_by
+from skmohn.mohn._strategies import STRATEGIES
+from skmohn.mohn._table.tails import Tails
+
+LEAVE_OUT = ["auto", "pursuit", "dense", "spike_slab"]
+
+
+def make_pairs(n_rows, noise=0.2, seed=0):
+    """Bits, and a noisy function of three of them."""
+    rng = np.random.default_rng(seed)
+    X = rng.choice([-1.0, 1.0], (n_rows, 8))
+    function = X[:, 0] * X[:, 1] + X[:, 2]
+    return X, function + noise * rng.standard_normal(n_rows)
+
+
+def without(X, y, *rows):
+    keep = np.delete(np.arange(len(y)), rows)
+    return X[keep], y[keep]
+
+
+@pytest.mark.parametrize("strategy", LEAVE_OUT)
+@pytest.mark.parametrize("wild", [20.0, -1e6, 1e300])
+def test_a_wild_target_moves_what_dropping_its_row_moves(strategy, wild):
+    X, y = make_pairs(100)
+    y[7] = wild
+    model = MOHNRegressor(strategy, random_state=0).fit(X, y)
+    assert_array_equal(np.flatnonzero(model.outliers_), [7])
+    assert "left out as outliers: 1 of 100 targets" in model.stopping_reason_
+    dropped = MOHNRegressor(strategy, random_state=0).fit(*without(X, y, 7))
+    assert not dropped.outliers_.any()
+    assert_array_equal(model.predict(X), dropped.predict(X))
+
+
+def test_wild_targets_hide_others():
+    X, y = make_pairs(100)
+    y[[7, 30, 31]] = 1e6, 1e3, -8.0
+    model = MOHNRegressor("dense", random_state=0).fit(X, y)
+    assert_array_equal(np.flatnonzero(model.outliers_), [7, 30, 31])
+
+
+def test_functions_without_noise_are_exact_but_for_wild_targets():
+    X, y = make_pairs(200, noise=0.0)
+    y[[3, 90]] = 50.0, -70.0
+    model = MOHNRegressor(random_state=0).fit(X, y)
+    assert model.terms_ == [(2,), (0, 1)]
+    assert_allclose(model.weights_, 1.0)
+    assert_array_equal(np.flatnonzero(model.outliers_), [3, 90])
+
+
+@pytest.mark.parametrize("strategy", ["pursuit", "spike_slab"])
+def test_normal_noise_has_no_outliers(strategy):
+    for seed in range(20):
+        X, y = make_pairs(50, noise=1.0, seed=seed)
+        assert not MOHNRegressor(strategy, random_state=0).fit(X, y).outliers_.any()
+
+
+def test_skewed_targets_have_no_outliers():
+    """On their own scale, the largest are 20 standard deviations away."""
+    X, y = make_pairs(300, noise=1.0)
+    y = np.exp(1.5 * y)
+    model = MOHNRegressor("dense", random_state=0).fit(X, y)
+    assert not model.outliers_.any()
+
+
+def test_outliers_may_be_kept():
+    X, y = make_pairs(100)
+    y[7] = 1e3
+    model = MOHNRegressor("spike_slab", outliers="keep", random_state=0).fit(X, y)
+    assert not model.outliers_.any()
+    assert model.noise_ > 50.0
+    with pytest.raises(ValueError, match="outliers"):
+        MOHNRegressor(outliers="drop").fit(X, y)
+
+
+@pytest.mark.parametrize("strategy", ["full", "given", "msda"])
+def test_strategies_of_others_keep_all(strategy):
+    X, y = make_pairs(100)
+    y[7] = 1e3
+    terms = [(0,), (0, 1)] if strategy == "given" else None
+    model = MOHNRegressor(strategy, max_order=2, terms=terms, max_iter=20)
+    assert not model.fit(X, y).outliers_.any()
+
+
+def test_more_than_a_tenth_are_a_distribution():
+    X, y = make_pairs(100)
+    y[:9] += 30.0
+    model = MOHNRegressor("spike_slab", random_state=0)
+    assert_array_equal(np.flatnonzero(model.fit(X, y).outliers_), np.arange(9))
+    y[9:11] += 30.0
+    assert not model.fit(X, y).outliers_.any()
+
+
+def test_rare_values_of_few_are_no_outliers():
+    """A density would gain by ties without end."""
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (200, 6))
+    counts = rng.poisson(0.15, 200).astype(float)
+    model = MOHNRegressor("spike_slab", random_state=0)
+    assert counts.max() > 1.0
+    assert not model.fit(X, counts).outliers_.any()
+    counts[5] = 400.0
+    assert_array_equal(np.flatnonzero(model.fit(X, counts).outliers_), [5])
+
+
+def test_values_are_beyond_a_gap_that_exceeds_the_range_of_others():
+    y = np.array([0.0, 1.0, 2.0, 3.0, 6.0])
+    assert not _beyond_gap(y, 1).any()
+    y[-1] = 6.1
+    assert_array_equal(_beyond_gap(y, 2), y > 6.0)
+    y[0] = -3.1
+    assert_array_equal(_beyond_gap(y, 2), np.abs(y - 1.5) > 4.0)
+    assert not _beyond_gap(np.array([0.0, 0.0, 0.0, 1.0]), 1).any()
+
+
+def test_nats_saved_are_those_of_normal_and_cauchy_densities():
+    apart = np.array([0.5, -1.0, 1.5, -0.2, 40.0])
+    far = np.abs(apart) > 5.0
+    std, rest = (np.sqrt(np.mean(part**2)) for part in (apart, apart[~far]))
+    before = norm.logpdf(apart, scale=std).sum()
+    after = norm.logpdf(apart[~far], scale=rest).sum()
+    after += cauchy.logpdf(apart[far], scale=rest).sum()
+    # One of five, of a probability that may be anything.
+    after += np.log(quad(lambda p: p * (1.0 - p) ** 4, 0.0, 1.0)[0])
+    assert_allclose(_saved_by(far, apart, np.ones(5)), after - before)
+    assert _saved_by(far & False, apart, np.ones(5)) == 0.0
+
+
+def test_what_is_left_out_is_described():
+    """The length of all is that of the others, and of outliers' Cauchy density."""
+    X, y = make_pairs(60)
+    y[7] = 12.0
+    model = MOHNRegressor("spike_slab", random_state=0).fit(*without(X, y, 7))
+    asked = STRATEGIES["spike_slab"], Wishes.of(model)
+    targets, _ = model._read(*asked, X, y, None, None, None, {})
+    outliers = np.arange(60) == 7
+    samples = targets.read(without=outliers)
+    assert_array_equal(samples.index, np.delete(np.arange(60), 7))
+    graph, errors = model.model_.listed()
+    solution = Solution(graph, errors, model.noise_, "", [], model=model.model_)
+    fit = Fit(samples, solution)
+    mean, std = model.predict(X[outliers], return_std=True)
+    density = cauchy.logpdf((12.0 - mean) / std) - np.log(std)
+    which = np.log(quad(lambda p: p * (1.0 - p) ** 59, 0.0, 1.0)[0])
+    assert_allclose(targets.length_of(outliers, fit), -float(density[0]) - which)
+
+
+@pytest.mark.parametrize("strategy", ["pursuit", "dense"])
+def test_weights_count_repeated_rows(strategy):
+    """Also of the outliers."""
+    X, y = make_pairs(80)
+    y[[7, 8]] = 30.0, -30.0
+    counts = np.resize([1, 2, 0], 80)
+    once = MOHNRegressor(strategy, random_state=0).fit(X, y, sample_weight=counts)
+    again = np.repeat(np.arange(80), counts)
+    often = MOHNRegressor(strategy, random_state=0).fit(X[again], y[again])
+    # Row 8 has weight 0.
+    assert_array_equal(np.flatnonzero(once.outliers_), [7])
+    assert_array_equal(often.outliers_, once.outliers_[again])
+
+
+def test_precise_targets_are_outliers_sooner():
+    X, y = make_pairs(100, noise=1.0)
+    y[7] += 9.0
+    weight = np.ones(100)
+    found = []
+    for precision in (0.1, 3.0):
+        weight[7] = precision
+        model = MOHNRegressor("spike_slab", random_state=0)
+        found.append(model.fit(X, y, sample_weight=weight).outliers_[7])
+    assert found == [False, True]
+
+
+def test_unknown_numbers_hide_no_outliers():
+    """What a missing value leaves open is part of the spread of its row."""
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (150, 4))
+    y = 5.0 * X[:, 0] + X[:, 1] + 0.3 * rng.standard_normal(150)
+    X[:12, 0] = np.nan
+    model = MOHNRegressor("dense", random_state=0)
+    assert not model.fit(X, y).outliers_.any()
+    y[[3, 50]] += 60.0
+    assert_array_equal(np.flatnonzero(model.fit(X, y).outliers_), [3, 50])
+
+
+def test_held_out_targets_may_be_outliers():
+    X, y = make_pairs(120)
+    y[:4] = 1e4
+    model = MOHNRegressor("pursuit", early_stopping=True, random_state=0).fit(X, y)
+    assert_array_equal(np.flatnonzero(model.outliers_), np.arange(4))
+    assert (0, 1) in model.terms_
+
+
+def test_each_target_has_its_own_outliers():
+    X, y = make_pairs(100)
+    targets = np.column_stack([y, y[::-1] + X[:, 3]])
+    clean = MOHNRegressor("dense", random_state=0).fit(X, targets).predict(X)
+    targets[5, 1] = 1e5
+    model = MOHNRegressor("dense", random_state=0).fit(X, targets)
+    assert_array_equal(np.argwhere(model.outliers_), [[5, 1]])
+    assert np.abs(model.predict(X) - clean).max() < 0.3
+
+
+def test_genotypes_have_outliers():
+    rng = np.random.default_rng(0)
+    counts = rng.integers(0, 3, (150, 6))
+    y = 1.0 * counts[:, 4] + 0.3 * rng.standard_normal(150)
+    y[9] = 500.0
+    model = MOHNRegressor("pursuit", random_state=0)
+    model.fit(Genotypes.from_counts(counts), y)
+    assert_array_equal(np.flatnonzero(model.outliers_), [9])
+    assert (4,) in model.terms_
+
+
+def test_targets_outside_of_the_scale_are_far_on_their_own():
+    """The scale is the logarithm of the others."""
+    X, y = make_pairs(60)
+    y = np.exp(y)
+    control = DenseControl(target_transform="log")
+    model = MOHNRegressor("dense", dense_control=control, random_state=0).fit(X, y)
+    y[4] = -4.0
+    asked = STRATEGIES["dense"], Wishes.of(model)
+    targets, _ = model._read(*asked, X, y, None, None, None, {})
+    outliers = np.arange(60) == 4
+    solution = Solution(*model.model_.listed(), 1.0, "", [], model=model.model_)
+    fit = Fit(targets.read(without=outliers), solution)
+    apart, log_unit = targets.predict(outliers, fit)
+    mean, std = model.predict(X[outliers], return_std=True)
+    assert_allclose(apart, (-4.0 - mean) / std)
+    assert_allclose(log_unit, np.log(std))
+
+
+def test_tails_with_outliers_are_a_mixture():
+    tails = Tails(scale=0.9, outliers=0.02)
+    away = np.linspace(-20.0, 20.0, 9)
+    mixed = 0.98 * norm.pdf(away, scale=0.9) + 0.02 * cauchy.pdf(away)
+    assert_allclose(np.exp(tails.log_density(away)), mixed)
+    quantiles = tails.quantiles([0.001, 0.05, 0.5, 0.95])
+    shares = 0.98 * norm.cdf(quantiles, scale=0.9) + 0.02 * cauchy.cdf(quantiles)
+    assert_allclose(shares, [0.001, 0.05, 0.5, 0.95])
+    drawn = tails.draw(np.random.default_rng(0), 40_000)
+    assert_allclose(
+        np.quantile(drawn, [0.05, 0.95]), quantiles[[1, 3]] * [1, 1], atol=0.05
+    )
+    assert np.mean(np.abs(drawn) > 10.0) == pytest.approx(
+        0.04 * cauchy.sf(10.0), abs=5e-4
+    )
+
+
+def test_densities_of_outliers_stay_finite():
+    X, y = make_pairs(100)
+    y[7] = 1e6
+    model = MOHNRegressor("dense", random_state=0).fit(X, y)
+    density = model.log_density(X, y)
+    assert density[7] == density.min()
+    assert -60.0 < density[7] < -25.0
+    share = model.model_.tails.outliers
+    # Their probability has the posterior mean of Laplace's rule.
+    assert share == pytest.approx(2.0 / 102.0)
