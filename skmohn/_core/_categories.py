@@ -8,7 +8,7 @@ from scipy.sparse import issparse
 from sklearn.preprocessing import OrdinalEncoder
 from sklearn.utils.validation import check_array, validate_data
 
-from skmohn._core._names import find_columns, name_columns
+from skmohn._core._names import find_columns, index_names, name_columns
 from skmohn._core._sklearn import (
     is_pandas_na,
     is_scalar_nan,
@@ -322,7 +322,7 @@ def find_categorical(X, wanted):
             'categorical_features must be "from_dtype", None, or a list of column '
             f"names, indices or one bool per column, got {wanted.tolist()!r}"
         )
-    names = {name: j for j, name in enumerate(getattr(X, "columns", ()))}
+    names = index_names(getattr(X, "columns", None))
     columns = find_columns(wanted.tolist(), names, n_features, "categorical_features")
     return sorted(columns)
 

@@ -23,14 +23,54 @@ def input_names(
     return np.asarray(names)
 
 
+def unique_names(names, taken=()):
+    """Names that differ from one another and from those taken, by a number in brackets.
+
+    The first of several keeps its name.
+
+    Parameters
+    ----------
+    names : sequence of str
+
+    taken : iterable of str, default=()
+
+    Returns
+    -------
+    names : list of str
+    """
+    used, found = set(taken), []
+    for name in names:
+        unique, number = name, 2
+        while unique in used:
+            unique, number = f"{name} ({number})", number + 1
+        used.add(unique)
+        found.append(unique)
+    return found
+
+
 def index_names(names):
-    """Columns by their names; none where the user gave them none."""
-    return {} if names is None else {name: j for j, name in enumerate(names)}
+    """Columns by their names, lists of them; none where the user gave them none."""
+    index = {}
+    for j, name in enumerate([] if names is None else names):
+        index.setdefault(name, []).append(j)
+    return index
 
 
-def find_column(given, index, n_features):
-    """The column of an index or a name; None where there is no such."""
-    column = index.get(given, given)
+def find_column(given, index, n_features, parameter):
+    """The column of an index or a name; None where there is no such.
+
+    Raises
+    ------
+    ValueError
+        If several columns have the name.
+    """
+    columns = index.get(given, [given])
+    if len(columns) > 1:
+        raise ValueError(
+            f"{parameter} has {given!r}, which is the name of columns {columns}: give "
+            "the index of the one that you mean"
+        )
+    column = columns[0]
     is_column = is_whole(column) and 0 <= column < n_features
     return int(column) if is_column else None
 
@@ -42,8 +82,8 @@ def find_columns(wanted, index, n_features, parameter):
     ----------
     wanted : sequence of int or str
 
-    index : dict of str to int
-        The names there are.
+    index : dict of str to list of int
+        What :func:`index_names` makes of the names there are.
 
     n_features : int
 
@@ -56,7 +96,7 @@ def find_columns(wanted, index, n_features, parameter):
     """
     columns = []
     for given in wanted:
-        column = find_column(given, index, n_features)
+        column = find_column(given, index, n_features, parameter)
         if column is None:
             known = (
                 f"or one of the names {list(index)}"

@@ -23,6 +23,7 @@ from sklearn.utils.validation import (
 
 from skmohn._core._categories import read_table
 from skmohn._core._fitting import History, gather_warnings, warn_caller
+from skmohn._core._names import find_column, index_names
 from skmohn._core._sklearn import callback_context
 from skmohn._core._validation import is_pair_given, is_whole, to_numpy
 from skmohn.mohn._controls import Wishes
@@ -501,10 +502,11 @@ def _current(model):
 def _place(model, target):
     """The number of a target, given that or its name."""
     names = model.target_names_
-    if isinstance(target, str) and target in names:
-        return names.index(target)
-    if is_whole(target) and 0 <= target < len(names):
-        return target
+    place = None
+    if isinstance(target, str) or is_whole(target):
+        place = find_column(target, index_names(names), len(names), "target")
+    if place is not None:
+        return place
     known = f" or one of the names {names}" if isinstance(names[0], str) else ""
     raise ValueError(
         f"target={target!r} is none of the {len(names)} targets: use a number from 0 "

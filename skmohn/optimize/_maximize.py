@@ -8,6 +8,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 from sklearn.utils import check_random_state
 
+from skmohn._core._names import index_names
 from skmohn._core._sklearn import Interval, StrOptions, validate_params
 from skmohn._core._units import binary_unit
 from skmohn.mohn._walsh.hypergraph import Hypergraph
@@ -419,7 +420,7 @@ def _read_start(model, x0):
 
 def _read_fixed(columns, fixed):
     """Numbers of the columns that keep one, by their places."""
-    index = {name: j for j, name in enumerate(columns.names)}
+    index = index_names(columns.names)
     numbers = {}
     for name, value in (fixed or {}).items():
         j = columns.find(name, index)

@@ -11,8 +11,9 @@ import numpy as np
 
 from skmohn._core._categories import Categories, to_number
 from skmohn._core._control import control_of
+from skmohn._core._names import find_column
 from skmohn._core._times import from_seconds, seconds
-from skmohn._core._validation import input_dtype, is_whole
+from skmohn._core._validation import input_dtype
 from skmohn.mohn import MOHNRegressor
 from skmohn.mohn._from_terms import read_polynomial
 from skmohn.mohn._require import require_regressor
@@ -64,10 +65,10 @@ class Columns:
 
     def find(self, name, index):
         """The place of a column called by its name or its index."""
-        if name in index and not isinstance(name, bool):
-            return index[name]
-        if is_whole(name) and 0 <= name < len(self.names):
-            return int(name)
+        if not isinstance(name, bool):
+            column = find_column(name, index, len(self.names), "fixed")
+            if column is not None:
+                return column
         known = ", ".join(repr(known) for known in self.names[:_LISTED])
         more = ", ..." if len(self.names) > _LISTED else ""
         raise ValueError(

@@ -47,7 +47,7 @@ class Vocabulary:
     n_categoricals, n_features : int
         Inputs and categoricals; columns.
 
-    index : dict of str to int
+    index : dict of str to list of int
         Columns by the names that the user gave them.
 
     two_categories : dict of int to list
@@ -199,7 +199,7 @@ class Vocabulary:
                     f"{parameter} has {given!r}, which is neither a feature nor a pair "
                     "(feature, category)"
                 )
-            column = find_column(column, self.index, self.n_features)
+            column = find_column(column, self.index, self.n_features, parameter)
             if column is None:
                 raise ValueError(
                     f"{parameter} has {given!r}, which is not a feature: use "
@@ -252,7 +252,7 @@ def find_sets(terms, n_features, index, max_order=None):
 
     n_features : int
 
-    index : dict of str to int
+    index : dict of str to list of int
         Columns by their names.
 
     max_order : int, default=None
@@ -266,7 +266,7 @@ def find_sets(terms, n_features, index, max_order=None):
     for given in terms:
         term = []
         for member in given:
-            column = find_column(member, index, n_features)
+            column = find_column(member, index, n_features, "terms")
             if column is None:
                 raise ValueError(
                     f"terms has {given!r}, but {member!r} is not a feature: use "
