@@ -119,7 +119,18 @@ def read_polynomial(model: Any) -> Hypergraph | None:
     -------
     polynomial : Hypergraph or None
         None where there are more weights than can be listed, as of a dense model.
+
+    Raises
+    ------
+    ValueError
+        If it was fitted to genotypes: -1 and +1 are none of their counts.
     """
+    if getattr(model, "_variants", None) is not None:
+        raise ValueError(
+            "model was fitted to Genotypes, whose columns are counts less their means, "
+            'without two ends: fit strategy="given" to a table of the columns in '
+            "terms_, such as X[:, columns].counts()"
+        )
     if model.model_.is_listed:
         return Hypergraph(tuple(model.terms_), model.weights_, float(model.intercept_))
     if isinstance(model.model_, SpikeSlabModel):

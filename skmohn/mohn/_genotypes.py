@@ -1,19 +1,29 @@
 """`Genotypes`: a table of counts of an allele, at two or three bits each."""
 
+import copy
 from typing import Self
 
 import numpy as np
 from sklearn.utils import check_consistent_length
 
 from skmohn._core._categories import Categories, read_table
+from skmohn._core._fitting import warn_caller
+from skmohn._core._names import unique_names
 from skmohn._core._validation import read_targets, to_numpy
 from skmohn.mohn._table.coding import CONSTANT, NUMERIC, InputCoding
+from skmohn.mohn._table.columns import repeated_name
 from skmohn.mohn._table.rows import Rows
+from skmohn.mohn._table.variants import UNKNOWN_ALLELES, Variants
 from skmohn.mohn._walsh.bits import pack_bits, row_bits, unpack_bits
 from skmohn.mohn._walsh.plane_design import Planes
 
 CODINGS = ("additive", "dominance", "both")
 _COLUMNS_AT_ONCE = 1024
+# What is known of variants, and of people; the first of each are their names.
+_OF_VARIANTS = ("names", "chromosomes", "positions", "alleles")
+_OF_SAMPLES = ("sample_names", "family_names", "phenotype")
+# PLINK's codes of a chromosome, a position and alleles that are not known.
+_UNKNOWN = {"chromosomes": "0", "positions": 0, "alleles": ("0", "0")}
 
 
 class Genotypes:
@@ -28,7 +38,12 @@ class Genotypes:
     as the mean, and a product of columns is an interaction beside the columns
     themselves.
 
-    Create it with :meth:`from_counts` or :func:`skmohn.integrations.read_plink`.
+    Create it with :meth:`from_counts` or :func:`skmohn.integrations.read_plink`. Take
+    rows, and variants, as of an array: ``genotypes[rows]``, ``genotypes[:, variants]``.
+
+    What is known of variants is compared with that of `fit` in `predict`: where the
+    same two alleles stand in the other order, counts are turned (0 becomes 2); other
+    names, alleles, chromosomes, positions or another coding are refused.
 
     Parameters
     ----------
@@ -42,12 +57,14 @@ class Genotypes:
         counts and then all indicators.
     names : sequence of str, default=None
         Names of the variants. None for ``x0``, ``x1``, ...
-    sample_names : sequence of str, default=None
-        Names of the rows.
+    sample_names, family_names : sequence of str, default=None
+        Names of the rows, and of their families: individual and family IDs.
     chromosomes : sequence of str, default=None
-        Chromosome of each variant.
+        Chromosome of each variant; "0" where unknown.
     positions : array-like of int of shape (n_variants,), default=None
-        Position of each variant on its chromosome.
+        Position of each variant on its chromosome, in base pairs; 0 where unknown.
+    alleles : sequence of (str, str) of length n_variants, default=None
+        The allele that is counted, and the other one; "0" or "." where unknown.
     phenotype : ndarray of shape (n_samples,), default=None
         A target that came with the genotypes; NaN where unknown.
 
@@ -72,20 +89,38 @@ class Genotypes:
         coding="additive",
         names=None,
         sample_names=None,
+        family_names=None,
         chromosomes=None,
         positions=None,
+        alleles=None,
         phenotype=None,
     ):
         if coding not in CODINGS:
             raise ValueError(f"coding must be one of {CODINGS}, got {coding!r}")
         self.sign, self.nonzero, self.known = sign, nonzero, known
         self.n_samples, self.coding = n_samples, coding
-        self.names, self.sample_names = names, sample_names
-        self.chromosomes, self.positions = chromosomes, positions
-        self.phenotype = phenotype
+        self.names, self.chromosomes = _as_list(names), _as_list(chromosomes)
+        self.positions = None if positions is None else np.asarray(positions)
+        self.alleles = alleles if alleles is None else _read_alleles(alleles)
+        self.sample_names = _as_list(sample_names)
+        self.family_names = _as_list(family_names)
+        self.phenotype = None if phenotype is None else np.asarray(phenotype)
+        self._check_lengths(_OF_VARIANTS, len(sign), "variants")
+        self._check_lengths(_OF_SAMPLES, n_samples, "samples")
+
+    def _check_lengths(self, names, length, what):
+        for name in names:
+            value = getattr(self, name)
+            if value is not None and len(value) != length:
+                called = name.replace("_", " ")
+                raise ValueError(
+                    f"{name} has {len(value)} {called} for {length} {what}"
+                )
 
     @classmethod
-    def from_counts(cls, counts, *, coding="additive", names=None) -> Self:
+    def from_counts(
+        cls, counts, *, coding="additive", names=None, sample_names=None, **about
+    ) -> Self:
         """Pack a table of counts.
 
         Parameters
@@ -96,6 +131,12 @@ class Genotypes:
             See the class.
         names : sequence of str, default=None
             Names of the variants. None for those of a DataFrame.
+        sample_names : sequence of str, default=None
+            Names of the rows. None for the index of a DataFrame, unless it is a
+            RangeIndex, which only numbers them.
+        **about : dict
+            `family_names`, `chromosomes`, `positions`, `alleles` and `phenotype`, as of
+            the class.
 
         Returns
         -------
@@ -109,15 +150,15 @@ class Genotypes:
         """
         if names is None and hasattr(counts, "columns"):
             names = [str(name) for name in counts.columns]
+        index = getattr(counts, "index", None)
+        has_index = hasattr(counts, "columns") and index is not None
+        if sample_names is None and has_index and type(index).__name__ != "RangeIndex":
+            sample_names = [str(name) for name in index]
         counts = np.asarray(to_numpy(counts))
         if counts.ndim != 2 or not all(counts.shape):
             raise ValueError(
                 "counts must be a table of samples by variants with at least one of "
                 f"each, got shape {counts.shape}"
-            )
-        if names is not None and len(names) != counts.shape[1]:
-            raise ValueError(
-                f"names has {len(names)} names for {counts.shape[1]} variants"
             )
         parts = []
         for start in range(0, counts.shape[1], _COLUMNS_AT_ONCE):
@@ -135,36 +176,61 @@ class Genotypes:
         sign, nonzero, known = map(np.concatenate, zip(*parts, strict=True))
         is_full = np.bitwise_count(known).sum() == counts.size
         known = None if is_full else known
-        return cls(sign, nonzero, known, len(counts), coding=coding, names=names)
+        about |= {"coding": coding, "names": names, "sample_names": sample_names}
+        return cls(sign, nonzero, known, len(counts), **about)
 
     @classmethod
     def join(cls, parts, *, names=None) -> Self:
-        """Put tables of the same rows side by side.
+        """Put tables of the same people side by side, such as of several chromosomes.
 
         Parameters
         ----------
         parts : sequence of Genotypes
-            At least one; their coding is that of the first. Only their genotypes are
-            taken.
+            At least one. Where they have sample names, rows are those of the first that
+            has them, and the others are put in its order; parts without are taken to be
+            in it. Parts have the same coding.
         names : sequence of str, default=None
-            Names of all variants.
+            Names of all variants. None for those of the parts.
 
         Returns
         -------
         Genotypes
-            The whole table.
+            The whole table. What is known of variants in some parts alone is unknown in
+            the others, whose names are ``x`` and their number; a phenotype that is
+            unknown in some parts is that of the others.
+
+        Raises
+        ------
+        ValueError
+            If parts have other people or another coding, if a person is there twice and
+            parts are in different orders, or if phenotypes of a person differ.
         """
-        n_samples, whole = parts[0].n_samples, None
-        if any(part.n_samples != n_samples for part in parts):
-            raise ValueError("parts must have the same rows, got different numbers")
+        parts = list(parts)
+        if not parts or not all(isinstance(part, Genotypes) for part in parts):
+            raise ValueError("parts must be Genotypes, at least one")
+        for k, part in enumerate(parts):
+            if part.coding != parts[0].coding:
+                raise ValueError(
+                    f"parts must have the same coding, but that of parts[{k}] is "
+                    f"{part.coding!r} and that of parts[0] {parts[0].coding!r}"
+                )
+        parts = _in_one_order(parts)
         sign, nonzero = (
             np.concatenate([getattr(part, name) for part in parts])
             for name in ("sign", "nonzero")
         )
+        whole = None
         if any(part.known is not None for part in parts):
             whole = np.concatenate([part.known_bits() for part in parts])
-        coding = parts[0].coding
-        return cls(sign, nonzero, whole, n_samples, coding=coding, names=names)
+        about = _join_variants(parts)
+        about["names"] = about["names"] if names is None else names
+        for name in ("sample_names", "family_names"):
+            known = (getattr(part, name) for part in parts)
+            about[name] = next((k for k in known if k is not None), None)
+        about["phenotype"] = _join_phenotypes(parts)
+        return cls(
+            sign, nonzero, whole, parts[0].n_samples, coding=parts[0].coding, **about
+        )
 
     def known_bits(self):
         """Return bits of known values, also when all are.
@@ -203,7 +269,8 @@ class Genotypes:
         counts = list(self.names) if self.coding != "dominance" else []
         if self.coding == "additive":
             return counts
-        return counts + [f"{name} (het)" for name in self.names]
+        made = [f"{name} (het)" for name in self.names]
+        return counts + unique_names(made, counts)
 
     def __len__(self):
         return self.n_samples
@@ -212,37 +279,72 @@ class Genotypes:
         n_samples, n_columns = self.shape
         return f"<Genotypes: {n_samples} rows, {n_columns} columns, {self.coding}>"
 
-    def __getitem__(self, rows) -> Self:
-        """Take some of the rows.
+    def __array__(self, dtype=None, copy=None):
+        """Refuse to be expanded unasked, to 32 times the room."""
+        raise TypeError(
+            "Genotypes are no array: MOHNRegressor, MOHNClassifier and MOHNTransformer "
+            "take them in fit and predict; elsewhere pass X.counts()"
+        )
+
+    def __getitem__(self, index) -> Self:
+        """Take some of the rows, or of the variants.
 
         Parameters
         ----------
-        rows : array-like of int or bool, or slice
-            Their numbers, or a mask.
+        index : array-like of int or bool, slice, or a pair of them
+            Numbers of rows, or a mask; in a pair then those of variants.
 
         Returns
         -------
         Genotypes
-            With these rows.
+            With these rows and variants, and what is known of them.
         """
+        rows, variants = index if isinstance(index, tuple) else (index, ...)
         rows = np.arange(self.n_samples)[rows]
-        if rows.ndim != 1:
-            raise ValueError("genotypes take a list of rows, such as genotypes[:10]")
+        variants = np.arange(len(self.sign))[variants]
+        if rows.ndim != 1 or variants.ndim != 1:
+            raise ValueError(
+                "genotypes take lists of rows and of variants, such as genotypes[:10] "
+                "or genotypes[:, [3, 5]]"
+            )
+        taken = copy.copy(self)
+        if len(variants) < len(self.sign) or np.any(np.diff(variants) != 1):
+            taken = taken._take_variants(variants)
+        if len(rows) < self.n_samples or np.any(np.diff(rows) != 1):
+            taken = taken._take_samples(rows)
+        return taken
+
+    def _take_variants(self, variants):
+        taken = copy.copy(self)
+        for name in ("sign", "nonzero", "known", *_OF_VARIANTS):
+            setattr(taken, name, _take(getattr(self, name), variants))
+        return taken
+
+    def _take_samples(self, rows):
         plain = Planes(self.n_samples, self.sign, self.nonzero, np.empty(0), self.known)
-        taken = plain.take(rows)
-        names, phenotype = self.sample_names, self.phenotype
-        return type(self)(
-            taken.sign,
-            taken.nonzero,
-            taken.known,
-            len(rows),
-            coding=self.coding,
-            names=self.names,
-            sample_names=None if names is None else [names[i] for i in rows],
-            chromosomes=self.chromosomes,
-            positions=self.positions,
-            phenotype=None if phenotype is None else phenotype[rows],
-        )
+        planes = plain.take(rows)
+        taken = copy.copy(self)
+        taken.n_samples = len(rows)
+        for name in ("sign", "nonzero", "known"):
+            setattr(taken, name, getattr(planes, name))
+        for name in _OF_SAMPLES:
+            setattr(taken, name, _take(getattr(self, name), rows))
+        return taken
+
+    def _turn(self, variants):
+        """Count the other allele of some variants."""
+        turned = copy.copy(self)
+        turned.sign = np.array(self.sign)
+        turned.sign[variants] ^= self.nonzero[variants]
+        turned.alleles = list(self.alleles)
+        for j in variants:
+            turned.alleles[j] = self.alleles[j][::-1]
+        return turned
+
+    def _variants(self):
+        # What a user changes later is not what was fitted.
+        about = {name: copy.copy(getattr(self, name)) for name in _OF_VARIANTS}
+        return Variants(len(self.sign), self.coding, **about)
 
     def counts(self, variants=None):
         """Expand some variants.
@@ -277,6 +379,123 @@ class Genotypes:
         return additive if self.coding == "additive" else dominance
 
 
+def _as_list(values):
+    return None if values is None else list(values)
+
+
+def _take(values, index):
+    """Some of an array, or of a list; None of what is not known."""
+    if values is None or isinstance(values, np.ndarray):
+        return None if values is None else values[index]
+    return [values[i] for i in index]
+
+
+def _read_alleles(alleles):
+    pairs = [tuple(map(str, pair)) for pair in alleles]
+    for j, pair in enumerate(pairs):
+        if len(pair) != 2 or (pair[0] == pair[1] and pair[0] not in UNKNOWN_ALLELES):
+            raise ValueError(
+                f"alleles has {pair} for variant {j}: they are two, and differ"
+            )
+    return pairs
+
+
+def _in_one_order(parts):
+    """The parts with their rows in the order of the first that knows people."""
+    with_families = all(
+        part.family_names is not None for part in parts if part.sample_names is not None
+    )
+    people = [_people(part, with_families) for part in parts]
+    first = next((k for k, known in enumerate(people) if known), 0)
+    ordered = []
+    for k, part in enumerate(parts):
+        if people[k] and people[k] != people[first]:
+            rows = _find_people(people[first], people[k], first, k)
+            part = part[rows]
+        elif part.n_samples != parts[first].n_samples:
+            raise ValueError(
+                f"parts must have the same rows, but parts[{k}] has {part.n_samples} "
+                f"and parts[{first}] {parts[first].n_samples}"
+            )
+        ordered.append(part)
+    return ordered
+
+
+def _people(genotypes, with_families):
+    """What tells samples apart: family and individual ID; None where unknown."""
+    names, families = genotypes.sample_names, genotypes.family_names
+    if names is None:
+        return None
+    return list(zip(families, names, strict=True)) if with_families else names
+
+
+def _find_people(wanted, there, first, k):
+    """The rows of people in another part."""
+    rows = {person: row for row, person in enumerate(there)}
+    for part, people in ((first, wanted), (k, there)):
+        twice = repeated_name(people)
+        if twice is not None:
+            raise ValueError(
+                f"parts[{part}] has {twice} more than once, and parts[{k}] is in "
+                f"another order than parts[{first}]: who is who cannot be told"
+            )
+    odd = set(wanted).symmetric_difference(there)
+    if odd:
+        person = min(odd, key=lambda p: (p not in rows, str(p)))
+        part = k if person in rows else first
+        raise ValueError(
+            f"parts must have the same rows, but {person} and {len(odd) - 1} more are "
+            f"in one of parts[{first}] and parts[{k}] alone, this one in "
+            f"parts[{part}]: take the people of both, such as part[rows]"
+        )
+    return [rows[person] for person in wanted]
+
+
+def _join_variants(parts):
+    """What is known of the variants of all parts, as a dict."""
+    about = dict.fromkeys(_OF_VARIANTS)
+    for name in _OF_VARIANTS:
+        values, start = [getattr(part, name) for part in parts], 0
+        if all(value is None for value in values):
+            continue
+        joined, unknown = [], []
+        for part, value in zip(parts, values, strict=True):
+            places = range(start, start + len(part.sign))
+            start = places.stop
+            if value is None:
+                unknown += places
+                value = [_UNKNOWN.get(name)] * len(places)
+            joined += list(value)
+        if name == "names":
+            taken = [known for known in joined if known is not None]
+            made = unique_names([f"x{j}" for j in unknown], taken)
+            for j, called in zip(unknown, made, strict=True):
+                joined[j] = called
+        about[name] = joined
+    return about
+
+
+def _join_phenotypes(parts):
+    """The phenotype of each person in any of the parts, in the order of the first."""
+    joined = None
+    for k, part in enumerate(parts):
+        if part.phenotype is None:
+            continue
+        if joined is None:
+            joined = np.array(part.phenotype)
+            continue
+        known = np.isfinite(part.phenotype)
+        differs = known & np.isfinite(joined) & (part.phenotype != joined)
+        for row in np.flatnonzero(differs)[:1]:
+            person = part.sample_names[row] if part.sample_names else f"row {row}"
+            raise ValueError(
+                f"phenotype of {person} is {part.phenotype[row]:g} in parts[{k}] and "
+                f"{joined[row]:g} in a part before: are these the same people?"
+            )
+        joined[known] = part.phenotype[known]
+    return joined
+
+
 def read_inputs(estimator, X, y="no_validation", *, reset=False):
     """Check what is passed to an estimator: genotypes, or else a table.
 
@@ -292,44 +511,92 @@ def read_inputs(estimator, X, y="no_validation", *, reset=False):
     y : ndarray of shape (n_samples,)
         Only when given.
     """
+    fitted = None if reset else getattr(estimator, "_variants", None)
     if not isinstance(X, Genotypes):
-        return read_table(estimator, X, y, reset=reset)
-    names = X.columns
+        read = read_table(estimator, X, y, reset=reset)
+        if reset:
+            vars(estimator).pop("_variants", None)
+        elif fitted is not None:
+            _check_counts(fitted, read[0] if isinstance(read, tuple) else read)
+        return read
     if reset:
-        taking = estimator._genotype_strategies
-        if estimator.strategy not in taking:
-            raise ValueError(
-                f"strategy={estimator.strategy!r} takes no Genotypes: use one of "
-                f"{taking}, or pass X.counts() for a table that fits into memory"
-            )
-        if len(X) < 2:
-            raise ValueError(
-                f"too few rows: X has {len(X)}, and {type(estimator).__name__} needs "
-                "two or more"
-            )
-        estimator.n_features_in_ = X.shape[1]
-        estimator._categories = Categories({}, estimator.handle_unknown)
-        estimator._input_dtype = "float64"
-        vars(estimator).pop("feature_names_in_", None)
-        if names is not None:
-            estimator.feature_names_in_ = np.array(names, dtype=object)
-    elif X.shape[1] != estimator.n_features_in_:
+        _learn_variants(estimator, X)
+    elif fitted is None:
         raise ValueError(
-            f"X has {X.shape[1]} columns, but {type(estimator).__name__} was fitted "
-            f"with {estimator.n_features_in_}"
+            f"{type(estimator).__name__} was fitted to a table, whose columns are "
+            "coded otherwise than those of Genotypes: pass X.counts()"
         )
-    elif names is not None and names != list(
-        getattr(estimator, "feature_names_in_", names)
-    ):
-        raise ValueError(
-            "X has other names of columns than in fit, or in another order: pass the "
-            "same variants"
-        )
+    else:
+        X = _align(estimator, X)
     if isinstance(y, str) and y == "no_validation":
         return X
     y = read_targets(to_numpy(y), estimator=estimator, numeric=True)
     check_consistent_length(X, y)
     return X, np.asarray(y, dtype=np.float64)
+
+
+def _learn_variants(estimator, X):
+    """Remember what the columns are, in `fit`."""
+    taking = estimator._genotype_strategies
+    if estimator.strategy not in taking:
+        raise ValueError(
+            f"strategy={estimator.strategy!r} takes no Genotypes: use one of "
+            f"{taking}, or pass X.counts() for a table that fits into memory"
+        )
+    if len(X) < 2:
+        raise ValueError(
+            f"too few rows: X has {len(X)}, and {type(estimator).__name__} needs "
+            "two or more"
+        )
+    estimator.n_features_in_ = X.shape[1]
+    estimator._categories = Categories({}, estimator.handle_unknown)
+    estimator._input_dtype = "float64"
+    estimator._variants = X._variants()
+    vars(estimator).pop("feature_names_in_", None)
+    if X.columns is not None:
+        estimator.feature_names_in_ = np.array(X.columns, dtype=object)
+
+
+def _align(estimator, X):
+    """Genotypes whose counts are of the alleles that were counted in `fit`."""
+    fitted, name = estimator._variants, type(estimator).__name__
+    if X.coding != fitted.coding:
+        raise ValueError(
+            f"X is coded as {X.coding!r}, but {name} was fitted with "
+            f"coding={fitted.coding!r}: make X with that coding"
+        )
+    if X.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {X.shape[1]} columns, but {name} was fitted with "
+            f"{estimator.n_features_in_}"
+        )
+    swapped = fitted.find_swapped(X._variants())
+    if not len(swapped):
+        return X
+    n_palindromes = fitted.count_palindromes(swapped)
+    if n_palindromes:
+        warn_caller(
+            f"X: alleles of {len(swapped)} variants stand in the other order than in "
+            f"fit, and counts are turned; for {n_palindromes} of them, which are A/T "
+            "or C/G, that is wrong if X is of the other strand"
+        )
+    return X._turn(swapped)
+
+
+def _check_counts(fitted, table):
+    """Refuse a table that cannot be counts of alleles, such as with -9 for unknown."""
+    n = fitted.n_variants
+    counts, indicators = table[:, :n], table[:, n:]
+    if fitted.coding == "dominance":
+        counts, indicators = indicators, counts
+    for part, most, start in ((counts, 2, 0), (indicators, 1, table.shape[1] - n)):
+        odd = (part < 0) | (part > most)
+        for row, column in np.argwhere(odd)[:1].tolist():
+            raise ValueError(
+                f"X has {part[row, column]:g} in row {row} of column {start + column}, "
+                f"where Genotypes were fitted: counts are 0 to {most}, or NaN where "
+                "unknown"
+            )
 
 
 def learn_coding(X, *known):

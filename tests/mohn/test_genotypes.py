@@ -1,11 +1,20 @@
 """Packed genotypes: there and back, and estimators that search them as they are."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from skmohn import Genotypes, MOHNRegressor
+from skmohn import (
+    BLMRegressor,
+    EnergyNetTransformer,
+    Genotypes,
+    MOHNClassifier,
+    MOHNRegressor,
+    MOHNTransformer,
+)
 from skmohn.datasets import make_genome_scan
+from skmohn.optimize import maximize
 
 
 @pytest.fixture(scope="module")
@@ -131,3 +140,331 @@ def test_what_cannot_be_done(scan, model):
         model.predict(others)
     with pytest.raises(ValueError, match="same rows"):
         Genotypes.join([scan.X, scan.X[:3]])
+
+
+# ------------------------------------------------------------------------ identity
+
+
+def cohort(n_samples=200, seed=0, **about):
+    """Genotypes of eight variants with all that can be known of them, and counts."""
+    counts = np.random.default_rng(seed).binomial(2, 0.4, (n_samples, 8)).astype(float)
+    known = {
+        "names": [f"rs{j}" for j in range(8)],
+        "chromosomes": ["1"] * 4 + ["X"] * 4,
+        "positions": np.arange(100, 108),
+        "alleles": [("A", "G"), ("A", "T")] * 4,
+        "sample_names": [f"i{i}" for i in range(n_samples)],
+        "family_names": [f"f{i}" for i in range(n_samples)],
+        "phenotype": counts[:, 2] - counts[:, 6],
+    }
+    return Genotypes.from_counts(counts, **known | about), counts
+
+
+@pytest.fixture(scope="module")
+def known_model():
+    genotypes, _ = cohort()
+    return MOHNRegressor("pursuit", max_order=1).fit(genotypes, genotypes.phenotype)
+
+
+def test_slices_keep_all_that_is_known():
+    genotypes, counts = cohort()
+    part = genotypes[[7, 3, 3], [6, 1]]
+    assert_array_equal(part.counts(), counts[[7, 3, 3]][:, [6, 1]])
+    assert part.names == ["rs6", "rs1"]
+    assert part.chromosomes == ["X", "1"]
+    assert_array_equal(part.positions, [106, 101])
+    assert part.alleles == [("A", "G"), ("A", "T")]
+    assert part.sample_names == ["i7", "i3", "i3"]
+    assert part.family_names == ["f7", "f3", "f3"]
+    assert_array_equal(part.phenotype, genotypes.phenotype[[7, 3, 3]])
+    mask = np.arange(8) % 2 == 1
+    assert_array_equal(genotypes[:, mask].counts(), counts[:, mask])
+    assert_array_equal(genotypes[::-1].counts(), counts[::-1])
+    with pytest.raises(ValueError, match="take lists of rows and of variants"):
+        genotypes[3]
+
+
+def test_what_is_known_must_fit_the_table():
+    for name in ("names", "chromosomes", "positions", "alleles"):
+        with pytest.raises(ValueError, match=f"{name} has 1 {name} for 8 variants"):
+            cohort(**{name: [("A", "G")] if name == "alleles" else [1]})
+    with pytest.raises(ValueError, match="sample_names has 2 sample names for 200"):
+        cohort(sample_names=["a", "b"])
+    with pytest.raises(ValueError, match="phenotype has 1 phenotype for 200 samples"):
+        cohort(phenotype=[1.0])
+    for pair in (("A", "A"), ("A", "G", "T"), ("A",)):
+        with pytest.raises(ValueError, match="for variant 7: they are two, and differ"):
+            cohort(alleles=[("A", "G")] * 7 + [pair])
+    assert cohort(alleles=[("0", "0")] * 8)[0].alleles[3] == ("0", "0")
+
+
+def test_counts_of_swapped_alleles_are_turned(known_model):
+    genotypes, counts = cohort(seed=1)
+    counts[::3] = np.nan
+    same = Genotypes.from_counts(counts, names=genotypes.names)
+    counts[:, [2, 4]] = 2.0 - counts[:, [2, 4]]
+    alleles = list(genotypes.alleles)
+    alleles[2] = alleles[4] = ("G", "A")
+    other = Genotypes.from_counts(counts, alleles=alleles, names=genotypes.names)
+    assert_allclose(known_model.predict(other), known_model.predict(same))
+    assert_allclose(
+        known_model.predict(other)[1::3], known_model.predict(genotypes)[1::3]
+    )
+    # Those of the user are as they were.
+    assert_array_equal(other.counts(), counts)
+    assert other.alleles == alleles
+
+
+@pytest.mark.parametrize(
+    ("here", "is_turned"),
+    [
+        (("A", "0"), False),
+        ((".", "G"), False),
+        (("0", "0"), False),
+        (("0", "A"), True),
+        (("G", "."), True),
+    ],
+)
+def test_alleles_that_nobody_has_are_unknown(known_model, here, is_turned):
+    """PLINK writes 0 for the allele that nobody of a cohort has."""
+    genotypes, counts = cohort(seed=1)
+    expected = known_model.predict(genotypes)
+    alleles = list(genotypes.alleles)
+    alleles[2] = here
+    if is_turned:
+        counts[:, 2] = 2.0 - counts[:, 2]
+    other = Genotypes.from_counts(counts, alleles=alleles)
+    assert_allclose(known_model.predict(other), expected)
+
+
+def test_swapped_palindromes_are_warned_of(known_model):
+    genotypes, counts = cohort(seed=1)
+    counts[:, 1] = 2.0 - counts[:, 1]
+    alleles = list(genotypes.alleles)
+    alleles[1] = ("T", "A")
+    with pytest.warns(UserWarning, match="for 1 of them, which are A/T or C/G"):
+        found = known_model.predict(Genotypes.from_counts(counts, alleles=alleles))
+    assert_allclose(found, known_model.predict(genotypes))
+
+
+@pytest.mark.parametrize("coding", ["additive", "dominance", "both"])
+def test_every_coding_is_turned(coding):
+    genotypes, counts = cohort(coding=coding)
+    model = MOHNRegressor("pursuit", max_order=1).fit(genotypes, genotypes.phenotype)
+    swapped = [("G", "A") if pair == ("A", "G") else pair for pair in genotypes.alleles]
+    counts[:, ::2] = 2.0 - counts[:, ::2]
+    other = Genotypes.from_counts(counts, coding=coding, alleles=swapped)
+    assert_allclose(model.predict(other), model.predict(genotypes))
+
+
+def test_held_out_rows_and_classes_are_turned():
+    genotypes, counts = cohort()
+    y = genotypes.phenotype
+    swapped = [("G", "A") if pair == ("A", "G") else pair for pair in genotypes.alleles]
+    counts[:, ::2] = 2.0 - counts[:, ::2]
+    other = Genotypes.from_counts(counts, alleles=swapped)
+    fits = [
+        MOHNRegressor("pursuit", max_order=1).fit(
+            genotypes[:150], y[:150], X_val=held[150:], y_val=y[150:]
+        )
+        for held in (genotypes, other)
+    ]
+    assert fits[0].terms_ == fits[1].terms_
+    assert_allclose(fits[0].weights_, fits[1].weights_)
+    assert_allclose(
+        fits[0].significance_table(other, y)["p_value"],
+        fits[0].significance_table(genotypes, y)["p_value"],
+    )
+    for kind in (MOHNClassifier, MOHNTransformer):
+        model = kind("logistic", max_order=1, include_inputs=False)
+        model.fit(genotypes, y > 0)
+        method = "predict_proba" if kind is MOHNClassifier else "transform"
+        found, expected = (getattr(model, method)(X) for X in (other, genotypes))
+        assert_allclose(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"alleles": [("C", "T")] * 8},
+            r"rs0 \(number 0\) has alleles C/T, and had A/G",
+        ),
+        (
+            {"alleles": [("A", "G")] * 8},
+            r"rs1 \(number 1\) has alleles A/G, and had A/T",
+        ),
+        ({"alleles": [("0", "C")] * 8}, "another variant, or on the other strand"),
+        (
+            {"chromosomes": ["2"] * 8},
+            "rs0 .* is on chromosome 2, and was on chromosome 1",
+        ),
+        (
+            {"positions": np.arange(101, 109)},
+            "rs0 .* is at position 101, and was at .*100",
+        ),
+        (
+            {"coding": "dominance"},
+            "'dominance', but MOHNRegressor .* coding='additive'",
+        ),
+        ({"coding": "both"}, "coded as 'both'"),
+        (
+            {"names": [f"rs{j}" for j in (0, 2, 1, *range(3, 8))]},
+            "1 is 'rs2' and was 'rs1'",
+        ),
+    ],
+)
+def test_other_variants_are_refused(known_model, change, message):
+    with pytest.raises(ValueError, match=message):
+        known_model.predict(cohort(seed=1, **change)[0])
+
+
+def test_the_same_variants_may_be_written_otherwise(known_model):
+    genotypes, _ = cohort(seed=1)
+    expected = known_model.predict(genotypes)
+    for change in (
+        {"chromosomes": ["chr1"] * 4 + ["23"] * 4},
+        {"chromosomes": ["0"] * 8, "positions": np.zeros(8, int)},
+        {"names": None, "alleles": None, "positions": None, "chromosomes": None},
+    ):
+        assert_array_equal(known_model.predict(cohort(seed=1, **change)[0]), expected)
+
+
+def test_tables_and_genotypes_are_not_mixed_up(known_model):
+    genotypes, counts = cohort()
+    expected = known_model.predict(genotypes)
+    # Also what is imputed lies between counts.
+    assert_allclose(
+        known_model.predict(pd.DataFrame(counts, columns=genotypes.names)), expected
+    )
+    for odd, name in ((-9.0, "-9"), (2.5, "2.5")):
+        table = pd.DataFrame(counts, columns=genotypes.names)
+        table.loc[3, "rs5"] = odd
+        with pytest.raises(ValueError, match=f"X has {name} in row 3 of column 5"):
+            known_model.predict(table)
+    both = MOHNRegressor("pursuit", max_order=1).fit(
+        Genotypes.from_counts(counts, coding="both"), genotypes.phenotype
+    )
+    with pytest.raises(ValueError, match=r"X has 2 in row 0 of column 8.*0 to 1"):
+        both.predict(np.full((1, 16), 2.0))
+    # Of a table, what a column is coded as depends on its values.
+    bits = np.minimum(counts, 1.0)
+    model = MOHNRegressor("pursuit", max_order=1).fit(bits, bits[:, 2])
+    with pytest.raises(ValueError, match="was fitted to a table"):
+        model.predict(Genotypes.from_counts(bits))
+    model.fit(genotypes, genotypes.phenotype).fit(bits - 5.0, bits[:, 2])
+    assert_allclose(model.predict(bits - 5.0), bits[:, 2], atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_genotypes_are_not_expanded_unasked():
+    genotypes, _ = cohort()
+    model = MOHNRegressor("pursuit", max_order=1).fit(genotypes, genotypes.phenotype)
+    targets = np.column_stack([genotypes.phenotype] * 2)
+    for use in (
+        lambda: np.asarray(genotypes),
+        lambda: model.partial_fit(genotypes, genotypes.phenotype),
+        lambda: model.fit(genotypes, targets),
+        lambda: model.explain(genotypes[:1]),
+        lambda: BLMRegressor().fit(genotypes, genotypes.phenotype),
+        lambda: EnergyNetTransformer().fit(genotypes),
+    ):
+        with pytest.raises(TypeError, match=r"Genotypes are no array.*pass X.counts"):
+            use()
+    with pytest.raises(ValueError, match="model was fitted to Genotypes"):
+        maximize(model)
+
+
+def test_a_name_of_two_variants_is_refused():
+    _, counts = cohort()
+    twice = Genotypes.from_counts(counts, names=["rs3", "rs3", *"abcdef"])
+    with pytest.raises(ValueError, match=r"terms has 'rs3'.*columns \[0, 1\]"):
+        MOHNRegressor("given", terms=["rs3"]).fit(twice, counts[:, 1])
+    model = MOHNRegressor("given", terms=[1]).fit(twice, counts[:, 1])
+    assert_allclose(model.predict(twice), counts[:, 1], atol=1e-9)
+
+
+def test_names_of_indicators_are_no_other_variants():
+    both = Genotypes.from_counts(
+        [[0, 1], [1, 2]], coding="both", names=["a", "a (het)"]
+    )
+    assert both.columns == ["a", "a (het)", "a (het) (2)", "a (het) (het)"]
+
+
+# ------------------------------------------------------------------------- joining
+
+
+def test_joined_people_are_put_in_one_order():
+    genotypes, counts = cohort()
+    order = np.random.default_rng(1).permutation(200)
+    first, second = genotypes[:, :3], genotypes[order, 3:]
+    second.phenotype[5] = np.nan
+    whole = Genotypes.join([first, second])
+    assert_array_equal(whole.counts(), counts)
+    for name in ("names", "chromosomes", "alleles", "sample_names", "family_names"):
+        assert getattr(whole, name) == getattr(genotypes, name)
+    assert_array_equal(whole.positions, genotypes.positions)
+    assert_array_equal(whole.phenotype, genotypes.phenotype)
+    # The order is that of the first that knows people.
+    nameless = Genotypes.from_counts(counts[:, :3])
+    other = Genotypes.join([nameless, second, genotypes[:, :1]])
+    assert_array_equal(other.counts()[:, 3:8], second.counts())
+    assert_array_equal(other.counts()[:, 8], counts[order, 0])
+    # A family has several members, and names are used again in other families.
+    people = {
+        "sample_names": ["1", "2"] * 100,
+        "family_names": np.repeat(range(100), 2),
+    }
+    a = Genotypes.from_counts(counts, **people)
+    assert_array_equal(
+        Genotypes.join([a, a[order]]).counts(), np.hstack([counts, counts])
+    )
+    a.family_names = None
+    with pytest.raises(ValueError, match=r"has 1 more than once.*cannot be told"):
+        Genotypes.join([a, a[order]])
+    assert Genotypes.join([a, a]).shape == (200, 16)
+
+
+def test_joined_variants_that_nothing_is_known_of():
+    genotypes, counts = cohort()
+    genotypes.names[1] = "x8"
+    nameless = Genotypes.from_counts(counts[:, :2])
+    whole = Genotypes.join([genotypes, nameless])
+    assert whole.names[6:] == ["rs6", "rs7", "x8 (2)", "x9"]
+    assert whole.chromosomes[7:] == ["X", "0", "0"]
+    assert whole.positions[7:].tolist() == [107, 0, 0]
+    assert whole.alleles[7:] == [("A", "T"), ("0", "0"), ("0", "0")]
+    assert Genotypes.join([nameless, nameless]).names is None
+
+
+def test_what_cannot_be_joined():
+    genotypes, counts = cohort()
+    with pytest.raises(ValueError, match="must be Genotypes, at least one"):
+        Genotypes.join([])
+    with pytest.raises(ValueError, match="must be Genotypes, at least one"):
+        Genotypes.join([genotypes, counts])
+    with pytest.raises(ValueError, match=r"that of parts\[1\] is 'both' and"):
+        Genotypes.join([genotypes, cohort(coding="both")[0]])
+    for part, where in ((genotypes[1:], 0), (genotypes[:-1], 0)):
+        with pytest.raises(
+            ValueError, match=rf"are in one of .* this one in parts\[{where}\]"
+        ):
+            Genotypes.join([genotypes, part])
+    with pytest.raises(
+        ValueError, match=r"\('f199', 'i199'\) and 0 more .* parts\[1\]"
+    ):
+        Genotypes.join([genotypes[:-1], genotypes])
+    other, _ = cohort(phenotype=np.arange(200.0))
+    other.phenotype[0] = np.nan
+    with pytest.raises(ValueError, match=r"phenotype of i1 is 1 in parts\[1\] and"):
+        Genotypes.join([genotypes, other])
+
+
+def test_the_index_of_a_frame_names_people():
+    _, counts = cohort(4)
+    frame = pd.DataFrame(counts, index=list("abcd"), columns=list("stuvwxyz"))
+    genotypes = Genotypes.from_counts(frame)
+    assert genotypes.sample_names == ["a", "b", "c", "d"]
+    other = Genotypes.from_counts(frame[::-1])
+    assert_array_equal(Genotypes.join([genotypes, other]).counts()[:, 8:], counts)
+    assert Genotypes.from_counts(pd.DataFrame(counts)).sample_names is None

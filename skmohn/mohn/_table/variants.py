@@ -1,0 +1,139 @@
+"""Which variant each column of genotypes is, and which alleles two tables count."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+# PLINK's codes of an allele, and of a chromosome, that is not known.
+UNKNOWN_ALLELES = frozenset({"0", "."})
+_UNKNOWN_CHROMOSOME = "0"
+# PLINK's numbers of human chromosomes that have names.
+_CHROMOSOMES = {"23": "X", "24": "Y", "25": "XY", "26": "MT", "M": "MT"}
+# The other strand of the first has the alleles of the second, in the same order.
+_PALINDROMES = ({"A", "T"}, {"C", "G"})
+
+
+@dataclass(frozen=True)
+class Variants:
+    """What is known of the variants of a table; None for what is not.
+
+    Attributes
+    ----------
+    n_variants : int
+
+    coding : {"additive", "dominance", "both"}
+        What the columns of the table are.
+
+    names, chromosomes : sequence of str, default=None
+
+    positions : ndarray of shape (n_variants,), int, default=None
+        0 where unknown.
+
+    alleles : sequence of (str, str), default=None
+        The allele that is counted, and the other one.
+    """
+
+    n_variants: int
+    coding: str
+    names: list | None = None
+    chromosomes: list | None = None
+    positions: np.ndarray | None = None
+    alleles: list | None = None
+
+    def find_swapped(self, given):
+        """Compare with as many variants of another table.
+
+        Parameters
+        ----------
+        given : Variants
+
+        Returns
+        -------
+        swapped : ndarray of int
+            The variants of which the other table counts the other allele.
+
+        Raises
+        ------
+        ValueError
+            If the other table has other variants.
+        """
+        self._compare_names(given)
+        self._compare_positions(given)
+        if self.alleles is None or given.alleles is None:
+            return np.empty(0, dtype=int)
+        pairs = zip(self.alleles, given.alleles, strict=True)
+        differing = [j for j, (fitted, here) in enumerate(pairs) if fitted != here]
+        return np.array([j for j in differing if self._is_swapped(given, j)], dtype=int)
+
+    def name(self, j):
+        """Name a variant for a message."""
+        return f"x{j}" if self.names is None else str(self.names[j])
+
+    def count_palindromes(self, variants):
+        """Count the variants whose alleles are the same on both strands."""
+        return sum(set(self.alleles[j]) in _PALINDROMES for j in variants)
+
+    def _compare_names(self, given):
+        if self.names is None or given.names is None:
+            return
+        pairs = zip(self.names, given.names, strict=True)
+        for j, (fitted, here) in enumerate(pairs):
+            if fitted != here:
+                raise ValueError(
+                    "X has other names of columns than in fit, or in another order: "
+                    f"variant {j} is {here!r} and was {fitted!r}; pass the same "
+                    "variants, such as X[:, indices]"
+                )
+
+    def _compare_positions(self, given):
+        if self.chromosomes is not None and given.chromosomes is not None:
+            pairs = zip(self.chromosomes, given.chromosomes, strict=True)
+            for j, (fitted, here) in enumerate(pairs):
+                if fitted != here and not _is_same_chromosome(fitted, here):
+                    self._refuse_place(j, "on chromosome", here, fitted)
+        if self.positions is not None and given.positions is not None:
+            is_known = (self.positions != 0) & (given.positions != 0)
+            differs = is_known & (self.positions != given.positions)
+            for j in np.flatnonzero(differs)[:1].tolist():
+                here, fitted = given.positions[j], self.positions[j]
+                self._refuse_place(j, "at position", here, fitted)
+
+    def _refuse_place(self, j, what, here, fitted):
+        raise ValueError(
+            f"X: variant {self.name(j)} (number {j}) is {what} {here}, and was {what} "
+            f"{fitted} in fit: it is another variant, or of another genome build"
+        )
+
+    def _is_swapped(self, given, j):
+        """Whether the other allele of a variant is counted; refuse other alleles."""
+        fitted, here = self.alleles[j], given.alleles[j]
+        if UNKNOWN_ALLELES.issuperset(fitted) or UNKNOWN_ALLELES.issuperset(here):
+            return False
+        if _fit_together(fitted, here):
+            return False
+        if _fit_together(fitted, here[::-1]):
+            return True
+        raise ValueError(
+            f"X: variant {self.name(j)} (number {j}) has alleles {'/'.join(here)}, and "
+            f"had {'/'.join(fitted)} in fit: it is another variant, or on the other "
+            "strand (plink --flip)"
+        )
+
+
+def _is_same_chromosome(one, other):
+    names = {_CHROMOSOMES.get(c, c) for c in map(_without_prefix, (one, other))}
+    return len(names) == 1 or _UNKNOWN_CHROMOSOME in names
+
+
+def _without_prefix(chromosome):
+    return str(chromosome).upper().removeprefix("CHR")
+
+
+def _fit_together(one, other):
+    """Whether two pairs share an allele and differ in none that both know.
+
+    Where everybody has the same allele, PLINK does not know the other one.
+    """
+    pairs = list(zip(one, other, strict=True))
+    shared = any(a == b and a not in UNKNOWN_ALLELES for a, b in pairs)
+    return shared and all(a == b or UNKNOWN_ALLELES & {a, b} for a, b in pairs)
