@@ -5,7 +5,6 @@ from types import ModuleType
 
 # The extra of pyproject.toml that installs each of them.
 EXTRAS = {
-    "bed_reader": "plink",
     "dimod": "integrations",
     "gymnasium": "gymnasium",
     "matplotlib": "plot",

@@ -1,18 +1,30 @@
 """Genotypes in PLINK's binary files."""
 
+import codecs
+import math
+import re
 from pathlib import Path
+from sys import intern
 
 import numpy as np
 
-from skmohn._core._optional import import_optional
+from skmohn._core._fitting import warn_caller
 from skmohn.mohn import Genotypes
+from skmohn.mohn._table.variants import UNKNOWN_ALLELES
 from skmohn.mohn._walsh.bits import row_bits, words_of
 
 # A file whose variants follow each other, each with all samples.
 _HEAD = bytes([0x6C, 0x1B, 0x01])
 _VARIANTS_AT_ONCE = 4096
-# Phenotypes that mean unknown.
-_UNKNOWN = ("-9", "NA", "nan", "")
+# What the lines of both text files hold, in PLINK's words.
+_OF_BIM = "chromosome, variant, centimorgans, base pair, allele 1, allele 2"
+_OF_FAM = "family, individual, father, mother, sex, phenotype"
+# How the header of another format begins: of PLINK 2 and of VCF, or a comment.
+_HEADERS = ("#", "#FID", "#IID", "#CHROM", "#CHR")
+# PLINK's range of positions.
+_WHOLE, _LAST_POSITION = re.compile(r"-?[0-9]+"), 2**31 - 2
+# Words for a phenotype that is unknown, beside the number -9.
+_UNKNOWN = {"na", "nan", "n/a", "."}
 
 
 def _nibbles():
@@ -27,7 +39,7 @@ def _nibbles():
 _LOW, _HIGH = _nibbles()
 
 
-def read_plink(path, *, coding="additive", planes_folder=None):
+def read_plink(path, *, coding="additive", control_code=1, planes_folder=None):
     """Read genotypes from PLINK's ``.bed``, ``.bim`` and ``.fam`` files.
 
     The ``.bed`` file is mapped into memory and goes straight into bit planes, some
@@ -40,26 +52,40 @@ def read_plink(path, *, coding="additive", planes_folder=None):
     coding : {"additive", "dominance", "both"}, default="additive"
         What columns are: counts of the first allele of the ``.bim`` file, indicators of
         heterozygotes, or both. See :class:`~skmohn.Genotypes`.
+    control_code : {0, 1}, default=1
+        Phenotype of controls where there are no others than 0, 1, 2 and unknown ones:
+        cases are the next number. With 1, as of PLINK, 0 means unknown; 0 is for files
+        of zeros and ones, which PLINK reads with ``--1``.
     planes_folder : str or path-like, default=None
         An existing folder for files that hold the bit planes, which are then mapped
-        instead of kept in memory. For files larger than the memory.
+        instead of kept in memory. For files larger than the memory. They are named
+        after the ``.bed`` file and never overwritten.
 
     Returns
     -------
     Genotypes
-        With the names, chromosomes and positions of variants from the ``.bim`` file,
-        and the names (individual IDs) and ``phenotype`` of samples from the ``.fam``
-        file: NaN for -9 and for what is no number.
+        With the names, chromosomes, positions and alleles of variants from the ``.bim``
+        file, and the names of samples (individual IDs) and of their families, and
+        ``phenotype``, from the ``.fam`` file. A phenotype is NaN for -9, for 0 of cases
+        and controls, and for what is no number.
 
     Raises
     ------
-    ImportError
-        If bed-reader is not installed.
     FileNotFoundError
-        If one of the files is missing.
+        If one of the files, or `planes_folder`, is missing.
+    FileExistsError
+        If `planes_folder` has files of that name.
     ValueError
         If the ``.bed`` file is none whose variants follow each other, or has another
-        length than the others say.
+        length than the others say; or if a line of the others, which is named, has not
+        six fields, a position that is no whole number, twice the same allele, or a
+        person who was there before.
+
+    Warns
+    -----
+    UserWarning
+        If phenotypes are words, or zeros and ones alone: both may be read otherwise
+        than they are meant.
 
     See Also
     --------
@@ -78,7 +104,8 @@ def read_plink(path, *, coding="additive", planes_folder=None):
     >>> model = MOHNRegressor("pursuit", max_order=2)  # doctest: +SKIP
     >>> model.fit(genotypes, genotypes.phenotype)  # doctest: +SKIP
     """
-    open_bed = import_optional("bed_reader", "read_plink").open_bed
+    if control_code not in (0, 1):
+        raise ValueError(f"control_code must be 0 or 1, got {control_code!r}")
     path = Path(path)
     if path.suffix != ".bed":
         path = path.with_name(path.name + ".bed")
@@ -88,15 +115,8 @@ def read_plink(path, *, coding="additive", planes_folder=None):
             raise FileNotFoundError(f"path: there is no file {file}")
     if planes_folder is not None and not Path(planes_folder).is_dir():
         raise FileNotFoundError(f"planes_folder: there is no folder {planes_folder}")
-    with open_bed(path, num_threads=1) as bed:
-        n_samples, n_variants = bed.iid_count, bed.sid_count
-        about = {
-            "names": [str(name) for name in bed.sid],
-            "sample_names": [str(name) for name in bed.iid],
-            "chromosomes": [str(name) for name in bed.chromosome],
-            "positions": np.asarray(bed.bp_position),
-            "phenotype": _numbers(bed.pheno),
-        }
+    about = _read_bim(files[1]) | _read_fam(files[2], control_code)
+    n_samples, n_variants = len(about["sample_names"]), len(about["names"])
     rows = _map_variants(path, n_samples, n_variants)
     planes = _planes(n_variants, n_samples, planes_folder, path.stem)
     is_full, whole = True, row_bits(n_samples)
@@ -111,6 +131,122 @@ def read_plink(path, *, coding="additive", planes_folder=None):
     if is_full:
         planes[2] = None
     return Genotypes(*planes, n_samples, coding=coding, **about)
+
+
+def _read_lines(file, columns):
+    """Yield where each line stands, for messages, and its six fields.
+
+    As in PLINK, any number of spaces and tabs is between two of them.
+    """
+    n_lines = 0
+    with file.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            where = f"path: line {number} of {file}"
+            line = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+            try:
+                fields = [field.decode() for field in line.split()]
+            except UnicodeDecodeError:
+                raise ValueError(f"{where} is no text in UTF-8") from None
+            if not fields:
+                continue
+            if fields[0].upper() in _HEADERS:
+                raise ValueError(
+                    f"{where} is a header or a comment, {fields[0]!r}: remove it, or "
+                    "convert the files by plink2 --make-bed"
+                )
+            if len(fields) != 6:
+                raise ValueError(
+                    f"{where} has {len(fields)} fields, and needs 6: {columns}"
+                )
+            n_lines += 1
+            yield where, fields
+    if not n_lines:
+        raise ValueError(f"path: {file} is empty, and needs lines of {columns}")
+
+
+def _read_bim(file):
+    """What is known of variants."""
+    names, chromosomes, positions, alleles, pairs = [], [], [], [], {}
+    for where, (chromosome, name, _, position, *pair) in _read_lines(file, _OF_BIM):
+        if not _WHOLE.fullmatch(position) or int(position) > _LAST_POSITION:
+            raise ValueError(
+                f"{where} has the position {position!r}, which is no whole number up "
+                f"to {_LAST_POSITION}; fields are {_OF_BIM}"
+            )
+        if pair[0] == pair[1] and pair[0] not in UNKNOWN_ALLELES:
+            raise ValueError(f"{where} has the allele {pair[0]!r} twice")
+        names.append(name)
+        chromosomes.append(intern(chromosome))
+        positions.append(int(position))
+        # There are few, which all variants share.
+        alleles.append(pairs.setdefault(tuple(pair), tuple(pair)))
+    return {
+        "names": names,
+        "chromosomes": chromosomes,
+        "positions": np.array(positions),
+        "alleles": alleles,
+    }
+
+
+def _read_fam(file, control_code):
+    """What is known of people."""
+    people, phenotypes = {}, []
+    for where, (family, name, *_, phenotype) in _read_lines(file, _OF_FAM):
+        if (family, name) in people:
+            raise ValueError(
+                f"{where} has {family} {name}, who is also in "
+                f"{people[family, name].removeprefix('path: ')}: give each sample an "
+                "ID of its own"
+            )
+        people[family, name] = where
+        phenotypes.append(phenotype)
+    families, names = map(list, zip(*people, strict=True))
+    return {
+        "sample_names": names,
+        "family_names": families,
+        "phenotype": _read_phenotypes(phenotypes, file, control_code),
+    }
+
+
+def _read_phenotypes(texts, file, control_code):
+    """Phenotypes as numbers; NaN for what means unknown."""
+    numbers = np.array([_number(text) for text in texts])
+    words = [
+        text
+        for text, number in zip(texts, numbers.tolist(), strict=True)
+        if math.isnan(number) and text.lower() not in _UNKNOWN
+    ]
+    if words:
+        warn_caller(
+            f"path: {len(words)} phenotypes of {file} are no numbers, such as "
+            f"{words[0]!r}: they are read as unknown"
+        )
+    numbers[numbers == -9.0] = np.nan
+    values = set(numbers[np.isfinite(numbers)].tolist())
+    if not values <= {0.0, 1.0, 2.0}:
+        return numbers
+    if control_code == 0:
+        if 2.0 in values:
+            raise ValueError(
+                f"control_code=0, but {file} has the phenotype 2: controls are 1"
+            )
+        return numbers
+    if values == {0.0, 1.0}:
+        warn_caller(
+            f"path: phenotypes of {file} are 0 and 1, of which 0 is read as unknown: "
+            "where it stands for controls, and 1 for cases, pass control_code=0"
+        )
+    numbers[numbers == 0.0] = np.nan
+    return numbers
+
+
+def _number(text):
+    """A finite number, or NaN; Python's own ways to write one are none of PLINK's."""
+    try:
+        number = float(text)
+    except ValueError:
+        return math.nan
+    return number if math.isfinite(number) and "_" not in text else math.nan
 
 
 def _map_variants(path, n_samples, n_variants):
@@ -134,14 +270,21 @@ def _map_variants(path, n_samples, n_variants):
 
 
 def _planes(n_variants, n_samples, folder, name):
-    """Three empty arrays of words, in memory or in files."""
+    """Three empty arrays of words, in memory or in new files."""
     shape = n_variants, 8 * -(-n_samples // 512)
     if folder is None:
         return [np.empty(shape, dtype=np.uint64) for _ in range(3)]
-    return [
-        np.memmap(Path(folder) / f"{name}.{plane}", np.uint64, "w+", shape=shape)
-        for plane in ("sign", "nonzero", "known")
-    ]
+    files = [Path(folder) / f"{name}.{plane}" for plane in ("sign", "nonzero", "known")]
+    for file in files:
+        if file.exists():
+            raise FileExistsError(
+                f"planes_folder: there is a file {file}, perhaps of genotypes in use: "
+                "give another folder, or remove it first"
+            )
+    for file in files:
+        # Nobody else has made it since.
+        file.open("xb").close()
+    return [np.memmap(file, np.uint64, "w+", shape=shape) for file in files]
 
 
 def _bits(rows, half, n_samples):
@@ -150,15 +293,3 @@ def _bits(rows, half, n_samples):
     if nibbles.shape[1] % 2:
         nibbles = np.pad(nibbles, ((0, 0), (0, 1)))
     return words_of(nibbles[:, ::2] | (nibbles[:, 1::2] << 4), n_samples)
-
-
-def _numbers(texts):
-    """Phenotypes as numbers; NaN for what means unknown."""
-    numbers = np.full(len(texts), np.nan)
-    for i, text in enumerate(map(str, texts)):
-        if text not in _UNKNOWN:
-            try:
-                numbers[i] = float(text)
-            except ValueError:
-                continue
-    return numbers

@@ -20,7 +20,6 @@ from skmohn._core._optional import EXTRAS, import_optional
 from skmohn.integrations import (
     GymnasiumObjective,
     from_dimod,
-    read_plink,
     to_dimod,
     to_networkx,
     to_onnx,
@@ -124,7 +123,6 @@ def test_displays_need_matplotlib(name, hide):
 @pytest.mark.parametrize(
     ("package", "use"),
     [
-        ("bed_reader", read_plink),
         ("dimod", from_dimod),
         ("dimod", to_dimod),
         ("gymnasium", GymnasiumObjective),
