@@ -237,6 +237,25 @@ def test_alleles_that_nobody_has_are_unknown(known_model, here, is_turned):
     assert_allclose(known_model.predict(other), expected)
 
 
+@pytest.mark.parametrize(
+    ("fitted", "here"),
+    [(("0", "G"), ("A", "G")), (("A", "0"), ("0", "A")), (("0", "0"), ("C", "T"))],
+)
+def test_alleles_that_nobody_had_in_fit_are_unknown(fitted, here):
+    counts = np.random.default_rng(0).binomial(2, 0.4, (50, 2)).astype(float)
+    alleles = [("A", "G"), fitted]
+    genotypes = Genotypes.from_counts(counts, alleles=alleles, positions=[5, 0])
+    model = MOHNRegressor("given", terms=[0, 1]).fit(genotypes, counts.sum(axis=1))
+    if here == fitted[::-1]:
+        counts[:, 1] = 2.0 - counts[:, 1]
+    other = Genotypes.from_counts(counts, alleles=[("A", "G"), here], positions=[5, 7])
+    assert_allclose(model.predict(other), model.predict(genotypes))
+    if fitted != ("0", "0"):
+        other.alleles[1] = ("0", "C")
+        with pytest.raises(ValueError, match=r"x1 .* has alleles 0/C"):
+            model.predict(other)
+
+
 def test_swapped_palindromes_are_warned_of(known_model):
     genotypes, counts = cohort(seed=1)
     counts[:, 1] = 2.0 - counts[:, 1]
@@ -347,6 +366,11 @@ def test_tables_and_genotypes_are_not_mixed_up(known_model):
     )
     with pytest.raises(ValueError, match=r"X has 2 in row 0 of column 8.*0 to 1"):
         both.predict(np.full((1, 16), 2.0))
+    indicators = MOHNRegressor("pursuit", max_order=1).fit(
+        Genotypes.from_counts(counts, coding="dominance"), genotypes.phenotype
+    )
+    with pytest.raises(ValueError, match=r"X has 2 in row 0 of column 0.*0 to 1"):
+        indicators.predict(np.full((1, 8), 2.0))
     # Of a table, what a column is coded as depends on its values.
     bits = np.minimum(counts, 1.0)
     model = MOHNRegressor("pursuit", max_order=1).fit(bits, bits[:, 2])
@@ -399,6 +423,8 @@ def test_joined_people_are_put_in_one_order():
     order = np.random.default_rng(1).permutation(200)
     first, second = genotypes[:, :3], genotypes[order, 3:]
     second.phenotype[5] = np.nan
+    unknown = np.where(np.arange(200) == order[7], np.nan, first.phenotype)
+    first.phenotype = unknown
     whole = Genotypes.join([first, second])
     assert_array_equal(whole.counts(), counts)
     for name in ("names", "chromosomes", "alleles", "sample_names", "family_names"):
