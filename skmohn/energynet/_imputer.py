@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from skmohn._core._categories import Categories
 from skmohn._core._fitting import all_or_nothing
 from skmohn._core._html import HTMLRepr
-from skmohn._core._names import input_names
+from skmohn._core._names import input_names, unique_names
 from skmohn._core._sklearn import StrOptions, fit_context
 from skmohn.energynet._coding import MINMAX
 from skmohn.energynet._reading import in_container, read_columns
@@ -177,7 +177,8 @@ class EnergyNetImputer(HTMLRepr, TransformerMixin, BaseEstimator):
         names = input_names(self, input_features)
         if self.indicator_ is None:
             return names
-        return np.concatenate([names, self.indicator_.get_feature_names_out(names)])
+        made = self.indicator_.get_feature_names_out(names)
+        return np.concatenate([names, unique_names(made, names)])
 
     def _like(self):
         if self.transformer is None:

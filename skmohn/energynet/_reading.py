@@ -1,10 +1,12 @@
 """Tables as users pass them and get them back: categories, gaps, containers."""
 
 from functools import partial
+from itertools import islice
 
 import numpy as np
 
 from skmohn._core._categories import read_table
+from skmohn._core._names import unique_names
 from skmohn._core._sklearn import container_adapter
 from skmohn._core._times import validate_columns
 from skmohn._core._validation import densify
@@ -76,11 +78,14 @@ def name_numbers(names, known):
     Returns
     -------
     names : list of str
+        Each once, where the columns have different ones.
     """
+    made = [f"{names[j]}_{c}" for j in sorted(known) for c in known[j]]
+    made = iter(unique_names(made, names))
     return [
         text
         for j, name in enumerate(names)
-        for text in ([f"{name}_{c}" for c in known[j]] if j in known else [name])
+        for text in (islice(made, len(known[j])) if j in known else [name])
     ]
 
 

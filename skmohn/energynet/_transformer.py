@@ -14,7 +14,7 @@ from skmohn._core._categories import Categories
 from skmohn._core._control import Nested
 from skmohn._core._fitting import FitLoop, History, all_or_nothing, one_blas_thread
 from skmohn._core._html import ComputedProperty, HTMLRepr
-from skmohn._core._names import input_names
+from skmohn._core._names import input_names, unique_names
 from skmohn._core._scaling import require_finite
 from skmohn._core._sklearn import (
     CallbackSupportMixin,
@@ -550,12 +550,16 @@ class EnergyNetTransformer(
         """
         check_is_fitted(self)
         names = input_names(self, input_features)
+        widths, shown = self.n_components_per_layer_, self._shown()
+        appended = []
+        if len(widths) in shown:
+            appended = name_numbers(names, self._categories.known())
         blocks = [
-            [f"layer{k}_unit{i}" for i in range(width)]
-            for k, width in enumerate(self.n_components_per_layer_)
+            unique_names([f"layer{k}_unit{i}" for i in range(width)], appended)
+            for k, width in enumerate(widths)
         ]
-        blocks.append(name_numbers(names, self._categories.known()))
-        return np.concatenate([blocks[k] for k in self._shown()]).astype(object)
+        blocks.append(appended)
+        return np.concatenate([blocks[k] for k in shown]).astype(object)
 
     @one_blas_thread
     def sample(self, n_samples=1, n_steps=1000, random_state=None):

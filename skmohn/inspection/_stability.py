@@ -160,10 +160,11 @@ def _refit(model, X, y, replace, ends, seed):
         if not late:
             warn_caller(warning)
     vocabulary = refit.vocabulary_
-    names = dict(zip(vocabulary.labels, vocabulary.names, strict=True))
+    recoded = _recode(refit, ends)
+    names = vocabulary.name_terms(vocabulary.places(recoded))
     weights = [
-        (" x ".join(names[label] for label in term), len(term), weight)
-        for term, weight in _recode(refit, ends).items()
+        (name, len(term), weight)
+        for name, (term, weight) in zip(names, recoded.items(), strict=True)
         if weight
     ]
     return weights, any(is_late)

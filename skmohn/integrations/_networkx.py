@@ -2,7 +2,6 @@
 
 from skmohn._core._optional import import_optional
 from skmohn.mohn._require import require_regressor
-from skmohn.mohn._table.columns import repeated_name
 
 
 def to_networkx(model):
@@ -31,9 +30,6 @@ def to_networkx(model):
         If networkx is not installed.
     TypeError
         If `model` is not a MOHNRegressor.
-    ValueError
-        If a column has the same name as a category of another one.
-
     See Also
     --------
     skmohn.inspection.HypergraphDisplay : Draw it without networkx.
@@ -53,12 +49,6 @@ def to_networkx(model):
     require_regressor(model, "model")
     graph = networkx.Graph(intercept=float(model.intercept_))
     vocabulary = model.vocabulary_
-    repeated = repeated_name(vocabulary.names)
-    if repeated is not None:
-        raise ValueError(
-            f"{repeated!r} is the name of both a column and a category of another one: "
-            "rename the column before the fit"
-        )
     names = dict(zip(vocabulary.labels, vocabulary.names, strict=True))
     graph.add_nodes_from(vocabulary.names, bipartite=0)
     weights = zip(

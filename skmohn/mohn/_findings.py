@@ -75,13 +75,15 @@ def tabulate_equivalents(estimator):
     table : dict of lists
     """
     vocabulary = estimator.vocabulary_
-    names = dict(zip(vocabulary.labels, vocabulary.names, strict=True))
+    names = vocabulary.name_terms(vocabulary.places(estimator.terms_))
+    others = {other for alike in estimator.equivalents_ for other, _ in alike}
+    called = vocabulary.name_terms(vocabulary.places(others))
+    called = dict(zip(others, called, strict=True))
     table = {"term": [], "equivalent": [], "correlation": []}
-    pairs = zip(estimator.terms_, estimator.equivalents_, strict=True)
-    for term, alike in pairs:
+    for name, alike in zip(names, estimator.equivalents_, strict=True):
         for other, correlation in alike:
-            table["term"].append(" x ".join(names[i] for i in term))
-            table["equivalent"].append(" x ".join(names[i] for i in other))
+            table["term"].append(name)
+            table["equivalent"].append(called[other])
             table["correlation"].append(correlation)
     return table
 
@@ -111,10 +113,10 @@ def tabulate_significance(estimator, X, y):
         # Nobody searched for those that are always there.
         chosen = set(terms).difference(always_of(estimator))
         n_tried = [tried.get(len(term), 1) if term in chosen else 1 for term in terms]
-    names = dict(zip(vocabulary.labels, vocabulary.names, strict=True))
+    names = vocabulary.name_terms(vocabulary.places(terms))
     order = np.argsort(p_values, kind="stable")
     return {
-        "term": [" x ".join(names[i] for i in terms[j]) for j in order],
+        "term": [names[j] for j in order],
         "order": [len(terms[j]) for j in order],
         "p_value": p_values[order].tolist(),
         "n_tried": [int(n_tried[j]) for j in order],

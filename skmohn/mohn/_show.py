@@ -155,16 +155,17 @@ def tabulate_terms(estimator: BaseMOHN) -> Table:
     """List the weights of a MOHNRegressor, the strongest first."""
     terms, weights = estimator.terms_, estimator.weights_
     vocabulary, model = estimator.vocabulary_, estimator.model_
-    names = dict(zip(vocabulary.labels, vocabulary.names, strict=True))
+    places = vocabulary.places(terms)
+    names = vocabulary.name_terms(places)
     scale = binary_unit(weights)
-    squares = (weights / scale) ** 2 * vocabulary.share(vocabulary.places(terms))
+    squares = (weights / scale) ** 2 * vocabulary.share(places)
     total = squares.sum()
     if not model.is_listed:
         total = model.function_variance(vocabulary.variables())
         total *= (model.scale / scale) ** 2
     order = np.argsort(-squares, kind="stable")
     return {
-        "term": [" x ".join(names[i] for i in terms[j]) for j in order],
+        "term": [names[j] for j in order],
         "order": [len(terms[j]) for j in order],
         "weight": weights[order].tolist(),
         "standard_error": estimator.standard_errors_[order].tolist(),
@@ -177,7 +178,7 @@ def tabulate_classes(estimator: BaseMOHN) -> Table:
     squares = np.sum(estimator.weights_**2, axis=0)
     order = np.argsort(-squares, kind="stable")
     terms = estimator.vocabulary_.places(estimator.terms_)
-    names = [" x ".join(estimator.vocabulary_.names[m] for m in term) for term in terms]
+    names = estimator.vocabulary_.name_terms(terms)
     labels = ["weight"]
     if len(estimator.classes_) > 2:
         labels = [f"weight of {label}" for label in estimator.classes_]
@@ -217,7 +218,7 @@ def tabulate_parts(estimator, rows, clip):
     values = np.array([np.prod(codes[list(term)]) for term in terms])
     values += 0.0  # no zero has a sign
     parts = weights * values + 0.0
-    names = [" x ".join(vocabulary.names[m] for m in term) for term in terms]
+    names = vocabulary.name_terms(terms)
     order = np.argsort(-np.abs(parts), kind="stable")
     table = [("(constant)", 1.0, constant, constant)]
     table += [(names[j], values[j], weights[j], parts[j]) for j in order]

@@ -133,7 +133,7 @@ class ProductFinder(BaseMOHN):
         vocabulary = self.vocabulary_
         if names is not None:
             vocabulary = Vocabulary(self.coding_, self._categories, names)
-        return [" x ".join(vocabulary.names[m] for m in term) for term in self._terms]
+        return vocabulary.name_terms(self._terms)
 
     def __sklearn_tags__(self):
         """Say what the estimator can take."""

@@ -3,8 +3,17 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
-from skmohn import EnergyNetTransformer, MOHNRegressor
+from skmohn import (
+    DenseControl,
+    EnergyNetImputer,
+    EnergyNetTransformer,
+    Genotypes,
+    MOHNClassifier,
+    MOHNRegressor,
+    MOHNTransformer,
+)
 from skmohn._core._names import find_columns, index_names, unique_names
 
 
@@ -43,3 +52,87 @@ def test_a_target_of_two_names():
     for target in ("c", 3, True, None, 0.5):
         with pytest.raises(ValueError, match="none of the 3 targets"):
             model.weight([0], target=target)
+
+
+# ------------------------------------------------------------------ names that are made
+
+
+def bits(*names):
+    """Columns of 0 and 1."""
+    X = np.random.default_rng(0).integers(0, 2, (80, len(names)))
+    return pd.DataFrame(X, columns=list(names))
+
+
+PRODUCTS = bits("a", "b", "a x b")
+AMBIGUOUS = bits("a", "a x b", "b x c", "c")
+LETTERS = bits("g=a", "g_a").assign(g=list("abca" * 20), h=list("pqqp" * 20))
+
+
+@pytest.mark.parametrize(
+    ("X", "terms", "expected"),
+    [
+        (PRODUCTS, [(0,), (0, 1), (2,)], ["a", "a x b", "a x b (2)"]),
+        (PRODUCTS, [(0, 2), (0, 1)], ["a x b (2)", "a x (a x b)"]),
+        (AMBIGUOUS, [(0, 2), (1, 3)], ["a x (b x c)", "(a x b) x c"]),
+        (LETTERS[["g=a", "h"]], [(0,), (1,)], ["g=a", "h=q"]),
+        (LETTERS[["g=a", "h"]].set_axis(["h=q", "h"], axis=1), [(0,), (1,)],
+         ["h=q", "h=q (2)"]),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("container", ["default", "pandas", "polars"])
+def test_products_are_not_called_as_columns_are(X, terms, expected, container):
+    y = np.arange(80) % 2 == 0
+    model = MOHNTransformer("given", terms=terms, include_inputs=False).fit(X, y)
+    names = model.get_feature_names_out().tolist()
+    assert sorted(names) == sorted(expected)
+    made = model.set_output(transform=container).transform(X)
+    assert container == "default" or list(made.columns) == names
+    assert list(dict.fromkeys(names)) == names
+
+
+def test_a_model_of_all_weights_names_each_once():
+    control = DenseControl(numeric="thermometer")
+    X = LETTERS.assign(t=1.7e9 + np.arange(80) % 7, **{"g=b": np.arange(80) % 3})
+    y = 2.0 * (X.g == "a") - 2.0 * X["g=a"] + X["g=b"] + (X.t > 1.7e9 + 3)
+    model = MOHNRegressor("dense", dense_control=control).fit(X, y)
+    names = model.vocabulary_.names
+    assert len(set(names)) == len(names)
+    assert {"g=a", "g=a (2)", "g=b", "g=b (2)"} <= {*names, "g=b"}
+    assert "t < 1700000000.5" in names
+    for table in (model.structure_table(), model.explain(X[:1]), model.sobol_indices()):
+        first = table.iloc[:, 0]
+        assert len(set(first)) == len(first)
+    classifier = MOHNClassifier("logistic", max_order=2).fit(PRODUCTS, PRODUCTS.a)
+    terms = classifier.structure_table()["term"]
+    assert len(set(terms)) == len(terms)
+
+
+def test_variants_of_one_id_are_numbered():
+    counts = np.random.default_rng(0).integers(0, 3, (80, 3))
+    X = Genotypes.from_counts(counts, names=["rs1", "rs1", "rs1"])
+    model = MOHNTransformer("given", terms=[0, (0, 2), 1], include_inputs=False)
+    model.fit(X, counts[:, 0] > 0)
+    names = ["rs1", "rs1 (2)", "rs1 x rs1 (3)"]
+    assert sorted(model.get_feature_names_out()) == names
+
+
+@pytest.mark.parametrize("container", ["default", "pandas", "polars"])
+def test_units_and_indicators_are_not_called_as_columns_are(container):
+    X = bits("layer0_unit0", "missingindicator_a", "a").astype(float)
+    X["g"], X["g_p"] = LETTERS.h, X.a
+    stack = EnergyNetTransformer(None, [2], n_temperatures=20, append_input=True)
+    stack.set_output(transform=container).fit(X)
+    expected = ["layer0_unit0 (2)", "layer0_unit1", *X.columns[:3]]
+    expected += ["g_p (2)", "g_q", "g_p"]
+    assert stack.get_feature_names_out().tolist() == expected
+    assert stack.transform(X).shape[1] == len(expected)
+    # Where columns do not follow, units are called as ever.
+    alone = clone(stack).set_params(append_input=False).fit(X)
+    assert alone.get_feature_names_out().tolist() == ["layer0_unit0", "layer0_unit1"]
+    gaps = X.drop(columns=["g", "g_p"])
+    gaps.loc[3, "a"] = np.nan
+    imputer = EnergyNetImputer(clone(alone), add_indicator=True)
+    imputer.set_output(transform=container).fit(gaps)
+    names = [*gaps.columns, "missingindicator_a (2)"]
+    assert imputer.get_feature_names_out().tolist() == names
+    assert imputer.transform(gaps).shape[1] == 4

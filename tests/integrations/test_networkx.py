@@ -59,11 +59,11 @@ def test_graph_of_categories_and_its_file():
     networkx.write_graphml(graph, io.BytesIO())
 
 
-def test_column_called_as_a_category_is_refused():
+def test_column_called_as_a_category_is_another_node():
     frame = pd.DataFrame({"sex": list("fmfm"), "sex=m": [0, 0, 1, 1]})
     model = MOHNRegressor("full", max_order=1).fit(frame, [1.0, 2.0, 4.0, 5.0])
-    with pytest.raises(ValueError, match="'sex=m' is the name of both a column and"):
-        to_networkx(model)
+    nodes = to_networkx(model).nodes
+    assert set(nodes) == {"sex=m", "sex=m (2)", ("sex=m",), ("sex=m (2)",)}
 
 
 def test_bad_models_are_refused():

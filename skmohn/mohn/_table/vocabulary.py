@@ -5,11 +5,19 @@ from itertools import pairwise
 
 import numpy as np
 
-from skmohn._core._names import find_column, index_names, name_columns
+from skmohn._core._names import (
+    find_column,
+    index_names,
+    name_columns,
+    unique_names,
+)
 from skmohn._core._validation import is_whole
 from skmohn.mohn._table.coding import CATEGORIES, NUMERIC
 from skmohn.mohn._table.rows import sizes_of
 from skmohn.mohn._table.variables import make_categorical, make_input, make_levels
+
+# Between the members of a product.
+_TIMES = " x "
 
 
 class Vocabulary:
@@ -30,6 +38,7 @@ class Vocabulary:
         Entries of `terms_`: a column, or a column and category.
 
     names : list of str
+        Each once: what is made of a column and a category is not another column's name.
 
     variances : ndarray of shape (n_members,)
         What each adds over uniform inputs: 1 for two values, 1/3 for a range, and for
@@ -62,7 +71,7 @@ class Vocabulary:
         self.categories = categories
         self._given = columns
         self.index = index_names(columns)
-        names = name_columns(columns, len(coding.kind))
+        names = unique_names(name_columns(columns, len(coding.kind)))
         inputs = coding.usable.tolist()
         self.alphabets = coding.alphabets
         self.has_categories = len(coding.categoricals) > len(coding.thresholds)
@@ -89,6 +98,13 @@ class Vocabulary:
             else:
                 self.labels += columns
                 self.names += [names[j] for j in columns]
+        is_made = [
+            isinstance(i, tuple) or i in self.two_categories for i in self.labels
+        ]
+        made = np.flatnonzero(is_made).tolist()
+        unique = unique_names([self.names[m] for m in made], names)
+        for m, name in zip(made, unique, strict=True):
+            self.names[m] = name
         self.variances = np.array(variances)
         self._coding = coding
         groups = [1] * len(inputs) + sizes_of(self.alphabets)
@@ -159,6 +175,18 @@ class Vocabulary:
     def label(self, term):
         """The members of a set as `terms_` calls them."""
         return tuple(self.labels[m] for m in term)
+
+    def name_terms(self, terms):
+        """Names of different sets of members, such as ``"dose x sex=male"``, each once.
+
+        A product is not called as a member is, nor as one of other members.
+        """
+        factors = [f"({name})" if _TIMES in name else name for name in self.names]
+        products = [
+            _TIMES.join(factors[m] for m in term) for term in terms if len(term) > 1
+        ]
+        made = iter(unique_names(products, self.names))
+        return [next(made) if len(term) > 1 else self.names[term[0]] for term in terms]
 
     def count(self, order):
         """Number of sets of one order; none has two categories of a categorical."""
@@ -233,7 +261,11 @@ class Vocabulary:
 
 def _name_levels(name, thresholds):
     """Call the levels of a numeric column by their ends; the lower one belongs."""
-    ends = [f"{threshold:.6g}" for threshold in thresholds]
+    # So many digits that they differ, as of seconds since 1970.
+    for digits in range(6, 18):
+        ends = [f"{threshold:.{digits}g}" for threshold in thresholds]
+        if len(set(ends)) == len(ends):
+            break
     between = [f"{low} <= {name} < {high}" for low, high in pairwise(ends)]
     return [f"{name} < {ends[0]}", *between, f"{name} >= {ends[-1]}"]
 
