@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Mapping, Set
 from dataclasses import dataclass, field
+from datetime import tzinfo
 
 import numpy as np
 from scipy.sparse import issparse
@@ -19,10 +20,13 @@ from skmohn._core._times import (
     TIMES,
     column_types,
     columns_of_times,
+    compare_zones,
     from_seconds,
+    in_zone,
     second,
     seconds,
     time_kind,
+    time_zones,
 )
 from skmohn._core._validation import is_whole, name_dtype, to_numpy, validate_table
 
@@ -47,11 +51,15 @@ class Categories:
     kinds : dict of int to str, default={}
         By column, ``"bool"``, ``"int"``, ``"datetime64"`` or ``"timedelta64"``; all
         other columns without categories hold floats.
+
+    zones : dict of int to tzinfo, default={}
+        Of columns of points in time that have one.
     """
 
     encoders: dict
     handle_unknown: str
     kinds: dict = field(default_factory=dict)
+    zones: dict = field(default_factory=dict)
 
     @classmethod
     def learn(cls, X, columns, names, handle_unknown):
@@ -84,7 +92,8 @@ class Categories:
                 encoders[j] = encoder.fit(_column(X, j))
             except TypeError as error:
                 raise TypeError(f"column {names[j]}: {error}") from error
-        found = cls(encoders, handle_unknown, _find_kinds(X, columns))
+        zones = {j: z for j, z in time_zones(X).items() if isinstance(z, tzinfo)}
+        found = cls(encoders, handle_unknown, _find_kinds(X, columns), zones)
         for j, categories in found.known().items():
             if len(categories) > _MOST_CATEGORIES:
                 raise ValueError(
@@ -167,7 +176,10 @@ class Categories:
             X[:, j] = [categories[-1 if n != n else int(n)] for n in table[:, j]]
         for j, kind in self.kinds.items():
             if kind.endswith("64"):
-                X[:, j] = list(from_seconds(table[:, j], kind))
+                times = list(from_seconds(table[:, j], kind))
+                if j in self.zones:
+                    times = [in_zone(time, self.zones[j]) for time in times]
+                X[:, j] = times
             else:
                 to_kind = bool if kind == "bool" else int
                 X[:, j] = [to_kind(n) if n.is_integer() else n for n in X[:, j]]
@@ -179,7 +191,8 @@ class Categories:
             numbers = {c: float(k) for k, c in enumerate(self._known_of(j).tolist())}
             return numbers.get(value, np.nan) if isinstance(value, Hashable) else np.nan
         if self.kinds.get(j, "").endswith("64") and isinstance(value, TIMES):
-            return float(second(value))
+            has_zone = getattr(value, "tzinfo", None) is not None
+            return float(second(value)) if has_zone == (j in self.zones) else np.nan
         return to_number(value)
 
 
@@ -229,6 +242,7 @@ def read_table(
     if not categorical and read_plain:
         given = (X,) if isinstance(y, str) and y == "no_validation" else (X, y)
         return read_plain(*given, reset=reset)
+    compare_zones(estimator, X, reset=reset)
     if not categorical and not columns_of_times(X):
         return validate_table(estimator, X, y, reset=reset)
     if isinstance(X, list | tuple):

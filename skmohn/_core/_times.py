@@ -1,6 +1,7 @@
 """Columns of dates, times and durations as numbers of seconds."""
 
 from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import numpy as np
 from sklearn.utils.validation import check_array, check_X_y, validate_data
@@ -11,6 +12,8 @@ from skmohn._core._sklearn import is_pandas_na, safe_indexing
 _TIME_TYPES = ("date", "timestamp", "timedelta", "duration")
 # What arrays of objects may hold; the first of them includes pandas' Timestamp.
 TIMES = (date, timedelta, np.datetime64, np.timedelta64)
+# What messages call times without a zone, and durations.
+_NAIVE, _DURATIONS = "times without a zone", "durations"
 # Whole numbers up to it are floats.
 _EXACT = 2.0**53
 
@@ -78,6 +81,81 @@ def time_kind(X, j):
     return "timedelta64" if is_duration else "datetime64"
 
 
+def time_zones(X):
+    """What columns of known times hold: points in time of a zone, or without, or else.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+
+    Returns
+    -------
+    zones : dict of int to tzinfo, None or "durations"
+        By column; None for points in time without a zone.
+
+    Raises
+    ------
+    ValueError
+        If some times of a column have a zone and others have none.
+    """
+    zones = {}
+    for j in columns_of_times(X):
+        values = np.asarray(safe_indexing(X, j, axis=1))
+        if all(_is_unknown(value) for value in values):
+            continue
+        if time_kind(X, j) == "timedelta64":
+            zones[j] = _DURATIONS
+        elif column_types(X)[j].startswith("object"):
+            zones[j] = _objects_zone(values, _name(X, j))
+        else:
+            zones[j] = _dtype_zone(X, j)
+    return zones
+
+
+def compare_zones(estimator, X, *, reset):
+    """Remember whether times have a zone, in `fit`, or refuse those that differ.
+
+    Parameters
+    ----------
+    estimator : estimator
+
+    X : array-like of shape (n_samples, n_features)
+
+    reset : bool
+        As in `fit`.
+
+    Raises
+    ------
+    ValueError
+        If times have a zone and had none in `fit`, or the other way round, or if they
+        are durations in one of both.
+    """
+    zones = time_zones(X)
+    if reset:
+        vars(estimator).pop("_time_zones", None)
+        if zones:
+            estimator._time_zones = zones
+        return
+    fitted = getattr(estimator, "_time_zones", {})
+    for j in zones.keys() & fitted.keys():
+        here, there = _in_words(zones[j]), _in_words(fitted[j])
+        # Times of different zones are the same points in time.
+        have_zones = {here, there}.isdisjoint({_NAIVE, _DURATIONS})
+        if here != there and not have_zones:
+            raise ValueError(
+                f"X: column {_name(X, j)} has {here}, but had {there} in fit: convert "
+                "it, for instance by pandas' dt.tz_localize"
+            )
+
+
+def in_zone(time, zone):
+    """A numpy time in UTC as a datetime of a zone; NaT as it is."""
+    if np.isnat(time):
+        return time
+    moment = time.astype("M8[us]").item()
+    return moment.replace(tzinfo=UTC).astimezone(zone)
+
+
 def from_seconds(values, kind):
     """Times of numbers of seconds, the inverse of :func:`seconds`.
 
@@ -112,6 +190,7 @@ def validate_columns(estimator, X, y="no_validation", *, reset=True, **options):
     The parameters, and what is returned, are those of
     :func:`sklearn.utils.validation.validate_data`.
     """
+    compare_zones(estimator, X, reset=reset)
     times = columns_of_times(X)
     if not times:
         return validate_data(estimator, X, y, reset=reset, **options)
@@ -132,6 +211,38 @@ def validate_columns(estimator, X, y="no_validation", *, reset=True, **options):
     if isinstance(y, str) and y == "no_validation":
         return check_array(table, estimator=estimator, input_name="X", **options)
     return check_X_y(table, y, estimator=estimator, **options)
+
+
+def _dtype_zone(X, j):
+    """The zone that the type of a column of pandas, polars or arrow says."""
+    if not hasattr(X, "dtypes"):
+        return None
+    dtype = list(X.dtypes)[j]
+    dtype = getattr(dtype, "pyarrow_dtype", dtype)
+    zone = getattr(dtype, "tz", None) or getattr(dtype, "time_zone", None)
+    return ZoneInfo(zone) if isinstance(zone, str) else zone
+
+
+def _objects_zone(values, name):
+    """The zone of times; None if they have none."""
+    zones = [getattr(v, "tzinfo", None) for v in values if not _is_unknown(v)]
+    if any((zone is None) != (zones[0] is None) for zone in zones):
+        raise ValueError(
+            f"X: some times of column {name} have a time zone and others have none: "
+            "give all of them one, or none"
+        )
+    return zones[0]
+
+
+def _in_words(zone):
+    """What a column of times holds, in words."""
+    if zone == _DURATIONS:
+        return zone
+    return _NAIVE if zone is None else f"times of zone {zone}"
+
+
+def _name(X, j):
+    return repr(list(X.columns)[j]) if hasattr(X, "columns") else j
 
 
 def _objects(X, j):

@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from skmohn import BLMRegressor, EnergyNetRegressor, EnergyNetTransformer, MOHNRegressor
 from skmohn._core._times import columns_of_times, from_seconds, seconds, time_kind
+from skmohn.optimize import maximize
 
 DAYS = np.datetime64("2024-01-01T06:00", "us") + np.arange(30) % 7 * np.timedelta64(
     1, "D"
@@ -131,3 +132,102 @@ def test_nanoseconds_are_read_from_columns_and_objects():
 @pytest.mark.parametrize("values", [[1, 2], [None, None], [pd.Timestamp(0), 1], ["a"]])
 def test_other_objects_are_no_times(values):
     assert columns_of_times(np.array(values, dtype=object)[:, None]) == []
+
+
+# --------------------------------------------------------------------------- time zones
+
+BERLIN = pd.DatetimeIndex(DAYS).tz_localize("Europe/Berlin")
+TOKYO = BERLIN.tz_convert("Asia/Tokyo")
+
+
+def in_table(times, kind):
+    """Times beside flags, in a table of some library."""
+    frame = pd.DataFrame({"day": times, "flag": FLAGS})
+    if kind == "pandas":
+        return frame
+    if kind == "polars":
+        return pl.from_pandas(frame)
+    if kind == "arrow":
+        return frame.convert_dtypes(dtype_backend="pyarrow")
+    values = np.empty((30, 2), dtype=object)
+    values[:, 0], values[:, 1] = frame["day"].tolist(), FLAGS
+    return values
+
+
+def use(model, table):
+    """What a model makes of a table."""
+    return (model.predict if hasattr(model, "predict") else model.transform)(table)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "objects"])
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_times_with_a_zone_are_not_those_without(model, kind):
+    aware, naive = (in_table(t, kind) for t in (BERLIN, BERLIN.tz_localize(None)))
+    model = clone(model).fit(aware, Y)
+    expected = use(model, aware)
+    with pytest.raises(
+        ValueError, match=r"has times without a zone, but had times of z"
+    ):
+        use(model, naive)
+    # The same points in time, by the clocks of another zone.
+    assert_array_equal(use(model, in_table(TOKYO, kind)), expected)
+    model.fit(naive, Y)
+    with pytest.raises(
+        ValueError, match=r"has times of zone Europe/Berlin, but had ti"
+    ):
+        use(model, aware)
+    model.fit(NUMBERS, Y)
+    assert not hasattr(model, "_time_zones")
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "objects"])
+def test_times_are_no_durations(kind):
+    durations = pd.Series(DAYS - DAYS[0])
+    model = MOHNRegressor("full", max_order=1).fit(in_table(durations, kind), Y)
+    with pytest.raises(ValueError, match="without a zone, but had durations in fit"):
+        model.predict(in_table(DAYS, kind))
+
+
+def test_zones_where_some_times_are_unknown():
+    frame = in_table(BERLIN, "pandas")
+    model = MOHNRegressor("full", max_order=1).fit(frame, Y)
+    unknown = frame.assign(day=pd.to_datetime([None] * 30))
+    assert len(set(model.predict(unknown))) == 2
+    mixed = in_table(BERLIN, "objects")
+    mixed[3, 0] = datetime.datetime(2024, 1, 1)
+    with pytest.raises(ValueError, match="some times of column 0 have a time zone and"):
+        model.fit(mixed, Y)
+    mixed[3, 0] = None
+    assert_allclose(model.fit(mixed, Y).predict(mixed)[4:], Y[4:], atol=1e-6)
+    naive = in_table(BERLIN.tz_localize(None), "pandas")
+    with pytest.raises(ValueError, match="column 'day' has times without a zone"):
+        model.fit(frame, Y, X_val=naive, y_val=Y)
+
+
+def test_categories_beside_times_with_a_zone():
+    frame = in_table(BERLIN, "pandas").assign(letter=list("abc") * 10)
+    model = MOHNRegressor("dense").fit(frame, Y)
+    naive = frame.assign(day=frame["day"].dt.tz_localize(None))
+    for method in (model.predict, model.predict_quantiles, model.sample_y):
+        with pytest.raises(ValueError, match="column 'day' has times without a zone"):
+            method(naive)
+    with pytest.raises(ValueError, match="has times without a zone"):
+        model.explain(naive[:1])
+    several = MOHNRegressor("dense").fit(frame, np.column_stack([Y, -Y]))
+    with pytest.raises(ValueError, match="has times without a zone"):
+        several.predict(naive)
+
+
+def test_the_best_time_has_the_zone_of_the_table():
+    frame = in_table(BERLIN, "pandas")
+    model = MOHNRegressor("full", max_order=1).fit(frame, Y)
+    best = maximize(model).x[0]
+    assert best == BERLIN.max()
+    assert best.utcoffset() == datetime.timedelta(hours=1)
+    first = maximize(model, fixed={"day": TOKYO.min()}).x[0]
+    assert first == BERLIN.min()
+    with pytest.raises(
+        ValueError, match=r"'day' .* from 2024-01-01 06:00:00\+01:00 to"
+    ):
+        maximize(model, fixed={"day": DAYS.min()})
