@@ -80,7 +80,7 @@ from sklearn.utils.parallel import _get_threadpool_controller as threadpool_cont
 from sklearn.utils.validation import _check_sample_weight
 from sklearn.utils.validation import _num_features as num_features
 
-from skmohn._core._validation import are_counts, require_memory
+from skmohn._core._validation import are_counts, require_memory, to_numpy
 
 __all__ = [
     "CallbackSupportMixin",
@@ -167,7 +167,7 @@ def check_sample_weight(
     sample_weight: ArrayLike | None, X: ArrayLike, **options: Any
 ) -> NDArray:
     """Check weights, or make those of None; refuse such as are all zero."""
-    weights = _check_sample_weight(sample_weight, X, **options)
+    weights = _check_sample_weight(to_numpy(sample_weight), X, **options)
     # As since 1.9, in its words.
     if not weights.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
 from skmohn._core._sklearn import is_pandas_na, safe_indexing
+from skmohn._core._validation import to_numpy
 
 # Of pandas, polars and arrow, in lower case.
 _TIME_TYPES = ("date", "timestamp", "timedelta", "duration")
@@ -190,6 +191,7 @@ def validate_columns(estimator, X, y="no_validation", *, reset=True, **options):
     The parameters, and what is returned, are those of
     :func:`sklearn.utils.validation.validate_data`.
     """
+    X, y = to_numpy(X), to_numpy(y)
     compare_zones(estimator, X, reset=reset)
     times = columns_of_times(X)
     if not times:

@@ -81,8 +81,24 @@ def to_numpy(values):
     """An array of another library as one of numpy; all else as it is.
 
     The array API has no ``len``, no ``reshape`` method, and indices for all axes only.
+    What an array masks becomes NaN: numpy drops masks without a word.
     """
-    return np.asarray(values) if hasattr(values, "__array_namespace__") else values
+    if isinstance(values, np.ma.MaskedArray):
+        return _fill_masked(values)
+    is_array = hasattr(values, "__array_namespace__") and not np.isscalar(values)
+    return np.asarray(values) if is_array else values
+
+
+def _fill_masked(values):
+    """A masked array with NaN, or NaT, in the place of what is masked."""
+    if not np.ma.is_masked(values):
+        return np.asarray(values)
+    if values.dtype.kind in "mM":
+        return values.filled(np.array("NaT", values.dtype))
+    kind, dtype = values.dtype.kind, values.dtype
+    if kind not in "fc":
+        dtype = np.float64 if kind in "biu" else object
+    return values.astype(dtype).filled(np.nan)
 
 
 def read_targets(
@@ -94,7 +110,7 @@ def read_targets(
 ) -> Any:
     """Check targets: finite, of one dimension unless there may be several."""
     y = check_array(
-        y if several else column_or_1d(y, warn=True),
+        to_numpy(y) if several else column_or_1d(to_numpy(y), warn=True),
         accept_sparse="csr",
         ensure_2d=False,
         dtype=None,
@@ -328,7 +344,7 @@ def validate_held_out(estimator, X_val, y_val, read=validate_table):
     if not is_pair_given(X_val, y_val):
         return None
     X_val = read(estimator, X_val)
-    y_val = np.asarray(y_val, dtype=np.float64)
+    y_val = np.asarray(to_numpy(y_val), dtype=np.float64)
     if y_val.ndim != 1 or not np.isfinite(y_val).all():
         raise ValueError("y_val must be one-dimensional and finite")
     check_consistent_length(X_val, y_val)

@@ -21,6 +21,7 @@ from skmohn._core._sklearn import (
     fit_context,
     with_callbacks,
 )
+from skmohn._core._validation import to_numpy
 from skmohn.blm._base import BaseBLM
 from skmohn.blm._codec import grid_step
 from skmohn.blm._control import ControlPlan, train_controller
@@ -409,7 +410,7 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
 
     def _rows_of(self, X):
         """Observations, and the length of their only sequence."""
-        X = check_array(X, dtype=np.float64, input_name="X")
+        X = check_array(to_numpy(X), dtype=np.float64, input_name="X")
         if X.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has shape {X.shape}, but the controller takes observations of "

@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_consistent_length
 
 from skmohn._core._rows import order_of
+from skmohn._core._validation import to_numpy
 from skmohn.blm._network import Problem, forward
 from skmohn.blm._policy import SequenceProblem, outputs_of
 
@@ -31,7 +32,7 @@ of shape (n_steps, n_features)
     rows : ndarray of shape (n_rows, n_features)
     lengths : ndarray of shape (n_sequences,), int64
     """
-    parts = [np.asarray(part) for part in X]
+    parts = [np.asarray(to_numpy(part)) for part in X]
     shapes = {part.shape[1:] for part in parts}
     if not parts or any(part.ndim != 2 for part in parts) or len(shapes) > 1:
         found = sorted({part.shape for part in parts})
@@ -71,7 +72,7 @@ def lay_out_targets(y, lengths, per_step):
             f"{_NAMES[per_step]!r} or of the first fit"
         )
     if per_step:
-        y = np.concatenate([np.asarray(part) for part in y])
+        y = np.concatenate([np.asarray(to_numpy(part)) for part in y])
         return y, np.ones(sum(lengths), dtype=bool)
     # Only the last step of a sequence is judged.
     judged = np.zeros(sum(lengths), dtype=bool)
@@ -91,7 +92,7 @@ def _as_parts(y):
     """A list or an array of targets, whose parts are those of sequences."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
-    return y if isinstance(y, list | tuple) else np.asarray(y)
+    return y if isinstance(y, list | tuple) else np.asarray(to_numpy(y))
 
 
 def split_rows(rows, lengths, per_step, as_list):

@@ -8,6 +8,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils import check_array, check_random_state, check_scalar
 
+from skmohn._core._validation import to_numpy
 from skmohn.energynet import _kernels as kernels
 from skmohn.energynet._groups import (
     Groups,
@@ -67,7 +68,7 @@ class RBM:
     def __post_init__(self):
         for name, ndim in (("weights", 2), ("hidden_bias", 1), ("visible_bias", 1)):
             array = check_array(
-                getattr(self, name),
+                to_numpy(getattr(self, name)),
                 dtype=np.float32,
                 order="C",
                 ensure_2d=False,
@@ -225,7 +226,11 @@ class RBM:
 def check_states(states, n_columns, name):
     """Check a table of numbers in [0, 1]; return it as contiguous float32."""
     states = check_array(
-        states, dtype=np.float32, order="C", input_name=name, ensure_min_features=0
+        to_numpy(states),
+        dtype=np.float32,
+        order="C",
+        input_name=name,
+        ensure_min_features=0,
     )
     if n_columns is not None and states.shape[1] != n_columns:
         raise ValueError(f"{name} has {states.shape[1]} columns instead of {n_columns}")

@@ -23,6 +23,7 @@ from skmohn._core._sklearn import (
     fit_context,
     with_callbacks,
 )
+from skmohn._core._validation import to_numpy
 from skmohn.energynet._building import (
     GIVEN_DEPTH,
     Builder,
@@ -518,7 +519,7 @@ class EnergyNetTransformer(
             Computed downwards, each layer's probabilities from those above.
         """
         check_is_fitted(self)
-        X = check_array(X, dtype=np.float64, input_name="X")
+        X = check_array(to_numpy(X), dtype=np.float64, input_name="X")
         n_columns = len(self.get_feature_names_out())
         if X.shape[1] != n_columns:
             raise ValueError(

@@ -24,7 +24,6 @@ from skmohn._core._sklearn import (
     fit_context,
     with_callbacks,
 )
-from skmohn._core._validation import to_numpy
 from skmohn.mohn._controls import DenseControl, Wishes
 from skmohn.mohn._findings import equivalents_of, tabulate_equivalents
 from skmohn.mohn._genotypes import encode, read_inputs
@@ -611,7 +610,7 @@ class MOHNClassifier(
             return None
         check_consistent_length(X, y)
         numbers, classes = read_classes(y)
-        weights = check_sample_weight(to_numpy(sample_weight), numbers)
+        weights = check_sample_weight(sample_weight, numbers)
         # Of rows of weight 0 no class counts.
         kept = weights != 0
         present = np.unique(numbers[kept])
@@ -708,7 +707,7 @@ def _require_all(classes, X, y, sample_weight):
         return
     check_consistent_length(X, y)
     numbers, found = read_classes(y)
-    weights = check_sample_weight(to_numpy(sample_weight), numbers)
+    weights = check_sample_weight(sample_weight, numbers)
     shown = found[np.unique(numbers[weights != 0])].tolist()
     classes = classes.tolist()
     _refuse_others(classes, shown)

@@ -9,7 +9,7 @@ from sklearn.model_selection import check_cv, train_test_split
 
 from skmohn._core._names import name_columns
 from skmohn._core._sklearn import check_sample_weight
-from skmohn._core._validation import are_counts, mean_weight, to_numpy, weight_unit
+from skmohn._core._validation import are_counts, mean_weight, weight_unit
 from skmohn.mohn._dense.scale import Scale, choose_scale
 from skmohn.mohn._dense.together import OneOf
 from skmohn.mohn._genotypes import Genotypes, encode, learn_coding
@@ -348,7 +348,6 @@ def positive_weights(sample_weight, X, *, unit=None):
     """
     if sample_weight is None:
         return None, np.arange(len(X)), 1.0
-    sample_weight = to_numpy(sample_weight)
     sample_weight = check_sample_weight(sample_weight, X, ensure_non_negative=True)
     rows = np.flatnonzero(sample_weight)
     if not rows.size:
@@ -388,7 +387,7 @@ def weigh_classes(sample_weight, factor, X):
     rows : ndarray of shape (n_positive,), int
         Those that have any.
     """
-    given = check_sample_weight(to_numpy(sample_weight), X, ensure_non_negative=True)
+    given = check_sample_weight(sample_weight, X, ensure_non_negative=True)
     if factor is None:
         weight, rows, _ = positive_weights(sample_weight, X)
         return weight, None, given[rows], rows

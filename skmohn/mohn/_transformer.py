@@ -20,7 +20,7 @@ from skmohn._core._sklearn import (
     fit_context,
     with_callbacks,
 )
-from skmohn._core._validation import read_targets
+from skmohn._core._validation import read_targets, to_numpy
 from skmohn.mohn._base import BaseMOHN
 from skmohn.mohn._controls import MSDAControl, Wishes
 from skmohn.mohn._genotypes import encode, read_inputs
@@ -152,7 +152,7 @@ def read_classes(y):
 
 def _holds_floats(y):
     """Whether targets are numbers that measure: whole ones of type float, too."""
-    return np.asarray(y).dtype.kind == "f"
+    return np.asarray(to_numpy(y)).dtype.kind == "f"
 
 
 class MOHNTransformer(

@@ -31,7 +31,7 @@ from skmohn._core._sklearn import (
     raise_for_params,
     with_callbacks,
 )
-from skmohn._core._validation import read_sets
+from skmohn._core._validation import read_sets, to_numpy
 from skmohn.mohn._regressor import MOHNRegressor
 from skmohn.optimize._black_box import BlackBoxOptimizer
 
@@ -215,6 +215,7 @@ class MOHNFeatureSelector(
             "accept_sparse": "csc",
             "ensure_all_finite": "allow-nan" if allow_nan else True,
         }
+        X, y = to_numpy(X), to_numpy(y)
         if y is None:
             return validate_data(self, X, y, **options), None
         return validate_data(self, X, y, multi_output=True, **options)
