@@ -28,7 +28,13 @@ from skmohn._core._times import (
     time_kind,
     time_zones,
 )
-from skmohn._core._validation import is_whole, name_dtype, to_numpy, validate_table
+from skmohn._core._validation import (
+    is_whole,
+    name_dtype,
+    to_numpy,
+    validate_table,
+    weighted_rows,
+)
 
 # As many as scikit-learn's histogram gradient boosting takes.
 _MOST_CATEGORIES = 255
@@ -197,7 +203,14 @@ class Categories:
 
 
 def read_table(
-    estimator, X, y="no_validation", *, reset=False, read_plain=None, like=None
+    estimator,
+    X,
+    y="no_validation",
+    *,
+    reset=False,
+    read_plain=None,
+    like=None,
+    weights=(),
 ):
     """Check a table whose columns may be categorical, and number their categories.
 
@@ -223,30 +236,38 @@ def read_table(
         Its `categorical_features` and `handle_unknown` count; None for the estimator
         itself.
 
+    weights : sequence of array-like of shape (n_samples,), default=()
+        Of the samples; None among them has no effect, and those of another shape are
+        refused elsewhere. Of samples whose weight is zero nothing is learned, and their
+        categories may be unknown.
+
     Returns
     -------
     X : ndarray of shape (n_samples, n_features)
-        Numbers of categories in categorical columns; NaN for what is unknown.
+        Numbers of categories in categorical columns; NaN for what is unknown, and 0
+        beside categories and times for samples whose weight is zero.
 
     y : ndarray of shape (n_samples,)
         Only when given.
     """
     X = as_table(to_numpy(X))
     y, like = to_numpy(y), like or estimator
+    rows = weighted_rows(X, weights)
+    known = X if rows is None else safe_indexing(X, rows)
     if reset:
-        columns = find_categorical(X, like.categorical_features)
-        _refuse_text(X, columns)
+        columns = find_categorical(known, like.categorical_features)
+        _refuse_text(known, columns)
         if not columns:
             estimator._categories = Categories({}, like.handle_unknown)
     categorical = columns if reset else estimator._categories.encoders
     if not categorical and read_plain:
         given = (X,) if isinstance(y, str) and y == "no_validation" else (X, y)
         return read_plain(*given, reset=reset)
-    compare_zones(estimator, X, reset=reset)
-    if not categorical and not columns_of_times(X):
+    compare_zones(estimator, known, reset=reset)
+    if not categorical and not columns_of_times(known):
         return validate_table(estimator, X, y, reset=reset)
     if isinstance(X, list | tuple):
-        X = np.asarray(X)
+        X, known = np.asarray(X), np.asarray(known)
     if issparse(X) or len(getattr(X, "shape", ())) != 2:
         raise ValueError(
             "categorical_features needs a dense table: a DataFrame or a 2D array"
@@ -255,8 +276,12 @@ def read_table(
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     names = column_names(estimator)
     if reset:
-        estimator._categories = Categories.learn(X, columns, names, like.handle_unknown)
-    table = estimator._categories.encode(X, names)
+        learned = Categories.learn(known, columns, names, like.handle_unknown)
+        estimator._categories = learned
+    table = estimator._categories.encode(known, names)
+    if rows is not None:
+        given, table = table, np.zeros((X.shape[0], len(names)))
+        table[rows] = given
     table = validate_table(estimator, table, y, reset=reset, check_columns=False)
     if reset:
         estimator._input_dtype = name_dtype(X)

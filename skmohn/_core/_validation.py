@@ -244,6 +244,41 @@ def densify(X):
     return X.toarray()
 
 
+def weighted_rows(X, weights):
+    """Find the samples that have weight, before weights are checked.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, ...)
+
+    weights : sequence of array-like of shape (n_samples,)
+        None among them, and what has another shape, has no effect.
+
+    Returns
+    -------
+    rows : ndarray of int or None
+        Those with a positive product of weights; None where all have it, or none has.
+    """
+    shape = getattr(X, "shape", None)
+    if shape is None:
+        shape = (len(X),) if hasattr(X, "__len__") else ()
+    has_weight = np.ones(shape[:1], dtype=bool)
+    for weight in weights:
+        is_zero = _are_zero(to_numpy(weight))
+        if is_zero.shape == has_weight.shape:
+            has_weight &= ~is_zero
+    return None if has_weight.all() or not has_weight.any() else has_weight.nonzero()[0]
+
+
+def _are_zero(values):
+    """Which values are zero; none of those that are no numbers."""
+    array = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
+    if array.dtype.kind in "biuf":
+        return array == 0
+    is_zero = [isinstance(value, Real) and value == 0 for value in array.ravel()]
+    return np.reshape(is_zero, array.shape).astype(bool)
+
+
 def weight_unit(weights):
     """What weights of samples are divided by to be numbers of samples.
 

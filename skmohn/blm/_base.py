@@ -8,7 +8,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import (
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+)
 
 from skmohn._core._control import Nested, control_of
 from skmohn._core._fitting import FitLoop, warn_caller
@@ -19,10 +23,17 @@ from skmohn._core._sklearn import (
     Interval,
     StrOptions,
     check_sample_weight,
+    safe_indexing,
     with_callbacks,
 )
 from skmohn._core._times import validate_columns
-from skmohn._core._validation import as_counts, densify, is_pair_given
+from skmohn._core._validation import (
+    as_counts,
+    densify,
+    is_pair_given,
+    to_numpy,
+    weighted_rows,
+)
 from skmohn.blm._codec import auto_bound, auto_range
 from skmohn.blm._device.export import DeviceMixin
 from skmohn.blm._device.network import of_estimator
@@ -259,6 +270,13 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
     def _read(self, X, y, sample_weight, X_val, y_val, learn):
         """Samples to learn from, and those that judge, or None without."""
         y, y_val = densify(y), densify(y_val)
+        kept = None if y is None else weighted_rows(X, [sample_weight])
+        if kept is not None:
+            # Nothing is learned from the others, such as scales and classes.
+            check_consistent_length(X, y)
+            X, y, sample_weight = (
+                safe_indexing(part, kept) for part in (X, y, to_numpy(sample_weight))
+            )
         if learn:
             form = learn_form(self.recurrent, X, y, is_classifier(self))
             self._per_step = form.per_step

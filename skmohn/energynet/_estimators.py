@@ -102,7 +102,7 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator):
             learning after its `max_iter`.
         """
         given = X, y
-        X, y = self._read_samples(X, y)
+        X, y = self._read_samples(X, y, sample_weight)
         self._check_targets(y)
         transformer, mlp = self._parts()
         kept, weights = _weighted(X, sample_weight)
@@ -230,21 +230,21 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator):
         X, units, _ = filled(layers[0], coding, X, coding.encode(X), _SEED)
         return units, coding.numbers(X, units)
 
-    def _read_samples(self, X, y):
+    def _read_samples(self, X, y, sample_weight):
         """Check samples and targets of a fit; return both."""
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None"
             )
-        X = self._read_table(X, reset=True)
+        X = self._read_table(X, reset=True, weights=[sample_weight])
         y = read_targets(y, estimator=self, several=True, numeric=is_regressor(self))
         check_consistent_length(X, y)
         return X, y
 
-    def _read_table(self, X, reset=False):
+    def _read_table(self, X, **options):
         like = self.transformer or EnergyNetTransformer()
-        return read_columns(self, X, reset=reset, like=like)
+        return read_columns(self, X, like=like, **options)
 
     def __sklearn_tags__(self):
         """Say what the estimator can take."""

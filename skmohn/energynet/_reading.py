@@ -12,7 +12,7 @@ from skmohn._core._times import validate_columns
 from skmohn._core._validation import densify
 
 
-def read_columns(estimator, X, *, reset=False, like=None, gaps=True):
+def read_columns(estimator, X, *, reset=False, like=None, gaps=True, weights=()):
     """Check a table of numbers and categories, with NaN for what is unknown.
 
     Parameters
@@ -31,13 +31,17 @@ def read_columns(estimator, X, *, reset=False, like=None, gaps=True):
     gaps : bool, default=True
         Whether numbers may be unknown; categories may.
 
+    weights : sequence of array-like, default=()
+        As of :func:`~skmohn._core._categories.read_table`.
+
     Returns
     -------
     X : ndarray of shape (n_samples, n_features)
         Dense, with numbers of categories.
     """
     plain = partial(_read_plain, estimator)
-    X = read_table(estimator, X, reset=reset, read_plain=plain, like=like)
+    options = {"reset": reset, "like": like, "weights": weights}
+    X = read_table(estimator, X, read_plain=plain, **options)
     if not gaps:
         _refuse_gaps(X, estimator._categories)
     return X

@@ -713,7 +713,7 @@ class EnergyNetTransformer(
                 )
         # A single sample leaves nothing to learn from.
         n_needed = 2 if learn else 1
-        X = self._read_table(X, reset=learn)
+        X = self._read_table(X, reset=learn, weights=[sample_weight])
         weights = read_weights(sample_weight, X)
         if weights is not None:
             X = X[rows_of(weights)]
@@ -803,6 +803,7 @@ class EnergyNetTransformer(
         """A table as its user writes it: categories instead of their numbers."""
         return self._categories.decode(X) if self._categories.encoders else X
 
-    def _read_table(self, X, reset=False):
+    def _read_table(self, X, reset=False, weights=()):
         is_minmax = self.coding == MINMAX or (not reset and MINMAX in self.coding_.kind)
-        return read_columns(self, X, reset=reset, gaps=not is_minmax)
+        options = {"reset": reset, "gaps": not is_minmax, "weights": weights}
+        return read_columns(self, X, **options)

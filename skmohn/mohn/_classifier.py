@@ -623,7 +623,7 @@ class MOHNClassifier(
     def _read_more(self, X, y, sample_weight):
         """Check further samples; return all, weighed, and as they were observed."""
         check_parameters(self)
-        table = read_table(self, X)
+        table = read_table(self, X, weights=[sample_weight])
         check_consistent_length(table, y)
         observed = getattr(self.model_, "observed", None)
         if observed is None:

@@ -496,12 +496,12 @@ def _join_phenotypes(parts):
     return joined
 
 
-def read_inputs(estimator, X, y="no_validation", *, reset=False):
+def read_inputs(estimator, X, y="no_validation", *, reset=False, weights=()):
     """Check what is passed to an estimator: genotypes, or else a table.
 
     Parameters
     ----------
-    estimator, X, y, reset
+    estimator, X, y, reset, weights
         As of :func:`~skmohn._core._categories.read_table`.
 
     Returns
@@ -513,7 +513,7 @@ def read_inputs(estimator, X, y="no_validation", *, reset=False):
     """
     fitted = None if reset else getattr(estimator, "_variants", None)
     if not isinstance(X, Genotypes):
-        read = read_table(estimator, X, y, reset=reset)
+        read = read_table(estimator, X, y, reset=reset, weights=weights)
         if reset:
             vars(estimator).pop("_variants", None)
         elif fitted is not None:

@@ -127,12 +127,12 @@ def code_samples(
     """
     target, classes = y
     names = name_columns(columns, X.shape[1])
-    groups = find_one_hot(X, one_hot, categories.encoders, names)
     weight, count, given, rows = weigh_classes(weight, factor, X)
     is_classes = classes is not None
     folds = wanted_folds(wishes.cv, X, target, rows, is_classes, split_params)
     if len(rows) < len(X):
         X, target = X[rows], target[rows]
+    groups = find_one_hot(X, one_hot, categories.encoders, names)
     if is_classes:
         classes, target = _occurring(classes, target)
     n_categories = {j: len(part) for j, part in categories.known().items()}

@@ -452,7 +452,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             return self.fit(X, y, sample_weight)
         if hasattr(self, "estimators_"):
             return several.partial_fit(self, X, y, sample_weight)
-        X, y = read_table(self, X, y)
+        X, y = read_table(self, X, y, weights=[sample_weight])
         control = control_of(self, "delta_control")
         check_parameters(control)
         weights = positive_weights(sample_weight, X, unit=self._weight_unit)
@@ -926,7 +926,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     def _read(self, strategy, wishes, X, y, sample_weight, X_val, y_val, params):
         """Check what `fit` is given; also say what of it callbacks are to see."""
         split_params = self._split_params(params)
-        table, y = read_inputs(self, X, y, reset=True)
+        table, y = read_inputs(self, X, y, reset=True, weights=[sample_weight])
         held = validate_held_out(self, X_val, y_val, read_inputs)
         earlier = None
         if self.warm_start and hasattr(self, "terms_"):

@@ -244,10 +244,6 @@ def read_samples(
             f'terms: strategy={wishes.strategy!r} takes none; use "pursuit" for terms '
             'beside those found, "given" for these alone, or terms=None'
         )
-    one_hot = []
-    if strategy.finds_all:
-        wanted, taken = wishes.dense_control.one_hot, categories.encoders
-        one_hot = find_one_hot(X, wanted, taken, names)
     weight, rows, unit = positive_weights(weight, X, unit=unit)
     folds = wanted_folds(wishes.cv, X, y, rows, split_params=split_params)
     if isinstance(X, Genotypes) and weight is not None:
@@ -257,6 +253,10 @@ def read_samples(
         )
     if len(rows) < len(y):
         X, y = X[rows], y[rows]
+    one_hot = []
+    if strategy.finds_all:
+        wanted, taken = wishes.dense_control.one_hot, categories.encoders
+        one_hot = find_one_hot(X, wanted, taken, names)
     held_weight = None
     n_categories = {j: len(part) for j, part in categories.known().items()}
     has_categories = bool(one_hot) or max(n_categories.values(), default=2) > 2

@@ -144,7 +144,7 @@ class _Lesson(NamedTuple):
 def _prepare(model, data, names, earlier):
     """What each target is learnt from, a list of `_Lesson`."""
     X, targets, sample_weight, X_val, y_val = data
-    table = read_table(model, X, reset=True)
+    table = read_table(model, X, reset=True, weights=[sample_weight])
     check_consistent_length(table, targets)
     held = _read_held(model, X_val, y_val, len(names))
     if len(earlier) == len(names):

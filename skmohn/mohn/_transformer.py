@@ -90,7 +90,7 @@ class ProductFinder(BaseMOHN):
                 "the target y is None."
             )
         table = X
-        X = read_inputs(self, X, reset=True)
+        X = read_inputs(self, X, reset=True, weights=[sample_weight, factor])
         check_consistent_length(X, y)
         target = read_target(y)
         wishes = Wishes.of(self)
