@@ -1,5 +1,7 @@
 """Categorical columns: which they are, their categories, and how they are called."""
 
+import itertools
+import re
 from collections.abc import Hashable, Mapping, Set
 from dataclasses import dataclass, field
 from datetime import tzinfo
@@ -9,6 +11,7 @@ from scipy.sparse import issparse
 from sklearn.preprocessing import OrdinalEncoder
 from sklearn.utils.validation import check_array, validate_data
 
+from skmohn._core._fitting import warn_caller
 from skmohn._core._names import find_columns, index_names, name_columns
 from skmohn._core._sklearn import (
     is_pandas_na,
@@ -36,10 +39,14 @@ from skmohn._core._validation import (
     weighted_rows,
 )
 
-# As many as scikit-learn's histogram gradient boosting takes.
-_MOST_CATEGORIES = 255
-# Of pandas, polars and arrow, in small categories.
-_TEXT_TYPES = ("categor", "enum", "string", "large_string", "dictionary")
+# Of pandas, polars and arrow, in small letters.
+_CATEGORY_TYPES = ("categor", "enum", "dictionary")
+_TEXT_TYPES = (*_CATEGORY_TYPES, "string", "large_string")
+# Days as numbers with marks between, and what may follow.
+_DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ].*)?")
+_TO_TIMES = "pandas.to_datetime makes times"
+# Columns in a message.
+_LISTED = 8
 
 
 @dataclass(frozen=True)
@@ -87,7 +94,7 @@ class Categories:
         -------
         categories : Categories
         """
-        encoders = {}
+        encoders, errors = {}, []
         for j in columns:
             encoder = OrdinalEncoder(
                 handle_unknown="use_encoded_value",
@@ -97,18 +104,11 @@ class Categories:
             try:
                 encoders[j] = encoder.fit(_column(X, j))
             except TypeError as error:
-                raise TypeError(f"column {names[j]}: {error}") from error
+                errors.append(f"column {names[j]}: {error}")
+        if errors:
+            raise TypeError(_listed(errors))
         zones = {j: z for j, z in time_zones(X).items() if isinstance(z, tzinfo)}
-        found = cls(encoders, handle_unknown, _find_kinds(X, columns), zones)
-        for j, categories in found.known().items():
-            if len(categories) > _MOST_CATEGORIES:
-                raise ValueError(
-                    f"column {names[j]} is categorical and has {len(categories)} "
-                    f"different values, more than {_MOST_CATEGORIES}: drop it, merge "
-                    "rare values, or pass numbers and name the categorical columns in "
-                    "categorical_features"
-                )
-        return found
+        return cls(encoders, handle_unknown, _find_kinds(X, columns), zones)
 
     def known(self):
         """Known categories of each categorical column, as a dict of ndarrays."""
@@ -151,18 +151,21 @@ class Categories:
             )
         for j in times:
             table[:, j] = seconds(X, j)
+        unknown = []
         for j, encoder in self.encoders.items():
             categories = _column(X, j)
             numbers = encoder.transform(categories)[:, 0]
             # Also what is unknown, where fit has seen nothing unknown.
             new = (numbers == -1) & (categories == categories)[:, 0]
             if new.any() and self.handle_unknown == "error":
-                raise ValueError(
-                    f"column {names[j]} has {categories[new][0, 0]!r}, which was not "
-                    'seen in fit; set handle_unknown="missing" to treat such values as '
-                    "missing"
-                )
+                unknown.append(f"column {names[j]} has {categories[new][0, 0]!r}")
             table[:, j] = np.where(numbers == -1, np.nan, numbers)
+        if unknown:
+            were = "was" if len(unknown) == 1 else "were"
+            raise ValueError(
+                f"{_listed(unknown)}, which {were} not seen in fit; set "
+                'handle_unknown="missing" to treat such values as missing'
+            )
         return table
 
     def decode(self, table):
@@ -256,10 +259,18 @@ def read_table(
     known = X if rows is None else safe_indexing(X, rows)
     if reset:
         columns = find_categorical(known, like.categorical_features)
-        _refuse_text(known, columns)
+        refuse_text(
+            known, columns, ", but {is_} not among categorical_features: add {it} there"
+        )
         if not columns:
             estimator._categories = Categories({}, like.handle_unknown)
-    categorical = columns if reset else estimator._categories.encoders
+    else:
+        columns = estimator._categories.encoders
+        if set(_columns_of_text(known)).difference(columns):
+            # Columns in another order are refused as such.
+            validate_data(estimator, X, reset=False, skip_check_array=True)
+        refuse_text(known, columns, ", where numbers were fitted: convert {it} to such")
+    categorical = columns
     if not categorical and read_plain:
         given = (X,) if isinstance(y, str) and y == "no_validation" else (X, y)
         return read_plain(*given, reset=reset)
@@ -278,6 +289,8 @@ def read_table(
     if reset:
         learned = Categories.learn(known, columns, names, like.handle_unknown)
         estimator._categories = learned
+        if isinstance(like.categorical_features, str):
+            _warn_of_order(known, columns, names, learned)
     table = estimator._categories.encode(known, names)
     if rows is not None:
         given, table = table, np.zeros((X.shape[0], len(names)))
@@ -401,22 +414,82 @@ def _columns_of_text(X):
     return columns
 
 
-def _refuse_text(X, columns):
-    """Name a column of text, other than numbers, that is not categorical."""
-    for j in set(_columns_of_text(X)).difference(columns):
-        for value in filter(_is_text, _values(X, j)):
-            try:
-                float(value)
-            except ValueError:
-                name = list(X.columns)[j] if hasattr(X, "columns") else j
-                raise ValueError(
-                    f"column {name} holds text, {value!r}, but is not among "
-                    "categorical_features: add it there"
-                ) from None
+def refuse_text(X, categorical, why):
+    """Name all columns of text, other than numbers, that are not categorical.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+
+    categorical : collection of int
+        The categorical columns.
+
+    why : str
+        What is wrong, and the cure; ``{is_}``, ``{it}`` stand for "is" and "it" of one
+        column, "are" and "them" of several.
+
+    Raises
+    ------
+    ValueError
+        If there are any.
+    """
+    found = {}
+    for j in sorted(set(_columns_of_text(X)).difference(categorical)):
+        texts = filter(_is_text, _values(X, j))
+        text = next(itertools.filterfalse(_is_number, texts), None)
+        if text is not None:
+            found[list(X.columns)[j] if hasattr(X, "columns") else j] = text
+    if not found:
+        return
+    parts = [f"column {name} holds text, {text!r}" for name, text in found.items()]
+    is_, it = ("is", "it") if len(parts) == 1 else ("are", "them")
+    dates = [name for name, text in found.items() if _DATE.fullmatch(text)]
+    hint = f"; {_TO_TIMES} of {_listed(dates)}" if dates else ""
+    raise ValueError(_listed(parts) + why.format(is_=is_, it=it) + hint)
+
+
+def _warn_of_order(X, columns, names, categories):
+    """Warn of text that holds dates or numbers, whose order categories have not."""
+    types, found = column_types(X), []
+    for j in columns:
+        known = categories.known()[j].tolist()
+        # Two categories have an order, and a type of categories is a wish.
+        if len(known) < 3 or not types or types[j].startswith(_CATEGORY_TYPES):
+            continue
+        if not all(map(_is_text, known)):
+            continue
+        example = f"column {names[j]} ({known[0]!r}, ...)"
+        if all(map(_DATE.fullmatch, known)):
+            found.append(f"{example} is text of dates: {_TO_TIMES} of it")
+        # Digits alone may be codes, which are written as text to be categories.
+        elif all(map(_is_number, known)) and not all(map(str.isdecimal, known)):
+            found.append(
+                f"{example} is text of numbers: pandas.to_numeric makes numbers of it"
+            )
+    if found:
+        warn_caller(
+            f"{_listed(found)}; it is read as categories, which have no order: name "
+            "it in categorical_features where that is meant"
+        )
+
+
+def _listed(parts):
+    """What a message lists, the first of many."""
+    more = f" and {len(parts) - _LISTED} more" if len(parts) > _LISTED else ""
+    return ", ".join(map(str, parts[:_LISTED])) + more
 
 
 def _is_text(value):
     return isinstance(value, str)
+
+
+def _is_number(text):
+    """Whether text reads as a number, or as NaN."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _values(X, j):

@@ -14,6 +14,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
+from skmohn._core._categories import refuse_text
 from skmohn._core._control import Nested, control_of
 from skmohn._core._fitting import FitLoop, warn_caller
 from skmohn._core._html import HTMLRepr
@@ -257,6 +258,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
 
     def _read_table(self, X, **options):
         options = {"dtype": np.float64, "accept_sparse": "csr", **options}
+        refuse_text(X, (), ", but numbers are needed: OneHotEncoder makes some of {it}")
         found = validate_columns(self, X, **options)
         if "y" in options:
             return densify(found[0]), found[1]

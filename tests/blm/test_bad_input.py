@@ -1,5 +1,6 @@
 """What cannot work is refused, or done as well as it can be, in clear words."""
 
+import re
 import tracemalloc
 from functools import partial
 
@@ -99,6 +100,20 @@ def test_target_that_is_no_class():
 
 def test_words_as_numbers():
     refused(BLMRegressor, X, LABELS, match="could not convert string to float")
+
+
+def test_all_columns_of_words_are_named(network):
+    table = X.astype(object)
+    table[:, 1], table[3, 0] = "1.5", "2024-01-31"
+    table[4, 2] = "b"
+    expected = (
+        "column 0 holds text, '2024-01-31', column 2 holds text, 'b', but numbers are "
+        "needed: OneHotEncoder makes some of them; pandas.to_datetime makes times of 0"
+    )
+    refused(network, table, TARGETS[network], match=re.escape(expected))
+    model = network(**QUICK).fit(X, TARGETS[network])
+    with pytest.raises(ValueError, match=r"column 0 holds .* column 2 holds text, 'b'"):
+        model.predict(table)
 
 
 @pytest.mark.parametrize("value", [0.0, -7.0, 1e6])

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
-from skmohn import DenseControl, MOHNRegressor
+from skmohn import DenseControl, EnergyNetTransformer, MOHNRegressor
 from skmohn._core._categories import Categories
 from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._dense.terms import screen
@@ -440,11 +440,91 @@ def test_bad_input_leaves_a_fitted_model_as_it_was():
     X, y = make_frame()
     model = MOHNRegressor("dense").fit(X, y)
     before = model.predict(X)
-    ids = X.assign(base=[f"row {i}" for i in range(len(X))])
-    many = pd.concat([ids, ids.assign(base=ids["base"] + "b")])
-    with pytest.raises(ValueError, match="column base is categorical and has 280"):
-        model.fit(many, np.tile(y, 2))
+    mixed = X.assign(base=["a", 1] * (len(X) // 2), sex=[2, "b"] * (len(X) // 2))
+    with pytest.raises(TypeError, match=r"column base: .* column sex: "):
+        model.fit(mixed, y)
     assert_array_equal(model.predict(X), before)
+
+
+def test_any_number_of_categories():
+    rng = np.random.default_rng(0)
+    code, z = rng.permutation(np.arange(600) % 300), rng.integers(0, 2, 600)
+    effects = rng.normal(size=300)
+    y = 2.0 * z + effects[code] + 0.3 * rng.normal(size=600)
+    X = pd.DataFrame({"code": code, "z": z})
+    model = MOHNRegressor(
+        "dense",
+        categorical_features=["code"],
+        dense_control=DenseControl(target_transform=None),
+        random_state=0,
+    ).fit(X, y)
+    assert len(model.categories_[0]) == 300
+    new = pd.DataFrame({"code": np.arange(300), "z": 1})
+    assert np.corrcoef(model.predict(new), effects)[0, 1] > 0.9
+    with pytest.raises(ValueError, match="column code has 300, which was not seen"):
+        model.predict(new + 1)
+
+
+def test_all_columns_that_are_wrong_are_named():
+    X, y = make_frame()
+    X = X.assign(day="2024-1-31", number=[str(i) for i in range(len(X))])
+    expected = (
+        "column base holds text, '[A-Z]', column size holds text, '\\w+', column sex "
+        "holds text, '(fe)?male', column day holds text, '2024-1-31', but are not "
+        "among categorical_features: add them there; pandas.to_datetime makes times of"
+    )
+    with pytest.raises(ValueError, match=expected):
+        MOHNRegressor("dense", categorical_features=None).fit(X, y)
+    X, y = make_frame()
+    X["count"] = np.arange(len(X)) % 5
+    model = MOHNRegressor("dense").fit(X, y)
+    new = X.assign(base="new", sex="other")
+    with pytest.raises(
+        ValueError,
+        match="column base has 'new', column sex has 'other', which were not seen",
+    ):
+        model.predict(new)
+    wrong = X.assign(flag="b", count="c")
+    expected = (
+        "column flag holds text, 'b', column count holds text, 'c', where numbers"
+    )
+    with pytest.raises(ValueError, match=expected):
+        model.predict(wrong)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(wrong[wrong.columns[::-1]])
+    # More of them than anybody reads.
+    many = pd.DataFrame({f"c{j}": ["a", "b"] * 10 for j in range(20)})
+    with pytest.raises(ValueError, match="column c7 holds text, 'a' and 12 more, but"):
+        MOHNRegressor("dense", categorical_features=[]).fit(many, np.arange(20.0))
+
+
+@pytest.mark.parametrize("dtype", [object, "str", "string[python]"])
+def test_text_that_has_an_order_is_warned_of(dtype):
+    y = np.arange(30.0)
+    X = pd.DataFrame(
+        {
+            "day": [f"2024-01-{1 + i % 9:02d}" for i in range(30)],
+            "time": [f"{1 + i % 9}.2.2024 12:30" for i in range(30)],
+            "weight": [f"{i % 4}.5" for i in range(30)],
+            "code": [f"{i % 4}" for i in range(30)],
+            "word": [f"w{i % 4}" for i in range(30)],
+            "two": [f"{i % 2}.5" for i in range(30)],
+        },
+        dtype=dtype,
+    )
+    message = (
+        r"column day \('2024-01-01', ...\) is text of dates: pandas.to_datetime makes "
+        r"times of it, column time \('1.2.2024 12:30', ...\) is text of dates: .*, "
+        r"column weight \('0.5', ...\) is text of numbers: pandas.to_numeric "
+    )
+    with pytest.warns(UserWarning, match=message):
+        model = MOHNRegressor("dense").fit(X, y)
+    assert model.is_categorical_.all()
+    with pytest.warns(UserWarning, match=message):
+        EnergyNetTransformer(None, 2, polish=1, n_temperatures=10).fit(X)
+    # Where it is meant, and of types that are for categories.
+    MOHNRegressor("dense", categorical_features=list(X.columns)).fit(X, y)
+    MOHNRegressor("dense").fit(X.astype("category"), y)
 
 
 @pytest.mark.parametrize(
