@@ -357,7 +357,7 @@ def test_tables_and_genotypes_are_not_mixed_up(known_model):
         known_model.predict(pd.DataFrame(counts, columns=genotypes.names)), expected
     )
     for odd, name in ((-9.0, "-9"), (2.5, "2.5")):
-        table = pd.DataFrame(counts, columns=genotypes.names)
+        table = pd.DataFrame(counts.copy(), columns=genotypes.names)
         table.loc[3, "rs5"] = odd
         with pytest.raises(ValueError, match=f"X has {name} in row 3 of column 5"):
             known_model.predict(table)
