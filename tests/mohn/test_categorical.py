@@ -515,7 +515,8 @@ def test_text_that_has_an_order_is_warned_of(dtype):
     message = (
         r"column day \('2024-01-01', ...\) is text of dates: pandas.to_datetime makes "
         r"times of it, column time \('1.2.2024 12:30', ...\) is text of dates: .*, "
-        r"column weight \('0.5', ...\) is text of numbers: pandas.to_numeric "
+        r"column weight \('0.5', ...\) is text of numbers: pandas.to_numeric makes "
+        r"numbers of it; it is read as categories"
     )
     with pytest.warns(UserWarning, match=message):
         model = MOHNRegressor("dense").fit(X, y)
