@@ -388,14 +388,26 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
             Whether to store the names of columns.
         single : bool, default=False
             Whether to store means and scales in single precision: half as many bytes,
-            and predictions that are equal to about 1e-6.
+            and predictions that are equal to about 1e-6 where columns are near zero.
 
         Returns
         -------
         bytes
-            A header of 10 bytes, sizes and ranges of the layers, means and scales,
-            labels other than 0, 1, 2 ..., then the Gray codes of the weights, `nbytes_`
-            bytes. A custom loss is not stored.
+            A header of 18 bytes with a digest of all others, sizes and ranges of the
+            layers, means and scales, labels other than 0, 1, 2 ..., then the Gray codes
+            of the weights, `nbytes_` bytes. A custom loss is not stored.
+
+        Raises
+        ------
+        ValueError
+            If classes are neither text nor numbers, or if `single` and a mean or a
+            scale is beyond single precision.
+
+        Warns
+        -----
+        UserWarning
+            If `single` moves a mean by over a thousandth of a standard deviation, as
+            that of seconds since 1970.
         """
         check_is_fitted(self)
         return write_network(self, names, single)
@@ -407,7 +419,9 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         Parameters
         ----------
         packed : bytes
-            What `to_packed` returned, also that of an earlier version.
+            What `to_packed` returned, also that of an earlier version. It may come from
+            elsewhere: nothing in it is run, and all of it is validated before memory is
+            taken, which is in proportion to its length.
 
         Returns
         -------
@@ -416,8 +430,11 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
 
         Raises
         ------
+        TypeError
+            If `packed` is not bytes.
         ValueError
-            If the bytes are not those of such an estimator.
+            If the bytes are not those of such an estimator, or not all as they were
+            stored.
         """
         return restore_network(cls, packed)
 

@@ -381,7 +381,7 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
         Returns
         -------
         bytes
-            What it takes to act, then the weights, `nbytes_` bytes: about 30 more with
+            What it takes to act, then the weights, `nbytes_` bytes: about 40 more with
             one hidden layer.
         """
         check_is_fitted(self)
@@ -394,7 +394,8 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
         Parameters
         ----------
         packed : bytes
-            What `to_packed` returned.
+            What `to_packed` returned. It may come from elsewhere, see
+            :meth:`BLMClassifier.from_packed`.
 
         Returns
         -------
@@ -403,8 +404,10 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
 
         Raises
         ------
+        TypeError
+            If `packed` is not bytes.
         ValueError
-            If the bytes are not those of a controller.
+            If the bytes are not those of a controller, or not all as they were stored.
         """
         return restore_controller(cls, packed)
 

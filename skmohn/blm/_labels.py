@@ -1,11 +1,23 @@
 """Class labels as targets of a network, and its outputs as labels."""
 
+import math
+import re
 from dataclasses import dataclass
-from numbers import Real
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
+
+# What JSON holds of the labels of each kind of numpy's types: moments and durations are
+# whole numbers of their unit.
+_PLAIN = {
+    **{"b": {bool}, "i": {int}, "u": {int}, "m": {int}, "M": {int}},
+    **{"f": {float}, "U": {str}, "O": {bool, int, float, str}},
+}
+_TYPES = re.compile(
+    r"\|(b1|[iu]1|O)|<U[1-9]\d{0,8}|[<>]([iuf][248]"
+    r"|[mM]8\[([1-9]\d{0,8})?(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])"
+)
 
 
 @dataclass(frozen=True)
@@ -40,27 +52,39 @@ class Labels:
         """What :meth:`from_plain` needs, as JSON can hold it."""
         classes = self.classes
         if classes.dtype.kind in "mM":
-            # Moments and durations are whole numbers of their unit.
             classes = classes.astype(np.int64)
-        values = classes.tolist()
-        odd = [value for value in values if not isinstance(value, bool | Real | str)]
+        values = [
+            value.item() if isinstance(value, np.generic) else value
+            for value in classes.tolist()
+        ]
+        odd = [value for value in values if type(value) not in _PLAIN["O"]]
         if odd:
             raise ValueError(
                 f"classes of type {type(odd[0]).__name__} cannot be stored, such as "
                 f"{odd[0]!r}: fit with strings or numbers"
             )
-        return {
-            "classes": values,
-            "dtype": self.classes.dtype.str,
-            "multilabel": self.multilabel,
-        }
+        dtype = self.classes.dtype
+        if dtype.kind in "UT":
+            # Only as wide as the labels are.
+            dtype = np.array(values).dtype.newbyteorder("<")
+        return {"classes": values, "dtype": dtype.str, "multilabel": self.multilabel}
 
     @classmethod
     def from_plain(cls, plain):
-        """The labels that :meth:`to_plain` has described."""
-        dtype = np.dtype(plain["dtype"])
-        stored = np.int64 if dtype.kind in "mM" else dtype
-        classes = np.array(plain["classes"], dtype=stored).astype(dtype)
+        """The labels that :meth:`to_plain` has described.
+
+        Raises
+        ------
+        ValueError
+            If it has described none of these, which may be from elsewhere.
+        """
+        name, values = plain["dtype"], plain["classes"]
+        classes = _read_classes(name, values)
+        if classes is None:
+            raise ValueError(
+                f"packed is damaged: labels of type {name:.20} cannot be "
+                f"{values[:3]!s:.60}"
+            )
         return cls(classes, plain["multilabel"])
 
     @property
@@ -117,3 +141,31 @@ class Labels:
             return self.classes
         each = np.eye(len(self.classes), dtype=int)
         return np.vstack([each, each.sum(axis=0)])
+
+
+def _read_classes(name, values):
+    """Different values as an array of the type of this name; None if they are not."""
+    if not _TYPES.fullmatch(name):
+        return None
+    kind = name[1]
+    if not {*map(type, values)} <= _PLAIN[kind]:
+        return None
+    # Wider types would take any amount of memory.
+    if kind == "U" and int(name[2:]) != max(1, *map(len, values)):
+        return None
+    dtype = np.dtype(name)
+    stored = np.dtype(np.int64) if kind in "mM" else dtype
+    try:
+        with np.errstate(over="ignore"):
+            classes = np.array(values, dtype=stored).astype(dtype)
+    except OverflowError:
+        return None
+    is_known = (
+        not np.isnat(classes).any() if kind in "mM" else all(map(_is_known, values))
+    )
+    is_same = classes.astype(stored).tolist() == values and dtype.str == name
+    return classes if is_known and is_same and len({*values}) == len(values) else None
+
+
+def _is_known(value):
+    return not isinstance(value, float) or math.isfinite(value)

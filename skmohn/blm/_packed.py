@@ -1,29 +1,38 @@
-"""A trained network as bytes.
+"""A trained network as bytes, and a parser of them that trusts nothing.
 
 All numbers are little-endian:
 
-- a header of 10 bytes: ``BLM2``, which estimator, bits of a weight, activation, what is
-  done with the outputs, flags, layers of weights;
+- ``BLM3``, and the first 8 bytes of the SHA-256 digest of all that follows;
+- a header of 6 bytes: which estimator, bits of a weight, activation, what is done with
+  the outputs, flags, layers of weights;
 - units of each layer, numbers of seven bits a byte, the highest bit of a byte saying
   that there is more;
 - of each layer the range of its weights, in double precision; of a controller the steps
-  between and within layers;
+  between layers, and within those where there are such weights;
 - means and scales of the inputs, then of the targets, if there are any;
 - labels, unless they are 0, 1, 2 ... as int64, and names of columns, if asked for: as
   JSON, behind its number of bytes;
 - the weights, Gray codes of so many bits each.
+
+The digest finds damage, not forgery: whoever writes a file can write its digest. So
+each value is validated before anything of its size is allocated, all errors are
+ValueErrors, and nothing loads but what `to_packed` would write again.
 """
 
+import hashlib
 import json
 import struct
 
 import numpy as np
 
+from skmohn._core._fitting import warn_caller
 from skmohn.blm import _codec
 from skmohn.blm._network import Layout
 
-_MAGIC = b"BLM2"
-_HEADER = struct.Struct("<4s6B")
+_MAGIC = b"BLM3"
+_DIGEST_SIZE = 8
+_HEADER = struct.Struct("<6B")
+_START = len(_MAGIC) + _DIGEST_SIZE
 # Their places are part of the format.
 _KINDS = ("BLMRegressor", "BLMClassifier", "BLMController")
 _ACTIVATIONS = ("identity", "tanh", "logistic", "relu", "step")
@@ -36,6 +45,32 @@ _FLAGS = (
     *("multilabel", "labels", "columns", "single"),
 )
 _INPUTS, _TARGETS = 1, 2
+# What an estimator may have of the losses and of the flags.
+_LOSSES_OF = {
+    "BLMRegressor": {"squared", "absolute", "huber", "pinball"},
+    "BLMClassifier": {"squared", "cross_entropy", "hinge", "zero_one"},
+}
+_FLAGS_OF = {
+    "BLMRegressor": {*_FLAGS} - {"multilabel", "labels"},
+    "BLMClassifier": {*_FLAGS} - {"one_dimensional"},
+    "BLMController": {"recurrent"},
+}
+# Seven bits in each: more than any memory holds of units, or of bytes of text.
+_MOST_BYTES_OF_NUMBER = 5
+
+
+# Standard deviations that means may move in single precision: the finest step of inputs
+# that devices have by default, 8 of them in 12 bits, is four times as wide.
+_LARGEST_SHIFT = 1e-3
+
+
+def _require(condition, what):
+    """Raise unless a packed file is as `to_packed` writes it."""
+    if not condition:
+        raise ValueError(
+            f"packed is of a later version of skmohn, or it is damaged: {what}; store "
+            "the network again"
+        )
 
 
 class _Bytes:
@@ -44,31 +79,53 @@ class _Bytes:
     def __init__(self, packed):
         self.packed, self.place = packed, 0
 
+    @property
+    def n_left(self):
+        """Number of bytes that are still to be read."""
+        return len(self.packed) - self.place
+
     def take(self, n):
         """The next bytes."""
-        if self.place + n > len(self.packed):
-            raise ValueError("packed ends before the last weight: it is incomplete")
+        self.require(n)
         self.place += n
         return self.packed[self.place - n : self.place]
 
+    def require(self, n):
+        """Raise if there are fewer bytes left."""
+        if n > self.n_left:
+            raise ValueError("packed ends before the last weight: it is incomplete")
+
     def number(self):
         """The next number of seven bits a byte."""
-        total, shift = 0, 0
-        while True:
+        total = 0
+        for k in range(_MOST_BYTES_OF_NUMBER):
             byte = self.take(1)[0]
-            total |= (byte & 127) << shift
-            shift += 7
+            total |= (byte & 127) << 7 * k
             if byte < 128:
+                _require(byte or not k, "a number has more bytes than it needs")
                 return total
+        raise ValueError(
+            f"packed is damaged: a number has over {_MOST_BYTES_OF_NUMBER} bytes"
+        )
 
     def floats(self, n, kind="<f8"):
         """The next floats."""
-        size = n * np.dtype(kind).itemsize
-        return np.frombuffer(self.take(size), kind).astype(np.float64)
+        values = np.frombuffer(self.take(n * np.dtype(kind).itemsize), kind)
+        _require(np.isfinite(values).all(), "a number is not finite")
+        return values.astype(np.float64)
 
     def text(self):
         """The next values that were written as JSON."""
-        return json.loads(self.take(self.number()))
+        text = self.take(self.number())
+        try:
+            values = json.loads(text.decode())
+            is_ours = _as_json(values) == text
+        except (ValueError, RecursionError) as error:
+            raise ValueError(
+                f"packed is damaged: its text is no JSON: {error}"
+            ) from error
+        _require(is_ours, "its text is not what to_packed writes")
+        return values
 
 
 def _number(value):
@@ -80,9 +137,23 @@ def _number(value):
     return bytes([*found, value])
 
 
+def _as_json(values):
+    return json.dumps(values, separators=(",", ":")).encode()
+
+
 def _text(values):
-    text = json.dumps(values, separators=(",", ":")).encode()
+    text = _as_json(values)
     return _number(len(text)) + text
+
+
+def _digest(body):
+    return hashlib.sha256(body).digest()[:_DIGEST_SIZE]
+
+
+def _sealed(*parts):
+    """All bytes, given those behind the digest."""
+    body = b"".join(parts)
+    return _MAGIC + _digest(body) + body
 
 
 def _begin(kind, layout, n_bits, activation, last, flags, others=0):
@@ -92,34 +163,71 @@ def _begin(kind, layout, n_bits, activation, last, flags, others=0):
     # What is scaled is beside the loss.
     last |= others << 4
     sizes = layout.sizes
-    head = _HEADER.pack(_MAGIC, *numbers, last, bits, len(sizes) - 1)
+    head = _HEADER.pack(*numbers, last, bits, len(sizes) - 1)
     return head + b"".join(map(_number, sizes))
 
 
 def _read_header(packed, cls):
     """Bytes behind the header, and what it says: names of parameters and flags."""
-    if not isinstance(packed, bytes):
-        raise TypeError(f"packed must be bytes from to_packed, got {type(packed)}")
-    source = _Bytes(packed)
-    if packed[:4] != _MAGIC or len(packed) < _HEADER.size:
-        raise ValueError("packed is not from to_packed, or it is incomplete")
-    _, kind, n_bits, activation, last, bits, n_layers = _HEADER.unpack(
+    source = _Bytes(_read_body(packed))
+    kind, n_bits, activation, last, bits, n_layers = _HEADER.unpack(
         source.take(_HEADER.size)
     )
-    if kind >= len(_KINDS) or activation >= len(_ACTIVATIONS) or not n_layers:
-        raise ValueError("packed is of a later version of skmohn, or it is damaged")
+    _require(kind < len(_KINDS), "its estimator is unknown")
     if _KINDS[kind] != cls.__name__:
         raise ValueError(f"packed holds a {_KINDS[kind]}, not a {cls.__name__}")
+    _require(2 <= n_bits <= 24, f"weights have {n_bits} bits")
+    _require(activation < len(_ACTIVATIONS), "its activation is unknown")
+    _require(n_layers, "it has no layers")
     flags = {flag: bool(bits >> k & 1) for k, flag in enumerate(_FLAGS)}
+    unknown = {flag for flag in flags if flags[flag]} - _FLAGS_OF[_KINDS[kind]]
+    _require(not unknown, f"a {_KINDS[kind]} has no {sorted(unknown)}")
     sizes = tuple(source.number() for _ in range(n_layers + 1))
+    _require(all(sizes), "a layer has no units")
     layout = Layout(sizes, flags["recurrent"])
+    # All else takes memory in proportion to the weights, or to its own bytes.
+    source.require(_n_bytes(layout, n_bits))
     return source, layout, n_bits, _ACTIVATIONS[activation], last, flags
+
+
+def _read_body(packed):
+    """What follows the digest, if that is right."""
+    if not isinstance(packed, bytes):
+        raise TypeError(f"packed must be bytes from to_packed, got {type(packed)}")
+    if packed[: len(_MAGIC)] != _MAGIC:
+        raise ValueError(
+            "packed is not from to_packed, or it was stored before version 0.1.0, "
+            "which added a digest: store the network again"
+        )
+    body = packed[_START:]
+    if packed[len(_MAGIC) : _START] != _digest(body):
+        raise ValueError(
+            "packed is damaged or incomplete: its digest is wrong; copy or store the "
+            "network again"
+        )
+    return body
+
+
+def _n_bytes(layout, n_bits):
+    return -(-layout.n_weights * n_bits // 8)
 
 
 def _codes(source, layout, n_bits):
     """The weights, which come last."""
-    n_bytes = -(-layout.n_weights * n_bits // 8)
-    return _codec.unpack(source.take(n_bytes), layout.n_weights, n_bits)
+    n_bytes = _n_bytes(layout, n_bits)
+    _require(source.n_left <= n_bytes, "there are bytes behind the last weight")
+    packed = source.take(n_bytes)
+    codes = _codec.unpack(packed, layout.n_weights, n_bits)
+    _require(_codec.pack(codes, n_bits) == packed, "there are bits behind the weights")
+    return codes
+
+
+def _require_steps(steps, n_bits):
+    """Refuse steps of which weights are not numbers."""
+    with np.errstate(over="ignore"):
+        largest = steps * 2.0 ** (n_bits - 1)
+    is_sound = (steps > 0.0) & np.isfinite(largest)
+    _require(is_sound.all(), "the range of the weights is no positive number")
 
 
 # ------------------------------------------------------- classifiers and regressors
@@ -167,13 +275,31 @@ def write_network(model, names, single):
         model.w_max_.astype("<f8").tobytes(),
     ]
     for scaler in filter(None, scalers):
-        table = np.concatenate([scaler.mean_, scaler.scale_])
-        parts.append(table.astype("<f4" if single else "<f8").tobytes())
+        table = np.stack([scaler.mean_, scaler.scale_])
+        parts.append((_in_single(table) if single else table.astype("<f8")).tobytes())
     if flags["labels"]:
         parts.append(_text(plain[::-1]))
     if flags["columns"]:
         parts.append(_text(columns.tolist()))
-    return b"".join([*parts, _codec.pack(model.codes_, made_with["n_bits"])])
+    return _sealed(*parts, _codec.pack(model.codes_, made_with["n_bits"]))
+
+
+def _in_single(table):
+    """Means and scales in single precision, with a warning where that moves them."""
+    with np.errstate(over="ignore"):
+        single = table.astype("<f4")
+    if not (np.isfinite(single).all() and single[1].all()):
+        raise ValueError(
+            "means and scales are too large or too small for single precision: pass "
+            "single=False"
+        )
+    shift = np.abs(single[0] - table[0]) / table[1]
+    if shift.max() > _LARGEST_SHIFT:
+        warn_caller(
+            f"single precision moves column {shift.argmax()} by {shift.max():.2g} "
+            "standard deviations, because it lies far from zero: pass single=False"
+        )
+    return single
 
 
 def _are_counted(classes, dtype):
@@ -196,16 +322,13 @@ def read_network(cls, packed):
     codes : ndarray of shape (n_weights,)
     """
     source, layout, n_bits, activation, last, flags = _read_header(packed, cls)
-    n_layers = len(layout.sizes) - 1
-    w_max = source.floats(n_layers)
-    kind = "<f4" if flags["single"] else "<f8"
+    loss = _read_loss(cls, last, flags, layout.sizes[-1])
+    w_max = source.floats(len(layout.sizes) - 1)
+    _require_steps(_codec.grid_step(n_bits, w_max), n_bits)
     scalers = [
-        source.floats(2 * size, kind).reshape(2, size) if last >> 4 & which else None
+        _read_scaler(source, size, flags["single"]) if last >> 4 & which else None
         for which, size in ((_INPUTS, layout.sizes[0]), (_TARGETS, layout.sizes[-1]))
     ]
-    n_outputs = layout.sizes[-1]
-    n_classes = n_outputs if flags["multilabel"] or n_outputs > 1 else 2
-    dtype, classes = source.text() if flags["labels"] else ("<i8", range(n_classes))
     header = {
         "params": {
             "recurrent": flags["recurrent"],
@@ -213,17 +336,79 @@ def read_network(cls, packed):
             "n_bits": n_bits,
             "standardize": scalers[0] is not None,
             "w_max": w_max.tolist(),
-            "loss": _LOSSES[last & 15],
+            "loss": loss,
         },
         "per_step": flags["per_step"] if flags["sequences"] else None,
-        "columns": source.text() if flags["columns"] else [],
         "scalers": scalers,
         "one_dimensional": flags["one_dimensional"],
         "multilabel": flags["multilabel"],
-        "dtype": dtype,
-        "classes": list(classes),
+        **_read_labels(source, flags, layout.sizes[-1]),
+        "columns": _read_columns(source, layout.sizes[0]) if flags["columns"] else [],
     }
     return header, layout, _codes(source, layout, n_bits)
+
+
+def _read_loss(cls, last, flags, n_outputs):
+    """The loss, if flags and what is scaled can be with it."""
+    loss = _LOSSES[last & 15] if last & 15 < len(_LOSSES) else "unknown"
+    _require(loss in _LOSSES_OF[cls.__name__], f"a {cls.__name__} has no loss {loss!r}")
+    is_regressor = cls.__name__ == "BLMRegressor"
+    scaled = (0, _INPUTS | _TARGETS * is_regressor)
+    _require(last >> 4 in scaled, "it scales other columns than fit does")
+    _require(
+        flags["recurrent"] == flags["sequences"] >= flags["per_step"],
+        "its samples are neither rows nor sequences",
+    )
+    _require(
+        not flags["one_dimensional"] or n_outputs == 1,
+        f"targets of one dimension have {n_outputs} outputs",
+    )
+    _require(
+        is_regressor or flags["multilabel"] or n_outputs != 2,
+        "two classes have two outputs",
+    )
+    return loss
+
+
+def _read_scaler(source, size, single):
+    """Means and scales of columns."""
+    table = source.floats(2 * size, "<f4" if single else "<f8").reshape(2, size)
+    with np.errstate(over="ignore"):
+        variances = table[1] ** 2
+    _require(
+        np.isfinite(variances).all() and np.all(table[1] > 0.0),
+        "a scale is not positive, or its square not finite",
+    )
+    return table
+
+
+def _read_labels(source, flags, n_outputs):
+    """Classes and their type."""
+    n_classes = n_outputs if flags["multilabel"] or n_outputs > 1 else 2
+    if not flags["labels"]:
+        return {"dtype": "<i8", "classes": list(range(n_classes))}
+    labels = source.text()
+    _require(
+        isinstance(labels, list)
+        and [type(part) for part in labels] == [str, list]
+        and len(labels[1]) == n_classes,
+        f"it has not the labels of {n_classes} classes",
+    )
+    dtype, classes = labels
+    _require(not _are_counted(classes, dtype), "its labels need not be stored")
+    return {"dtype": dtype, "classes": classes}
+
+
+def _read_columns(source, n):
+    """Names of columns."""
+    names = source.text()
+    _require(
+        isinstance(names, list)
+        and len(names) == n
+        and all(isinstance(name, str) for name in names),
+        f"it has not the names of {n} columns",
+    )
+    return names
 
 
 # ------------------------------------------------------------------------ controllers
@@ -252,20 +437,35 @@ def write_controller(codes, made_with):
         _ACTIVATIONS.index(made_with["out_activation"]),
         {"recurrent": layout.recurrent},
     )
-    steps = np.concatenate([steps, own_steps]).astype("<f8").tobytes()
-    return head + steps + _codec.pack(codes, made_with["n_bits"])
+    steps = np.append(steps, own_steps[: _n_own(layout)]).astype("<f8").tobytes()
+    return _sealed(head, steps, _codec.pack(codes, made_with["n_bits"]))
+
+
+def _n_own(layout):
+    """Number of layers with weights within them."""
+    return (len(layout.sizes) - 2) * layout.recurrent
 
 
 def read_controller(cls, packed):
     """What :func:`write_controller` has written: codes and what they were made with."""
     source, layout, n_bits, activation, last, _ = _read_header(packed, cls)
     n_layers = len(layout.sizes) - 1
-    steps = source.floats(2 * n_layers).reshape(2, n_layers)
+    _require(last < len(_ACTIVATIONS), "its output activation is unknown")
+    steps = source.floats(n_layers)
+    n_own = _n_own(layout)
+    own_steps = np.append(source.floats(n_own), steps[n_own:] / 10.0)
+    for each in (steps, own_steps):
+        _require_steps(each, n_bits)
+    is_tenth = np.allclose(own_steps, steps / 10.0, rtol=1e-9, atol=0.0)
+    _require(
+        is_tenth or len({*own_steps[:n_own]}) == 1,
+        "weights within layers have other ranges than fit gives them",
+    )
     made_with = {
         "layers": layout.sizes,
         "recurrent": layout.recurrent,
         "n_bits": n_bits,
-        "w_max": layout.spread(*steps),
+        "w_max": layout.spread(steps, own_steps),
         "activation": activation,
         "out_activation": _ACTIVATIONS[last],
     }

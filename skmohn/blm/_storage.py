@@ -119,7 +119,7 @@ def restore_controller(cls, packed):
     # The largest code stands for the range.
     most = _codec.code_range(n_bits)[1]
     ranges, own = (steps * most for steps in layout.gather(made_with["w_max"]))
-    is_tenth = np.allclose(own, ranges / 10.0)
+    is_tenth = np.allclose(own, ranges / 10.0, atol=0.0)
     model = cls(
         layers[1:-1],
         layout.recurrent,

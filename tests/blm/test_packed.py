@@ -1,0 +1,304 @@
+"""Packed networks from elsewhere: damaged, cut off, or made to do harm."""
+
+import json
+import struct
+import time
+import tracemalloc
+import warnings
+from functools import cache
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
+
+from skmohn import BLMClassifier, BLMController, BLMRegressor
+from skmohn.blm._packed import _number, _sealed
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 3))
+Y = X[:, 0] + 0.3 * X[:, 1]
+WORDS = np.array(["a", "bb", "c"])[np.digitize(Y, [-0.5, 0.5])]
+LABELS = np.column_stack([Y > 0, X[:, 2] > 0]).astype(int)
+DAYS = np.array(["2020-01-01", "2021-05-05"], dtype="datetime64[D]")[
+    (Y > 0).astype(int)
+]
+SEQUENCES = X.reshape(12, 5, 3)
+QUICK = {"hidden_layer_sizes": (3,), "max_flips": 50, "random_state": 0, "n_bits": 5}
+
+
+def rate(policy, rng, incumbent):
+    action = np.empty(1)
+    policy.step(X[0], policy.initial_state(), action)
+    return abs(action[0])
+
+
+CONTROLLER = {"n_inputs": 3, "n_outputs": 1, "max_evaluations": 5, "random_state": 0}
+MODELS = {
+    "number": lambda: BLMRegressor(**QUICK).fit(X, Y),
+    "numbers": lambda: BLMRegressor(**QUICK).fit(X, np.column_stack([Y, -Y])),
+    "plain": lambda: BLMRegressor(**QUICK, standardize=False).fit(X, Y),
+    "words": lambda: BLMClassifier(**QUICK).fit(X, WORDS),
+    "truth": lambda: BLMClassifier(**QUICK, loss="hinge").fit(X, Y > 0),
+    "objects": lambda: BLMClassifier(**QUICK).fit(X, WORDS.astype(object)),
+    "days": lambda: BLMClassifier(**QUICK).fit(X, DAYS),
+    "labels": lambda: BLMClassifier(**QUICK).fit(X, LABELS),
+    "steps": lambda: BLMRegressor(**QUICK, recurrent="steps").fit(
+        SEQUENCES, Y.reshape(12, 5)
+    ),
+    "ends": lambda: BLMClassifier(**QUICK, recurrent="sequences").fit(
+        SEQUENCES, WORDS[::5]
+    ),
+    "steers": lambda: BLMController((2,), **CONTROLLER).fit(rate),
+    "recalls": lambda: BLMController((2, 2), True, **CONTROLLER).fit(rate),
+}
+
+
+@cache
+def packed(name):
+    """A network of a kind: its class, and its bytes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = MODELS[name]()
+    return type(model), model.to_packed()
+
+
+def attempt(name, data):
+    """Load; return the bytes of what was loaded, None where it was refused."""
+    cls, _ = packed(name)
+    try:
+        model = cls.from_packed(data)
+    except ValueError as error:
+        if not str(error).startswith("packed "):
+            raise AssertionError from error
+        return None
+    if cls is BLMController:
+        return model.to_packed()
+    return model.to_packed(
+        single=bool(data[16] & 1 << 7), names=bool(data[16] & 1 << 6)
+    )
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_no_bit_that_flips_goes_unseen(name):
+    _, data = packed(name)
+    for place in range(8 * len(data)):
+        damaged = bytearray(data)
+        damaged[place // 8] ^= 1 << place % 8
+        assert attempt(name, bytes(damaged)) is None, place
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_no_end_that_is_missing_goes_unseen(name):
+    _, data = packed(name)
+    for n in range(len(data)):
+        assert attempt(name, data[:n]) is None
+        assert attempt(name, data[n + 1 :]) is None
+    assert attempt(name, data + b"\0") is None
+    assert attempt(name, data) == data
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_forged_bytes_are_refused_or_load_as_they_are(name):
+    # Whoever writes bytes may write their digest: what the parser takes, it takes as
+    # to_packed would write it.
+    _, data = packed(name)
+    body, rng, n_loaded = data[12:], np.random.default_rng(0), 0
+    forged = [body[:n] for n in range(len(body))] + [body + b"\0", b""]
+    for place in range(8 * len(body)):
+        one = bytearray(body)
+        one[place // 8] ^= 1 << place % 8
+        forged.append(one)
+    for _ in range(1500):
+        one = bytearray(body)
+        for place in rng.integers(0, len(one), rng.integers(1, 6)):
+            one[place] = rng.choice([0, 1, 127, 128, 255, rng.integers(256)])
+        if rng.random() < 0.3:
+            start, end = np.sort(rng.integers(0, len(one), 2))
+            one[start:start] = one[start:end]
+        forged.append(one)
+    for one in forged:
+        sealed = _sealed(one)
+        found = attempt(name, sealed)
+        n_loaded += found is not None
+        assert found in (None, sealed)
+    # Other weights are as good as these.
+    assert n_loaded > 50
+
+
+def body_of(name, *, sizes=None, text=None):
+    """A body with other sizes, or another text in place of its labels."""
+    data = packed(name)[1][12:]
+    if sizes is not None:
+        return data[:5] + bytes([len(sizes) - 1]) + b"".join(map(_number, sizes))
+    start = data.index(b"[")
+    old = data[start : data.index(b"]]", start) + 2]
+    return data.replace(_number(len(old)) + old, _number(len(text)) + text)
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        (2**31, 2**31, 2**31),
+        (3, 2**34, 3),
+        (1, 1, 2**34),
+        (2**34, 1, 1),
+        (1,) * 256,
+        (0, 3, 3),
+        (3, 3, 0),
+    ],
+)
+@pytest.mark.parametrize("rest", [b"", b"\0" * 100, b"\xff" * 100])
+def test_sizes_are_no_reason_to_allocate(sizes, rest):
+    data = _sealed(body_of("words", sizes=sizes) + rest)
+    tracemalloc.start()
+    try:
+        assert attempt("words", data) is None
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'["<U500000000",["a","b","c"]]',
+        b'["<U3",["a","bb","c"]]',
+        b'["<U0",["a","bb","c"]]',
+        b'["<U2",["a","bb","bb"]]',
+        b'["<U2",["a","bb"]]',
+        b'["<U2",["a","bb",3]]',
+        b'["<U2",["a","bb",null]]',
+        b'["<U2", ["a","bb","c"]]',
+        b'["<U2","abc"]',
+        b'["(3,)i4",[1,2,3]]',
+        b'["i4,i4",[1,2,3]]',
+        b'["V9",[1,2,3]]',
+        b'["|i1",[1,2,300]]',
+        b'["|i1",[1,2,true]]',
+        b'["|u1",[-1,2,3]]',
+        b'["|b1",[0,1,2]]',
+        b'["<f8",[1.0,2.0,NaN]]',
+        b'["<f8",[1.0,2.0,Infinity]]',
+        b'["<f2",[1.0,2.0,1e9]]',
+        b'["<f8",[1.0,2.0,1e999]]',
+        b'["<f4",[0.1,0.2,0.3]]',
+        b'["<M8[ns]",[1,2,-9223372036854775808]]',
+        b'["<M8[ns]",[1,2,9223372036854775808]]',
+        b'["<M8[1s]",[1,2,3]]',
+        b'["<M8[99999999999s]",[1,2,3]]',
+        b'["|O",[1,2,[3]]]',
+        b'["|O",[1,true,"a"]]',
+        b'["|O",[1,2,NaN]]',
+        b'["|O",[1,2,' + b"9" * 5000 + b"]]",
+        b'["<i8",[0,1,2]]',
+        b"[" * 100_000,
+        b'{"<U2":["a","bb","c"]}',
+        b"[]",
+        b"null",
+        b"3",
+        b'"<U2"',
+        b"",
+        b"\xff\xfe[\0]\0",
+    ],
+)
+def test_labels_that_cannot_be(text):
+    tracemalloc.start()
+    try:
+        assert attempt("words", _sealed(body_of("words", text=text))) is None
+        assert tracemalloc.get_traced_memory()[1] < 2**24
+    finally:
+        tracemalloc.stop()
+    assert attempt("words", _sealed(body_of("words", text=b'["|O",["a","c",1.5]]')))
+
+
+@pytest.mark.parametrize(
+    "names", [["a", "b"], ["a", "b", 3], "abc", [["a"], "b", "c"], None, {"a": 1}]
+)
+def test_names_that_cannot_be(names):
+    text = json.dumps(names, separators=(",", ":")).encode()
+    data = packed("number")[1][12:]
+    flags = bytes([data[4] | 1 << 6])
+    weights = -(-16 * QUICK["n_bits"] // 8)
+    body = [data[:4], flags, data[5:-weights], _number(len(text)), text]
+    data = _sealed(b"".join([*body, data[-weights:]]))
+    assert attempt("number", data) is None
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 0.0, -1.0, 1.7e308])
+def test_ranges_means_and_scales_that_cannot_be(value):
+    # Behind the sizes: ranges of two layers, three means and three scales, one of each.
+    stored, is_refused = struct.pack("<d", value), []
+    for name, n in (("number", 10), ("steers", 2), ("recalls", 5)):
+        body = packed(name)[1][12:]
+        start = 9 + (name == "recalls")
+        for k in range(n):
+            one = body[: start + 8 * k] + stored + body[start + 8 * (k + 1) :]
+            is_refused.append(attempt(name, _sealed(one)) is None)
+    ranges, scales = [0, 1, *range(10, 17)], [5, 6, 7, 9]
+    # Means may be any number; variances are finite, too.
+    wanted = sorted([*ranges, *scales]) if np.isfinite(value) else list(range(17))
+    assert np.flatnonzero(is_refused).tolist() == wanted
+
+
+def test_long_files_take_no_longer_than_they_are():
+    took = []
+    for n in (100_000, 400_000):
+        start = time.process_time()
+        for body in (b"\1\4\1\4\0\2" + b"\xff" * n + b"\0", b"\xff" * n):
+            assert attempt("words", _sealed(body)) is None
+            assert attempt("words", b"BLM2" + body) is None
+        took.append(time.process_time() - start)
+    # Quadratic time was 2 s for a number of 300 KB.
+    assert took[1] < 0.5
+
+
+def test_files_without_a_digest_say_so():
+    with pytest.raises(
+        ValueError, match=r"stored before version 0\.1\.0, which added a"
+    ):
+        BLMRegressor.from_packed(b"BLM2" + packed("number")[1][12:])
+
+
+@pytest.mark.parametrize(
+    ("classes", "dtype"),
+    [
+        (np.array(["a", "b"], dtype="U50"), "<U1"),
+        (np.array([np.int64(3), np.int64(7)], dtype=object), "|O"),
+        (np.array([np.float64(0.5), "b"], dtype=object), "|O"),
+        (np.array([1.5, 2.5], dtype=np.float16), "<f2"),
+        (np.array([1, 2], dtype=">i4"), ">i4"),
+        (np.array([1, 2**63], dtype=np.uint64), "<u8"),
+    ],
+)
+def test_labels_of_every_type_come_back(classes, dtype):
+    model = BLMClassifier(**QUICK)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, classes[(Y > 0).astype(int)].astype(str))
+    model.classes_, model._labels = classes, type(model._labels)(classes, False)
+    again = BLMClassifier.from_packed(model.to_packed())
+    assert again.classes_.dtype.str == dtype
+    assert_array_equal(again.predict(X), model.predict(X))
+    assert again.to_packed() == model.to_packed()
+
+
+def test_labels_that_json_does_not_hold():
+    model = BLMClassifier(**QUICK).fit(X, Y > 0)
+    for classes in (np.array([1.5, 2.5], np.longdouble), np.array([b"a", b"b"])):
+        model._labels = type(model._labels)(classes, False)
+        with pytest.raises(ValueError, match="cannot be stored"):
+            model.to_packed()
+
+
+def test_means_that_single_precision_moves():
+    seconds = 1.7e9 + 10.0 * X[:, :1]
+    model = BLMRegressor(**QUICK).fit(np.hstack([X, seconds]), Y)
+    assert len(model.to_packed()) > 0
+    with pytest.warns(UserWarning, match=r"moves column 3 by .* lies far from zero"):
+        model.to_packed(single=True)
+    model = BLMRegressor(**QUICK).fit(X, 1e60 * Y)
+    with pytest.raises(ValueError, match="too large or too small for single"):
+        model.to_packed(single=True)
