@@ -365,10 +365,10 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         ]
         return np.mean(outputs, axis=0)
 
-    def _rows_of(self, X):
+    def _rows_of(self, X, **options):
         """What a user predicts on: rows, and lengths of the sequences if any."""
         X, lengths = self._form.inputs(X)
-        return self._read_table(X, reset=False), lengths
+        return self._read_table(X, reset=False, **options), lengths
 
     def _answers_to(self, rows, X):
         """Answers to rows in the form of the targets."""

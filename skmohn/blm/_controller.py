@@ -411,9 +411,9 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
         """
         return restore_controller(cls, packed)
 
-    def _rows_of(self, X):
+    def _rows_of(self, X, **options):
         """Observations, and the length of their only sequence."""
-        X = check_array(to_numpy(X), dtype=np.float64, input_name="X")
+        X = check_array(to_numpy(X), dtype=np.float64, input_name="X", **options)
         if X.shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has shape {X.shape}, but the controller takes observations of "

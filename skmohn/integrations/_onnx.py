@@ -1,13 +1,18 @@
 """BLM networks as ONNX models with weights of a few bits."""
 
+import importlib
 from numbers import Integral
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skmohn._core._categories import column_names
+from skmohn._core._fitting import warn_caller
 from skmohn._core._optional import import_optional
 from skmohn.blm import BLMClassifier, BLMController, BLMRegressor
-from skmohn.blm._device.network import network_of
+from skmohn.blm._device.agreement import coarse_inputs, compare, report
+from skmohn.blm._device.inputs import Reader
+from skmohn.blm._device.network import network_of, rows_of
 
 # Types of weights: their bits, the first opset that dequantizes them, and what a file
 # must say that it is at least.
@@ -23,7 +28,7 @@ _ACTIVATIONS = {
 }
 
 
-def to_onnx(model, *, opset=21, quantized=True):
+def to_onnx(model, X=None, *, opset=21, quantized=True):
     """Convert a BLM network to an ONNX model.
 
     Weights are stored as integers of 2, 4, 8, 16 or 32 bits, the fewest that hold
@@ -33,6 +38,9 @@ def to_onnx(model, *, opset=21, quantized=True):
     ----------
     model : BLMClassifier, BLMRegressor or BLMController
         Fitted estimator, not a recurrent one.
+    X : array-like of shape (n_samples, n_features), default=None
+        Rows to compare the answers of the ONNX model on with those of `model`, which is
+        printed: its inputs are in single precision. None compares nothing.
     opset : int, default=21
         Version of ONNX's operators, 13 to 25. Integers of 4 and 16 bits need 21, those
         of 2 bits 25.
@@ -43,10 +51,12 @@ def to_onnx(model, *, opset=21, quantized=True):
     Returns
     -------
     onnx.ModelProto
-        With the input ``X``, float32 of shape (n_samples, n_features). Of a classifier
-        the outputs are ``label`` and ``probabilities``, or ``scores`` if it has no
-        probabilities: a column for each output of the network, one alone for two
-        classes. Otherwise the output is ``predictions``, (n_samples, n_outputs).
+        With the input ``X``, float32 of shape (n_samples, n_features); what is not a
+        number counts as the mean of its column in `fit`, or as zero if `model` does not
+        standardize. Of a classifier the outputs are ``label`` and ``probabilities``,
+        those of `predict_proba`, or without these ``scores``: a column for each class
+        or label, also of two classes, whose scores have opposite signs. Otherwise the
+        output is ``predictions``, (n_samples, n_outputs).
 
     Raises
     ------
@@ -55,7 +65,14 @@ def to_onnx(model, *, opset=21, quantized=True):
     TypeError
         If `model` is no BLM estimator.
     ValueError
-        If the network is recurrent, or for another opset.
+        If the network is recurrent, for another opset, or if `model` cannot predict X.
+
+    Warns
+    -----
+    UserWarning
+        If less than 0.99 of the labels of X are those of `model`, or R2 of numbers is
+        less. Without X, if a column lies so far from zero that single precision is too
+        coarse for it, as seconds since 1970 do.
 
     See Also
     --------
@@ -68,7 +85,8 @@ def to_onnx(model, *, opset=21, quantized=True):
     >>> from skmohn.integrations import to_onnx
     >>> X, y = load_iris(return_X_y=True)
     >>> model = BLMClassifier((5,), n_bits=4, random_state=0).fit(X, y)
-    >>> [output.name for output in to_onnx(model).graph.output]
+    >>> [output.name for output in to_onnx(model, X).graph.output]
+    ONNX: ...% of 150 labels are those of the estimator
     ['label', 'probabilities']
     """
     onnx = import_optional("onnx", "to_onnx")
@@ -80,8 +98,29 @@ def to_onnx(model, *, opset=21, quantized=True):
     network = network_of(model)
     if network.layout.recurrent:
         raise ValueError("to_onnx writes no recurrent networks: to_c does")
-    graph = _Graph(onnx, network, int(opset), quantized)
-    return graph.finish(graph.outputs())
+    made = _Graph(onnx, network, int(opset), quantized).model()
+    _compare(onnx, model, network, int(opset), X)
+    return made
+
+
+def _compare(onnx, model, network, opset, X):
+    """Say how far answers in single precision are those of the estimator."""
+    n_inputs = network.layout.sizes[0]
+    reader = Reader("float32", np.ones(n_inputs), np.arange(n_inputs))
+    losses = coarse_inputs(reader, network, column_names(model))
+    if X is None:
+        for loss in losses:
+            warn_caller(f"{loss}, or pass X to see what is lost")
+        return
+    # The evaluator knows small integers of late opsets alone; floats are their values.
+    floats = _Graph(onnx, network, opset, quantized=False).model()
+    evaluator = importlib.import_module("onnx.reference").ReferenceEvaluator(floats)
+    wanted, (rows, _) = model.predict(X), rows_of(model, X)
+    found = np.asarray(evaluator.run(None, {"X": reader.read(rows)})[0])
+    if network.labels is not None:
+        wanted, _ = _as_tensor(wanted)
+    other = "subtract from columns that are far from zero a number near their mean"
+    report("ONNX", compare(found, wanted, network), losses or [f"{other}, before fit"])
 
 
 class _Graph:
@@ -135,6 +174,9 @@ class _Graph:
     def values(self):
         """Add the network: from inputs to the mean of all members' outputs."""
         network, start = self.network, "X"
+        # Comparisons would take NaN for small: a step would be off, a class the first.
+        unknown, mean = self.add("IsNaN", start), self.constant(network.input_mean)
+        start = self.add("Where", unknown, mean, start)
         if network.is_standardized:
             start = self.add("Sub", start, self.constant(network.input_mean))
             start = self.add("Div", start, self.constant(network.input_scale))
@@ -161,8 +203,15 @@ class _Graph:
             return [("predictions", self.types.FLOAT, n_outputs)]
         has_probabilities = network.out_activation != "identity"
         what = "probabilities" if has_probabilities else "scores"
-        self.add("Identity", values, name=what)
         label = self._label(values, 0.5 if has_probabilities else 0.0)
+        if network.labels.one_of_many and network.out_activation == "logistic":
+            axis = self.constant([1], "INT64")
+            values = self.add("Div", values, self.add("ReduceSum", values, axis))
+        elif n_outputs == 1 and not network.labels.multilabel:
+            one = self.constant(1.0 if has_probabilities else 0.0)
+            other = self.add("Sub", one, values)
+            values, n_outputs = self.add("Concat", other, values, axis=1), 2
+        self.add("Identity", values, name=what)
         return [label, (what, self.types.FLOAT, n_outputs)]
 
     def _label(self, values, threshold):
@@ -182,8 +231,9 @@ class _Graph:
         self.add("Gather", self.constant(classes, kind), best, name="label")
         return "label", getattr(self.types, kind), None
 
-    def finish(self, outputs):
-        """The model, given its outputs."""
+    def model(self):
+        """The whole model."""
+        outputs = self.outputs()
         info = self.helper.make_tensor_value_info
         n_inputs = self.network.layout.sizes[0]
         graph = self.helper.make_graph(
@@ -212,4 +262,6 @@ def _as_tensor(classes):
     kind = kinds.get(classes.dtype.kind)
     if kind is None:
         return classes.astype(str), "STRING"
-    return classes.astype(int) if kind == "INT64" else classes, kind
+    if kind == "INT64" and classes.max() > np.iinfo(np.int64).max:
+        kind = "UINT64"
+    return classes, kind

@@ -21,10 +21,25 @@ from skmohn.blm._device.quantize import WholeProgram
 _INPUT_TYPES = {"uint8": "uint8_t", "int16": "int16_t", "float32": "float"}
 
 
+# An AVR counts the bytes of an array with a sign, and without one all that it can read
+# of its program memory as here, both in 16 bits.
+_MOST_OF_ARRAY, _MOST_OF_TABLES = 2**15 - 1, 2**16 - 1
+
+
 def writer_of(program):
     """What writes a program of either arithmetic."""
     is_whole = isinstance(program, WholeProgram)
     return (WholeWriter if is_whole else FloatWriter)(program)
+
+
+def too_large_for_avr(program):
+    """Say why an AVR cannot have the tables of a program; nothing if it can."""
+    sizes = [array.nbytes for array in writer_of(program).arrays()]
+    if max(sizes) > _MOST_OF_ARRAY:
+        return f"an array has {max(sizes)} bytes, the most are {_MOST_OF_ARRAY}"
+    if sum(sizes) > _MOST_OF_TABLES:
+        return f"tables have {sum(sizes)} bytes, the most are {_MOST_OF_TABLES}"
+    return ""
 
 
 def header(name, program, answers):
@@ -50,6 +65,7 @@ def header(name, program, answers):
         "#include <stdint.h>",
         "",
         *_memory(),
+        *_refusal(too_large_for_avr(program)),
         "",
         *_macros(program, writer, answers),
         "",
@@ -57,12 +73,51 @@ def header(name, program, answers):
         "",
         *declarations,
         "",
-        *writer.functions(),
-        *_predict(program, writer, answers),
-        *(_probabilities(program, answers) if answers.has_probabilities else []),
+        *_rounded(
+            [
+                *writer.functions(),
+                *_predict(program, writer, answers),
+                *(
+                    _probabilities(program, answers)
+                    if answers.has_probabilities
+                    else []
+                ),
+            ]
+        ),
         "#endif",
     ]
     return _named("\n".join(lines) + "\n", name)
+
+
+def _rounded(functions):
+    """Functions in which each operation on floats is rounded, if there are any."""
+    if not any("float" in line for line in functions):
+        return functions
+    text = "\n".join(functions)
+    # A product that is fused with a sum is not rounded, and gives other bits. GCC fuses
+    # wherever a processor can, and knows no standard pragma; its own is for all that
+    # is compiled after it, as clang's is: hence both begin and end.
+    return f"""\
+/* Each operation is rounded, and NaN is seen: else bits would differ. */
+#if defined(__clang__)
+#pragma float_control(push)
+#pragma float_control(precise, on)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__)
+#pragma GCC push_options
+#pragma GCC optimize ("fp-contract=off", "no-fast-math")
+#else
+#pragma STDC FP_CONTRACT OFF
+#endif
+
+{text}
+#if defined(__clang__)
+#pragma float_control(pop)
+#elif defined(__GNUC__)
+#pragma GCC pop_options
+#else
+#pragma STDC FP_CONTRACT DEFAULT
+#endif""".splitlines()
 
 
 def _named(text, name):
@@ -126,6 +181,11 @@ static inline uint8_t @next(const uint8_t **w)
 #else
 #define @NEXT(w) @READ8(w++)
 #endif""".splitlines()
+
+
+def _refusal(reason):
+    """Stop a compiler for an AVR that would say less, or nothing."""
+    return ["#ifdef __AVR__", f'#error "{reason}"', "#endif"] if reason else []
 
 
 def _macros(program, writer, answers):

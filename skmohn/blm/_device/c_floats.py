@@ -45,7 +45,12 @@ class FloatWriter(Writer):
     def helpers(self):
         """Lines of the functions that a network calls."""
         curved = {"tanh", "logistic", "softmax"}.intersection(self.kinds)
-        return [*self._dot(), *(self._tanh() if curved else []), *self._read()]
+        return [
+            *self._dot(),
+            *(self._tanh() if curved else []),
+            *self._cut(),
+            *self._read(),
+        ]
 
     def _dot(self):
         """A weighted sum, one input after the other."""
@@ -89,11 +94,24 @@ static float @tanh(float x)
 }}
 """.splitlines()
 
+    def _cut(self):
+        if not self.sizes[0] and not self.program.cuts_states:
+            return []
+        limit = number(self.program.limit)
+        return f"""\
+/* Within limits no sum overflows; what is not a number counts as the mean. */
+static float @cut(float x)
+{{
+    if (x != x) return 0.0f;
+    return x > {limit} ? {limit} : x < -{limit} ? -{limit} : x;
+}}
+""".splitlines()
+
     def _read(self):
         if not self.sizes[0]:
             return self.reader([])
         mean, inverse = (self.tables[name].at("i") for name in ("mean", "inverse"))
-        return self.reader([f"x[i] = ((float)input[i] - {mean}) * {inverse};"])
+        return self.reader([f"x[i] = @cut(((float)input[i] - {mean}) * {inverse});"])
 
     def layer(self, depth, x, to):
         """Lines of a layer, from one buffer to another, or to the outputs."""
@@ -119,12 +137,13 @@ static float @tanh(float x)
             lines += [f"float sums[{n_out}], most, total = 0.0f;"]
             inner.append("sums[j] = s;")
         else:
+            plain = "@cut(s)" if to and self.program.cuts_states else "s"
             value = {
                 "tanh": "@tanh(s)",
                 "logistic": "0.5f + 0.5f * @tanh(0.5f * s)",
-                "relu": "s > 0.0f ? s : 0.0f",
+                "relu": f"s > 0.0f ? {plain} : 0.0f",
                 "step": f"s > {number(network.tie)} ? 1.0f : 0.0f",
-            }.get(kind, "s")
+            }.get(kind, plain)
             sign = "+=" if to is None and self.n_members > 1 else "="
             inner.append(f"{to or 'output'}[j] {sign} {value};")
         lines += [f"for (j = 0; j < {n_out}; j++) {{", *indent(inner), "}"]

@@ -265,8 +265,9 @@ static {self.code} @curve(uint16_t place)
             body = [
                 f"float v = (input[i] - {at['start']}) * {at['inverse']};",
                 "int16_t t;",
-                "/* Also what is not a number is cut. */",
-                f"if (!(v > -{top}.0f)) v = -{top}.0f;",
+                "/* What is not a number counts as the mean. */",
+                "if (v != v) v = 0.0f;",
+                f"if (v < -{top}.0f) v = -{top}.0f;",
                 f"if (v > {top}.0f) v = {top}.0f;",
                 "t = (int16_t)v;",
                 f"x[i] = ({self.code})((float)t > v ? t - 1 : t);",

@@ -28,7 +28,7 @@ class Writer:
         # Sums over inputs are over those that are numbers.
         self.sizes = self.network.n_numbers, *self.network.layout.sizes[1:]
         self.n_inputs = self.sizes[0] + self.picks.n
-        self.is_recurrent = self.network.layout.recurrent and len(self.sizes) > 2
+        self.is_recurrent = self.network.has_states
         self.n_members = len(self.network.members)
         self.counter = counter(max(self.packing.padded(n) for n in self.sizes))
         self.weights = Array("@weights", packed_weights(self.network), always=True)

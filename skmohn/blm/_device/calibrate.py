@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 
 from skmohn.blm._device.floats import in_single, run_float
-from skmohn.blm._device.quantize import UNBOUNDED, quantize
+from skmohn.blm._device.network import UNBOUNDED
+from skmohn.blm._device.quantize import quantize
 from skmohn.blm._device.wholes import run_whole
 
 # Of classes, squared errors may be so many times as large for shorter code.

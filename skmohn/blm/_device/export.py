@@ -1,6 +1,5 @@
 """`to_c`: from a fitted estimator to C, and to what the C will answer."""
 
-import re
 from copy import copy
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -15,6 +14,13 @@ from skmohn._core._fitting import warn_caller
 from skmohn._core._names import find_columns, index_names
 from skmohn._core._sklearn import Interval, StrOptions, validate_parameter_constraints
 from skmohn.blm._device import c_file
+from skmohn.blm._device.agreement import (
+    coarse_inputs,
+    compare,
+    cut_inputs,
+    report,
+)
+from skmohn.blm._device.c_names import validate_name
 from skmohn.blm._device.calibrate import calibrated
 from skmohn.blm._device.floats import FloatProgram, in_single, run_float
 from skmohn.blm._device.inputs import MOST_CATEGORIES, TYPES, Reader
@@ -26,8 +32,6 @@ from skmohn.blm._labels import Labels
 _ENOUGH = 0.995
 # Units from the mean of an input, or in a standard deviation, for single precision.
 _FARTHEST = 1e30
-# Files that the C includes by <>, but for those in folders.
-_INCLUDED = ("math", "stdint", "stdio")
 _CONSTRAINTS = {
     "name": [str],
     "path": [str, Path, None],
@@ -68,7 +72,10 @@ class DeviceModel:
 
     Made by the method `to_c` of :class:`~skmohn.BLMClassifier`,
     :class:`~skmohn.BLMRegressor` and :class:`~skmohn.BLMController`. Its answers are
-    those of the compiled C, in every bit: computed by numpy in the same arithmetic.
+    those of the compiled C, in every bit: computed by numpy in the same arithmetic. The
+    C forbids compilers to fuse products with sums. Bits of floats may differ all the
+    same where a compiler has no arithmetic of IEEE 754 in single precision (x87), or is
+    told to have none (clang's ``-ffast-math`` or ``-ffp-contract=fast``).
 
     Parameters
     ----------
@@ -98,7 +105,9 @@ class DeviceModel:
     weight_bytes, table_bytes : int
         Program memory that the weights take, and all other tables.
     agreement : float or None
-        Fraction of the labels of X that are those of the estimator.
+        Fraction of the labels of X that are those of the estimator; of numbers the R2
+        of the answers, the estimator's being what is to be predicted, and the least of
+        all outputs. None without X.
     largest_error : float or None
         Of numbers the largest difference on X, in standard deviations of what the
         estimator answers; if that is always the same, of the targets.
@@ -110,6 +119,7 @@ class DeviceModel:
     >>> X, y = load_iris(return_X_y=True)
     >>> model = BLMClassifier((5,), n_bits=4, random_state=0).fit(X, y)
     >>> device = model.to_c("iris", X=X, input_type="int16", input_unit=0.1)
+    iris.h: ...% of 150 labels are those of the estimator
     >>> device.agreement > 0.98
     True
     >>> device.weight_bytes
@@ -134,15 +144,18 @@ class DeviceModel:
         layers = [] if is_float else program.layers
         self.sum_bits = tuple(layer.sum_bits for layer in layers)
         self.test = self._test(n_tests, X) if n_tests else ""
-        self.agreement = self.largest_error = None
+        self._agreement = self.agreement = self.largest_error = None
         if X is not None:
-            self._compare(X)
+            answers = self.predict(X), self._model.predict(X)
+            self._agreement = compare(*answers, program.network)
+            self.agreement, self.largest_error, _ = self._agreement
 
     def __repr__(self):
-        """Say what it is and how large."""
+        """Say what it is, how large, and how far it agrees with the estimator."""
+        found = "" if self._agreement is None else f"; {self._agreement}"
         return (
             f"<{self.name}.h: {self.weight_bytes} bytes of weights, "
-            f"{self.table_bytes} of tables>"
+            f"{self.table_bytes} of tables{found}>"
         )
 
     def run(self, X):
@@ -152,14 +165,17 @@ class DeviceModel:
         ----------
         X : array-like
             As for `predict` of the estimator. Inputs are rounded to the unit and cut to
-            the range that the device has.
+            the range that the device has. If the device is given float32, numbers may
+            also be infinite, which are cut, or NaN, which count as the mean of their
+            column in `fit`, or as zero if the estimator does not standardize.
 
         Returns
         -------
         ndarray of shape (n_rows, n_outputs)
             Whole numbers, or numbers in single precision.
         """
-        rows, lengths = self._model._rows_of(X)
+        has_all = self._reader.kind == "float32"
+        rows, lengths = self._model._rows_of(X, ensure_all_finite=not has_all)
         return self._run(self._reader.read(rows), lengths)
 
     def predict(self, X):
@@ -168,7 +184,7 @@ class DeviceModel:
         Parameters
         ----------
         X : array-like
-            As for `predict` of the estimator.
+            As for :meth:`run`.
 
         Returns
         -------
@@ -177,8 +193,10 @@ class DeviceModel:
         """
         outputs = self.run(X)
         if self._answers.labels is None:
-            program = self._program
-            answers = outputs * program.output_scale + program.output_offset
+            # In single precision, as in C.
+            values = outputs, self._program.output_scale, self._program.output_offset
+            outputs, scale, offset = (value.astype(np.float32) for value in values)
+            answers = (outputs * scale + offset).astype(np.float64)
         else:
             answers = self._answers.labels.decode(outputs, self._answers.threshold)
         return self._model._answers_to(answers, X)
@@ -186,20 +204,6 @@ class DeviceModel:
     def _run(self, raw, lengths):
         is_float = isinstance(self._program, FloatProgram)
         return (run_float if is_float else run_whole)(self._program, raw, lengths)
-
-    def _compare(self, X):
-        found, wanted = self.predict(X), self._model.predict(X)
-        if isinstance(found, list):
-            found, wanted = np.concatenate(found), np.concatenate(wanted)
-        if self._answers.labels is not None:
-            self.agreement = float(np.mean(found == wanted))
-            return
-        n_outputs = self._program.network.layout.sizes[-1]
-        found, wanted = (part.reshape(-1, n_outputs) for part in (found, wanted))
-        # Answers that are all one differ by rounding: then those of the targets count.
-        spread, usual = wanted.std(axis=0), self._program.network.output_scale
-        gaps = np.abs(found - wanted) / np.where(spread > 1e-9 * usual, spread, usual)
-        self.largest_error = float(gaps.max())
 
     def _test(self, n_tests, X):
         """Rows spread over X, or drawn, and the ends of the range."""
@@ -265,10 +269,10 @@ class DeviceMixin:
         X : array-like, default=None
             Rows as the device will meet them, in the form of `predict`. They decide how
             far inputs and units may reach, a few of them that are far away not
-            counted; answers on them are compared with those of the estimator, and some
-            make the test. Without X inputs may reach 4 standard deviations, with more
-            than 10 bits 8; if the estimator does not standardize, as far as the input
-            type. What is beyond is cut.
+            counted; answers on them are compared with those of the estimator, which is
+            printed, and some make the test. Without X inputs may reach 4 standard
+            deviations, with more than 10 bits 8; if the estimator does not standardize,
+            as far as the input type. What is beyond is cut.
         input_type : {"float32", "int16", "uint8"}, default="float32"
             Type of the inputs that the device is given. "float32" takes the numbers of
             the table as they are, so it is the default: no other type knows the unit of
@@ -297,18 +301,21 @@ class DeviceMixin:
         Raises
         ------
         ValueError
-            If the name is no C identifier or that of a file that the C includes, if
+            If the name is no C identifier or that of a header of C libraries, if
             targets are too large or too small for single precision, if X has values
             that are no numbers, if nothing says how far inputs reach, if sums may not
-            fit 32 bits, or if `activation_bits` are given for single precision; if
-            `one_hot` has columns that do not exist, or that are not 0 but for one that
-            is 1 in X.
+            fit 32 bits or single precision, or if `activation_bits` are given for
+            single precision; if `one_hot` has columns that do not exist, or that are
+            not 0 but for one that is 1 in X.
 
         Warns
         -----
         UserWarning
             If X has numbers that `input_type` cannot hold: they are cut, as on the
-            device.
+            device. If less than 0.99 of the labels of X are those of the estimator, or
+            R2 of numbers is less. Without X, if `input_type` is too coarse for a
+            column, or does not reach as far. If an AVR cannot read tables as large as
+            those written.
         """
         check_is_fitted(self)
         given = {
@@ -321,14 +328,7 @@ class DeviceMixin:
             "n_tests": n_tests,
         }
         validate_parameter_constraints(_CONSTRAINTS, given, caller_name="to_c")
-        if not re.fullmatch(r"[a-z][a-z0-9_]{0,30}", name):
-            raise ValueError(
-                f"name must be a C identifier of at most 31 small letters, digits and "
-                f"underscores that begins with a letter, got {name!r}; in capitals it "
-                "is the name of macros"
-            )
-        if name in _INCLUDED:
-            raise ValueError(f"the C includes {name}.h: take another name")
+        validate_name(name)
         network = network_of(self)
         _check_targets(network)
         columns, groups = _read_groups(one_hot, self, input_type)
@@ -348,6 +348,12 @@ class DeviceMixin:
         else:
             program = _in_integers(self, network, reader, activation_bits, X)
         device = DeviceModel(self, name, program, reader, int(n_tests), X)
+        _tell_of_losses(self, device)
+        if too_large := c_file.too_large_for_avr(program):
+            warn_caller(
+                f"{name}.h does not build on an AVR: {too_large}. If it is for one, "
+                "use fewer bits (n_bits), inputs or hidden units"
+            )
         if path is not None:
             folder = Path(path)
             (folder / f"{name}.h").write_text(device.header, encoding="ascii")
@@ -435,6 +441,37 @@ def _warn_of_cuts(model, reader, X):
             f"they are cut at {low} and {high} times input_unit. Use another "
             "input_type, or a larger input_unit"
         )
+
+
+def _tell_of_losses(model, device):
+    """Print how far a device agrees on X; warn of that, or of what is lost anyway."""
+    reader, network = device._reader, device._program.network
+    given = reader, network, column_names(model)
+    if device._agreement is None:
+        for loss in [*coarse_inputs(*given), *cut_inputs(*given)]:
+            warn_caller(f"{loss}, or pass X to see what is lost")
+        return
+    cures = coarse_inputs(*given) or _cures(device)
+    report(f"{device.name}.h", device._agreement, cures)
+
+
+def _cures(device):
+    """What may raise the agreement, where no column is known to be lost."""
+    cures = []
+    if device._reader.kind != "float32":
+        cures.append('use a smaller input_unit, or input_type="float32"')
+    elif device.activation_bits is None:
+        cures.append(
+            "subtract from columns that are far from zero a number near their mean, "
+            "before fit and on the device"
+        )
+    if device.activation_bits is not None:
+        cures.append(
+            f"raise activation_bits={device.activation_bits}, or use "
+            'arithmetic="float32"'
+        )
+        cures.append("leave rows out of X that the device will not meet: it cuts them")
+    return cures
 
 
 def _in_integers(model, network, reader, bits, X):

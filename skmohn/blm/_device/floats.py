@@ -1,16 +1,19 @@
 """Networks in single precision, step for step as the C computes them."""
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
 import numpy as np
 
 from skmohn.blm import _kernels as kernels
 from skmohn.blm._device.categories import Categories
-from skmohn.blm._device.inputs import standardized
-from skmohn.blm._device.network import Network
+from skmohn.blm._device.inputs import cut, standardized
+from skmohn.blm._device.network import UNBOUNDED, Network
 from skmohn.blm._device.steps import StatesOf, answer
 
 _0, _1, _HALF = (np.float32(x) for x in (0, 1, 0.5))
+# Half of the largest number: so much is left for the rounding of sums.
+_MOST = float(np.finfo(np.float32).max) / 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +27,9 @@ class FloatProgram:
         Type of the numbers that are read.
     mean, inverse : ndarrays of shape (n_inputs,), float32
         Inputs of the network are ``(v - mean) * inverse``.
+    limit : float32
+        Inputs of the network are cut at +-limit: then no sum overflows. So are the
+        outputs of unbounded units that have a state.
     categories : Categories
     biases : list of lists of ndarrays of shape (n_out,)
         Of each member and layer, in the units of its weights.
@@ -35,6 +41,7 @@ class FloatProgram:
     kind: str
     mean: np.ndarray
     inverse: np.ndarray
+    limit: np.float32
     categories: Categories
     biases: list
     scale: np.ndarray
@@ -43,8 +50,16 @@ class FloatProgram:
     def inputs(self, raw):
         """Inputs of the first layer, of rows that the device reads."""
         n = self.network.n_numbers
-        numbers = (raw[:, :n].astype(np.float32) - self.mean) * self.inverse
+        with np.errstate(over="ignore", invalid="ignore"):
+            numbers = (raw[:, :n].astype(np.float32) - self.mean) * self.inverse
+        numbers = cut(numbers, self.limit)
         return np.hstack([numbers, self.categories.expand(raw[:, n:])])
+
+    @property
+    def cuts_states(self):
+        """Whether units have states that could grow from step to step."""
+        network = self.network
+        return network.has_states and network.activation in UNBOUNDED
 
     @property
     def last_activation(self):
@@ -67,13 +82,15 @@ def in_single(network, reader):
     """Lay a network out in single precision."""
     mean, inverse = standardized(reader, network)
     scale = network.output_scale / len(network.members)
+    biases = [_biases(member, network) for member in network.members]
     return FloatProgram(
         network=network,
         kind=reader.kind,
         mean=mean,
         inverse=inverse,
+        limit=_limit(network, biases),
         categories=Categories(network.groups, network.ones.astype(np.float32)),
-        biases=[_biases(member, network) for member in network.members],
+        biases=biases,
         scale=scale.astype(np.float32),
         offset=network.output_mean.astype(np.float32),
     )
@@ -86,6 +103,43 @@ def _biases(member, network):
     zeros = member[0].weights[:, network.n_numbers :] @ network.zeros
     first = (member[0].biases + zeros).astype(np.float32)
     return [first, *(codes.biases for codes in member[1:])]
+
+
+def _limit(network, biases):
+    """The largest power of two at which inputs may be cut so that no sum overflows."""
+    power = bisect_left(
+        range(127), _MOST, key=lambda power: _largest_sum(network, biases, 2.0**power)
+    )
+    if power == 0:
+        raise ValueError(
+            "weights or targets are so large that sums overflow single precision: use "
+            "a smaller w_max, or other units of y"
+        )
+    return np.float32(2.0 ** (power - 1))
+
+
+def _largest_sum(network, biases, limit):
+    """Bound of all sums, and parts of them, if inputs are cut at a limit."""
+    numbers, found = np.full(network.n_numbers, limit), [0.0]
+    for member, of_layers in zip(network.members, biases, strict=True):
+        heard = np.concatenate([numbers, network.ones])
+        for depth, codes in enumerate(member):
+            sums = np.abs(codes.weights) @ heard + np.abs(of_layers[depth])
+            found.append(sums.max())
+            sums = sums * network.steps[depth]
+            is_unbounded = network.activation in UNBOUNDED
+            if codes.own is not None:
+                state = limit if is_unbounded else 1.0
+                within = np.abs(codes.own).sum(axis=1) * state
+                found.append(within.max())
+                sums = sums + within * network.own_steps[depth]
+            found.append(sums.max())
+            heard = sums if is_unbounded else np.ones(len(sums))
+            if codes.own is not None:
+                heard = np.minimum(heard, limit)
+    # Of outputs the sums themselves bound all that an activation makes of them.
+    answers = len(network.members) * max(found[-1], 1.0) * network.output_scale
+    return max(*found, *(answers + np.abs(network.output_mean)))
 
 
 def run_float(program, raw, lengths, peaks=None):
@@ -131,6 +185,8 @@ def _member(program, member, heard, states, peaks):
         is_last = depth == network.n_layers - 1
         kind = program.last_activation if is_last else network.activation
         heard = _activate(kind, sums, np.float32(network.tie))
+        if program.cuts_states and not is_last:
+            heard = cut(heard, program.limit)
         if codes.own is not None:
             states[depth] = heard
         if peaks is not None and not is_last:
@@ -152,7 +208,7 @@ def _activate(kind, sums, tie):
     if kind == "logistic":
         return _HALF + _HALF * _tanh(_HALF * sums)
     if kind == "relu":
-        return np.maximum(sums, _0)
+        return np.where(sums > _0, sums, _0)
     if kind == "step":
         return (sums > tie).astype(np.float32)
     if kind == "softmax":

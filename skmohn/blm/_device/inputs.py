@@ -63,6 +63,14 @@ class Reader:
         is_cut = np.any((places < low) | (places > high), axis=0)
         return self.columns[: len(is_cut)][is_cut]
 
+    def steps(self, mean, spread):
+        """Steps between the numbers that the device is given, in units of the table."""
+        unit = self.unit[: len(mean)]
+        if self.kind != "float32":
+            return unit
+        most = (np.abs(mean) + spread) / unit
+        return np.spacing(most.astype(np.float32)) * unit
+
     def _numbers(self, X):
         return np.take(X, self.columns[: len(self.unit)], axis=1)
 
@@ -81,6 +89,13 @@ class Reader:
         mean, spread = network.input_mean, network.input_scale
         n = network.n_numbers
         return np.abs((ends - mean[:n]) / spread[:n]).max()
+
+
+def cut(numbers, limit):
+    """Numbers within +-limit; what is none counts as 0, the mean of its column."""
+    return np.where(
+        np.isnan(numbers), numbers.dtype.type(0), numbers.clip(-limit, limit)
+    )
 
 
 class WholeInputs(NamedTuple):
@@ -171,10 +186,9 @@ class FloatInputs(NamedTuple):
 
     def codes(self, raw):
         """Codes of a table of numbers in single precision."""
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             places = (raw - self.start) * self.inverse
-        top = np.float32(self.top)
-        return np.floor(np.clip(places, -top, top)).astype(np.int64)
+        return np.floor(cut(places, np.float32(self.top))).astype(np.int64)
 
 
 def float_inputs(reader, network, scale, top):

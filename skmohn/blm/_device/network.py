@@ -9,6 +9,9 @@ from skmohn.blm._codec import grid_step
 from skmohn.blm._labels import Labels
 from skmohn.blm._network import Layout
 
+# Activations whose outputs may be of any size.
+UNBOUNDED = ("relu", "identity")
+
 
 class Codes(NamedTuple):
     """The whole numbers of one layer of weights."""
@@ -107,6 +110,11 @@ class Network:
     def n_layers(self):
         """Number of layers of weights."""
         return len(self.layout.sizes) - 1
+
+    @property
+    def has_states(self):
+        """Whether hidden units hear what they answered a step ago."""
+        return self.layout.recurrent and self.n_layers > 1
 
     @property
     def answers_raw(self):
@@ -215,6 +223,18 @@ def of_controller(codes, made_with):
         tie=0.0,
         labels=None,
     )
+
+
+def rows_of(model, X):
+    """Rows of a table or of sequences as a fitted BLM estimator takes them.
+
+    Returns
+    -------
+    rows : ndarray of shape (n_rows, n_inputs)
+    lengths : ndarray of shape (n_sequences,) or None
+        Rows of each sequence, if there are any.
+    """
+    return model._rows_of(X)
 
 
 def network_of(model):

@@ -12,7 +12,7 @@ from skmohn.blm._device.inputs import (
     float_inputs,
     whole_inputs,
 )
-from skmohn.blm._device.network import Network
+from skmohn.blm._device.network import UNBOUNDED, Network
 from skmohn.blm._device.tables import (
     ONE,
     PLACES,
@@ -25,7 +25,6 @@ from skmohn.blm._device.tables import (
 )
 
 CURVED = ("tanh", "logistic")
-UNBOUNDED = ("relu", "identity")
 
 
 class Answers(NamedTuple):

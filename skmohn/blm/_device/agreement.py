@@ -1,0 +1,137 @@
+"""How far an exported network agrees with its estimator, and what inputs lose."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skmohn._core._fitting import warn_caller
+
+# Fraction of the labels, or R2 of numbers, below which there is a warning.
+LEAST = 0.99
+# Numbers that are rounded to steps of s lose s^2 / 12 of their variance: so many
+# standard deviations are a step that alone makes R2 as low.
+_WIDEST = np.sqrt(12.0 * (1.0 - LEAST))
+
+
+class Agreement(NamedTuple):
+    """How far answers on some rows are those of the estimator.
+
+    Parameters
+    ----------
+    value : float
+        Fraction of the labels; of numbers R2, the least of all outputs.
+    largest_error : float or None
+        Of numbers, in standard deviations of what the estimator answers.
+    n_answers : int
+    """
+
+    value: float
+    largest_error: float | None
+    n_answers: int
+
+    def __str__(self):
+        """Say it in words."""
+        n = self.n_answers
+        if self.largest_error is None:
+            return f"{self.value:.2%} of {n} labels are those of the estimator"
+        return (
+            f"R2 is {self.value:.5f} for {n} answers of the estimator, the largest "
+            f"error {self.largest_error:.2g} standard deviations"
+        )
+
+
+def compare(found, wanted, network):
+    """How far answers agree.
+
+    Parameters
+    ----------
+    found, wanted : ndarrays, or lists of them, one for each sequence
+        Of what is exported, and of the estimator.
+    network : Network
+
+    Returns
+    -------
+    agreement : Agreement
+    """
+    if isinstance(found, list):
+        found, wanted = np.concatenate(found), np.concatenate(wanted)
+    if network.labels is not None:
+        return Agreement(float(np.mean(found == wanted)), None, wanted.size)
+    n_outputs = network.layout.sizes[-1]
+    found, wanted = (part.reshape(-1, n_outputs) for part in (found, wanted))
+    # Answers that are all one differ by rounding: then those of the targets count.
+    spread, usual = wanted.std(axis=0), network.output_scale
+    gaps = (found - wanted) / np.where(spread > 1e-9 * usual, spread, usual)
+    r2 = 1.0 - np.mean(np.square(gaps), axis=0).max()
+    return Agreement(float(r2), float(np.abs(gaps).max()), wanted.size)
+
+
+def report(name, agreement, cures):
+    """Print an agreement; warn if it is low.
+
+    Parameters
+    ----------
+    name : str
+        Of what is exported.
+    agreement : Agreement
+    cures : list of str
+        What may raise it, what is likeliest first.
+    """
+    print(f"{name}: {agreement}")
+    if not agreement.value >= LEAST:
+        warn_caller(f"{name}: {agreement}, which is low: {'; '.join(cures)}")
+
+
+def coarse_inputs(reader, network, names):
+    """Say which column loses most to the steps of the type of the inputs.
+
+    Parameters
+    ----------
+    reader : Reader
+    network : Network
+        Its inputs are in the order of the device.
+    names : sequence of str
+        Of the columns of the table.
+
+    Returns
+    -------
+    losses : list of str
+        With the cure; empty where steps are fine. Of networks that do not standardize
+        inputs nothing is known.
+    """
+    names, mean, spread = _numbers(reader, network, names)
+    steps = reader.steps(mean, spread) / spread
+    if not np.any(steps > _WIDEST):
+        return []
+    which = steps.argmax()
+    step = f"{steps[which]:.2g} standard deviations of column {names[which]!r}"
+    if reader.kind == "float32":
+        return [
+            f"float32 has steps of {step}, which lies far from zero: subtract a number "
+            "near its mean, before fit and on the device"
+        ]
+    return [f"input_unit is {step}: make it smaller"]
+
+
+def cut_inputs(reader, network, names):
+    """The same of columns that the type does not reach as far as.
+
+    Parameters and returns are those of :func:`coarse_inputs`.
+    """
+    names, mean, spread = _numbers(reader, network, names)
+    low, high = (end * reader.unit[: len(mean)] for end in reader.ends)
+    is_cut = (mean - spread < low) | (mean + spread > high)
+    if not is_cut.any():
+        return []
+    return [
+        f"input_type={reader.kind!r} cuts numbers of {names[is_cut].tolist()}, which "
+        "are within a standard deviation of the mean: use another input_type, or a "
+        "larger input_unit"
+    ]
+
+
+def _numbers(reader, network, names):
+    """Names, means and standard deviations of inputs that are known numbers."""
+    n = network.n_numbers if network.is_standardized else 0
+    names = np.array(names, dtype=object)[reader.columns[:n]]
+    return names, network.input_mean[:n], network.input_scale[:n]
