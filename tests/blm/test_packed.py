@@ -1,5 +1,6 @@
 """Packed networks from elsewhere: damaged, cut off, or made to do harm."""
 
+import itertools
 import json
 import struct
 import time
@@ -111,7 +112,7 @@ def test_forged_bytes_are_refused_or_load_as_they_are(name):
         one = bytearray(body)
         one[place // 8] ^= 1 << place % 8
         forged.append(one)
-    for _ in range(1500):
+    for _ in range(600):
         one = bytearray(body)
         for place in rng.integers(0, len(one), rng.integers(1, 6)):
             one[place] = rng.choice([0, 1, 127, 128, 255, rng.integers(256)])
@@ -159,6 +160,75 @@ def test_sizes_are_no_reason_to_allocate(sizes, rest):
         assert tracemalloc.get_traced_memory()[1] < 2**20
     finally:
         tracemalloc.stop()
+
+
+def plain_body(cls, sizes, *, n_bits=5, flags=0, n_codes=None, w_max=1.0):
+    """A body of a network without scales and texts, all of its weights zero."""
+    kind, loss = ((0, 0), (1, 4))[cls is BLMClassifier]
+    pairs = itertools.pairwise(map(int, sizes))
+    n_codes = sum((1 + n_in) * n_out for n_in, n_out in pairs) if n_codes is None else 0
+    return b"".join(
+        [
+            bytes([kind, n_bits, 1, loss, flags, len(sizes) - 1]),
+            *map(_number, sizes),
+            struct.pack(f"<{len(sizes) - 1}d", *[w_max] * (len(sizes) - 1)),
+            bytes(-(-n_codes * n_bits // 8)),
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("cls", "sizes", "options"),
+    [
+        # Numbers of classes, before anything is known of their weights.
+        (BLMClassifier, (1, 2**24), {"n_codes": 0}),
+        (BLMClassifier, (1, 2), {}),
+        (BLMClassifier, (3, 2, 2), {}),
+        (BLMRegressor, (3, 2), {"flags": 1 << 3}),
+        (BLMRegressor, (3, 2), {"flags": 1 << 4}),
+        (BLMRegressor, (3, 2), {"n_bits": 0}),
+        (BLMRegressor, (3, 2), {"n_bits": 1}),
+        (BLMRegressor, (3, 2), {"n_bits": 25}),
+        (BLMRegressor, (3, 2), {"n_bits": 64}),
+        (BLMRegressor, (3, 2), {"flags": 1 << 1}),
+        (BLMRegressor, (3, 2), {"flags": 1 << 2}),
+        (BLMClassifier, (3, 1), {"flags": 1 << 3}),
+    ],
+)
+def test_networks_that_no_fit_makes(cls, sizes, options):
+    for sound in (
+        (BLMRegressor, (3, 2)),
+        (BLMClassifier, (3, 3)),
+        (BLMClassifier, (3, 1)),
+    ):
+        data = _sealed(plain_body(*sound))
+        assert sound[0].from_packed(data).to_packed() == data
+    data = _sealed(plain_body(cls, sizes, **options))
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="packed "):
+            cls.from_packed(data)
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_numbers_have_as_many_bytes_as_they_need():
+    body = plain_body(BLMRegressor, (3, 2))
+    for longer in (b"\x83\x00", b"\x83\x80\x00", b"\x83\x80\x80\x80\x80\x00"):
+        with pytest.raises(ValueError, match=r"packed .* number has"):
+            BLMRegressor.from_packed(_sealed(body[:6] + longer + body[7:]))
+
+
+def test_ranges_within_layers_are_a_tenth_or_one():
+    # Behind the sizes there are three steps between layers, and two within.
+    body, step = packed("recalls")[1][12:], 10 + 3 * 8
+    other = [struct.pack("<d", 0.25)] * 2
+    assert attempt("recalls", _sealed(body)) is not None
+    both = body[:step] + other[0] + other[1] + body[step + 16 :]
+    assert attempt("recalls", _sealed(both)) == _sealed(both)
+    one = body[:step] + other[0] + body[step + 8 :]
+    assert attempt("recalls", _sealed(one)) is None
 
 
 @pytest.mark.parametrize(

@@ -64,13 +64,87 @@ def test_labels_are_those_of_the_estimator(name, quantized):
     if name == "hinge":
         assert_allclose(found["scores"], model.decision_function(X), atol=1e-5)
         return
-    proba = model.predict_proba(X)
-    outputs = found["probabilities"]
-    if outputs.shape[1] == 1:
-        outputs = np.hstack([1 - outputs, outputs])
-    if name == "squared":
-        outputs = outputs / outputs.sum(axis=1, keepdims=True)
-    assert_allclose(outputs, proba, atol=1e-5)
+    assert_allclose(found["probabilities"], model.predict_proba(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", ["cross_entropy", "squared", "hinge", "zero_one"])
+def test_two_classes_have_two_columns(loss):
+    model = BLMClassifier((5,), loss=loss, **QUICK).fit(X, np.where(Y > 0, "b", "a"))
+    found = run(to_onnx(model), X)
+    columns = found[
+        "probabilities" if loss in ("cross_entropy", "squared") else "scores"
+    ]
+    assert columns.shape == (80, 2)
+    assert_array_equal(model.classes_[columns.argmax(axis=1)], model.predict(X))
+    if "scores" in found:
+        scores = model.decision_function(X)
+        assert_allclose(columns, np.column_stack([-scores, scores]), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["many", "two", "numbers", "labels", "hinge"])
+def test_what_is_not_a_number_counts_as_the_mean(name):
+    model, y = CLASSIFIERS[name]
+    model.set_params(n_bits=4, **QUICK).fit(X, y)
+    lost = RNG.random(X.shape) < 0.4
+    mean = X.mean(axis=0) if model.standardize else np.zeros(4)
+    made = to_onnx(model, opset=13)
+    found, wanted = (run(made, np.where(lost, fill, X)) for fill in (np.nan, mean))
+    assert set(found) == set(wanted)
+    for what, values in found.items():
+        assert_array_equal(values, wanted[what])
+
+
+@pytest.mark.parametrize("opset", [13, 21, 25])
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_agreement_is_printed(capsys, name, opset):
+    model, y = CLASSIFIERS[name]
+    model.set_params(n_bits=4, **QUICK).fit(X, y)
+    to_onnx(model, X, opset=opset)
+    n = y.size
+    assert (
+        capsys.readouterr().out
+        == f"ONNX: 100.00% of {n} labels are those of the estimator\n"
+    )
+    to_onnx(model, opset=opset)
+    assert capsys.readouterr().out == ""
+
+
+def test_columns_far_from_zero(capsys):
+    # Seconds since 1970, of which single precision knows every 128th.
+    far = X + np.array([1.7e9, 0.0, 0.0, 0.0])
+    model = BLMRegressor((5,), **QUICK).fit(far, Y)
+    cure = "subtract a number near its mean, before fit and on the device"
+    with pytest.warns(
+        UserWarning, match=f"'x0', which lies far from zero: {cure}, or pa"
+    ):
+        made = to_onnx(model)
+    with pytest.warns(
+        UserWarning, match=r"which is low: float32 has steps of 1\.3e\+02 st"
+    ):
+        to_onnx(model, far)
+    found, wanted = run(made, far)["predictions"][:, 0], model.predict(far)
+    r2 = 1.0 - np.mean((found - wanted) ** 2) / wanted.var()
+    assert r2 < 0.9
+    assert float(capsys.readouterr().out.split()[3]) == pytest.approx(r2, abs=1e-3)
+    model = BLMRegressor((5,), **QUICK, standardize=False).fit(X, Y)
+    with pytest.warns(
+        UserWarning, match="subtract from columns that are far from zero"
+    ):
+        to_onnx(model, X * 1e-3 + np.float32(2.0**23))
+
+
+def test_rows_that_the_model_cannot_predict():
+    model = BLMRegressor((5,), **QUICK).fit(X, Y)
+    with pytest.raises(ValueError, match="X has 3 features"):
+        to_onnx(model, X[:, :3])
+    with pytest.raises(ValueError, match="contains NaN"):
+        to_onnx(model, np.full((2, 4), np.nan))
+
+
+def test_classes_beyond_signed_integers():
+    classes = np.array([1, 2**63 + 5], dtype=np.uint64)
+    model = BLMClassifier((5,), **QUICK).fit(X, classes[(Y > 0).astype(int)])
+    assert_array_equal(run(to_onnx(model, X), X)["label"], model.predict(X))
 
 
 @pytest.mark.parametrize(("n_bits", "opset"), OPSETS)
