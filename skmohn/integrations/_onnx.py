@@ -10,7 +10,7 @@ from skmohn._core._categories import column_names
 from skmohn._core._fitting import warn_caller
 from skmohn._core._optional import import_optional
 from skmohn.blm import BLMClassifier, BLMController, BLMRegressor
-from skmohn.blm._device.agreement import coarse_inputs, compare, report
+from skmohn.blm._device.agreement import coarse_numbers, compare, report
 from skmohn.blm._device.inputs import Reader
 from skmohn.blm._device.network import network_of, rows_of
 
@@ -107,7 +107,7 @@ def _compare(onnx, model, network, opset, X):
     """Say how far answers in single precision are those of the estimator."""
     n_inputs = network.layout.sizes[0]
     reader = Reader("float32", np.ones(n_inputs), np.arange(n_inputs))
-    losses = coarse_inputs(reader, network, column_names(model))
+    losses = coarse_numbers(reader, network, column_names(model))
     if X is None:
         for loss in losses:
             warn_caller(f"{loss}, or pass X to see what is lost")

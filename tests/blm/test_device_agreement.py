@@ -126,6 +126,17 @@ def test_columns_far_from_zero(arithmetic):
     assert messages(lambda: model.to_c("net", **options))[1] == []
 
 
+def test_targets_far_from_zero():
+    model = BLMRegressor(**QUICK).fit(X, Y + 1.7e9)
+    cure = "subtract a number near its mean before fit, and add it to the answers"
+    for options in ({}, {"X": X}, {"X": X, "arithmetic": "float32"}):
+        device, said = messages(lambda o=options: model.to_c("net", **o))
+        assert len(said) == 1
+        assert "standard deviations of y, which lies far from zero" in said[0]
+        assert cure in said[0]
+        assert device.agreement is None or device.agreement < 0.1
+
+
 def test_types_that_are_too_coarse_or_too_narrow_without_rows():
     model = BLMClassifier(**QUICK).fit(X * [1.0, 100.0, 1e5], WORDS)
     _, said = messages(lambda: model.to_c("net", input_type="uint8"))

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skmohn._core._fitting import warn_caller
+from skmohn.blm._device.inputs import float_steps
 
 # Fraction of the labels, or R2 of numbers, below which there is a warning.
 LEAST = 0.99
@@ -82,8 +83,8 @@ def report(name, agreement, cures):
         warn_caller(f"{name}: {agreement}, which is low: {'; '.join(cures)}")
 
 
-def coarse_inputs(reader, network, names):
-    """Say which column loses most to the steps of the type of the inputs.
+def coarse_numbers(reader, network, names):
+    """Say which inputs and targets lose most to the steps of their types.
 
     Parameters
     ----------
@@ -97,26 +98,35 @@ def coarse_inputs(reader, network, names):
     -------
     losses : list of str
         With the cure; empty where steps are fine. Of networks that do not standardize
-        inputs nothing is known.
+        nothing is known.
     """
     names, mean, spread = _numbers(reader, network, names)
-    steps = reader.steps(mean, spread) / spread
-    if not np.any(steps > _WIDEST):
-        return []
-    which = steps.argmax()
-    step = f"{steps[which]:.2g} standard deviations of column {names[which]!r}"
-    if reader.kind == "float32":
-        return [
-            f"float32 has steps of {step}, which lies far from zero: subtract a number "
-            "near its mean, before fit and on the device"
-        ]
-    return [f"input_unit is {step}: make it smaller"]
+    losses, steps = [], reader.steps(mean, spread) / spread
+    if np.any(steps > _WIDEST):
+        which = steps.argmax()
+        step = f"{steps[which]:.2g} standard deviations of column {names[which]!r}"
+        losses.append(f"input_unit is {step}: make it smaller")
+        if reader.kind == "float32":
+            losses = [
+                f"float32 has steps of {step}, which lies far from zero: subtract a "
+                "number near its mean, before fit and on the device"
+            ]
+    # Those of classes are 0 and 1.
+    mean, spread = network.output_mean, network.output_scale
+    steps = float_steps(np.abs(mean) + spread) / spread
+    if network.is_standardized and np.any(steps > _WIDEST):
+        losses.append(
+            f"float32 has steps of {steps.max():.2g} standard deviations of y, which "
+            "lies far from zero: subtract a number near its mean before fit, and add "
+            "it to the answers"
+        )
+    return losses
 
 
 def cut_inputs(reader, network, names):
     """The same of columns that the type does not reach as far as.
 
-    Parameters and returns are those of :func:`coarse_inputs`.
+    Parameters and returns are those of :func:`coarse_numbers`.
     """
     names, mean, spread = _numbers(reader, network, names)
     low, high = (end * reader.unit[: len(mean)] for end in reader.ends)

@@ -15,7 +15,7 @@ from skmohn._core._names import find_columns, index_names
 from skmohn._core._sklearn import Interval, StrOptions, validate_parameter_constraints
 from skmohn.blm._device import c_file
 from skmohn.blm._device.agreement import (
-    coarse_inputs,
+    coarse_numbers,
     compare,
     cut_inputs,
     report,
@@ -448,10 +448,10 @@ def _tell_of_losses(model, device):
     reader, network = device._reader, device._program.network
     given = reader, network, column_names(model)
     if device._agreement is None:
-        for loss in [*coarse_inputs(*given), *cut_inputs(*given)]:
+        for loss in [*coarse_numbers(*given), *cut_inputs(*given)]:
             warn_caller(f"{loss}, or pass X to see what is lost")
         return
-    cures = coarse_inputs(*given) or _cures(device)
+    cures = coarse_numbers(*given) or _cures(device)
     report(f"{device.name}.h", device._agreement, cures)
 
 

@@ -68,8 +68,7 @@ class Reader:
         unit = self.unit[: len(mean)]
         if self.kind != "float32":
             return unit
-        most = (np.abs(mean) + spread) / unit
-        return np.spacing(most.astype(np.float32)) * unit
+        return float_steps((np.abs(mean) + spread) / unit) * unit
 
     def _numbers(self, X):
         return np.take(X, self.columns[: len(self.unit)], axis=1)
@@ -89,6 +88,11 @@ class Reader:
         mean, spread = network.input_mean, network.input_scale
         n = network.n_numbers
         return np.abs((ends - mean[:n]) / spread[:n]).max()
+
+
+def float_steps(numbers):
+    """From numbers to the next ones in single precision."""
+    return np.spacing(numbers.astype(np.float32))
 
 
 def cut(numbers, limit):
