@@ -12,7 +12,7 @@ from skmohn._core._optional import import_optional
 from skmohn.blm import BLMClassifier, BLMController, BLMRegressor
 from skmohn.blm._device.agreement import coarse_numbers, compare, report
 from skmohn.blm._device.inputs import Reader
-from skmohn.blm._device.network import network_of, rows_of
+from skmohn.blm._device.network import network_of, read_rows
 
 # Types of weights: their bits, the first opset that dequantizes them, and what a file
 # must say that it is at least.
@@ -104,7 +104,7 @@ def to_onnx(model, X=None, *, opset=21, quantized=True):
 
 
 def _compare(onnx, model, network, opset, X):
-    """Say how far answers in single precision are those of the estimator."""
+    """Compare answers in single precision with those of the estimator."""
     n_inputs = network.layout.sizes[0]
     reader = Reader("float32", np.ones(n_inputs), np.arange(n_inputs))
     losses = coarse_numbers(reader, network, column_names(model))
@@ -115,7 +115,7 @@ def _compare(onnx, model, network, opset, X):
     # The evaluator knows small integers of late opsets alone; floats are their values.
     floats = _Graph(onnx, network, opset, quantized=False).model()
     evaluator = importlib.import_module("onnx.reference").ReferenceEvaluator(floats)
-    wanted, (rows, _) = model.predict(X), rows_of(model, X)
+    wanted, (rows, _) = model.predict(X), read_rows(model, X)
     found = np.asarray(evaluator.run(None, {"X": reader.read(rows)})[0])
     if network.labels is not None:
         wanted, _ = _as_tensor(wanted)

@@ -31,7 +31,7 @@ class Agreement(NamedTuple):
     n_answers: int
 
     def __str__(self):
-        """Say it in words."""
+        """Text of one line."""
         n = self.n_answers
         if self.largest_error is None:
             return f"{self.value:.2%} of {n} labels are those of the estimator"
@@ -42,7 +42,7 @@ class Agreement(NamedTuple):
 
 
 def compare(found, wanted, network):
-    """How far answers agree.
+    """Compare answers.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def report(name, agreement, cures):
 
 
 def coarse_numbers(reader, network, names):
-    """Say which inputs and targets lose most to the steps of their types.
+    """Find inputs and targets that lose most to the steps of their types.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def coarse_numbers(reader, network, names):
 
 
 def cut_inputs(reader, network, names):
-    """The same of columns that the type does not reach as far as.
+    """Find columns that the type of the inputs does not reach as far as.
 
     Parameters and returns are those of :func:`coarse_numbers`.
     """

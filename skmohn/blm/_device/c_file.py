@@ -33,7 +33,7 @@ def writer_of(program):
 
 
 def too_large_for_avr(program):
-    """Say why an AVR cannot have the tables of a program; nothing if it can."""
+    """Reason why an AVR cannot have the tables of a program; empty if it can."""
     sizes = [array.nbytes for array in writer_of(program).arrays()]
     if max(sizes) > _MOST_OF_ARRAY:
         return f"an array has {max(sizes)} bytes, the most are {_MOST_OF_ARRAY}"
@@ -131,18 +131,21 @@ def _named(text, name):
 
 def _title(name, program, writer):
     sizes = "-".join(str(n) for n in program.network.layout.sizes)
-    kind = "in single precision"
+    kind, cut = "in single precision", "of which sums would overflow"
     if isinstance(program, WholeProgram):
         kind = f"in whole numbers, activations of {program.bits} bits"
+        cut = "beyond the range that the network was made for"
     many = f", mean of {writer.n_members}" if writer.n_members > 1 else ""
     text = (
         f"{name}: a {sizes} network{many}, weights of {program.network.n_bits} bits, "
         f"{kind}. Written by skmohn {__version__}."
     )
     notes = [
-        "@run computes the outputs, @predict what they stand for. Inputs beyond the "
-        "range that the network was made for are cut to its ends."
+        "@run computes the outputs, @predict what they stand for. Inputs "
+        f"{cut} are cut."
     ]
+    if program.kind == "float32":
+        notes.append("What is not a number counts as the mean.")
     if writer.is_recurrent:
         notes.append("A state belongs to one sequence; @reset begins the next one.")
     body = textwrap.wrap(text, 84) + textwrap.wrap(" ".join(notes), 84)
@@ -184,7 +187,7 @@ static inline uint8_t @next(const uint8_t **w)
 
 
 def _refusal(reason):
-    """Stop a compiler for an AVR that would say less, or nothing."""
+    """Stop a compiler for an AVR with a reason, if there is one."""
     return ["#ifdef __AVR__", f'#error "{reason}"', "#endif"] if reason else []
 
 

@@ -151,7 +151,7 @@ class DeviceModel:
             self.agreement, self.largest_error, _ = self._agreement
 
     def __repr__(self):
-        """Say what it is, how large, and how far it agrees with the estimator."""
+        """Name, sizes, and the agreement with the estimator."""
         found = "" if self._agreement is None else f"; {self._agreement}"
         return (
             f"<{self.name}.h: {self.weight_bytes} bytes of weights, "
@@ -348,7 +348,7 @@ class DeviceMixin:
         else:
             program = _in_integers(self, network, reader, activation_bits, X)
         device = DeviceModel(self, name, program, reader, int(n_tests), X)
-        _tell_of_losses(self, device)
+        _report_agreement(self, device)
         if too_large := c_file.too_large_for_avr(program):
             warn_caller(
                 f"{name}.h does not build on an AVR: {too_large}. If it is for one, "
@@ -443,8 +443,8 @@ def _warn_of_cuts(model, reader, X):
         )
 
 
-def _tell_of_losses(model, device):
-    """Print how far a device agrees on X; warn of that, or of what is lost anyway."""
+def _report_agreement(model, device):
+    """Print the agreement on X and warn if it is low; else of what is lost anyway."""
     reader, network = device._reader, device._program.network
     given = reader, network, column_names(model)
     if device._agreement is None:

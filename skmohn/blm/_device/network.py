@@ -225,8 +225,8 @@ def of_controller(codes, made_with):
     )
 
 
-def rows_of(model, X):
-    """Rows of a table or of sequences as a fitted BLM estimator takes them.
+def read_rows(model, X):
+    """Read rows of a table or of sequences as a fitted BLM estimator does.
 
     Returns
     -------
