@@ -71,8 +71,8 @@ def to_onnx(model, X=None, *, opset=21, quantized=True):
     -----
     UserWarning
         If less than 0.99 of the labels of X are those of `model`, or R2 of numbers is
-        less. Without X, if a column lies so far from zero that single precision is too
-        coarse for it, as seconds since 1970 do.
+        less, or a class is lost. Without X, if a column lies so far from zero that
+        single precision is too coarse for it, as seconds since 1970 do.
 
     See Also
     --------

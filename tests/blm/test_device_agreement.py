@@ -54,6 +54,26 @@ def test_agreement_of_labels_is_printed(capsys, y):
     assert messages(lambda: model.to_c("net", X=X, **fine))[1] == []
 
 
+@pytest.mark.parametrize("is_multilabel", [False, True])
+def test_a_rare_class_that_is_lost_is_missed(is_multilabel):
+    # One row in 150 is told by a column of a small unit; all others are as before.
+    rare = np.zeros((600, 2))
+    rare[:, 0] = RNG.normal(size=600)
+    rare[:4, 1] = 0.4
+    y = rare[:, 1] > 0
+    if is_multilabel:
+        y = np.column_stack([rare[:, 0] > 0, y]).astype(int)
+    weight = np.where(rare[:, 1] > 0, 150, 1)
+    model = BLMClassifier(**QUICK).fit(rare, y, weight)
+    assert np.all(model.predict(rare)[:4].reshape(4, -1)[:, -1])
+    units = {"input_type": "int16", "input_unit": [1e-3, 1.0]}
+    device, said = messages(lambda: model.to_c("net", X=rare, **units))
+    assert device.agreement > 0.99
+    assert "estimator; classes lost: 1, which is low: input_unit is" in said[0]
+    fine = {**units, "input_unit": 1e-3}
+    assert messages(lambda: model.to_c("net", X=rare, **fine))[1] == []
+
+
 def test_agreement_of_numbers_is_printed(capsys):
     model = BLMRegressor(**QUICK).fit(X, np.column_stack([Y, -3.0 * X[:, 0]]))
     device, said = messages(lambda: model.to_c("net", X=X))

@@ -24,17 +24,21 @@ class Agreement(NamedTuple):
     largest_error : float or None
         Of numbers, in standard deviations of what the estimator answers.
     n_answers : int
+    n_lost : int, default=0
+        Classes, or labels, that the estimator finds and no answer has.
     """
 
     value: float
     largest_error: float | None
     n_answers: int
+    n_lost: int = 0
 
     def __str__(self):
         """Text of one line."""
         n = self.n_answers
         if self.largest_error is None:
-            return f"{self.value:.2%} of {n} labels are those of the estimator"
+            lost = f"; classes lost: {self.n_lost}" if self.n_lost else ""
+            return f"{self.value:.2%} of {n} labels are those of the estimator{lost}"
         return (
             f"R2 is {self.value:.5f} for {n} answers of the estimator, the largest "
             f"error {self.largest_error:.2g} standard deviations"
@@ -57,7 +61,8 @@ def compare(found, wanted, network):
     if isinstance(found, list):
         found, wanted = np.concatenate(found), np.concatenate(wanted)
     if network.labels is not None:
-        return Agreement(float(np.mean(found == wanted)), None, wanted.size)
+        n_lost = _count_lost(found, wanted, network.labels)
+        return Agreement(float(np.mean(found == wanted)), None, wanted.size, n_lost)
     n_outputs = network.layout.sizes[-1]
     found, wanted = (part.reshape(-1, n_outputs) for part in (found, wanted))
     # Answers that are all one differ by rounding: then those of the targets count.
@@ -67,8 +72,16 @@ def compare(found, wanted, network):
     return Agreement(float(r2), float(np.abs(gaps).max()), wanted.size)
 
 
+def _count_lost(found, wanted, labels):
+    """Number of classes, or labels, that are wanted and never found."""
+    if labels.multilabel:
+        axes = tuple(range(wanted.ndim - 1))
+        return int(np.sum(wanted.any(axis=axes) & ~found.any(axis=axes)))
+    return len(np.setdiff1d(wanted, found))
+
+
 def report(name, agreement, cures):
-    """Print an agreement; warn if it is low.
+    """Print an agreement; warn if it is low, or if a class is lost.
 
     Parameters
     ----------
@@ -79,7 +92,7 @@ def report(name, agreement, cures):
         What may raise it, what is likeliest first.
     """
     print(f"{name}: {agreement}")
-    if not agreement.value >= LEAST:
+    if not agreement.value >= LEAST or agreement.n_lost:
         warn_caller(f"{name}: {agreement}, which is low: {'; '.join(cures)}")
 
 

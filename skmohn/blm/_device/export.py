@@ -148,7 +148,7 @@ class DeviceModel:
         if X is not None:
             answers = self.predict(X), self._model.predict(X)
             self._agreement = compare(*answers, program.network)
-            self.agreement, self.largest_error, _ = self._agreement
+            self.agreement, self.largest_error = self._agreement[:2]
 
     def __repr__(self):
         """Name, sizes, and the agreement with the estimator."""
@@ -313,9 +313,9 @@ class DeviceMixin:
         UserWarning
             If X has numbers that `input_type` cannot hold: they are cut, as on the
             device. If less than 0.99 of the labels of X are those of the estimator, or
-            R2 of numbers is less. Without X, if `input_type` is too coarse for a
-            column, or does not reach as far. If an AVR cannot read tables as large as
-            those written.
+            R2 of numbers is less, or a class is lost. Without X, if `input_type` is too
+            coarse for a column, or does not reach as far. If an AVR cannot read tables
+            as large as those written.
         """
         check_is_fitted(self)
         given = {
