@@ -146,6 +146,34 @@ def test_columns_far_from_zero(arithmetic):
     assert messages(lambda: model.to_c("net", **options))[1] == []
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_steps_are_coarse_where_they_alone_cost_a_hundredth_of_r2(sign):
+    # Rounding to steps of s adds s^2 / 12 to a variance of 1: 0.01 at s = 0.346.
+    spread = X[:, 0].std()
+    model = BLMRegressor(**QUICK).fit(X[:, :1] - X[:, 0].mean(), Y)
+    for steps, is_coarse in ((0.34, False), (0.35, True)):
+        units = {"input_type": "int16", "input_unit": steps * spread}
+        said = messages(lambda u=units: model.to_c("net", **u))[1]
+        assert ["input_unit is 0.35 standard" in one for one in said] == [
+            True
+        ] * is_coarse
+    # Floats from 2^24 to 2^25 are 2 apart, on either side of zero.
+    for size, is_coarse in ((6.0, False), (5.0, True)):
+        column = size * (X[:, :1] - 0.5) / spread + sign * 2.0**24.5
+        model = BLMRegressor(**QUICK).fit(column, Y)
+        said = messages(lambda m=model: m.to_c("net"))[1]
+        assert ["float32 has steps of" in one for one in said] == [True] * is_coarse
+
+
+def test_types_reach_a_standard_deviation_on_either_side():
+    spread = X[:, :1].std()
+    centered = 100.0 * (X[:, :1] - X[:, :1].mean()) / spread
+    for mean, is_cut in ((101.0, False), (99.0, True), (154.0, False), (156.0, True)):
+        model = BLMRegressor(**QUICK).fit(centered + mean, Y)
+        said = messages(lambda m=model: m.to_c("net", input_type="uint8"))[1]
+        assert ["cuts numbers of ['x0']" in one for one in said] == [True] * is_cut
+
+
 def test_targets_far_from_zero():
     model = BLMRegressor(**QUICK).fit(X, Y + 1.7e9)
     cure = "subtract a number near its mean before fit, and add it to the answers"

@@ -127,7 +127,7 @@ def coarse_numbers(reader, network, names):
     # Those of classes are 0 and 1.
     mean, spread = network.output_mean, network.output_scale
     steps = float_steps(np.abs(mean) + spread) / spread
-    if network.is_standardized and np.any(steps > _WIDEST):
+    if np.any(steps > _WIDEST):
         losses.append(
             f"float32 has steps of {steps.max():.2g} standard deviations of y, which "
             "lies far from zero: subtract a number near its mean before fit, and add "

@@ -1,4 +1,4 @@
-"""Names that a header may not have."""
+"""Names of networks in C, which are those of files and prefixes of macros."""
 
 import re
 
@@ -13,10 +13,11 @@ libgen libintl monetary mqueue ndbm netdb nl_types poll pthread pwd regex sched 
 semaphore spawn strings stropts syslog tar termios trace ulimit unistd utime utmpx wait
 wordexp
 """
-# Headers of glibc, musl, newlib, avr-libc and compilers that the others include.
+# Headers of glibc, musl, newlib, avr-libc and compilers that the others include, and
+# those of Arduino and Windows, whose files are the same where case does not count.
 _INNER = """\
-alloca byteswap fastmath features gcov ieee754 ieeefp malloc memory newlib reent regdef
-syslimits unwind values varargs xlocale
+alloca arduino byteswap fastmath features gcov ieee754 ieeefp malloc memory newlib
+reent regdef syslimits unwind values varargs windows xlocale
 """
 # Files that Windows takes for a device, whatever they end with.
 _DEVICES = """\
