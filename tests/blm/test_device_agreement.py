@@ -183,6 +183,11 @@ def test_targets_far_from_zero():
         assert "standard deviations of y, which lies far from zero" in said[0]
         assert cure in said[0]
         assert device.agreement is None or device.agreement < 0.1
+    # Steps of 2^-14 are fine for targets that are a thousandth apart, not for others.
+    for size, is_coarse in ((1e-3, False), (1e-4, True)):
+        model = BLMRegressor(**QUICK).fit(X, size * (Y - Y.mean()) / Y.std() - 700.0)
+        said = messages(lambda m=model: m.to_c("net"))[1]
+        assert ["standard deviations of y" in one for one in said] == [True] * is_coarse
 
 
 def test_types_that_are_too_coarse_or_too_narrow_without_rows():

@@ -213,6 +213,27 @@ def test_networks_that_no_fit_makes(cls, sizes, options):
         tracemalloc.stop()
 
 
+@pytest.mark.parametrize("n", [127, 128, 200, 255, 16_383, 16_384])
+def test_layers_of_any_size_come_back(n):
+    data = _sealed(plain_body(BLMRegressor, (n, 2)))
+    model = BLMRegressor.from_packed(data)
+    assert model.n_features_in_ == n
+    assert model.to_packed() == data
+
+
+@pytest.mark.parametrize("name", ["number", "plain", "words", "labels"])
+def test_parameters_and_kinds_of_targets_come_back(name):
+    cls, data = packed(name)
+    model = cls.from_packed(data)
+    assert model.standardize == (name != "plain")
+    assert (model.input_scaler_ is not None) == model.standardize
+    assert model.n_bits == QUICK["n_bits"]
+    if cls is BLMClassifier:
+        assert model._labels.multilabel == (name == "labels")
+    else:
+        assert model.predict(X).shape == (60,)
+
+
 def test_numbers_have_as_many_bytes_as_they_need():
     body = plain_body(BLMRegressor, (3, 2))
     for longer in (b"\x83\x00", b"\x83\x80\x00", b"\x83\x80\x80\x80\x80\x00"):

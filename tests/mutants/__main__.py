@@ -47,6 +47,7 @@ TESTS = {
     "mohn/_pool": "mohn/test_dense_classes.py mohn/test_pool.py",
     "mohn/_sparse/logistic_selection": "mohn/test_logistic.py mohn/test_classifier.py",
     "blm/_control": "blm/test_control.py blm/test_control_plan.py",
+    "blm/_device/agreement": "blm/test_device_agreement.py integrations/test_onnx.py",
     "blm/_search_kernels": "blm/test_search.py",
 }
 # What is drawn at random, or needs a process of its own, is no test of a module.
