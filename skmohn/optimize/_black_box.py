@@ -106,9 +106,10 @@ class BlackBoxOptimizer:
         Variables to hold at a value, by name or index.
     noise : float or "auto", default="auto"
         Standard deviation of the noise in the values. 0 says that there is none: no
-        point is asked twice. "auto" asks for the best point again, once, after a few
-        evaluations; values that differ say how large the noise is, and promising points
-        are then repeated.
+        point is asked twice. "auto" asks for one of the best points again after 8, 16,
+        32, ... evaluations and, where every point has a value, for the eight best;
+        values that differ say how large the noise is, and promising points are then
+        repeated.
     random_state : int, RandomState instance or None, default=None
         Seed. The same seed and values give the same points.
 
@@ -130,11 +131,12 @@ class BlackBoxOptimizer:
     Notes
     -----
     Three streams share the evaluations. One samples uniformly and learns a sparse model
-    by pursuit ([1]_): as soon as it is exact, its optimum is proposed, and if the value
-    is as foreseen, the search is over. One asks where the dense product prior expects
-    the largest improvement. One climbs to local optima and tries first the neighbors
-    that the prior expects to be good. The better the prior foresees uniform samples,
-    the fewer are drawn; the other two earn their shares by the improvements they find.
+    by pursuit ([1]_): as soon as it is exact, its optimum is proposed; if the value is
+    as foreseen, and enough points were drawn to check the model, the search is over.
+    One asks where the dense product prior expects the largest improvement. One climbs
+    to local optima and tries first the neighbors that the prior expects to be good. The
+    better the prior foresees uniform samples, the fewer are drawn; the other two earn
+    their shares by the improvements they find.
 
     References
     ----------
@@ -395,9 +397,9 @@ class BlackBoxOptimizer:
         left, status = n_evaluations, EVALUATIONS
         with Parallel(n_jobs=n_jobs, return_as="generator") as parallel:
             while left:
-                if not self._portfolio.is_verified:
+                if not (is_settled := self._portfolio.is_settled()):
                     self._ask_to_run(batch_size, left)
-                if self._portfolio.is_verified or not len(self._running):
+                if is_settled or not len(self._running):
                     status = DONE
                     break
                 left -= self._evaluate(f, left, parallel)
@@ -456,15 +458,20 @@ class BlackBoxOptimizer:
             nfev : int
                 Number of calls of the function by :meth:`run`.
             success : bool
-                Whether the search ended by itself.
+                Whether the search ended by itself or has used what it was given; False
+                where the callback has stopped it.
             status : int
-                0 if it did; 1 for the number of evaluations, 2 for the time limit, 3
-                for the callback.
+                0 if it ended by itself; 1 for the number of evaluations, 2 for the time
+                limit, 3 for the callback.
             message : str
                 The same in words.
             optimal : bool
-                Whether `x` is the optimum: every point was evaluated, or a sparse model
-                is exact, and none of its points is better.
+                Whether `x` is the optimum, as far as evaluations can prove it. Either
+                every point was evaluated, and values are known to have no noise, by
+                ``noise=0`` or as the best points had the same value twice. Or a sparse
+                model reproduces all values, none of its points is better, and so many
+                points were drawn uniformly that they would show a further weight, up to
+                one order above the model's, at odds of a thousand to one.
             maximize : bool
                 Whether high values are good.
             model : MOHNRegressor or None
@@ -500,22 +507,22 @@ class BlackBoxOptimizer:
             )
         n_told = len(portfolio.told)
         optimal = False
-        if portfolio.is_verified:
+        if not portfolio.is_settled():
+            message = _MESSAGES.get(status, "no further point was found")
+        elif portfolio.is_verified:
             status, optimal = DONE, portfolio.guess.is_proved
             n_terms = len([term for term in portfolio.guess.graph.terms if term])
             message = f"a model of {n_terms} weights is exact" + (
                 ", and none of its points is better" if optimal else ""
             )
-        elif portfolio.is_exhausted():
-            status, optimal = DONE, not portfolio.deviation()
-            message = "every point was evaluated"
         else:
-            message = _MESSAGES.get(status, "no further point was found")
+            status, optimal = DONE, True
+            message = "every point was evaluated"
         return OptimizeResult(
             x=x,
             fun=fun,
             nfev=self._n_run,
-            success=status == DONE,
+            success=status != CALLBACK,
             status=status,
             message=message,
             optimal=optimal,
@@ -602,7 +609,7 @@ def minimize_black_box(
         Variables to hold at a value, by name or index.
     noise : float or "auto", default="auto"
         Standard deviation of the noise in the values; 0 if there is none. "auto" asks
-        for one point twice to see.
+        for a few points twice to see.
     batch_size : int, default=1
         Points to ask for before their values are known.
     n_jobs : int, default=None

@@ -22,9 +22,9 @@ class Evaluations:
     counts, squares : ndarrays of shape (n_points,)
         How many values there are of each, and the sum of their squared deviations.
 
-    is_feasible, is_sample : ndarrays of shape (n_points,), bool
+    is_feasible, is_sample, is_drawn : ndarrays of shape (n_points,), bool
         Whether a point satisfies the constraints; whether a sparse model may be learnt
-        from it: it was drawn uniformly, or brought by the user.
+        from it: it was drawn uniformly, or brought by the user; whether it was drawn.
 
     places : dict of bytes to int
         Where points are, by their keys.
@@ -34,13 +34,13 @@ class Evaluations:
         self.observed = self.states = np.empty((0, n_variables), dtype=np.int64)
         self.observations = self.values = self.squares = np.empty(0)
         self.counts = np.empty(0, dtype=int)
-        self.is_feasible = self.is_sample = np.empty(0, dtype=bool)
+        self.is_feasible = self.is_sample = self.is_drawn = np.empty(0, dtype=bool)
         self.places = {}
 
     def __len__(self):
         return len(self.values)
 
-    def add(self, state, value, is_feasible, is_sample):
+    def add(self, state, value, is_feasible, is_sample, is_drawn=False):
         """Add one evaluation."""
         self.observed = np.concatenate([self.observed, state[None]])
         self.observations = np.append(self.observations, value)
@@ -52,6 +52,7 @@ class Evaluations:
             self.squares = np.append(self.squares, 0.0)
             self.is_feasible = np.append(self.is_feasible, is_feasible)
             self.is_sample = np.append(self.is_sample, is_sample)
+            self.is_drawn = np.append(self.is_drawn, is_drawn)
             return
         self.counts[place] += 1
         before = value - self.values[place]

@@ -8,6 +8,8 @@ second can predict; the others earn their shares by improvements.
 """
 
 import copy
+import math
+from itertools import islice
 
 import numpy as np
 
@@ -66,6 +68,12 @@ _LEAST_SHARE = 0.25
 _TRUST, _SURE = 0.8, 16
 # With noise, this part of the evaluations repeats what may be the best point.
 _REPEATED = 0.15
+# Where nobody has said that there is no noise, so many of the best points must have the
+# same value twice: a single one often has, where values are counts or ranks.
+_MOST_COMPARED = FEWEST
+# Odds at which uniform samples that agree with a model exclude a further weight, those
+# at which a model is no chance (see `Chance`).
+_ODDS = 1000.0
 # Points drawn in search of a new one, before a list is looked through.
 _TRIED_DRAWS = 50
 
@@ -143,7 +151,11 @@ class Portfolio:
 
     def deviation(self):
         """Standard deviation of the noise, as given or as repeated values say."""
-        return self.told.deviation() if self.noise == "auto" else self.noise
+        if self.noise != "auto":
+            return self.noise
+        deviation = self.told.deviation()
+        is_rounding = deviation and deviation <= ROUNDING * np.ptp(self.told.values)
+        return 0.0 if is_rounding else deviation
 
     def best(self):
         """Place of the best point so far; None where there is none."""
@@ -152,8 +164,45 @@ class Portfolio:
 
     def is_exhausted(self):
         """Whether every point has a value, or failed to have one."""
-        listed, known = self.space.listed, self.told.places.keys() | self._failed
-        return listed is not None and known.issuperset(keys_of(listed))
+        return self._are_all(self.told.places.keys() | self._failed)
+
+    def _are_all(self, keys):
+        """Whether these are the keys of all points there are."""
+        listed = self.space.listed
+        return listed is not None and keys >= set(keys_of(listed))
+
+    def is_noiseless(self):
+        """Whether it is known that a point always has the same value.
+
+        As the user says or, with "auto", by the best points, each evaluated twice.
+        """
+        if self.noise != "auto":
+            return self.noise == 0.0
+        told = self.told
+        best = islice(self._not_failed(told.order()), _MOST_COMPARED)
+        return not self.deviation() and all(told.counts[place] > 1 for place in best)
+
+    def is_settled(self):
+        """Whether the best point is known, as far as that can be."""
+        if self.is_verified:
+            return self._n_unchecked() <= 0
+        return self.is_exhausted() and (self._is_single() or self.is_noiseless())
+
+    def _is_single(self):
+        """Whether there is one point only, whose noise does not matter."""
+        return self.space.n_points == 1.0
+
+    def _n_unchecked(self):
+        """How many uniform samples are missing for the exact model to be believed.
+
+        Another function whose weights have orders up to k differs from the model at a
+        part of at least 2^-k of all points (Schwartz and Zippel's bound), whatever rows
+        the user has brought. One order more than the model's is allowed for.
+        """
+        order = max(map(len, self.guess.graph.terms), default=0) + 1
+        part = 2.0 ** -min(order, len(self.space.free))
+        needed = math.ceil(math.log(_ODDS) / -math.log1p(-part)) if part < 1.0 else 1
+        return needed - int(np.sum(self.told.is_drawn))
 
     # ------------------------------------------------------------------------ asking
 
@@ -190,7 +239,10 @@ class Portfolio:
             return guess.state, CHECK
         if (state := self._to_repeat()) is not None:
             return state, REPEAT
-        stream = self._choose(budget)
+        if self._are_all(taken):
+            return self._to_see_again(), REPEAT
+        is_believed = not self.is_verified or self._n_unchecked() <= 0
+        stream, state = self._choose(budget) if is_believed else UNIFORM, None
         if stream == SURROGATE:
             state = self._ask_surrogate(taken)
         elif stream == CLIMB:
@@ -206,6 +258,8 @@ class Portfolio:
         if state is None:
             stream = UNIFORM
             state = _draw(self.space, self.told, taken, self._rng)
+        if state is None:
+            stream, state = REPEAT, self._to_see_again()
         return state, stream
 
     def _adopt(self, state, stream):
@@ -219,18 +273,65 @@ class Portfolio:
     def _to_repeat(self):
         """The point that may well be the best, when its value is to be seen again."""
         told, deviation = self.told, self.deviation()
-        # Those of which little is known come first.
-        order = told.order(-deviation)
-        if not len(order) or self.noise == 0.0:
-            return None
-        state, n_repeats = told.states[order[0]], int(np.sum(told.counts - 1))
-        if state.tobytes() in self.pending:
+        n_observations, n_repeats = len(told.observations), int(np.sum(told.counts - 1))
+        if self.noise == 0.0:
             return None
         if not deviation:
-            # One repetition says whether there is any noise.
-            return state if len(told) >= FEWEST and not n_repeats else None
-        is_due = n_repeats < _REPEATED * len(told.observations)
-        return state if is_due else None
+            # Noise that shows seldom is looked for again each time that the evaluations
+            # have doubled.
+            is_due = n_observations >= FEWEST * 2**n_repeats
+            return self._to_compare() if is_due else None
+        if n_repeats >= _REPEATED * n_observations:
+            return None
+        # Those of which little is known come first.
+        place = next(self._not_failed(told.order(-deviation)), None)
+        return None if place is None else self._not_pending(told.states[place])
+
+    def _to_see_again(self):
+        """The point to be repeated where all are known; None where none need be.
+
+        With noise by top-two sampling ([1]_): the point that would be the best if the
+        means were off by their errors, drawn at random, and in half of the cases the
+        one that would be the best besides.
+
+        .. [1] Russo, D. (2020). Simple Bayesian algorithms for best-arm identification.
+           Operations Research 68(6).
+        """
+        told, deviation = self.told, self.deviation()
+        if self._is_single() or self.noise == 0.0:
+            return None
+        if not deviation:
+            return self._to_compare()
+        places = [
+            place
+            for place in self._not_failed(told.order())
+            if self._not_pending(told.states[place]) is not None
+        ]
+        if not places:
+            return None
+        error = deviation / np.sqrt(told.counts[places])
+        drawn = self._rng.normal(told.values[places], error)
+        if len(places) > 1 and self._rng.random() < 0.5:
+            first = np.argmin(drawn)
+            drawn = self._rng.normal(told.values[places], error)
+            drawn[first] = np.inf
+        return told.states[places[np.argmin(drawn)]]
+
+    def _to_compare(self):
+        """The best point whose value was seen once; None where enough were twice."""
+        told = self.told
+        best = islice(self._not_failed(told.order()), _MOST_COMPARED)
+        place = next((place for place in best if told.counts[place] == 1), None)
+        return None if place is None else self._not_pending(told.states[place])
+
+    def _not_failed(self, places):
+        """Yield places of points that had a value each time."""
+        told = self.told
+        return (p for p in places if told.states[p].tobytes() not in self._failed)
+
+    def _not_pending(self, state):
+        """A point, unless it is being evaluated."""
+        return None if state.tobytes() in self.pending else state
 
     def _ask_surrogate(self, taken):
         order = self.told.order()
@@ -366,7 +467,9 @@ class Portfolio:
                 continue
             place = self.best()
             lowest = np.inf if place is None else self.told.values[place]
-            self.told.add(state, value, is_feasible, stream in (UNIFORM, TOLD))
+            self.told.add(
+                state, value, is_feasible, stream in (UNIFORM, TOLD), stream == UNIFORM
+            )
             if stream in self._earned:
                 wins, tries = self._earned[stream]
                 wins = _FADING * wins + float(value < lowest)
