@@ -8,9 +8,11 @@ from numbers import Real
 import numpy as np
 from sklearn.utils import check_random_state
 
+from skmohn._core._fitting import warn_caller
 from skmohn._core._optional import import_optional
 from skmohn._core._sklearn import Interval, StrOptions, validate_parameter_constraints
 from skmohn.optimize import BlackBoxOptimizer
+from skmohn.optimize._streams import STREAMS, TOLD
 
 optuna = import_optional("optuna", "MOHNSampler")
 _State = optuna.trial.TrialState
@@ -22,6 +24,8 @@ _STREAM = "mohn:stream"
 _PARTS = 4
 # Parameters of more values are left to the independent sampler.
 _MOST_VALUES = 100
+# Larger values count as infinite: squares of what they differ by would be.
+_LARGEST = 1e149
 
 
 class MOHNSampler(optuna.samplers.BaseSampler):
@@ -38,7 +42,7 @@ class MOHNSampler(optuna.samplers.BaseSampler):
         Seed. A study of one process without threads is then repeatable.
     noise : float or "auto", default="auto"
         Standard deviation of the noise in the values; 0 if there is none. "auto"
-        repeats a trial to see. See :class:`~skmohn.optimize.BlackBoxOptimizer`.
+        repeats a few trials to see. See :class:`~skmohn.optimize.BlackBoxOptimizer`.
     independent_sampler : optuna.samplers.BaseSampler, default=None
         Samples the other parameters, and the first trial. None for
         ``TPESampler(seed=seed)``.
@@ -66,8 +70,10 @@ class MOHNSampler(optuna.samplers.BaseSampler):
 
     A trial that is pruned counts as the worst complete one; one that violates
     constraints counts as worse, by how much it violates them; one that failed is not
-    repeated. Infinite values count as the best or worst finite ones. Once every
-    combination of values has been tried, the independent sampler takes over.
+    repeated. Infinite values, and those beyond 1e149, count as the best or worst of the
+    others. A trial whose parameters are not among the values searched, such as an
+    enqueued one, does not count. Once every combination of values has been tried, and
+    repeated where there is noise, the independent sampler takes over.
 
     Examples
     --------
@@ -176,13 +182,36 @@ class MOHNSampler(optuna.samplers.BaseSampler):
             if other.number != trial.number
             and all(other.distributions.get(n) == d for n, d in search_space.items())
         ]
+        places = {name: _places(d) for name, d in search_space.items()}
+        points = {
+            other.number: point
+            for other in trials
+            if (point := _encode(other.params, search_space, places)) is not None
+        }
+        trials = [other for other in trials if other.number in points]
         losses = _losses(trials, study.direction)
-        identity = study.study_name, search_space
+        identity = study.study_name, search_space, self._read_noise(points, losses)
         if self._search is None or not self._search.continues(identity, losses):
-            self._search = _Search(identity, self.noise, self._seed)
-        running = [other for other in trials if other.state not in _FINISHED]
-        self._search.learn(trials, losses)
-        return self._search.next(running)
+            self._search = _Search(identity, places, self._seed)
+        self._search.learn(trials, points, losses)
+        running = [t.number for t in trials if t.state not in _FINISHED]
+        return self._search.next([points[number] for number in running])
+
+    def _read_noise(self, points, losses):
+        """The noise as given, unless the trials say that there is some."""
+        if self.noise != 0.0:
+            return self.noise
+        known = {}
+        for number, loss in losses.items():
+            key = tuple(points[number].items())
+            if not np.isnan(loss) and known.setdefault(key, loss) != loss:
+                warn_caller(
+                    f"noise=0, but trial {number} has another value than an earlier "
+                    "one with the same parameters: noise is estimated instead; pass "
+                    'noise="auto" or its standard deviation'
+                )
+                return "auto"
+        return self.noise
 
     def sample_independent(self, study, trial, param_name, param_distribution):
         """Choose one parameter that is not searched together with others.
@@ -247,20 +276,18 @@ class _Search:
     Parameters
     ----------
     identity : tuple
-        Name of the study, and distributions of the parameters by their names.
+        Name of the study, distributions of the parameters by their names, and noise.
 
-    noise : float or "auto"
+    places : dict of str to list
+        What stands for the values of each parameter.
 
     seed : int
     """
 
-    def __init__(self, identity, noise, seed):
+    def __init__(self, identity, places, seed):
         self.identity = identity
-        _, self._distributions = identity
-        self._places = {name: _places(d) for name, d in self._distributions.items()}
-        self._optimizer = BlackBoxOptimizer(
-            self._places, noise=noise, random_state=seed
-        )
+        _, self._distributions, noise = identity
+        self._optimizer = BlackBoxOptimizer(places, noise=noise, random_state=seed)
         self._told = {}
         self.process = os.getpid()
 
@@ -271,7 +298,7 @@ class _Search:
             for number, loss in self._told.items()
         )
 
-    def learn(self, trials, losses):
+    def learn(self, trials, points, losses):
         """Tell of the trials that have ended since."""
         not_told = losses.keys() - self._told.keys()
         new = [trial for trial in trials if trial.number in not_told]
@@ -280,29 +307,21 @@ class _Search:
             part = new[first:end]
             found = {trial.number: losses[trial.number] for trial in part}
             self._optimizer.tell(
-                [self._encode(trial.params) for trial in part],
+                [points[number] for number in found],
                 list(found.values()),
-                [trial.system_attrs.get(_STREAM, "told") for trial in part],
+                [_stream(trial) for trial in part],
             )
             self._told.update(found)
 
-    def next(self, running):
+    def next(self, taken):
         """Parameters of the next trial and their stream; none where all were tried."""
-        taken = [self._encode(trial.params) for trial in running]
         # What runs elsewhere is asked for once at most: it is pending from then on.
         for _ in range(len(taken) + 1):
             points = self._optimizer.ask()
             if points and points[0] not in taken:
                 stream = self._optimizer.asked_[-1]["stream"]
                 return self._decode(points[0]), stream
-        return {}, "told"
-
-    def _encode(self, params):
-        """Parameters as places among their values."""
-        return {
-            name: self._places[name][_index(distribution, params[name])]
-            for name, distribution in self._distributions.items()
-        }
+        return {}, TOLD
 
     def _decode(self, point):
         """Places as values."""
@@ -333,12 +352,33 @@ def _places(distribution):
     return places
 
 
-def _index(distribution, value):
-    """Place of a value."""
-    internal = int(distribution.to_internal_repr(value))
-    if isinstance(distribution, optuna.distributions.IntDistribution):
-        return (internal - distribution.low) // distribution.step
-    return internal
+def _encode(params, search_space, places):
+    """Parameters as places among their values; None where one is not among them."""
+    point = {}
+    for name, distribution in search_space.items():
+        place = _place(distribution, params[name])
+        if place is None:
+            return None
+        point[name] = places[name][place]
+    return point
+
+
+def _place(distribution, value):
+    """Place of a value; None where it is out of range or between two steps."""
+    try:
+        if isinstance(distribution, optuna.distributions.IntDistribution):
+            place = (value - distribution.low) / distribution.step
+        else:
+            place = distribution.to_internal_repr(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return int(place) if place in range(_count(distribution)) else None
+
+
+def _stream(trial):
+    """What has asked for a trial; another sampler if that is not known."""
+    stream = trial.system_attrs.get(_STREAM)
+    return stream if isinstance(stream, str) and stream in STREAMS else TOLD
 
 
 def _value(distribution, place):
@@ -357,8 +397,8 @@ def _losses(trials, direction):
         for t in trials
         if t.state == _State.COMPLETE and not violations[t.number]
     }
-    finite = [value for value in complete.values() if np.isfinite(value)] or [0.0]
-    best, worst = min(finite), max(finite)
+    usual = [value for value in complete.values() if abs(value) <= _LARGEST] or [0.0]
+    best, worst = min(usual), max(usual)
     spread, most = worst - best or 1.0, max(violations.values(), default=0.0)
     losses = {}
     for trial in trials:
@@ -374,9 +414,15 @@ def _losses(trials, direction):
 
 
 def _violation(trial):
-    """Sum of what a trial lacks to satisfy its constraints."""
+    """Sum of what a trial lacks to satisfy its constraints, at most 1e149."""
     if hasattr(trial, "constraints"):
         constraints = trial.constraints.values()
     else:  # before Optuna 5
         constraints = trial.system_attrs.get("constraints") or ()
-    return sum(max(float(value), 0.0) for value in constraints)
+    try:
+        numbers = [float(value) for value in constraints]
+    except (TypeError, ValueError, OverflowError):
+        return _LARGEST
+    # Nor does what is not a number satisfy one.
+    lacks = [_LARGEST if np.isnan(number) else max(number, 0.0) for number in numbers]
+    return min(sum(lacks), _LARGEST)

@@ -279,6 +279,87 @@ def test_without_a_feasible_trial_the_violation_counts():
     assert losses(study) == [1.0, 0.25]
 
 
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+@pytest.mark.parametrize("value", [1e149, 1e200, 1.7e308, -1e200, np.inf, -np.inf])
+def test_huge_values_do_not_end_a_study(direction, value):
+    """As penalties of failed trials are; they count as the best or worst of others."""
+    study = make_study(direction=direction)
+    sign = 1.0 if direction == "minimize" else -1.0
+    study.optimize(
+        lambda t: value if t.number == 3 else sign * mismatch(t), n_trials=30
+    )
+    others = [t.value for t in study.trials if t.number != 3]
+    assert (min if direction == "minimize" else max)(others) == 0
+    if abs(value) > 1e149:
+        assert sign * losses(study)[3] == np.clip(value, min(others), max(others))
+
+
+LEVELS = {"c": IntDistribution(0, 9), "d": IntDistribution(-4, 11, step=5)}
+
+
+def enqueued(params):
+    """A study some of whose trials were told what to take, whether it fits or not."""
+    study = make_study()
+    study.optimize(levels, n_trials=3)
+    study.enqueue_trial(params)
+    with pytest.warns(UserWarning, match="out of range"):
+        study.optimize(levels, n_trials=8)
+    return study
+
+
+def levels(trial):
+    """The distance from a place among integers."""
+    c, d = trial.suggest_int("c", 0, 9), trial.suggest_int("d", -4, 11, step=5)
+    return abs(c - 6) + abs(d - 6)
+
+
+@pytest.mark.parametrize(
+    "params", [{"c": 99}, {"c": -1}, {"d": 3}, {"d": 16}, {"c": 99, "d": 0}], ids=str
+)
+def test_enqueued_values_out_of_range_or_between_steps_count_for_nothing(params):
+    study = enqueued(params)
+    odd = study.trials[3]
+    assert odd.params.items() >= params.items()
+    told = [record["point"] for record in study.sampler._search._optimizer.history_]
+    assert len(told) == len(study.trials) - 2  # the last one, and the odd one
+
+
+@pytest.mark.parametrize(
+    "constraints", [[np.inf], [np.nan], [1e300, 1e300], ["a"], [None]], ids=str
+)
+def test_constraints_that_are_no_numbers_count_as_violated(constraints):
+    study = make_study(MOHNSampler(seed=0, noise=0))
+    told(study, ON, score=1.0)
+    told(study, OFF, score=3.0)
+    told(study, SOME, score=-9.0, attributes={"constraints": constraints})
+    assert losses(study) == [1.0, 3.0, 5.0]
+    study.optimize(mismatch, n_trials=5)
+
+
+def test_streams_that_nobody_knows_count_as_told():
+    study = make_study()
+    for stream in ("other", 3, [1], None, "climb"):
+        told(study, SOME, score=1.0, attributes={"mohn:stream": stream})
+    study.ask(SWITCHES)
+    streams = [r["stream"] for r in study.sampler._search._optimizer.history_]
+    assert streams == [*["told"] * 4, "climb"]
+
+
+def test_values_that_differ_without_noise_are_warned_of():
+    """As where a float makes a difference, which the independent sampler chooses."""
+
+    def objective(trial):
+        return mismatch(trial) + trial.suggest_float("x", 0.0, 1.0)
+
+    study = make_study(MOHNSampler(seed=0, noise=0))
+    told(study, ON, score=1.0)
+    told(study, ON, score=2.0)
+    told(study, ON, TrialState.FAIL)
+    with pytest.warns(UserWarning, match=r"noise=0, but trial 1 has another value"):
+        study.optimize(objective, n_trials=8)
+    assert len(study.trials) == 11
+
+
 def test_constraints_are_learnt():
     study = make_study(
         MOHNSampler(seed=0, constraints_func=lambda trial: [2 - sum(suggest(trial))])
