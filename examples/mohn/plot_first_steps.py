@@ -89,10 +89,10 @@ plt.show()
 # Decide
 # ------
 #
-# ``maximize`` finds the best of all 4,096 recipes by the model. Only columns with a
-# weight are shown: the others do not matter.
+# ``maximize`` finds the best of all 4,096 recipes by the model; ``fixed={}`` says that
+# every column can be set. Only columns with a weight are shown: the others do not matter.
 
-best = maximize(model, random_state=0)
+best = maximize(model, fixed={}, random_state=0)
 recipe = pd.DataFrame([best.x], columns=CHANGES)
 matters = sorted({i for term in model.terms_ for i in term})
 print(recipe.iloc[0, matters].astype(int).to_string())

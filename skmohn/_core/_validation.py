@@ -77,6 +77,11 @@ def input_dtype(estimator):
     return np.dtype(getattr(estimator, "_input_dtype", "float64"))
 
 
+def has_read_inputs(estimator):
+    """Whether an estimator was fitted on a table, not made of what was known."""
+    return hasattr(estimator, "_input_dtype")
+
+
 def to_numpy(values):
     """An array of another library as one of numpy; all else as it is.
 

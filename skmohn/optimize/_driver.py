@@ -29,6 +29,9 @@ _EXACT_COST = 2**27
 _MOVE_WIDTH = 16
 _ORDERED = 25_000
 _MOST_HELD = 0.5
+# A step of its tabu search takes about as long as so many looks of annealing. One of
+# few variables has as many steps as one of so many, since they cost next to nothing.
+_LOOKS_PER_STEP, _FEW = 20, 1000
 
 
 class Question(NamedTuple):
@@ -353,11 +356,20 @@ def _teller(tell, so_far, variables):
 def _search_part(part, rng, n_sweeps):
     """Search connected variables by the mix of methods, longer with each restart."""
     schedules = _move_schedules(part, rng)
+
+    def options_of(number):
+        n_visits = n_sweeps * max((1 + number) * part.n_variables, _FEW)
+        return {
+            "n_sweeps": n_sweeps * (1 + number),
+            "n_steps": max(1, n_visits // _LOOKS_PER_STEP),
+            "schedules": schedules,
+        }
+
     return restart(
         part,
         make_polynomial(part.graph, part.n_variables),
         _methods.mixed,
-        lambda number: {"n_sweeps": n_sweeps * (1 + number), "schedules": schedules},
+        options_of,
         _combined,
     )
 

@@ -8,9 +8,11 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 from sklearn.utils import check_random_state
 
+from skmohn._core._fitting import warn_caller
 from skmohn._core._names import index_names
 from skmohn._core._sklearn import Interval, StrOptions, validate_params
 from skmohn._core._units import binary_unit
+from skmohn._core._validation import has_read_inputs
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 from skmohn.optimize._dense import answer_dense
 from skmohn.optimize._driver import Answer, Question, answer
@@ -50,6 +52,8 @@ _MESSAGES = {
     TIME: "stopped at time_limit",
     CALLBACK: "stopped by the callback",
 }
+# Names of columns in a message.
+_LISTED = 8
 # Where the description of the one search differs from that of the other.
 _MIRRORED = {
     "maximize": "minimize",
@@ -82,17 +86,20 @@ def maximize(
 
     Parameters
     ----------
-    model : MOHNRegressor, Hypergraph, dict, BinaryPolynomial or BinaryQuadraticModel
+    model : MOHNRegressor, MOHNClassifier, Hypergraph, dict, BinaryPolynomial or \
+            BinaryQuadraticModel
         A fitted estimator, one of dimod's models, or a dict from tuples of variables
         that are -1 or +1 to weights, with ``()`` for the constant. Variables of a dict
-        are names, or integers from 0.
+        are names, or integers from 0. Of a classifier, which has two classes and whose
+        strategy lists its products, such as "logistic", the log-odds of the second
+        class.
     method : {"auto", "hill_climb", "annealing", "tabu", "weight_satisfaction", \
             "exact"}, default="auto"
         How to search. See the user guide, "Finding the best input".
 
         - ``"auto"``: searches parts that share no variable one by one, exactly if that
-          is cheap, else by annealing and moves of many variables at once ([3]_) or,
-          with too many weights for these, by tabu search.
+          is cheap, else by annealing, moves of many variables at once ([3]_), unless
+          there are too many weights for these, and tabu search.
         - ``"hill_climb"``: flips variables in random order while that helps
           ([1]_ Equations 9 and 10).
         - ``"annealing"``: Metropolis sweeps at falling temperatures.
@@ -102,7 +109,10 @@ def maximize(
         - ``"exact"``: eliminates one variable after another ([2]_), unless the weights
           are too entangled.
     fixed : dict, default=None
-        Variables to hold at a value: names or indices, and values as in the data.
+        Variables to hold at a value: names or indices, and values as in the data. All
+        others are free. For an estimator fitted on a data frame, None warns of the
+        columns that the search moves, since nobody can set an age; ``{}`` says that
+        all can be set.
     x0 : array-like of shape (n_variables,), default=None
         Start of the first restart, with values as in the data; annealing compares it
         with what it finds. None for a random point, where all other restarts begin.
@@ -161,10 +171,11 @@ def maximize(
         nit : int
             Number of restarts.
         success : bool
-            Whether the search ended by itself.
+            Whether the search ended by itself or has used what it was given; False
+            where the callback has stopped it, and where "exact" had too little time.
         status : int
-            0 if it did; 1 for the limit of evaluations, 2 for the time limit, 3 for the
-            callback.
+            0 if it ended by itself; 1 for the limit of evaluations, 2 for the time
+            limit, 3 for the callback.
         message : str
             The same in words.
         optimal : bool
@@ -175,6 +186,11 @@ def maximize(
             End points of the restarts, the best first; only with `return_optima`.
         local_optima_fun : ndarray of shape (n_optima,)
             Their values; only with `return_optima`.
+
+    Warns
+    -----
+    UserWarning
+        If columns of a data frame are moved and `fixed` is None.
 
     Raises
     ------
@@ -319,10 +335,12 @@ def _find_best(
         return_optima=return_optima,
         n_jobs=n_jobs,
     )
-    model = read_model(model)
+    estimator, model = model, read_model(model)
     model = model.hold(_read_fixed(model.columns, fixed))
     start = _read_start(model, x0)
     used, function = _of_free_variables(model, sign)
+    if fixed is None and has_read_inputs(estimator):
+        _warn_of_moves(model, used)
     has_spins = isinstance(function, Hypergraph)
 
     def values_at(found):
@@ -363,7 +381,8 @@ def _find_best(
     else:
         found = Answer(np.empty(0), 0, 0, DONE, True, [np.empty(0)])
     result = result_of(found)
-    result.success = found.status == DONE
+    is_broken_off = method == "exact" and found.status == TIME
+    result.success = found.status != CALLBACK and not is_broken_off
     result.status = found.status
     proof = "; no point is better" if found.optimal else ""
     result.message = _MESSAGES[found.status] + proof
@@ -375,6 +394,20 @@ def _find_best(
         order = np.argsort(-sign * fun, kind="stable")
         result.local_optima, result.local_optima_fun = x[order], fun[order]
     return result
+
+
+def _warn_of_moves(model, used):
+    """Warn of named columns that are moved, though nobody may be able to set them."""
+    columns = np.flatnonzero(np.isin(model.owner, used))
+    names = [model.columns.names[j] for j in columns]
+    if not names or not isinstance(names[0], str):
+        return
+    more = ", ..." if len(names) > _LISTED else ""
+    warn_caller(
+        f"every column may be moved: {', '.join(map(repr, names[:_LISTED]))}{more}. "
+        "Hold those that nobody can set, by fixed={name: value}, or pass fixed={} if "
+        "all can be set"
+    )
 
 
 def _of_free_variables(model, sign):

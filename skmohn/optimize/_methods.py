@@ -22,8 +22,6 @@ DONE, EVALUATIONS, TIME, CALLBACK = range(4)
 _AT_ONCE = 10**6
 # A flip that loses the typical smallest weight is accepted this often in the end.
 _COLD_ACCEPTANCE = 0.01
-# A step of tabu search takes about as long as so many looks of annealing.
-_LOOKS_PER_STEP = 20
 
 
 class Budget(NamedTuple):
@@ -244,12 +242,13 @@ def weight_satisfaction(polynomial, spins, seed, budget, *, max_order=12):
     return _outcome(state, looks, status)
 
 
-def mixed(polynomial, spins, seed, budget, *, n_sweeps, schedules):
-    """Annealing, then moves of many variables at once ([1]_, [2]_).
+def mixed(polynomial, spins, seed, budget, *, n_sweeps, n_steps, schedules):
+    """Annealing, then moves of many variables at once ([1]_, [2]_), then tabu search.
 
     Such a move holds some variables and gives all others, between which no wide tables
-    are needed any more, the values that are best together. Without schedules, a tabu
-    search takes their place.
+    are needed any more, the values that are best together. Where these tables are worth
+    their time, tabu search may still find more: as in functions of high order and few
+    variables, whose best points are like no others.
 
     .. [1] Hamze and de Freitas, "From fields to trees", UAI (2004).
     .. [2] Selby, "Efficient subgraph-based sampling of Ising-type models with
@@ -257,17 +256,20 @@ def mixed(polynomial, spins, seed, budget, *, n_sweeps, schedules):
     """
     state = make_state(polynomial, spins, seed)
     looks, status = _anneal(polynomial, state, budget, n_sweeps, None)
-    if status == DONE and schedules:
+    if status != DONE:
+        return _outcome(state, looks, status)
+    if schedules:
         _go_to(polynomial, state, state.best)
         looks, status = _move_subgraphs(
             polynomial, state, seed, looks, budget, schedules
         )
-    elif status == DONE:
-        rest = Budget(budget.looks - looks, budget.deadline)
-        n_steps = max(1, n_sweeps * len(spins) // _LOOKS_PER_STEP)
-        found = tabu(polynomial, state.best, seed, rest, n_steps=n_steps)
-        return found._replace(nfev=looks + found.nfev)
-    return _outcome(state, looks, status)
+    found = _outcome(state, looks, status)
+    if status != DONE:
+        return found
+    rest = Budget(budget.looks - looks, budget.deadline)
+    other = tabu(polynomial, state.best, seed, rest, n_steps=n_steps)
+    best = other if other.value > found.value else found
+    return best._replace(nfev=looks + other.nfev, status=other.status)
 
 
 def _go_to(polynomial, state, spins):

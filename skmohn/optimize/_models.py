@@ -8,14 +8,16 @@ from functools import cached_property
 from numbers import Integral
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._categories import Categories, to_number
 from skmohn._core._control import control_of
 from skmohn._core._names import find_column
 from skmohn._core._times import from_seconds, seconds
-from skmohn._core._validation import input_dtype
-from skmohn.mohn import MOHNRegressor
+from skmohn._core._validation import input_dtype, is_whole
+from skmohn.mohn import MOHNClassifier, MOHNRegressor
 from skmohn.mohn._from_terms import read_polynomial
+from skmohn.mohn._pool import SparseClasses
 from skmohn.mohn._require import require_regressor
 from skmohn.mohn._table.coding import CATEGORIES, CONSTANT, NUMERIC, ONE_HOT
 from skmohn.mohn._walsh.hypergraph import Hypergraph
@@ -306,7 +308,8 @@ def read_model(model):
 
     Parameters
     ----------
-    model : MOHNRegressor, Hypergraph, Mapping, BinaryPolynomial, BinaryQuadraticModel
+    model : MOHNRegressor, MOHNClassifier, Hypergraph, Mapping, BinaryPolynomial or \
+            BinaryQuadraticModel
 
     Returns
     -------
@@ -322,6 +325,8 @@ def read_model(model):
     """
     if isinstance(model, MOHNRegressor):
         read = _read_regressor(model)
+    elif isinstance(model, MOHNClassifier):
+        read = _read_classifier(model)
     elif isinstance(model, Hypergraph):
         read = _two_valued(model, range(model.n_variables), (-1, 1))
     elif _is_from_dimod(model):
@@ -331,8 +336,9 @@ def read_model(model):
         read = _two_valued(graph, names, (-1, 1))
     else:
         raise TypeError(
-            "model must be a fitted MOHNRegressor, a dict from tuples of variables to "
-            "weights, or dimod's BinaryPolynomial or BinaryQuadraticModel, got "
+            "model must be a fitted MOHNRegressor or MOHNClassifier, a dict from "
+            "tuples of variables to weights, or dimod's BinaryPolynomial or "
+            "BinaryQuadraticModel, got "
             f"{type(model).__name__}; from a Pipeline or a search, pass the fitted step"
         )
     graph = read.graph
@@ -352,13 +358,53 @@ def _read_regressor(model):
     require_regressor(model, "model")
     coding, categories = model.coding_, model.vocabulary_.categories
     graph = read_polynomial(model)
-    is_polynomial = graph is not None
-    if not is_polynomial:
-        dense, bounds = model.model_, (-np.inf, np.inf)
-        if control_of(model, "dense_control").clip:
-            bounds = dense.low, dense.high
-        graph = DenseMean(dense.products(), coding, bounds, dense.transform)
-    columns = Columns(
+    if graph is not None:
+        return _read_listed(model, graph, categories, "predict")
+    dense, bounds = model.model_, (-np.inf, np.inf)
+    if control_of(model, "dense_control").clip:
+        bounds = dense.low, dense.high
+    graph = DenseMean(dense.products(), coding, bounds, dense.transform)
+    columns = _columns_of(model, categories)
+    return Model.of(graph, columns, *_states_of(coding, categories.kinds))
+
+
+def _read_classifier(model):
+    """The log-odds of the second of two classes, if they are a sum of products."""
+    check_is_fitted(model)
+    if len(model.classes_) != 2:
+        raise ValueError(
+            f"model has {len(model.classes_)} classes, but only the log-odds of the "
+            "second of two can be searched: fit it on y == label for the class that "
+            "you look for"
+        )
+    if not isinstance(model.model_, SparseClasses):
+        raise ValueError(
+            "model pools log-odds that are no sum of products, or has more products "
+            'than can be listed: fit MOHNClassifier with strategy="logistic"'
+        )
+    if not all(is_whole(i) for term in model.terms_ for i in term):
+        raise ValueError(
+            "model has products of columns with more than two categories, which cannot "
+            "be searched: fit it on columns of OneHotEncoder, and hold those of other "
+            "categories at 0 by fixed"
+        )
+    graph = Hypergraph.sort(model.terms_, model.weights_[0], float(model.intercept_[0]))
+    categories = model.vocabulary_.categories
+    return _read_listed(model, graph, categories, "decision_function")
+
+
+def _read_listed(model, graph, categories, method):
+    """A polynomial, which has the lines of numeric columns alone."""
+    columns = _columns_of(model, categories)
+    read = Model.of(graph, columns, *_states_of(model.coding_, None))
+    _require_terms_only(model, read, method)
+    return read
+
+
+def _columns_of(model, categories):
+    """Columns of the table that an estimator was fitted on."""
+    coding = model.coding_
+    return Columns(
         tuple(getattr(model, "feature_names_in_", range(model.n_features_in_))),
         coding.low,
         np.where(coding.kind == CONSTANT, coding.low, coding.high),
@@ -373,12 +419,6 @@ def _read_regressor(model):
             if coding.kind[j] == CATEGORIES
         },
     )
-    # A polynomial has the lines of numeric columns alone.
-    kinds = None if is_polynomial else categories.kinds
-    read = Model.of(graph, columns, *_states_of(coding, kinds))
-    if is_polynomial:
-        _require_terms_only(model, read)
-    return read
 
 
 def _states_of(coding, kinds):
@@ -427,14 +467,14 @@ def _level_ends(coding, j, kind):
     return np.unique(np.where((level == levels) & (before >= ends[0]), before, after))
 
 
-def _require_terms_only(model, read):
+def _require_terms_only(model, read, method):
     """Refuse an estimator that is more than its listed terms."""
     graph = read.graph
     ends = np.array([np.zeros(len(read.sizes), dtype=int), read.sizes - 1])
     # Without names of columns, of which scikit-learn would say that the ends lack them.
     nameless = copy(model)
     vars(nameless).pop("feature_names_in_", None)
-    predicted = nameless.predict(read.write(ends))
+    predicted = getattr(nameless, method)(read.write(ends))
     scale = np.abs(graph.coef).sum() + abs(graph.intercept) + 1.0
     values = graph.predict(read.codes[read.first + ends])
     if not np.allclose(values, predicted, rtol=0.0, atol=1e-6 * scale):

@@ -499,7 +499,8 @@ def test_all_weights_are_searched_and_exported():
     whole = pd.DataFrame(cube, columns=list("abcdef"))
     whole.insert(2, "same", 1.0)
     values = model.predict(whole)
-    assert maximize(model, random_state=0).fun == pytest.approx(values.max())
+    found = maximize(model, fixed={}, random_state=0)
+    assert found.fun == pytest.approx(values.max())
     polynomial = to_dimod(model)
     energies = [
         polynomial.energy(dict(zip("abcdef", row, strict=True))) for row in cube

@@ -19,6 +19,7 @@ from skmohn.optimize._dense import DenseMean, ProductSum, _State, hill_climb, ta
 from skmohn.optimize._methods import Budget
 from skmohn.optimize._models import read_model
 
+pytestmark = pytest.mark.filterwarnings("ignore:every column may be moved")
 METHODS = ["auto", "exact", "tabu", "hill_climb"]
 both = pytest.mark.parametrize(
     ("search", "extreme"), [(maximize, np.max), (minimize, np.min)]
