@@ -90,7 +90,8 @@ plt.show()
 # ------
 #
 # ``maximize`` finds the best of all 4,096 recipes by the model; ``fixed={}`` says that
-# every column can be set. Only columns with a weight are shown: the others do not matter.
+# every column can be set. Only columns with a weight are shown: the others do not
+# matter.
 
 best = maximize(model, fixed={}, random_state=0)
 recipe = pd.DataFrame([best.x], columns=CHANGES)

@@ -88,13 +88,6 @@ class BaseMOHN(HTMLRepr, Nested):
     def _vocabulary(self, coding):
         return Vocabulary(coding, self._categories, self._names())
 
-    def _check_order(self):
-        if self.max_order is not None and self.max_order > self.n_features_in_:
-            raise ValueError(
-                f"max_order={self.max_order} is larger than "
-                f"n_features={self.n_features_in_}"
-            )
-
     def _split_params(self, params):
         """Arguments for ``cv.split``, such as groups.
 

@@ -88,7 +88,8 @@ class MOHNClassifier(
     max_order : int, default=None
         Largest number of columns in a product. None sets no limit: orders 1 and 2 and
         extensions of products found are always searched, higher orders if nothing
-        stands out and `work_budget` allows.
+        stands out and `work_budget` allows. Nor does a number above that of the
+        columns.
     max_columns : int, default=None
         Maximum number of products: the first ones found, or the strongest unless the
         strategy is "logistic". None leaves it to `selection`.

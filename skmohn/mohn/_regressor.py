@@ -97,9 +97,10 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         Pursuit searches by least squares and applies the rule at the end; "msda"
         searches by the rule and solves least squares at the end.
     max_order : int, default=None
-        Largest number of columns in a term; None for no limit. ``"dense"`` uses every
-        order and lists terms up to `max_order`, by default 3 or fewer in wide tables;
-        ``"spike_slab"`` tries orders up to 3, or fewer where sets are many.
+        Largest number of columns in a term; None for no limit, as is a number above
+        that of the columns. ``"dense"`` uses every order and lists terms up to
+        `max_order`, by default 3 or fewer in wide tables; ``"spike_slab"`` tries orders
+        up to 3, or fewer where sets are many.
     terms : sequence of sequences of int or str, default=None
         Terms of the model, as column indices or names, without the constant: all of
         them for "given"; for "pursuit" and "auto" those that are in every model, such
@@ -399,7 +400,6 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         strategy, wishes = STRATEGIES[self.strategy], Wishes.of(self)
         targets, given = self._read(strategy, wishes, *data, params)
         samples = targets.read(together=together)
-        self._check_order()
         # Passes over all pairs of a wide table are nobody knows how many.
         most = None if samples.is_wide else MOST_FITS * strategy.most_steps(wishes)
         loop = FitLoop(self, *given, most)

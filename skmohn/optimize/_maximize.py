@@ -187,11 +187,6 @@ def maximize(
         local_optima_fun : ndarray of shape (n_optima,)
             Their values; only with `return_optima`.
 
-    Warns
-    -----
-    UserWarning
-        If columns of a data frame are moved and `fixed` is None.
-
     Raises
     ------
     ValueError
@@ -201,6 +196,11 @@ def maximize(
         If `model` is of another type.
     NotFittedError
         If the estimator is not fitted.
+
+    Warns
+    -----
+    UserWarning
+        If columns of a data frame are moved and `fixed` is None.
 
     See Also
     --------

@@ -183,16 +183,6 @@ def test_step_that_is_too_long():
 # ------------------------------------------------------------------- the parameters
 
 
-@pytest.mark.parametrize("strategy", ["pursuit", "spike_slab", "msda", "full", "dense"])
-def test_order_above_the_number_of_columns(strategy):
-    refused(
-        MOHNRegressor(strategy, max_order=7),
-        X,
-        Y,
-        match="max_order=7 is larger than n_features=6",
-    )
-
-
 @pytest.mark.parametrize(
     ("terms", "words"),
     [

@@ -414,7 +414,6 @@ def test_callback_can_stop_a_fit():
     ("params", "y", "match"),
     [
         ({"max_columns": 5}, ODD, "max_columns=5 is less than the 8 inputs"),
-        ({"max_order": 9}, ODD, "max_order=9 is larger than n_features=8"),
         ({"strategy": "given"}, ODD, "needs terms"),
         ({"strategy": "given", "terms": [(0, 8)]}, ODD, "terms has 8, which is not"),
         ({"strategy": "given", "terms": [(1,), 1]}, ODD, "has 1 more than once"),
