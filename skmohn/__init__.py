@@ -11,6 +11,7 @@ _HOMES = {
     "BLMClassifier": "skmohn.blm",
     "BLMController": "skmohn.blm",
     "BLMRegressor": "skmohn.blm",
+    "BlackBoxOptimizer": "skmohn.optimize",
     "DeltaControl": "skmohn.mohn",
     "DenseControl": "skmohn.mohn",
     "EnergyNetClassifier": "skmohn.energynet",
@@ -25,6 +26,8 @@ _HOMES = {
     "MSDAControl": "skmohn.mohn",
     "PaperControl": "skmohn.energynet",
     "SearchControl": "skmohn.blm",
+    "maximize_black_box": "skmohn.optimize",
+    "minimize_black_box": "skmohn.optimize",
     "warm_up": "skmohn._warm_up",
 }
 
@@ -32,6 +35,7 @@ __all__ = [
     "BLMClassifier",
     "BLMController",
     "BLMRegressor",
+    "BlackBoxOptimizer",
     "DeltaControl",
     "DenseControl",
     "EnergyNetClassifier",
@@ -47,6 +51,8 @@ __all__ = [
     "PaperControl",
     "SearchControl",
     "__version__",
+    "maximize_black_box",
+    "minimize_black_box",
     "warm_up",
 ]
 
@@ -75,7 +81,12 @@ if TYPE_CHECKING:  # what the names are, for editors and type checkers
         MOHNTransformer,
         MSDAControl,
     )
-    from skmohn.optimize import MOHNFeatureSelector
+    from skmohn.optimize import (
+        BlackBoxOptimizer,
+        MOHNFeatureSelector,
+        maximize_black_box,
+        minimize_black_box,
+    )
 else:
 
     def __getattr__(name):

@@ -193,6 +193,27 @@ def read_sets(sets, name):
     return found
 
 
+def refuse_set(values, name):
+    """Refuse what has no order of its own: that of a set differs by process.
+
+    Parameters
+    ----------
+    values : object
+
+    name : str
+        The parameter, for the message.
+
+    Raises
+    ------
+    ValueError
+    """
+    if isinstance(values, set | frozenset):
+        raise ValueError(
+            f"{name} must be in an order, and a set has none, got {values!r}: pass a "
+            "list"
+        )
+
+
 def read_names(names, name):
     """Read a list of strings.
 
@@ -209,6 +230,7 @@ def read_names(names, name):
     """
     if isinstance(names, str):
         raise ValueError(f"{name} must be a list of strings, got the string {names!r}")
+    refuse_set(names, name)
     if not np.iterable(names):
         raise TypeError(f"{name} must be a list of strings, got {names!r}")
     names = list(names)

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from skmohn._core._numba import address_of, jit
-from skmohn._core._validation import is_whole, require_memory
+from skmohn._core._validation import is_whole, refuse_set, require_memory
 from skmohn.blm import _kernels as kernels
 
 ACTIVATIONS = {
@@ -164,6 +164,7 @@ class Layout:
 
 def read_hidden_sizes(sizes):
     """Check the parameter `hidden_layer_sizes`, a number or several; return a tuple."""
+    refuse_set(sizes, "hidden_layer_sizes")
     given = sizes
     sizes = (sizes,) if isinstance(sizes, Integral) else tuple(sizes)
     if any(not is_whole(size) or size < 1 for size in sizes):

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from skmohn._core._fitting import History, all_or_nothing, gather_warnings, warn_caller
 from skmohn._core._sklearn import Interval, StrOptions, validate_parameter_constraints
-from skmohn._core._validation import read_vector
+from skmohn._core._validation import read_vector, refuse_set
 from skmohn.mohn._regressor import MOHNRegressor
 from skmohn.optimize._maximize import mirror
 from skmohn.optimize._methods import CALLBACK, DONE, EVALUATIONS, TIME
@@ -269,6 +269,7 @@ class BlackBoxOptimizer:
             )
         for i in np.flatnonzero(np.abs(values) > _LARGEST):
             _refuse_size(values[i], self._space.decode(states[[i]])[0])
+        refuse_set(streams, "streams")
         streams = [TOLD] * len(states) if streams is None else list(streams)
         if len(streams) != len(states) or not STREAMS.issuperset(streams):
             raise ValueError(

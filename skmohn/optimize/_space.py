@@ -10,7 +10,7 @@ from numbers import Integral
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from skmohn._core._validation import to_numpy
+from skmohn._core._validation import refuse_set, to_numpy
 from skmohn.mohn._table.rows import Alphabet, Rows
 from skmohn.optimize._variables import (
     Variable,
@@ -131,6 +131,7 @@ class Space:
             points = [
                 dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)
             ]
+        refuse_set(points, "X")
         points = to_numpy(points)
         if isinstance(points, Mapping | str) or not np.iterable(points):
             raise ValueError(
@@ -151,6 +152,7 @@ class Space:
                 )
             values = [point[variable.name] for variable in self.variables]
         else:
+            refuse_set(point, "a point of X")
             point = to_numpy(point)
             values = list(point) if np.iterable(point) else None
             if values is None or len(values) != self.n_variables:
@@ -438,9 +440,9 @@ def keys_of(states):
 def _is_kept(predicate, point):
     """What a predicate says of a point."""
     kept = predicate(point)
-    if kept is None or np.ndim(kept):
+    if not isinstance(kept, bool | np.bool_):
         raise TypeError(
             f"constraints must return True or False, but {predicate!r} returns "
-            f"{kept!r} for {point!r}"
+            f"{kept!r} for {point!r}: return a comparison, such as g(point) <= 0"
         )
     return bool(kept)

@@ -65,6 +65,8 @@ def read_variable(name, values):
             f"space must have a list of values or a tuple (low, high) for {name!r}, "
             f"got {values!r}"
         )
+    if isinstance(values, set | frozenset):
+        values = _sort(name, values)
     values = [v.item() if isinstance(v, np.generic) else v for v in values]
     try:
         places = places_of(values)
@@ -87,6 +89,15 @@ def read_variable(name, values):
             f"{'more' if len(values) > _MOST_VALUES else 'none'}"
         )
     return Variable(name, values, _is_increasing(values))
+
+
+def _sort(name, values):
+    """Values of a set in an order of their own: that of a set differs by process."""
+    if all(map(_is_number, values)) or all(isinstance(v, str) for v in values):
+        return sorted(values)
+    raise ValueError(
+        f"space has a set of values for {name!r}, which has no order: pass a list"
+    )
 
 
 def _is_increasing(values):
@@ -132,9 +143,9 @@ def read_table(space):
     variables, states = [], []
     for name, values in zip(names, columns, strict=True):
         try:
-            distinct = sorted(set(values))
+            distinct = sorted(_distinct(name, values))
         except TypeError:
-            distinct = sorted(_distinct(name, values), key=repr)
+            distinct = _distinct(name, values)
         variables.append(read_variable(name, distinct))
         places = places_of(distinct)
         states.append([places[value] for value in values])
@@ -142,9 +153,9 @@ def read_table(space):
 
 
 def _distinct(name, values):
-    """Values that cannot be sorted, each once."""
+    """Each value once, in the order of the rows: that of a set differs by process."""
     try:
-        return set(values)
+        return list(dict.fromkeys(values))
     except TypeError:
         raise TypeError(f"space has values of {name!r} that cannot be hashed") from None
 

@@ -505,3 +505,8 @@ def test_columns_too_large_to_standardise_are_refused():
     X = np.column_stack([np.arange(8.0), np.tile([1e308, -1e308], 4)])
     with pytest.raises(ValueError, match=r"X has values too large .* columns \[1\]"):
         BLMRegressor((2,), max_flips=10).fit(X, np.arange(8.0))
+
+
+def test_sizes_of_layers_are_in_an_order(network):
+    words = "hidden_layer_sizes must be in an order, and a set has none"
+    refused(network, X, TARGETS[network], hidden_layer_sizes={4, 3}, match=words)

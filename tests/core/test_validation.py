@@ -119,7 +119,7 @@ def test_lists_of_sets():
     assert found == [(0,), ("a",), ("b", 1), (), (1, 2)]
 
 
-@pytest.mark.parametrize("names", [None, 3, "abc", [1], [None]])
+@pytest.mark.parametrize("names", [None, 3, "abc", [1], [None], {"a", "b"}])
 def test_what_is_no_list_of_strings_is_refused(names):
     with pytest.raises((TypeError, ValueError), match="names"):
         read_names(names, "names")

@@ -121,3 +121,17 @@ def test_vocabulary_goes_from_names_to_terms_and_back():
     assert [vocabulary.label(term) for term in found] == model.terms_
     assert vocabulary.places(model.terms_) == found
     assert repr(vocabulary) == "<Vocabulary of 3 inputs>"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"terms": {(0,), (1, 2)}, "weights": [1.0, 2.0]},
+        {"terms": [("a",)], "weights": [1.0], "feature_names": {"a", "b"}},
+    ],
+    ids=["terms", "names"],
+)
+def test_sets_are_in_no_order(arguments):
+    """Nor does it say which weight is whose."""
+    with pytest.raises(ValueError, match="must be in an order, and a set has none"):
+        MOHNRegressor.from_terms(**arguments)

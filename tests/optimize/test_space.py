@@ -1,6 +1,9 @@
 """Spaces: what is read, what is refused, and which points are drawn and near."""
 
 import itertools
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -189,7 +192,6 @@ def test_columns_of_linear_constraints():
         LinearConstraint(csr_array(np.ones((1, 4))), 2, 2),
         [LinearConstraint(np.ones((1, 4)), 2), LinearConstraint(-np.ones((1, 4)), -2)],
         lambda point: point.sum() == 2,
-        lambda point: int(point.sum() == 2),
         (c for c in [lambda point: point.sum() > 1, lambda point: point.sum() < 3]),
     ],
 )
@@ -217,6 +219,10 @@ def test_rounding_breaks_no_constraint():
         ),
         (LinearConstraint(np.ones((1, 5)), 4, 3), ValueError, "no point of space"),
         (lambda x: False, ValueError, "no point of space"),
+        *(
+            (lambda x, kept=kept: kept, TypeError, "must return True or False, .*retur")
+            for kept in (0, 1, -1.0, 0.0, np.int64(1), np.nan, "yes", [True], {})
+        ),
         (lambda x: None, TypeError, "must return True or False, .* returns None for"),
         (lambda x: x == 1, TypeError, r"must return True or False, .* array\("),
         ("a", TypeError, "must hold callables or scipy.optimize.LinearConstraint"),
@@ -355,3 +361,52 @@ def test_linear_constraints_are_solved_where_no_draw_keeps_them(monkeypatch):
         ValueError, match="none of the points drawn satisfies the constr"
     ):
         space.draw(1, np.random.default_rng(0), np.empty((0, MANY), dtype=int))
+
+
+# ------------------------------------------------------------------------------- sets
+
+ASKS = """
+import numpy as np
+from skmohn.optimize import BlackBoxOptimizer
+space = {"a": {"w", "yy", "zzz", "q"}, "b": {"u", "v"}, "n": frozenset([8, 1, 4.5])}
+print(BlackBoxOptimizer(space, random_state=0).ask(3))
+sets = [frozenset(s) for s in ("ab", "bc", "d", "aef")]
+table = np.empty((4, 2), dtype=object)
+table[:, 0], table[:, 1] = sets, [None, "x", 2, "y"]
+points = BlackBoxOptimizer(table, random_state=0).ask(4)
+print([(sorted(s), v) for s, v in points])
+"""
+
+
+def test_the_order_of_a_set_does_not_matter():
+    """It differs from process to process."""
+    asked = {
+        subprocess.run(
+            [sys.executable, "-c", ASKS],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout
+        for seed in "012"
+    }
+    assert len(asked) == 1
+
+
+def test_sets_of_numbers_are_levels():
+    (variable,) = Space({"n": {8, 1, 4.5}}).variables
+    assert variable.values == [1, 4.5, 8]
+    assert variable.is_ordered
+    assert Space({"flag": {True, False}}).variables[0].values == [False, True]
+
+
+@pytest.mark.parametrize("values", [{"a", None}, {1, "a"}, {("a", 1), ("b", 2)}])
+def test_sets_that_have_no_order_are_refused(values):
+    with pytest.raises(ValueError, match="set of values for 'v', which has no order"):
+        Space({"v": values})
+
+
+@pytest.mark.parametrize("X", [{(0, 1), (1, 1)}, [{0, 1}, {1}], [(0, 1), {0, 1}]])
+def test_sets_of_points_are_refused(X):
+    with pytest.raises(ValueError, match="X must be in an order, and a set has none"):
+        Space(2).encode(X)
