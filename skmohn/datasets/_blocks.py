@@ -1,13 +1,12 @@
 """Sums of one small table over disjoint blocks: traps and the quadratic of BMDA."""
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skmohn._core._sklearn import Interval, validate_params
-from skmohn.datasets._sampling import SAMPLING_CONSTRAINTS, sample
+from skmohn._core._sklearn import validate_params
+from skmohn.datasets._sampling import SAMPLING_CONSTRAINTS, Count, sample
 from skmohn.datasets._walsh import sum_of_tables
 
 
@@ -15,8 +14,8 @@ from skmohn.datasets._walsh import sum_of_tables
     SAMPLING_CONSTRAINTS
     | {
         # A table has 2**k entries, and as many weights.
-        "k": [Interval(Integral, 1, 16, closed="both")],
-        "m": [Interval(Integral, 1, None, closed="left")],
+        "k": [Count(1, 16)],
+        "m": [Count(1)],
         "shuffle": ["boolean"],
     },
     prefer_skip_nested_validation=True,
@@ -138,7 +137,7 @@ def make_mk_trap(
 @validate_params(
     SAMPLING_CONSTRAINTS
     | {
-        "n_features": [Interval(Integral, 2, None, closed="left")],
+        "n_features": [Count(2)],
         "shuffle": ["boolean"],
     },
     prefer_skip_nested_validation=True,

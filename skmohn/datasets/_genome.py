@@ -1,31 +1,31 @@
 """A simulated genome scan: correlated genotypes, single effects and pairs."""
 
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from scipy.stats import norm
 from sklearn.utils import Bunch, check_random_state
 
-from skmohn._core._sklearn import Interval, validate_params
+from skmohn._core._sklearn import validate_params
+from skmohn.datasets._sampling import Count, Number
 from skmohn.mohn import Genotypes
 
-_COUNT = [Interval(Integral, 0, None, closed="left")]
-_SHARE = [Interval(Real, 0.0, 1.0, closed="left")]
+_COUNT = [Count(0)]
+_SHARE = [Number(0.0, 1.0, closed="left")]
 
 
 @validate_params(
     {
-        "n_variants": [Interval(Integral, 1, None, closed="left")],
-        "n_samples": [Interval(Integral, 2, None, closed="left")],
+        "n_variants": [Count(1)],
+        "n_samples": [Count(2)],
         "n_pairs": _COUNT,
         "n_singles": _COUNT,
         "n_pairs_with_singles": _COUNT,
         "pair_share": _SHARE,
         "single_share": _SHARE,
-        "block_size": [Interval(Integral, 1, None, closed="left")],
+        "block_size": [Count(1)],
         "correlation": _SHARE,
-        "least_frequency": [Interval(Real, 0.0, 0.5, closed="neither")],
+        "least_frequency": [Number(0.0, 0.5, closed="neither")],
         "missing": _SHARE,
         "case_control": ["boolean"],
         "random_state": ["random_state"],
@@ -134,12 +134,6 @@ def make_genome_scan(
     rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
     n_blocks = -(-n_variants // block_size)
     n_all_singles = n_singles + 2 * n_pairs_with_singles
-    explained = n_pairs * pair_share + n_all_singles * single_share
-    if explained >= 1.0:
-        raise ValueError(
-            f"pair_share and single_share: {n_pairs} pairs and {n_all_singles} single "
-            f"effects explain {explained:.2f} of the variance; it must be less than 1"
-        )
     if n_pairs_with_singles > n_pairs:
         raise ValueError(
             f"n_pairs_with_singles={n_pairs_with_singles} is more than "
@@ -150,6 +144,12 @@ def make_genome_scan(
             f"n_variants={n_variants} in blocks of block_size={block_size} are "
             f"{n_blocks} blocks, fewer than the {n_singles + 2 * n_pairs} variants "
             "with effects: each needs a block of its own"
+        )
+    explained = n_pairs * pair_share + n_all_singles * single_share
+    if explained >= 1.0:
+        raise ValueError(
+            f"pair_share and single_share: {n_pairs} pairs and {n_all_singles} single "
+            f"effects explain {explained:.2f} of the variance; it must be less than 1"
         )
     blocks = np.arange(n_variants) // block_size
     lowest = rng.uniform(least_frequency, 0.5, n_blocks)[blocks]

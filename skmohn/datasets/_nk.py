@@ -1,23 +1,27 @@
 """NK landscapes."""
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skmohn._core._sklearn import Interval, StrOptions, validate_params
+from skmohn._core._sklearn import StrOptions, validate_params
 from skmohn.datasets._optimum import find_optima
-from skmohn.datasets._sampling import OPTIMUM_CONSTRAINT, SAMPLING_CONSTRAINTS, sample
+from skmohn.datasets._sampling import (
+    OPTIMUM_CONSTRAINT,
+    SAMPLING_CONSTRAINTS,
+    Count,
+    sample,
+)
 from skmohn.datasets._walsh import sum_of_tables
 
 
 @validate_params(
     SAMPLING_CONSTRAINTS
     | {
-        "n_features": [Interval(Integral, 1, None, closed="left")],
+        "n_features": [Count(1)],
         # A table has 2**(k + 1) entries, and as many weights.
-        "k": [Interval(Integral, 0, 15, closed="both")],
+        "k": [Count(0, 15)],
         "neighbours": [StrOptions({"nearest", "random"})],
         "optimum": OPTIMUM_CONSTRAINT,
     },

@@ -12,6 +12,10 @@ from skmohn._core._validation import require_policy
 from skmohn.datasets import _pendulum_kernels as kernels
 
 _LARGEST = float(np.finfo(float).max)
+# Squares of larger numbers would be infinite.
+_MOST = 1e150
+# Of which floats hold each.
+_MOST_STEPS = 2**53
 
 
 @dataclass(frozen=True)
@@ -128,13 +132,17 @@ class InvertedPendulum:
                 continue
             may_be_zero = name in ("transient", "max_start", "position_weight")
             may_be_infinite = name in ("max_angle", "max_position") and value == np.inf
-            is_right = isinstance(value, kind)
-            is_right = is_right and (math.isfinite(value) or may_be_infinite)
+            # True is no number, though Python takes it for 1.
+            is_right = isinstance(value, kind) and not isinstance(value, bool)
+            most = _MOST if name == "max_start" else _LARGEST
+            is_right = is_right and (_is_at_most(value, most) or may_be_infinite)
             if not is_right or value < 0 or (value == 0 and not may_be_zero):
                 what = "whole number" if kind is Integral else "number"
                 sign = "a nonnegative" if may_be_zero else "a positive"
                 raise ValueError(f"{name} must be {sign} {what}, got {value!r}")
-        if not math.isfinite(max(self.duration, self.transient) / self.time_step):
+            # In numbers of few bytes, products would overflow.
+            object.__setattr__(self, name, (int if kind is Integral else float)(value))
+        if max(self.duration, self.transient) / self.time_step > _MOST_STEPS:
             raise ValueError(
                 f"duration={self.duration} and transient={self.transient} are too many "
                 f"steps of time_step={self.time_step}"
@@ -217,7 +225,7 @@ class InvertedPendulum:
         require_policy(policy)
         test = replace(self, duration=duration, n_simulations=n_simulations)
         random = check_random_state(random_state)
-        angles = random.uniform(-self.max_start, self.max_start, n_simulations)
+        angles = random.uniform(-self.max_start, self.max_start, test.n_simulations)
         _, errors, falls = test._simulate(policy, angles, np.inf)
         return errors, np.where(falls >= 0, falls * self.time_step, np.inf)
 
@@ -278,7 +286,9 @@ class InvertedPendulum:
         """
         state = _read_state(state)
         check_scalar(force, "force", Real)
-        return np.array(_slopes(self._cart(), state, force))
+        # Infinite where numbers overflow.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.array(_slopes(self._cart(), state, force))
 
     def energy(self, state):
         """Compute the kinetic plus potential energy, constant without a force.
@@ -294,9 +304,11 @@ class InvertedPendulum:
             In J; zero at rest with the pendulum horizontal.
         """
         _, angle, velocity, angular_velocity = _read_state(state)
-        arc = self.length * angular_velocity
-        square = (velocity - arc * np.cos(angle)) ** 2 + (arc * np.sin(angle)) ** 2
-        kinetic = 0.5 * (self.cart_mass * velocity**2 + self.mass * square)
+        # Infinite where numbers overflow.
+        with np.errstate(over="ignore"):
+            arc = self.length * angular_velocity
+            square = (velocity - arc * np.cos(angle)) ** 2 + (arc * np.sin(angle)) ** 2
+            kinetic = 0.5 * (self.cart_mass * velocity**2 + self.mass * square)
         return kinetic + self.mass * self.gravity * self.length * np.cos(angle)
 
     def _angles(self, n_simulations, rng):
@@ -362,6 +374,14 @@ class InvertedPendulum:
         )
 
 
+def _is_at_most(value, most):
+    """Whether a number is no larger than one, nor is minus infinite."""
+    try:
+        return -_LARGEST <= float(value) <= most
+    except OverflowError:  # an integer that no float can be
+        return False
+
+
 def _slopes(cart, state, force):
     """Velocities and accelerations."""
     _, angle, *velocities = state
@@ -373,12 +393,17 @@ def _slopes(cart, state, force):
 
 def _read_state(state):
     """Positions, angles and their velocities as rows of an array."""
-    state = check_array(
-        state, dtype=np.float64, ensure_2d=False, allow_nd=True, input_name="state"
-    )
-    if len(state) != 4:
+    try:
+        state = check_array(
+            state, dtype=np.float64, ensure_2d=False, allow_nd=True, input_name="state"
+        )
+        is_one = len(state) == 4
+    except (TypeError, OverflowError):  # a number or no list of numbers
+        is_one = False
+    if not is_one:
         raise ValueError(
-            f"a state is position, angle and their velocities, got {len(state)} numbers"
+            "a state is position, angle and their velocities, four numbers, got "
+            f"{state!r}"
         )
     return state
 

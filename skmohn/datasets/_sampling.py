@@ -8,22 +8,43 @@ from sklearn.utils import Bunch
 from skmohn._core._sklearn import Interval, Options, StrOptions
 from skmohn.datasets._walsh import evaluate
 
+# Squares of larger numbers would be infinite.
+_LARGEST = 1e150
+
 
 class Count(Interval):
     """A whole number; True is none, though Python takes it for 1."""
 
-    def __init__(self, least):
-        super().__init__(Integral, least, None, closed="left")
+    def __init__(self, least, most=None):
+        closed = "left" if most is None else "both"
+        super().__init__(Integral, least, most, closed=closed)
 
     def is_satisfied_by(self, value):
         """Whether a value is such a number."""
         return not isinstance(value, bool) and super().is_satisfied_by(value)
 
 
+class Number(Interval):
+    """A number whose square is finite; True is none, though Python takes it for 1."""
+
+    def __init__(self, least, most=_LARGEST, closed="both"):
+        super().__init__(Real, least, most, closed=closed)
+
+    def is_satisfied_by(self, value):
+        """Whether a value is such a number."""
+        if isinstance(value, bool) or not isinstance(value, Real):
+            return False
+        try:
+            # In fewer bytes the largest would be infinite.
+            return super().is_satisfied_by(float(value))
+        except OverflowError:  # an integer that no float can be
+            return False
+
+
 SAMPLING_CONSTRAINTS = {
     "n_samples": [Count(1)],
-    "noise": [Interval(Real, 0.0, None, closed="left")],
-    "snr": [None, Interval(Real, 0.0, None, closed="neither")],
+    "noise": [Number(0.0)],
+    "snr": [None, Number(0.0, closed="right")],
     "coding": [StrOptions({"pm1", "binary"})],
     "random_state": ["random_state"],
     "return_X_y": ["boolean"],

@@ -1,14 +1,19 @@
 """Random sparse Walsh functions."""
 
 from itertools import chain
-from numbers import Integral, Real
 from typing import Any
 
 from sklearn.utils import check_random_state
 
-from skmohn._core._sklearn import Interval, StrOptions, validate_params
+from skmohn._core._sklearn import StrOptions, validate_params
 from skmohn.datasets._optimum import find_optima
-from skmohn.datasets._sampling import OPTIMUM_CONSTRAINT, SAMPLING_CONSTRAINTS, sample
+from skmohn.datasets._sampling import (
+    OPTIMUM_CONSTRAINT,
+    SAMPLING_CONSTRAINTS,
+    Count,
+    Number,
+    sample,
+)
 from skmohn.datasets._terms import terms_by_order, terms_by_tower
 from skmohn.datasets._walsh import walsh_function
 
@@ -22,12 +27,12 @@ WEIGHT_DISTRIBUTIONS = {
 @validate_params(
     SAMPLING_CONSTRAINTS
     | {
-        "n_features": [Interval(Integral, 1, None, closed="left")],
-        "n_terms": [Interval(Integral, 1, None, closed="left"), dict],
-        "max_order": [Interval(Integral, 1, None, closed="left")],
+        "n_features": [Count(1)],
+        "n_terms": [Count(1), dict],
+        "max_order": [Count(1)],
         "heredity": [None, StrOptions({"strong", "weak"})],
         "weight_distribution": [StrOptions(set(WEIGHT_DISTRIBUTIONS))],
-        "intercept": [Interval(Real, None, None, closed="neither")],
+        "intercept": [Number(-1e150)],
         "optimum": OPTIMUM_CONSTRAINT,
     },
     prefer_skip_nested_validation=True,

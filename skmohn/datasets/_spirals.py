@@ -1,19 +1,18 @@
 """Two interleaved spirals, the classical test of networks."""
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.utils import Bunch, check_random_state
 
-from skmohn._core._sklearn import Interval, validate_params
-from skmohn.datasets._sampling import Count
+from skmohn._core._sklearn import validate_params
+from skmohn.datasets._sampling import Count, Number
 
 
 @validate_params(
     {
         "n_samples": [Count(2)],
-        "noise": [Interval(Real, 0, None, closed="left")],
+        "noise": [Number(0)],
         "random_state": ["random_state"],
         "return_X_y": ["boolean"],
     },

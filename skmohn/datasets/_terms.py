@@ -6,7 +6,8 @@ terms, so that what a seed gives does not depend on the order of a set.
 
 from itertools import combinations
 from math import comb
-from numbers import Integral
+
+from skmohn._core._validation import is_whole
 
 
 def terms_by_order(rng, n_features, counts, heredity):
@@ -24,7 +25,7 @@ def terms_by_order(rng, n_features, counts, heredity):
     terms : list of tuple of int
     """
     numbers = [*counts.keys(), *counts.values()]
-    if not all(isinstance(number, Integral) for number in numbers) or not (
+    if not all(is_whole(number) for number in numbers) or not (
         min(counts, default=0) >= 1 and min(counts.values()) >= 0
     ):
         raise ValueError(
@@ -88,7 +89,7 @@ def terms_by_tower(rng, n_features, n_terms, max_order, heredity):
     # Towers are as high as n_terms allows: one of height h has 2**h - 1 terms under
     # strong heredity, h under weak heredity.
     if heredity == "strong":
-        height = min(max_order, (n_terms + 1).bit_length() - 1)
+        height = min(max_order, (int(n_terms) + 1).bit_length() - 1)
         size = 2**height - 1
     elif heredity == "weak":
         height = size = min(max_order, n_terms)

@@ -11,10 +11,12 @@ from scipy.linalg import hadamard
 
 from skmohn.datasets import (
     make_bmda_quadratic,
+    make_genome_scan,
     make_ising,
     make_mk_trap,
     make_nk,
     make_sparse_walsh,
+    make_two_spirals,
 )
 from skmohn.datasets._walsh import evaluate
 
@@ -339,3 +341,66 @@ def test_nk_optimum_of_a_long_ring():
     assert plain_nk(data, data.x_minimum) == pytest.approx(data.minimum, abs=1e-12)
     assert data.minimum < data.y.min() < data.y.max() < data.maximum
     assert make_nk(60, 4, neighbours="random", random_state=0).maximum is None
+
+
+# ---------------------------------------------------------------- what is refused
+
+SIZES = {
+    make_ising: {"shape": (2, 3)},
+    make_mk_trap: {"k": 3, "m": 2},
+    make_bmda_quadratic: {"n_features": 4},
+    make_nk: {"n_features": 5, "k": 1},
+    make_sparse_walsh: {"n_features": 6, "n_terms": 3},
+    make_two_spirals: {},
+    make_genome_scan: {"n_variants": 200},
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [(make, name) for make in SIZES for name in ("noise", "snr") if make in GENERATORS]
+    + [(make_two_spirals, "noise"), (make_sparse_walsh, "intercept")],
+    ids=str,
+)
+@pytest.mark.parametrize("value", [1e308, 10**330, np.inf, True, np.nan])
+def test_numbers_that_overflow_are_refused(make, name, value):
+    with pytest.raises(ValueError, match=f"The '{name}' parameter of {make.__name__}"):
+        make(**{**SIZES[make], name: value})
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("make", [*GENERATORS, make_two_spirals])
+def test_numbers_of_few_bytes(make):
+    data = make(**SIZES[make], n_samples=np.int8(10), noise=np.float16(0.5))
+    assert len(data.y) == 10
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (make, name)
+        for make, sizes in SIZES.items()
+        for name in ("n_samples", *sizes)
+        if name != "shape"
+    ]
+    + [(make_sparse_walsh, "max_order"), (make_genome_scan, "block_size")]
+    + [(make_genome_scan, "n_pairs"), (make_genome_scan, "n_singles")],
+    ids=str,
+)
+def test_true_is_no_number_of_anything(make, name):
+    with pytest.raises(ValueError, match=f"The '{name}' parameter of {make.__name__}"):
+        make(**{**SIZES[make], name: True})
+
+
+def test_true_is_no_side_and_no_order():
+    with pytest.raises(ValueError, match="shape must hold integers >= 1"):
+        make_ising((True, 2))
+    with pytest.raises(ValueError, match="n_terms must map orders >= 1 to numbers"):
+        make_sparse_walsh(5, {2: True})
+
+
+def test_more_effects_than_blocks():
+    for name in ("n_pairs", "n_singles"):
+        with pytest.raises(ValueError, match="each needs a block of its own"):
+            make_genome_scan(200, **{name: 10**330})

@@ -231,6 +231,11 @@ def test_trace_begins_at_the_start_and_holds_forces():
         ({"transient": 1e308}, r"transient=1e\+308 are too many steps"),
         ({"duration": 1.0}, "duration=1.0 must be longer than transient=1.0"),
         ({"duration": 1.04}, r"duration=1.04 must be longer.*whole forces of 0.1 s"),
+        ({"n_simulations": True}, "n_simulations must be a positive whole number"),
+        ({"gravity": True}, "gravity must be a positive number, got True"),
+        ({"length": 10**330}, "length must be a positive number"),
+        ({"max_start": 1e308}, "max_start must be a nonnegative number"),
+        ({"duration": 1e30}, "duration=1e.30 and .* are too many steps"),
         ({"duration": 0.04, "transient": 0.0}, "duration=0.04 must be longer"),
     ],
 )
@@ -250,3 +255,32 @@ def test_what_is_no_policy_is_refused():
         TypeError, match="policy must have the methods initial_state and step"
     ):
         InvertedPendulum(n_simulations=1)(None, None)
+
+
+@pytest.mark.parametrize("n_simulations", [True, 2.5, 0, -1, None])
+def test_numbers_of_tests_are_named(n_simulations):
+    pendulum = InvertedPendulum("positions", n_simulations=1, duration=2.0)
+    policy = make_policy([2, 3, 1], np.zeros(13))
+    with pytest.raises(ValueError, match="n_simulations must be a positive whole num"):
+        pendulum.test(policy, n_simulations=n_simulations)
+
+
+def test_numbers_of_few_bytes_are_those_of_many():
+    """Whose products would overflow."""
+    few = InvertedPendulum(
+        n_simulations=np.int8(3), duration=np.float32(9), hold=np.int8(100)
+    )
+    assert few == InvertedPendulum(n_simulations=3, duration=9.0, hold=100)
+    assert few.n_actions == 9
+
+
+@pytest.mark.parametrize("state", [1.0, {}, 1j, [1.0, 2.0], 10**330])
+def test_what_is_no_state_is_refused(state):
+    with pytest.raises(ValueError, match=r"a state is position, angle|[Cc]omplex"):
+        InvertedPendulum().energy(state)
+
+
+def test_energies_of_huge_numbers_are_infinite():
+    pendulum, state = InvertedPendulum(), np.full(4, 1e200)
+    assert pendulum.energy(state) == np.inf
+    assert not np.isfinite(pendulum.derivative(state)[2:]).all()
