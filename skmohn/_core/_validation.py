@@ -161,7 +161,7 @@ def is_whole(number):
     return isinstance(number, Integral) and not isinstance(number, bool)
 
 
-def read_sets(sets, name):
+def read_sets(sets, name, *, are_ordered=False):
     """Read a list of sets of features; a feature stands for the set of itself.
 
     Parameters
@@ -171,10 +171,15 @@ def read_sets(sets, name):
     name : str
         The parameter, for the message.
 
+    are_ordered : bool, default=False
+        Whether each belongs to a number of a list, so that their order counts.
+
     Returns
     -------
     sets : list of tuples of int or str
     """
+    if are_ordered:
+        refuse_set(sets, name)
     if isinstance(sets, str) or not np.iterable(sets):
         raise TypeError(f"{name} must be a list of sets of features, got {sets!r}")
     found = []

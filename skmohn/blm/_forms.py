@@ -1,5 +1,6 @@
 """The forms of samples: rows of a table, or sequences as tables of their steps."""
 
+import sys
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,6 +18,8 @@ from skmohn.blm._policy import SequenceProblem, outputs_of
 
 # What `recurrent` can say of the targets, by whether each step has one.
 _NAMES = {True: "steps", False: "sequences"}
+# Libraries of data frames, and how they put rows together.
+_FRAMES = {"pandas": {"ignore_index": True}, "polars": {"how": "vertical_relaxed"}}
 
 
 def lay_out(X):
@@ -29,12 +32,14 @@ of shape (n_steps, n_features)
 
     Returns
     -------
-    rows : ndarray of shape (n_rows, n_features)
+    rows : ndarray or data frame of shape (n_rows, n_features)
+        A data frame where all sequences are, with the names and types of its columns.
     lengths : ndarray of shape (n_sequences,), int64
     """
-    parts = [np.asarray(to_numpy(part)) for part in X]
+    parts = [part if _has_names(part) else np.asarray(to_numpy(part)) for part in X]
+    _refuse_other_names(parts)
     shapes = {part.shape[1:] for part in parts}
-    if not parts or any(part.ndim != 2 for part in parts) or len(shapes) > 1:
+    if not parts or any(len(part.shape) != 2 for part in parts) or len(shapes) > 1:
         found = sorted({part.shape for part in parts})
         raise ValueError(
             "with recurrent=True X has shape (n_sequences, n_steps, n_features) or is a"
@@ -44,7 +49,46 @@ of shape (n_steps, n_features)
     lengths = np.array([len(part) for part in parts], dtype=np.int64)
     if not lengths.all():
         raise ValueError(f"sequence {lengths.argmin()} of X has no steps")
-    return np.concatenate(parts), lengths
+    return _concatenate(parts), lengths
+
+
+def _has_names(part):
+    """Whether a sequence is a data frame of pandas or polars."""
+    return hasattr(part, "columns") and _library_of(part) in _FRAMES
+
+
+def _library_of(part):
+    return type(part).__module__.partition(".")[0]
+
+
+def _refuse_other_names(parts):
+    """Refuse sequences whose columns are not those of the first, in its order."""
+    names = [list(part.columns) if _has_names(part) else None for part in parts]
+    for k, own in enumerate(names):
+        if own != names[0]:
+            raise ValueError(
+                f"sequence {k} of X has the columns {_in_words(own)}, and the first "
+                f"one has {_in_words(names[0])}: they must be the same, in one order"
+            )
+
+
+def _in_words(names):
+    return "no names" if names is None else names
+
+
+def _concatenate(parts):
+    """The rows of all parts in one table."""
+    library = _library_of(parts[0])
+    if not _has_names(parts[0]):
+        return np.concatenate(parts)
+    if any(_library_of(part) != library for part in parts):
+        raise ValueError("X has data frames of several libraries: pass those of one")
+    try:
+        return sys.modules[library].concat(parts, **_FRAMES[library])
+    except Exception as error:  # each library has errors of its own
+        raise ValueError(
+            f"X has sequences whose columns have types that do not go together: {error}"
+        ) from error
 
 
 def ways_to_read(y, lengths):

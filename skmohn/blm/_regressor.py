@@ -51,8 +51,9 @@ class BLMRegressor(SequenceScoreMixin, MultiOutputMixin, RegressorMixin, BaseBLM
         Size of an error above which "huber" is linear.
     recurrent : bool, "steps" or "sequences", default=False
         Whether hidden units also see their layer's previous outputs (Elman). X is then
-        an array of shape (n_sequences, n_steps, n_features) or a list of arrays of
-        shape (n_steps, n_features); y has a target per step or per sequence. True
+        an array of shape (n_sequences, n_steps, n_features) or a list of arrays or
+        data frames of shape (n_steps, n_features), whose columns are those of the first
+        and, later, of `fit`; y has a target per step or per sequence. True
         infers which from y; pass "steps" or "sequences" if both fit.
     n_bits : int, default=12
         Bits per weight, 2 to 24. A weight is an integer times

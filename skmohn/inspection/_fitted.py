@@ -4,7 +4,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._optional import import_optional
-from skmohn._core._validation import read_names, read_sets, read_vector, refuse_set
+from skmohn._core._validation import read_names, read_sets, read_vector
 from skmohn.energynet import (
     EnergyNetClassifier,
     EnergyNetRegressor,
@@ -93,8 +93,7 @@ def weights_of(display):
 
     names : list of str
     """
-    refuse_set(display.terms, "terms")  # each has a weight
-    terms = read_sets(display.terms, "terms")
+    terms = read_sets(display.terms, "terms", are_ordered=True)
     weights = read_vector(display.weights, "weights")
     names = read_names(display.names, "names")
     check_consistent_length(terms, weights)

@@ -238,7 +238,8 @@ class ManhattanDisplay:
 
     def _read_pairs(self, n_columns):
         """Heights of pairs, as a dict."""
-        pairs = [tuple(pair) for pair in read_sets(self.pairs, "pairs")]
+        found = read_sets(self.pairs, "pairs", are_ordered=True)
+        pairs = [tuple(pair) for pair in found]
         heights = [] if not pairs else read_heights(self.pair_p_values, "pair_p_values")
         if len(pairs) != len(heights):
             raise ValueError(

@@ -30,12 +30,7 @@ from skmohn._core._sklearn import (
     fit_context,
     with_callbacks,
 )
-from skmohn._core._validation import (
-    read_sets,
-    read_shares,
-    refuse_set,
-    validate_held_out,
-)
+from skmohn._core._validation import read_sets, read_shares, validate_held_out
 from skmohn.mohn import _several as several
 from skmohn.mohn._base import BaseMOHN
 from skmohn.mohn._controls import DeltaControl, DenseControl, MSDAControl, Wishes
@@ -511,8 +506,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         ValueError
             If terms, weights, names and bounds do not match, repeat or are not finite.
         """
-        refuse_set(terms, "terms")  # each has a weight
-        terms = read_sets(terms, "terms")
+        terms = read_sets(terms, "terms", are_ordered=True)
         graph, coding, names = read_known(
             terms, weights, intercept, n_features, feature_names, low, high
         )

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -283,3 +284,88 @@ def test_targets_have_to_stay_of_one_kind():
         small(recurrent="steps").fit(X, DELAYED, X_val=X, y_val=DELAYED[:, 0])
     with pytest.raises(ValueError, match="features"):
         small(recurrent="steps", max_flips=100).fit(X, DELAYED).predict(X[:, :, :1])
+
+
+# ------------------------------------------------------------ sequences as data frames
+
+
+def frames(make, names=("a", "b"), seed=0):
+    """Sequences as data frames, and whether the first column ends above zero."""
+    rng = np.random.default_rng(seed)
+    arrays = [rng.normal(size=(rng.integers(3, 9), 2)) for _ in range(40)]
+    y = np.array([float(part[-1, 0] > 0) for part in arrays])
+    parts = [make(dict(zip(names, part.T, strict=True))) for part in arrays]
+    return arrays, parts, y
+
+
+def learn(X, y, network=BLMClassifier):
+    model = network((3,), recurrent="sequences", max_flips=2000, random_state=0)
+    return model.fit(X, y)
+
+
+both_libraries = pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+CALLS = ["predict", "predict_proba", "score", "X_val", "partial_fit", "device"]
+
+
+@both_libraries
+@pytest.mark.parametrize("network", [BLMClassifier, BLMRegressor])
+def test_names_of_sequences_are_remembered(make, network):
+    arrays, X, y = frames(make)
+    model, plain = learn(X, y, network), learn(arrays, y, network)
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    predicted, expected = model.predict(X), plain.predict(arrays)
+    assert_allclose(predicted, expected, atol=1e-9)
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        model.predict(arrays)
+
+
+@both_libraries
+@pytest.mark.parametrize("call", CALLS)
+def test_columns_in_another_order_are_refused_as_in_a_table(make, call):
+    _, X, y = frames(make)
+    model = learn(X, y)
+    before = dict(vars(model))
+    other = [part[["b", "a"]] for part in X]
+    do = {
+        "score": lambda: model.score(other, y),
+        "X_val": lambda: model.fit(X, y, X_val=other, y_val=y),
+        "partial_fit": lambda: model.partial_fit(other, y),
+        "device": lambda: model.to_c("net", X=X).predict(other),
+    }.get(call, lambda: getattr(model, call)(other))
+    with pytest.raises(ValueError, match="in the same order as they were in fit"):
+        do()
+    assert vars(model).keys() == before.keys()
+
+
+@both_libraries
+@pytest.mark.parametrize("other", ["order", "name", "array"])
+def test_sequences_of_one_list_have_the_same_columns(make, other):
+    _, X, y = frames(make)
+    X[3], words = {
+        "order": (X[3][["b", "a"]], r"\['b', 'a'\]"),
+        "name": (frames(make, ("c", "b"))[1][3], r"\['c', 'b'\]"),
+        "array": (X[3].to_numpy(), "no names"),
+    }[other]
+    with pytest.raises(ValueError, match=f"sequence 3 of X has the columns {words}"):
+        learn(X, y)
+
+
+def test_sequences_of_two_libraries_are_refused():
+    _, X, y = frames(pd.DataFrame)
+    X[3] = pl.DataFrame({name: X[3][name].to_numpy() for name in "ab"})
+    with pytest.raises(ValueError, match="data frames of several libraries"):
+        learn(X, y)
+
+
+def test_columns_of_sequences_keep_their_types():
+    """Whole numbers may be among others, but not text or lists."""
+    whole = pl.DataFrame({"a": [1, 2], "b": [0.5, 1.0]})
+    real = pl.DataFrame({"a": [1.5, 2.0], "b": [0.5, 1.0]})
+    model = learn([whole, real, whole, real], [0.0, 1.0, 0.0, 1.0])
+    assert model.n_features_in_ == 2
+    text = pl.DataFrame({"a": ["x", "y"], "b": [0.5, 1.0]})
+    with pytest.raises(ValueError, match="could not convert string to float"):
+        learn([whole, text], [0.0, 1.0])
+    lists = pl.DataFrame({"a": [[1], [2]], "b": [0.5, 1.0]})
+    with pytest.raises(ValueError, match="types that do not go together"):
+        learn([whole, lists], [0.0, 1.0])

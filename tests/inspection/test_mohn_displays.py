@@ -370,3 +370,10 @@ def test_dense_model_of_auto_has_no_rounds(display):
     words = 'no rounds of discovery.*"auto" too, unless categories'
     with pytest.raises(ValueError, match=words):
         display.from_estimator(model)
+
+
+@pytest.mark.parametrize("display", STRUCTURE)
+def test_sets_do_not_say_which_weight_is_whose(display):
+    for terms, names in (({(0,), (0, 1)}, ["a", "b"]), ([(0,), (0, 1)], {"a", "b"})):
+        with pytest.raises(ValueError, match="must be in an order, and a set has none"):
+            display(terms, [1.0, 2.0], names).plot()
