@@ -17,6 +17,7 @@ from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import LinearConstraint
 
+import skmohn
 from skmohn.optimize import (
     BlackBoxOptimizer,
     _learning,
@@ -297,6 +298,12 @@ def test_workers_that_have_nothing_to_do():
         parallel_config("threading"),
     ):
         make().run(pairs, 3, n_jobs=2)
+
+
+@pytest.mark.parametrize("which", [BlackBoxOptimizer, minimize_black_box])
+def test_black_boxes_are_in_the_top_package(which):
+    assert which.__name__ in skmohn.__all__
+    assert getattr(skmohn, which.__name__) is which
 
 
 # ---------------------------------------------------------------------- asking, telling

@@ -9,6 +9,7 @@ from sklearn.model_selection import KFold
 
 import skmohn
 from skmohn import (
+    BlackBoxOptimizer,
     BLMClassifier,
     BLMController,
     BLMRegressor,
@@ -20,12 +21,13 @@ from skmohn import (
     MSDAControl,
     PaperControl,
     SearchControl,
+    minimize_black_box,
 )
 from skmohn.datasets import InvertedPendulum, make_ising, make_sparse_walsh
 from skmohn.inspection import FiltersDisplay, HypergraphDisplay, WeightsDisplay
 from skmohn.integrations import from_dimod
 from skmohn.mohn import Linkage
-from skmohn.optimize import BlackBoxOptimizer, maximize, minimize_black_box
+from skmohn.optimize import maximize
 
 
 def fitted_attributes_are_known(X: np.ndarray, y: np.ndarray) -> None:
