@@ -53,8 +53,16 @@ of shape (n_steps, n_features)
 
 
 def _has_names(part):
-    """Whether a sequence is a data frame of pandas or polars."""
-    return hasattr(part, "columns") and _library_of(part) in _FRAMES
+    """Whether a sequence is a data frame, of a library that is known."""
+    kind = type(part)  # a lazy one would be computed
+    has_names = hasattr(kind, "columns") or hasattr(kind, "column_names")
+    if has_names and not (_library_of(part) in _FRAMES and hasattr(kind, "shape")):
+        raise ValueError(
+            f"X has a sequence that is a {kind.__name__} of "
+            f"{_library_of(part)}, whose names of columns would be lost: pass arrays, "
+            "or data frames of pandas or polars"
+        )
+    return has_names
 
 
 def _library_of(part):

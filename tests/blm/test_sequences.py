@@ -369,3 +369,10 @@ def test_columns_of_sequences_keep_their_types():
     lists = pl.DataFrame({"a": [[1], [2]], "b": [0.5, 1.0]})
     with pytest.raises(ValueError, match="types that do not go together"):
         learn([whole, lists], [0.0, 1.0])
+
+
+@pytest.mark.parametrize("change", [pl.DataFrame.to_arrow, pl.DataFrame.lazy])
+def test_other_tables_of_named_columns_are_refused(change):
+    _, X, y = frames(pl.DataFrame)
+    with pytest.raises(ValueError, match="whose names of columns would be lost: pass"):
+        learn([change(part) for part in X], y)
