@@ -96,7 +96,7 @@ class BlackBoxOptimizer:
     maximize : bool, default=False
         Whether high values are good.
     constraints : callable, LinearConstraint or list of these, default=None
-        What points must satisfy. A callable gets a point and returns whether it does. A
+        What points must satisfy. A callable gets a point and returns True or False. A
         :class:`scipy.optimize.LinearConstraint` is over the coded columns: one for each
         variable of numbers, which count as themselves, or of two values, the first of
         which counts as 0 and the second as 1; for other variables, one of 0 and 1 for

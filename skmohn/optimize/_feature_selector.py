@@ -96,8 +96,9 @@ class MOHNFeatureSelector(
         Fitted to the scores: inputs are columns and groups, 1 if selected and 0 if not.
         None if fewer than two subsets have a score.
     optimal_ : bool
-        Whether no subset can be better: all were scored, or a sparse model of the score
-        is exact and its optimum is proved.
+        Whether no subset can be better: all were scored, and the best eight had the
+        same score twice, or a sparse model of the score is exact and its optimum is
+        proved; see :meth:`BlackBoxOptimizer.result`.
     n_features_in_ : int
         Number of columns seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features,)
