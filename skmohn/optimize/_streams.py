@@ -169,7 +169,9 @@ class Portfolio:
     def _are_all(self, keys):
         """Whether these are the keys of all points there are."""
         listed = self.space.listed
-        return listed is not None and keys >= set(keys_of(listed))
+        if listed is None or len(keys) < len(listed):
+            return False
+        return keys.issuperset(keys_of(listed))
 
     def is_noiseless(self):
         """Whether it is known that a point always has the same value.
