@@ -146,9 +146,14 @@ def read_vector(values, name, ensure_all_finite=True):
     vector = np.asarray(to_numpy(values), dtype=object)
     if vector.ndim != 1 or not all(isinstance(v, Real | np.bool_) for v in vector):
         raise ValueError(f"{name} must be a list of numbers, got {values!r}")
+    try:
+        vector = vector.astype(np.float64)
+    except OverflowError:
+        raise ValueError(
+            f"{name} has an integer beyond the largest float, 1.8e308"
+        ) from None
     return check_array(
         vector,
-        dtype=np.float64,
         ensure_all_finite=ensure_all_finite,
         ensure_2d=False,
         ensure_min_samples=0,

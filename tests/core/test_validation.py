@@ -123,3 +123,8 @@ def test_lists_of_sets():
 def test_what_is_no_list_of_strings_is_refused(names):
     with pytest.raises((TypeError, ValueError), match="names"):
         read_names(names, "names")
+
+
+def test_integers_that_no_float_can_be_are_refused():
+    with pytest.raises(ValueError, match="y has an integer beyond the largest float"):
+        read_vector([1, 10**400], "y")
