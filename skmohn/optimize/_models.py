@@ -544,9 +544,20 @@ def _read_terms(weights, names=None):
     summed = {}
     for term, weight in weights.items():
         key = tuple(sorted(int(place[label]) for label in term))
-        summed[key] = summed.get(key, 0.0) + float(weight)
+        summed[key] = summed.get(key, 0.0) + _read_weight(term, weight)
     graph = Hypergraph.sort(list(summed), list(summed.values()), 0.0)
     return graph, names
+
+
+def _read_weight(term, weight):
+    """The weight of a term as a float."""
+    try:
+        return float(weight)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(
+            f"model has the weight {weight!r} for the term {term!r}, which no float "
+            "can be"
+        ) from None
 
 
 def _names_of(labels):

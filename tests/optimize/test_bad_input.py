@@ -197,3 +197,9 @@ def test_model_is_left_as_it_was(model):
     before = vars(model).copy()
     maximize(model, fixed={"a": 1}, x0=[1, 0, 3.0, 3.0, np.nan])
     assert vars(model) == before
+
+
+@pytest.mark.parametrize("weight", ["a", None, 1j, 10**400], ids=str)
+def test_weights_that_are_no_numbers(weight):
+    with pytest.raises(ValueError, match=r"for the term \(0,\), which no float can be"):
+        maximize({(0,): weight})
