@@ -361,7 +361,7 @@ SIZES = {
     ("make", "name"),
     [(make, name) for make in SIZES for name in ("noise", "snr") if make in GENERATORS]
     + [(make_two_spirals, "noise"), (make_sparse_walsh, "intercept")],
-    ids=str,
+    ids=lambda part: getattr(part, "__name__", part),
 )
 @pytest.mark.parametrize("value", [1e308, 10**330, np.inf, True, np.nan])
 def test_numbers_that_overflow_are_refused(make, name, value):
@@ -386,7 +386,7 @@ def test_numbers_of_few_bytes(make):
     ]
     + [(make_sparse_walsh, "max_order"), (make_genome_scan, "block_size")]
     + [(make_genome_scan, "n_pairs"), (make_genome_scan, "n_singles")],
-    ids=str,
+    ids=lambda part: getattr(part, "__name__", part),
 )
 def test_true_is_no_number_of_anything(make, name):
     with pytest.raises(ValueError, match=f"The '{name}' parameter of {make.__name__}"):
