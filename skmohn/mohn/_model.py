@@ -13,7 +13,7 @@ from scipy.optimize import minimize_scalar
 from skmohn._core._powers import YeoJohnson
 from skmohn.mohn._table.coding import NUMERIC
 from skmohn.mohn._table.rows import Rows, count_observations, distinct_rows, sizes_of
-from skmohn.mohn._table.tails import Tails, fit_tails
+from skmohn.mohn._table.tails import Tails, fit_level, fit_tails
 from skmohn.mohn._table.target import Logarithm, Unchanged, moments
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 
@@ -588,9 +588,19 @@ class Model(ABC):
             return fit_tails(away**2, count)
 
         found = [tails(with_equals=False)]
-        if sample_weight is not None or len(distinct_rows(rows)[1]) < len(rows):
+        count, precision = count_and_precision(sample_weight, len(rows))
+        _, first = distinct_rows(rows)
+        if sample_weight is not None or len(first) < len(rows):
             # Repeats foresee each other, which says nothing of rows elsewhere.
             found.append(tails(with_equals=True))
+        is_repeated = len(first) < count.sum() and np.all(precision == 1.0)
+        if is_repeated and math.isinf(found[-1].df):
+            # Repeats that are copies make a fit too certain.
+            once = np.intersect1d(chosen, first)
+            away, _ = self.left_out_distances(
+                rows, y, sample_weight, once, with_equals=True
+            )
+            found.append(fit_level(away**2))
         widest = max(found, key=lambda tails: tails.quantiles(_UPPER_END))
         if n_outliers:
             # The posterior mean of their probability, uniform a priori.

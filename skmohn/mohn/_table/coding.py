@@ -7,6 +7,7 @@ import numpy as np
 from skmohn._core._fitting import warn_caller
 from skmohn._core._quantiles import quantile_thresholds
 from skmohn._core._rows import row_slices
+from skmohn._core._settings import Settings
 from skmohn._core._units import binary_units
 from skmohn.mohn._table.rows import Alphabet, Rows
 
@@ -51,6 +52,9 @@ class InputCoding:
     units : dict of int to float, default={}
         Of columns with levels whose known values are all multiples of a unit: the
         seconds of a day, or 1.
+
+    settings : dict of int to Settings, default={}
+        Of columns in which numbers differ by rounding or jitter alone: they are equal.
     """
 
     kind: np.ndarray
@@ -60,6 +64,7 @@ class InputCoding:
     alphabets: tuple = ()
     thresholds: dict = field(default_factory=dict)
     units: dict = field(default_factory=dict)
+    settings: dict = field(default_factory=dict)
 
     @classmethod
     def learn(cls, X, n_categories=None, one_hot=(), most_levels=1):
@@ -84,6 +89,11 @@ class InputCoding:
         coding : InputCoding
         """
         low, high, has_more = _ends(X)
+        settings = _find_settings(X, has_more, n_categories or {})
+        for j, found in settings.items():
+            low[j], high[j] = found.round(np.array([low[j], high[j]]))
+            values = found.round(X[np.isfinite(X[:, j]), j])
+            has_more[j] = np.any((low[j] < values) & (values < high[j]))
         kind = np.where(has_more, NUMERIC, TWO_VALUED)
         kind[~(low < high)] = CONSTANT
         categoricals = {
@@ -100,7 +110,10 @@ class InputCoding:
         if most_levels > 1:
             for j in np.flatnonzero(kind == NUMERIC).tolist():
                 # Of distinct values, so that repeated rows count as weights do.
-                values = np.unique(X[np.isfinite(X[:, j]), j])
+                values = X[np.isfinite(X[:, j]), j]
+                values = np.unique(
+                    settings[j].round(values) if j in settings else values
+                )
                 thresholds[j] = quantile_thresholds(values, most_levels)
                 categoricals[(j,)] = Alphabet(len(thresholds[j]) + 1, is_ordered=True)
                 for unit in _UNITS:
@@ -114,6 +127,7 @@ class InputCoding:
             tuple(categoricals.values()),
             thresholds,
             units,
+            settings,
         )
 
     def without_levels(self):
@@ -206,7 +220,7 @@ class InputCoding:
         unknown, new_values = None, {}
         # Some rows at a time: what is computed on the way is as large as they are.
         for rows in row_slices(inputs.shape):
-            values = X[rows, columns].astype(np.float64, copy=False)
+            values = self._rounded(X[rows, columns], columns)
             coded = self._encode_rows(values, columns, new_values)
             self._refuse_far(values, coded, names)
             gaps = np.isnan(values)
@@ -220,6 +234,15 @@ class InputCoding:
         if new_values:
             _warn_of_new_values(new_values, names)
         return Rows(inputs, self._encode_categories(X), unknown)
+
+    def _rounded(self, values, columns):
+        """Numbers with those near a setting replaced by it."""
+        values = values.astype(np.float64, copy=False)
+        for place in np.flatnonzero(np.isin(columns, list(self.settings))).tolist():
+            values[:, place] = self.settings[int(columns[place])].round(
+                values[:, place]
+            )
+        return values
 
     def _encode_rows(self, values, columns, new_values):
         """Encode rows; note the first further value of each two-valued column."""
@@ -309,6 +332,21 @@ def _ends(X):
         low[columns] = np.where(is_known, least, np.nan)
         high[columns] = np.where(is_known, most, np.nan)
     return low, high, has_more
+
+
+def _find_settings(X, has_more, n_categories):
+    """Settings of the columns in which some numbers are equal but for rounding."""
+    settings = {}
+    for columns in row_slices(X.shape[::-1]):
+        values = X[:, columns].astype(np.float64, copy=False)
+        known = np.isfinite(values)
+        with np.errstate(invalid="ignore"):
+            is_whole = np.all((values == np.rint(values)) | ~known, axis=0)
+        for k in np.flatnonzero(has_more[columns] & ~is_whole).tolist():
+            found = Settings.find(values[known[:, k], k])
+            if found is not None:
+                settings[columns.start + k] = found
+    return {j: found for j, found in settings.items() if j not in n_categories}
 
 
 def one_hot_rows(values):

@@ -114,3 +114,20 @@ def fit_tails(squares, count):
     if normal - found.fun < _LEAST_GAIN:
         return Tails()
     return Tails(_LEAST_DF + math.exp(found.x[0]), spread * math.exp(found.x[1]))
+
+
+def fit_level(squares):
+    """Choose the scale of normal tails, where left-out rows are clearly farther off.
+
+    Parameters
+    ----------
+    squares : ndarray of shape (n_rows,)
+        Of distances in standard deviations, one for each distinct row.
+
+    Returns
+    -------
+    tails : Tails
+    """
+    level = float(np.mean(squares))
+    gain = 0.5 * len(squares) * (level - 1.0 - math.log(level)) if level > 1.0 else 0.0
+    return Tails(scale=math.sqrt(level)) if gain >= _LEAST_GAIN else Tails()

@@ -1,0 +1,75 @@
+"""Settings: what numbers stand for that are equal but for rounding or jitter."""
+
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skmohn._core._units import binary_unit
+
+# Fractions of the range of a column. Sums of decimal fractions differ by rounding of
+# 1e-16 times their size, which 1e7 of them or a far origin make 1e-9.
+_ROUNDING = 1e-9
+# Repeats of a setting that differ by more, as measured inputs or oversampled rows do,
+# show by their number: at least two on average, ...
+_JITTER, _LEAST_REPEATS = 1e-5, 2.0
+# ... and by the distance of settings, in jitters.
+_LEAST_DISTANCE = 100.0
+
+
+class Settings(NamedTuple):
+    """Values that several numbers stand for.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_settings,)
+        Increasing. Numbers that have no near neighbors are not among them.
+
+    tolerance : float
+        Distance up to which a number is a setting.
+    """
+
+    values: NDArray
+    tolerance: float
+
+    @classmethod
+    def find(cls, numbers: NDArray) -> Self | None:
+        """Find settings among finite numbers; None where all differ.
+
+        A setting is the most frequent of its numbers.
+        """
+        distinct, counts = np.unique(numbers, return_counts=True)
+        if len(distinct) < 2:
+            return None
+        unit = binary_unit(distinct)
+        scaled = distinct / unit
+        gaps, extent = np.diff(scaled), scaled[-1] - scaled[0]
+        for fraction in (_JITTER, _ROUNDING):
+            tolerance = fraction * extent
+            first = np.flatnonzero(np.append(True, gaps > tolerance))
+            last = np.append(first[1:], len(distinct)) - 1
+            if len(first) == len(distinct) or not tolerance:
+                return None
+            is_plain = np.all(scaled[last] - scaled[first] <= tolerance)
+            if fraction == _JITTER:
+                is_plain &= len(distinct) >= _LEAST_REPEATS * len(first)
+                distance = np.median(scaled[first[1:]] - scaled[last[:-1]])
+                is_plain &= distance >= _LEAST_DISTANCE * tolerance
+            if is_plain:
+                group = np.repeat(np.arange(len(first)), last - first + 1)
+                order = np.lexsort((-counts, group))
+                several = last > first
+                return cls(distinct[order[first]][several], unit * tolerance)
+        return None
+
+    def round(self, numbers: NDArray) -> NDArray:
+        """Replace numbers near a setting by it."""
+        above = np.searchsorted(self.values, numbers).clip(max=len(self.values) - 1)
+        below = np.maximum(above - 1, 0)
+        with np.errstate(over="ignore"):
+            apart = np.abs(numbers - self.values[above])
+            is_below = np.abs(numbers - self.values[below]) < apart
+        nearest = self.values[np.where(is_below, below, above)]
+        with np.errstate(over="ignore"):
+            is_near = np.abs(numbers - nearest) <= self.tolerance
+        return np.where(is_near, nearest, numbers)

@@ -1,0 +1,66 @@
+"""Settings: numbers that rounding or jitter made different are one."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from skmohn._core._settings import Settings
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1.0, 1e300])
+@pytest.mark.parametrize("jitter", [1e-12, 1e-7])
+def test_repeats_are_one(unit, jitter):
+    """The most frequent of them, or the lowest."""
+    settings = np.array([0.0, 0.3, 0.5, 1.0]) * unit
+    numbers = (settings[:, None] + unit * jitter * np.array([0.0, 0.0, 1.0])).ravel()
+    found = Settings.find(numbers)
+    assert_array_equal(found.values, settings)
+    assert_array_equal(found.round(numbers), settings.repeat(3))
+
+
+def test_sums_of_decimals_are_one():
+    """Also where no other number has a neighbor."""
+    numbers = np.append(np.linspace(0.0, 1.0, 50), [0.1 + 0.2, 0.3])
+    found = Settings.find(numbers)
+    assert_array_equal(found.values, [0.3])
+    rounded = found.round(numbers)
+    assert len(np.unique(rounded)) == 51
+    assert np.abs(rounded - numbers).max() < 1e-15
+
+
+def test_numbers_that_differ_stay():
+    """A tenth of the rows of a table of 100,000 have a neighbor within 1e-5."""
+    rng = np.random.default_rng(0)
+    for numbers in (rng.random(1000), rng.random(100_000), np.arange(5.0), [0.0, 1e-9]):
+        found = Settings.find(np.asarray(numbers))
+        if found is not None:
+            # Of so many, some differ by 1e-9 of their range.
+            assert np.abs(found.round(numbers) - numbers).max() < 1e-9
+
+
+def test_jitter_is_known_by_two_repeats_on_average():
+    rng = np.random.default_rng(0)
+    settings = rng.random(40)
+    near = settings + 1e-7 * rng.random(40)
+    assert Settings.find(np.append(settings, near)) is not None
+    assert Settings.find(np.append(settings, near[:39])) is None
+
+
+def test_jitter_is_a_hundredth_of_the_distance_of_settings():
+    repeats = 1e-5 * np.array([0.0, 0.5, 0.9])
+    for distance, is_found in ((101e-5, True), (99e-5, False)):
+        settings = np.append(np.arange(20) * distance, 1.0)
+        numbers = (settings[:, None] + repeats).ravel()
+        assert (Settings.find(numbers) is not None) == is_found
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=20))
+def test_rounded_numbers_are_settings_or_themselves(numbers):
+    numbers = np.array(numbers)
+    found = Settings.find(numbers)
+    if found is not None:
+        rounded = found.round(numbers)
+        assert np.all((rounded == numbers) | np.isin(rounded, found.values))
+        assert_array_equal(found.round(rounded), rounded)
