@@ -61,6 +61,9 @@ from skmohn.inspection import FiltersDisplay, SamplesDisplay
 from skmohn.optimize import maximize, minimize_black_box
 
 SIDE, N_ENERGIES = 8, 400
+# Variance of a function to that of the noise.
+RATIO, NOISIER = 100.0, (1000.0, 30.0, 10.0, 3.0)
+LASSO = "PolynomialFeatures + LassoCV"
 PICTURE = Path(__file__).resolve().with_name("demo.png")
 SERUM_CHOLESTEROL = 4  # column of load_diabetes
 POSITIVE, NEGATIVE, FALSE = "#c8553d", "#2e6f95", "#a8a294"
@@ -111,15 +114,16 @@ def halves_with_missing_values(load):
 
 
 def spin_glass():
-    """Recover the couplings of a spin glass; return it and the couplings found."""
+    """Recover the couplings of a noisy spin glass; return it and those found."""
     glass = make_ising(
         (SIDE, SIDE), n_samples=N_ENERGIES + 2000, couplings="gaussian", random_state=0
     )
-    X, y = glass.X[:N_ENERGIES], glass.y[:N_ENERGIES]
+    X, y = glass.X[:N_ENERGIES], measure(glass, RATIO)
     n_pairs = X.shape[1] * (X.shape[1] - 1) // 2
     heading("Find the interactions")
-    print(f"{SIDE * SIDE} spins, {N_ENERGIES} measured energies. Of {n_pairs:,} pairs,")
-    print(f"{len(glass.terms)} interact. Which ones? R2 is on 2,000 new energies.\n")
+    print(f"{SIDE * SIDE} spins, {N_ENERGIES} measured energies, noise a hundredth of")
+    print(f"their variance. Of {n_pairs:,} pairs, {len(glass.terms)} interact. Which")
+    print("ones? R2 is on 2,000 new energies without noise.\n")
     print(f"{'':<30}{'found':>7}{'false':>7}{'R2':>8}{'seconds':>9}")
     learners = learners_of_products()
     found = {}
@@ -127,7 +131,7 @@ def spin_glass():
         _, seconds = timed(learner.fit, X, y)
         if name == "MOHNRegressor":
             found[name] = dict(zip(learner.terms_, learner.weights_, strict=True))
-        elif name == "PolynomialFeatures + LassoCV":
+        elif name == LASSO:
             columns = [tuple(np.flatnonzero(row)) for row in learner[0].powers_]
             weights = zip(columns, learner[1].coef_, strict=True)
             found[name] = {term: weight for term, weight in weights if weight}
@@ -140,12 +144,36 @@ def spin_glass():
     return glass, found
 
 
+def measure(glass, ratio):
+    """Energies with noise, of which the function has `ratio` times the variance."""
+    rng = np.random.default_rng(1)
+    noise = math.sqrt(np.sum(np.square(glass.weights)) / ratio)
+    return glass.y[:N_ENERGIES] + noise * rng.standard_normal(N_ENERGIES)
+
+
+def along_noise(glass):
+    """Learn the glass from noisier energies; return R2 of each learner."""
+    print("\nThe same with more noise, R2:\n")
+    ratios = ", ".join(f"{ratio:g}" for ratio in NOISIER)
+    print(f"{'variance of function to noise':<30}" + ratios.replace(", ", "       "))
+    scores = {}
+    for name in learners_of_products():
+        scores[name] = []
+        for ratio in NOISIER:
+            learner = learners_of_products()[name]
+            learner.fit(glass.X[:N_ENERGIES], measure(glass, ratio))
+            score = learner.score(glass.X[N_ENERGIES:], glass.y[N_ENERGIES:])
+            scores[name].append(score)
+        print(f"{name:<30}" + "".join(f"{score:<9.2f}" for score in scores[name]))
+    return scores
+
+
 def learners_of_products():
     """Name learners; only the lasso knows that pairs are all it needs."""
     expand = PolynomialFeatures(2, interaction_only=True, include_bias=False)
     return {
         "MOHNRegressor": skmohn.MOHNRegressor(random_state=0),
-        "PolynomialFeatures + LassoCV": make_pipeline(expand, LassoCV()),
+        LASSO: make_pipeline(expand, LassoCV()),
         "HistGradientBoosting": HistGradientBoostingRegressor(random_state=0),
         "RandomForest": RandomForestRegressor(random_state=0),
     }
@@ -347,17 +375,18 @@ def where_others_win():
 # ---------------------------------------------------------------------- the picture
 
 
-def draw(glass, found, intervals, accuracies, path, net, images):
+def draw(glass, found, scores, intervals, accuracies, path, net, images):
     """Draw lattices, intervals, networks and layers, and save the picture."""
     plt.rcParams.update({"font.size": 10, "axes.titlesize": 11, "figure.dpi": 130})
-    figure = plt.figure(figsize=(13, 14), layout="constrained")
+    figure = plt.figure(figsize=(15, 14), layout="constrained")
     figure.get_layout_engine().set(h_pad=0.12)
     above, middle, below = figure.subfigures(3, 1, height_ratios=[1.3, 1, 1.1])
     draw_answers(above, glass, found)
-    panels = middle.subplots(1, 3)
-    draw_intervals(panels[0], *intervals)
-    draw_bits(panels[1], accuracies)
-    draw_path(panels[2], path)
+    panels = middle.subplots(1, 4)
+    draw_noise(panels[0], scores)
+    draw_intervals(panels[1], *intervals)
+    draw_bits(panels[2], accuracies)
+    draw_path(panels[3], path)
     below.suptitle("A layer that has grown on digits, without labels", weight="bold")
     draw_layer(below.subplots(1, 3), net, images)
     figure.savefig(PICTURE)
@@ -366,7 +395,8 @@ def draw(glass, found, intervals, accuracies, path, net, images):
 def draw_answers(figure, glass, found):
     """Draw the true couplings beside those that each learner has found."""
     figure.suptitle(
-        f"Which of 2,016 pairs of spins interact? Answers from {N_ENERGIES} energies",
+        f"Which of 2,016 pairs of spins interact? Answers from {N_ENERGIES} energies, "
+        "noise 1 % of their variance",
         fontweight="bold",
     )
     true = dict(zip(glass.terms, glass.weights, strict=True))
@@ -386,6 +416,25 @@ def draw_answers(figure, glass, found):
     }
     handles = [Line2D([], [], label=name, **style) for name, style in styles.items()]
     figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False)
+
+
+def draw_noise(axes, scores):
+    """Draw R2 along noise."""
+    colors = POSITIVE, NEGATIVE, FALSE, "#333333"
+    for (name, values), color in zip(scores.items(), colors, strict=True):
+        axes.plot(NOISIER, values, "o-", color=color, label=name.split(" + ")[-1])
+    axes.set(
+        xscale="log",
+        xlabel="variance of function to noise",
+        ylabel="R2 on new energies",
+    )
+    axes.set_xticks(NOISIER, [f"{ratio:g}" for ratio in NOISIER])
+    axes.set_xticks([], minor=True)
+    axes.invert_xaxis()
+    axes.set_ylim(-0.12, 1.05)
+    axes.set_title(f"{N_ENERGIES} energies, more noise", fontweight="bold")
+    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 0.13), frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def draw_lattice(axes, weights, true, side):
@@ -514,6 +563,7 @@ def main():
     print(f"Kernels are ready after {seconds:.0f} s.")
     small_tables()
     glass, found = spin_glass()
+    scores = along_noise(glass)
     read_and_search()
     ask_little()
     intervals = everything_matters()
@@ -523,7 +573,7 @@ def main():
     few_labels()
     anomalies()
     where_others_win()
-    draw(glass, found, intervals, accuracies, path, net, images)
+    draw(glass, found, scores, intervals, accuracies, path, net, images)
     print(f"\nDone in {time.perf_counter() - started:.0f} s. The picture is in")
     print(PICTURE)
 
