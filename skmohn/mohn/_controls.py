@@ -1,6 +1,6 @@
 """Parameters of MOHN that belong together; all that a strategy may read of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 
@@ -340,6 +340,9 @@ class Wishes:
         given |= controls
         if given["cv"] is None:
             given["cv"] = 5  # scikit-learn's default
+        elif isinstance(given["cv"], Iterable) and not hasattr(given["cv"], "split"):
+            # Outliers are left out of folds that were read before.
+            given["cv"] = list(given["cv"])
         if given.get("learning_rule", "auto") == "auto":
             # Swingler's search is by the lasso (2020); all others solve least squares.
             given["learning_rule"] = "lasso" if given["strategy"] == "msda" else "ols"

@@ -222,7 +222,7 @@ def test_categories_beside_times_with_a_zone():
 def test_the_best_time_has_the_zone_of_the_table():
     frame = in_table(BERLIN, "pandas")
     model = MOHNRegressor("full", max_order=1).fit(frame, Y)
-    best = maximize(model).x[0]
+    best = maximize(model, fixed={}).x[0]
     assert best == BERLIN.max()
     assert best.utcoffset() == datetime.timedelta(hours=1)
     first = maximize(model, fixed={"day": TOKYO.min()}).x[0]

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad
 from scipy.stats import cauchy, norm
+from sklearn.model_selection import KFold
 
 from skmohn import DenseControl, Genotypes, MOHNRegressor
 from skmohn.mohn._controls import Wishes
@@ -199,6 +200,13 @@ def test_held_out_targets_may_be_outliers():
     model = MOHNRegressor("pursuit", early_stopping=True, random_state=0).fit(X, y)
     assert_array_equal(np.flatnonzero(model.outliers_), np.arange(4))
     assert (0, 1) in model.terms_
+
+
+def test_folds_may_come_once():
+    X, y = make_pairs(100)
+    y[7] = 1e4
+    model = MOHNRegressor("pursuit", cv=KFold(4).split(X), random_state=0).fit(X, y)
+    assert_array_equal(np.flatnonzero(model.outliers_), [7])
 
 
 def test_each_target_has_its_own_outliers():
