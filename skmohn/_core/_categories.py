@@ -505,6 +505,12 @@ def _column(X, j):
     return column
 
 
+def are_unknown(X, j):
+    """Where a column has no value, (n_samples,), bool."""
+    column = _column(X, j)[:, 0]
+    return column != column
+
+
 def _known(value):
     """A category, or NaN for all that stands for none."""
     if value is None or is_pandas_na(value) or is_scalar_nan(value):

@@ -55,6 +55,10 @@ class UnitCoding:
     strict : bool
         Whether numbers outside [0, 1] are refused instead of clipped.
 
+    log_unseen : ndarray of shape (n_features,)
+        Logarithm of the probability of a category that was not seen: as if one had been
+        seen half a time, as of the others.
+
     whitening : Whitening or None
         Makes thermometers of uncorrelated coordinates, which all else says of the
         columns is then of.
@@ -67,6 +71,7 @@ class UnitCoding:
     levels: list
     is_point: list
     strict: bool
+    log_unseen: np.ndarray
     whitening: Whitening | None = None
 
     @classmethod
@@ -127,7 +132,9 @@ class UnitCoding:
         high = np.where(kind == PROBABILITY, 1.0, high)
         nothing = [np.zeros(0)] * len(kind)
         parts = list(nothing), list(nothing), [np.zeros(0, bool)] * len(kind)
-        found = cls(kind, low, high, *parts, strict)
+        n_known = np.sum(~np.isnan(X), axis=0)
+        log_unseen = -np.log(2.0 * n_known + 1.0)
+        found = cls(kind, low, high, *parts, strict, log_unseen)
         for j in np.flatnonzero(kind == THERMOMETER):
             found._learn_levels(j, X[:, j], n_bins)
         for j, size in (n_categories or {}).items():
@@ -179,6 +186,15 @@ class UnitCoding:
         """Power of two near the ends of each column: differences of values by it are
         within range."""
         return binary_units(np.stack([self.low, self.high]).astype(np.float64))
+
+    def within_range(self, X):
+        """A table whose values are no further out than those that were seen."""
+        low, high = self.low.astype(np.float64), self.high.astype(np.float64)
+        if self.whitening is not None:
+            # These ends are of coordinates.
+            columns = self.whitening.columns
+            low[columns], high[columns] = self.whitening.low, self.whitening.high
+        return np.clip(X, low, high)
 
     @property
     def n_units(self):

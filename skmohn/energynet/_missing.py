@@ -204,9 +204,11 @@ def _filled_numbers(rbm, coding, X, units, seed):
         visible[rows] = drawn.means(of_draws, shares)
         means = drawn.means(states, shares)
         hidden |= dict(zip(rows.tolist(), means, strict=True))
-        # Other columns may be unknown in the draws, too.
+        # Other columns may be unknown in the draws, too. Powers take draws far out, by
+        # which means over few would go.
         table, columns = X[rows], coding.whitening.columns
-        table[:, columns] = drawn.means(drawn.table[:, columns], shares)
+        plausible = coding.within_range(drawn.table)[:, columns]
+        table[:, columns] = drawn.means(plausible, shares)
         X[rows] = np.where(np.isnan(X[rows]), table, X[rows])
     return X, visible, hidden
 
@@ -326,7 +328,8 @@ def _likeliest_numbers(rbm, coding, X, seed):
     """The table with the most probable of draws in the place of whitened numbers."""
     X = X.astype(np.float64)
     for rows, found, density in weighed_draws(rbm, coding, X, seed):
-        X[rows] = found.table[found.largest(density)]
+        likeliest = coding.within_range(found.table[found.largest(density)])
+        X[rows] = np.where(np.isnan(X[rows]), likeliest, X[rows])
     return X
 
 
@@ -381,7 +384,8 @@ def drawn(rbm, coding, X, encode, n_draws, random_state):
             flat[rows] = np.where(np.isnan(flat[rows]), values, flat[rows])
     # What never varies is known.
     constant = coding.decode(np.zeros((1, rbm.n_visible)))
-    return np.where(np.isnan(tables), constant, tables)
+    tables = np.where(np.isnan(tables), constant, tables)
+    return np.where(np.isnan(X), coding.within_range(tables), tables)
 
 
 def _n_to_choose_from(rbm, coding, X, n_draws):

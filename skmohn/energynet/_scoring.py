@@ -121,7 +121,7 @@ class Scorer:
     seed: int
     log_partition: LogPartition
 
-    def score(self, X, units, first):
+    def score(self, X, units, first, unseen):
         """Estimate the log-likelihood of what is known of samples.
 
         Parameters
@@ -135,11 +135,31 @@ class Scorer:
         first : int
             Number of the first sample, for errors.
 
+        unseen : ndarray of shape (n_samples, n_features), bool
+            Where X has NaN for a category that was not there in fit.
+
         Returns
         -------
         ndarray of shape (n_samples,)
             In nats, in the units of X.
         """
+        known = self._of_known(X, units, first)
+        found = known.copy()
+        for j in np.flatnonzero(unseen.any(axis=0)):
+            rows = np.flatnonzero(unseen[:, j])
+            least = np.full(len(rows), np.inf)
+            for category in self.coding.levels[j]:
+                table = X[rows]
+                table[:, j] = category
+                units = self.coding.encode(table)
+                least = np.minimum(least, self._of_known(table, units, first))
+            # At most half as likely as any that was seen.
+            least -= known[rows] + np.log(2.0)
+            found[rows] += np.minimum(least, self.coding.log_unseen[j])
+        return found
+
+    def _of_known(self, X, units, first):
+        """The same of what is known and was seen."""
         if self.coding.whitening is None or not np.isnan(X).any():
             return self._score(X, units, np.arange(first, first + len(X)))
         found = np.empty(len(X))

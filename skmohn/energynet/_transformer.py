@@ -42,7 +42,13 @@ from skmohn.energynet._growth import GIVEN_REASON
 from skmohn.energynet._missing import drawn, filled, imputed
 from skmohn.energynet._partition import require_settled, settled_log_partition
 from skmohn.energynet._rbm import RBM, draw_stream, draw_visible
-from skmohn.energynet._reading import in_container, name_numbers, read_columns
+from skmohn.energynet._reading import (
+    as_written,
+    completed,
+    name_numbers,
+    read_columns,
+    unseen_categories,
+)
 from skmohn.energynet._samples import known_samples, put_in_order, read_weights, rows_of
 from skmohn.energynet._scoring import Monitor, Scorer
 
@@ -111,7 +117,8 @@ class EnergyNetTransformer(
         and categorical dtypes. A column of categories is one visible variable, whatever
         `coding` is.
     handle_unknown : {"error", "missing"}, default="error"
-        Whether to reject a category not seen in `fit` or treat it as missing.
+        Whether to reject a category not seen in `fit` or treat it as missing; in
+        :meth:`score_samples` it is then less likely than all that were.
     n_bins : int, default=8
         Maximum number of levels of a thermometer. Compare values by :meth:`score`,
         which is a density in the units of X.
@@ -491,7 +498,9 @@ class EnergyNetTransformer(
             The completed samples, in the container set by ``set_output``; a list of
             `n_draws` of them. What is unknown follows the first layer. Means are exact
             if the hidden units, or the missing values, have at most 4096 states, else
-            averages over chains; draws of numbers are within their level.
+            averages over chains; draws of numbers are within their level. No number
+            leaves the range that was seen in `fit`. Columns of booleans or integers are
+            filled with such, and data frames keep the types of their columns.
         """
         check_is_fitted(self)
         given, X = X, self._read_table(X)
@@ -500,8 +509,7 @@ class EnergyNetTransformer(
             tables = [imputed(*of_columns, strategy, self._seed)]
         else:
             tables = drawn(*of_columns, n_draws, random_state)
-        names = input_names(self)
-        tables = [in_container(self._decoded(t), self, given, names) for t in tables]
+        tables = [completed(table, X, self, given) for table in tables]
         return tables[0] if n_draws is None else tables
 
     def inverse_transform(self, X):
@@ -533,7 +541,7 @@ class EnergyNetTransformer(
         states = np.clip(states, 0.0, 1.0)
         for rbm in reversed(self.layers_[: top + 1]):
             states = rbm.visible_probabilities(states)
-        return self._decoded(self.coding_.decode(states))
+        return as_written(self.coding_.decode(states), self._categories)
 
     def get_feature_names_out(self, input_features=None):
         """Name the columns of :meth:`transform`.
@@ -592,7 +600,7 @@ class EnergyNetTransformer(
             logits = states @ rbm.weights
             states = np.empty_like(logits)
             draw_visible(logits, rbm.visible_bias, rbm.groups, stream, states)
-        return self._decoded(self.coding_.draw(states, random_state))
+        return as_written(self.coding_.draw(states, random_state), self._categories)
 
     def score_samples(self, X):
         """Compute or estimate the log-likelihood of each sample.
@@ -609,7 +617,10 @@ class EnergyNetTransformer(
             levels, with exponential tails. For other columns, the probability of bits,
             averaged over bits drawn with the given probabilities; values outside [0, 1]
             or the range of "minmax" lose one nat per range of distance. Constant
-            columns count nothing. A sample's result does not depend on the others.
+            columns count nothing. A category that was not seen in `fit`, with
+            ``handle_unknown="missing"``, has the probability of one that was seen half
+            a time, and at most half that of any known one in its place. A sample's
+            result does not depend on the others.
 
         Raises
         ------
@@ -617,13 +628,14 @@ class EnergyNetTransformer(
             If a sample has more than 4096 completions and there are several layers.
         """
         check_is_fitted(self)
-        X = self._read_table(X)
+        given, X = X, self._read_table(X)
+        unseen = unseen_categories(self, X, given)
         scorer = Scorer(
             self.layers_, self.coding_, self.n_draws, self._seed,
             self._log_partition_of(len(self.weights_) - 1),
         )  # fmt: skip
         said = [
-            scorer.score(X[rows], self._encode(X[rows]), rows.start)
+            scorer.score(X[rows], self._encode(X[rows]), rows.start, unseen[rows])
             for rows in batches(X)
         ]
         return np.concatenate(said)
@@ -798,10 +810,6 @@ class EnergyNetTransformer(
 
     def _names(self):
         return getattr(self, "feature_names_in_", None)
-
-    def _decoded(self, X):
-        """A table as its user writes it: categories instead of their numbers."""
-        return self._categories.decode(X) if self._categories.encoders else X
 
     def _read_table(self, X, reset=False, weights=()):
         is_minmax = self.coding == MINMAX or (not reset and MINMAX in self.coding_.kind)

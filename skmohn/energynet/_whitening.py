@@ -13,15 +13,11 @@ Statistician 72, 2018 (ZCA-cor).
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import eigh, solve
+from scipy.linalg import cholesky, eigh, solve, solve_triangular
 from scipy.special import logsumexp
 from scipy.stats import norm
-from sklearn.covariance import (
-    ShrunkCovariance,
-    empirical_covariance,
-    shrunk_covariance,
-)
-from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.covariance import empirical_covariance, shrunk_covariance
+from sklearn.model_selection import KFold
 from sklearn.preprocessing import PowerTransformer
 
 from skmohn._core._powers import YeoJohnson
@@ -37,13 +33,15 @@ _FOLDS = 5
 _MOST = 0.9
 # Rows of which that is asked.
 _MOST_ROWS = 10_000
-# With gaps: shrinkage while covariances are sought, and steps of it, in each of which
-# every kind of gaps takes a solution of equations.
-_SAFE, _STEPS, _MOST_WITH_GAPS = 0.01, 20, 2000
-# Steps that take covariances from all rows to some of them.
-_FURTHER_STEPS = 5
+# With gaps: least shrinkage while covariances are sought, and most steps of it, in each
+# of which every kind of gaps takes a solution of equations; changes of variances of
+# about 1 that end it.
+_SAFE, _STEPS, _MOST_WITH_GAPS, _SETTLED = 0.01, 20, 2000, 1e-3
 # Draws of the unknown numbers of a row, by which all is averaged that it could be.
 N_COMPLETIONS = 100
+# Share of these that must count at least, by which imputed numbers are best among many
+# tables; and halvings of the interval in which the power of their weights is sought.
+_LEAST_EFFECTIVE, _HALVINGS = 0.3, 20
 # Standard deviations from the mean that are told apart, so that sums are within range.
 _FARTHEST = 1e50
 
@@ -55,6 +53,9 @@ class Whitening:
     Attributes
     ----------
     columns : ndarray of shape (n_columns,), int
+
+    low, high : ndarrays of shape (n_columns,)
+        Ends of the range of each.
 
     unit : ndarray of shape (n_columns,)
         Power of two near the largest value of each.
@@ -76,9 +77,20 @@ class Whitening:
     stretch : float
         How much wider coordinates of other rows spread than those of the rows that all
         this was learned from, at least 1.
+
+    doubt : float
+        How much further from what is expected, given the other numbers of their row,
+        numbers of other rows are than the correlations say, at least 1.
+
+    least_effective : float
+        Share of the draws of a row that must count in its means, as an effective sample
+        size: all of them where there were fewer rows than columns, of which no machine
+        can learn more than correlations.
     """
 
     columns: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
     unit: np.ndarray
     powers: YeoJohnson
     mean: np.ndarray
@@ -87,6 +99,8 @@ class Whitening:
     root: np.ndarray
     inverse_root: np.ndarray
     stretch: float
+    doubt: float
+    least_effective: float
 
     @classmethod
     def learn(cls, X, columns, seed):
@@ -110,6 +124,7 @@ class Whitening:
         values = X[:, columns].astype(np.float64)
         # The same samples in another order say the same.
         values = values[order_of(values)]
+        low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
         unit = binary_units(np.nan_to_num(values))
         values = values / unit
         centre, scale = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
@@ -122,10 +137,14 @@ class Whitening:
         mean, std = np.nanmean(Z, axis=0), np.nanstd(Z, axis=0)
         std = np.where(std > 0.0, std, 1.0)
         rng = np.random.default_rng(seed)
-        shift, factor, correlation, stretch = _moments((Z - mean) / std, rng)
+        shift, factor, correlation, *spreads = _moments((Z - mean) / std, rng)
         mean, std = mean + std * shift, std * factor
         roots = _roots(correlation)
-        return cls(columns, unit, powers, mean, std, correlation, *roots, stretch)
+        least_effective = 1.0 if len(values) < len(columns) else _LEAST_EFFECTIVE
+        return cls(
+            columns, low, high, unit, powers, mean, std, correlation, *roots, *spreads,
+            least_effective,
+        )  # fmt: skip
 
     def forward(self, X):
         """The table with coordinates in the place of its columns.
@@ -245,87 +264,108 @@ class Whitening:
 def _moments(Z, rng):
     """Means, deviations and correlations of columns of mean 0 and variance 1 as known.
 
-    Correlations are shrunk towards 0 as makes other rows likeliest. How much further
-    apart these are comes last.
+    Correlations are shrunk towards 0 as makes other rows likeliest. `stretch` and
+    `doubt` of a :class:`Whitening` come last.
     """
     most = _MOST_WITH_GAPS if np.isnan(Z).any() else _MOST_ROWS
     if len(Z) > most:
         Z = Z[rng.choice(len(Z), most, replace=False)]
-    start = np.zeros(Z.shape[1]), np.eye(Z.shape[1])
-    mean, covariance = _covariance(Z, start, _STEPS)
+    mean, covariance = _covariance(Z)
     std = np.sqrt(np.diag(covariance))
     std = np.where(std > 0.0, std, 1.0)
-    correlation, shrinkage, stretch = covariance / np.outer(std, std), 1.0, 1.0
+    correlation, shrinkage, spreads = covariance / np.outer(std, std), 1.0, (1.0, 1.0)
     if len(Z) >= 2 * _FOLDS:
         folds = KFold(_FOLDS, shuffle=True, random_state=int(rng.integers(2**31)))
-        search = GridSearchCV(ShrunkCovariance(), {"shrinkage": _SHRINKAGES}, cv=folds)
-        search.fit((_completed(Z, mean, covariance, rng) - mean) / std)
-        shrinkage = search.best_params_["shrinkage"]
-        Z = (Z - mean) / std
-        stretch = _stretch(Z, correlation, shrinkage, folds)
-    return mean, std, shrunk_covariance(correlation, shrinkage), stretch
+        shrinkage, *spreads = _by_other_rows((Z - mean) / std, folds)
+    return mean, std, shrunk_covariance(correlation, shrinkage), *spreads
 
 
-def _stretch(Z, correlation, shrinkage, folds):
-    """How much further from what is expected numbers of other rows are than those of
-    the rows that correlations were learned from.
+def _by_other_rows(Z, folds):
+    """The shrinkage that makes rows likeliest that correlations were not learned from,
+    then how much further from what is expected their numbers are than those of the rows
+    that they were learned from, and than the correlations say.
 
     Correlations follow the chance in their rows, the more so the fewer there are. A
-    share of the rows is left out at a time; with each number goes what is expected
-    given the others of its row.
+    share of the rows is left out at a time, of which what is known counts: what stands
+    in their gaps would be taken from the correlations that are judged.
     """
+    learned = [(_covariance(Z[own]), own, other) for own, other in folds.split(Z)]
+    nats = [
+        sum(
+            _log_densities(Z[other] - mean, shrunk_covariance(covariance, shrinkage))
+            for (mean, covariance), _, other in learned
+        )
+        for shrinkage in _SHRINKAGES
+    ]
+    shrinkage = _SHRINKAGES[int(np.argmax(nats))]
     distance = np.zeros(2)
-    start = np.zeros(len(correlation)), correlation
-    for parts in folds.split(Z):
-        mean, covariance = _covariance(Z[parts[0]], start, _FURTHER_STEPS)
-        covariance = shrunk_covariance(covariance, shrinkage)
+    for (mean, covariance), *parts in learned:
+        shrunk = shrunk_covariance(covariance, shrinkage)
         for k, rows in enumerate(parts):
-            apart = np.abs(_surprises(Z[rows] - mean, covariance))
+            apart = np.abs(_surprises(Z[rows] - mean, shrunk))
             distance[k] += np.quantile(apart, _MOST)
     own, other = distance
-    return float(max(other / own, 1.0)) if own > 0.0 else 1.0
+    stretch = float(max(other / own, 1.0)) if own > 0.0 else 1.0
+    said = len(learned) * norm.ppf((1.0 + _MOST) / 2.0)
+    return shrinkage, stretch, float(max(other / said, 1.0))
+
+
+def _log_densities(Z, covariance):
+    """Sum of the logarithms of the normal densities of what is known of rows."""
+    total = 0.0
+    for rows, gaps in _kinds_of_rows(np.isnan(Z)):
+        known = Z[np.ix_(rows, ~gaps)]
+        factor = cholesky(covariance[np.ix_(~gaps, ~gaps)], lower=True)
+        standard = solve_triangular(factor, known.T, lower=True)
+        total += norm.logpdf(standard).sum()
+        total -= len(rows) * np.log(np.diag(factor)).sum()
+    return total
 
 
 def _surprises(Z, covariance):
     """Distances of all known numbers from what is expected given the other known ones
     of their row, in standard deviations."""
-    found, unknown = [], np.isnan(Z)
-    complete = np.flatnonzero(~unknown.any(axis=1))
-    nothing = np.zeros(Z.shape[1], bool)
-    for rows, gaps in [(complete, nothing), *_patterns(unknown)]:
+    found = []
+    for rows, gaps in _kinds_of_rows(np.isnan(Z)):
         precision = np.linalg.inv(covariance[np.ix_(~gaps, ~gaps)])
         distances = Z[np.ix_(rows, ~gaps)] @ precision / np.sqrt(np.diag(precision))
         found.append(distances.ravel())
     return np.concatenate(found)
 
 
-def _covariance(Z, start, n_steps):
-    """Mean and covariance of rows, of those with gaps by expectation maximization."""
+def _covariance(Z):
+    """Mean and covariance of rows, of those with gaps by expectation maximization.
+
+    What gaps are expected to hold follows shrunk correlations: among few rows most are
+    chance, and what follows them would confirm them.
+    """
     unknown = np.isnan(Z)
     if not unknown.any():
         return Z.mean(axis=0), empirical_covariance(Z)
     parts = list(_patterns(unknown))
-    mean, covariance = start
-    for _ in range(n_steps):
-        safe, filled = shrunk_covariance(covariance, _SAFE), Z.copy()
-        rests = np.zeros_like(covariance)
+    mean, covariance = np.zeros(Z.shape[1]), np.eye(Z.shape[1])
+    for _ in range(_STEPS):
+        safe = shrunk_covariance(covariance, max(_oracle(covariance, len(Z)), _SAFE))
+        filled, rests = Z.copy(), np.zeros_like(covariance)
         for rows, gaps in parts:
             expected, rest = _given(safe, Z[rows] - mean, gaps)
             filled[np.ix_(rows, gaps)] = expected + mean[gaps]
             rests[np.ix_(gaps, gaps)] += len(rows) * rest
-        mean = filled.mean(axis=0)
+        mean, before = filled.mean(axis=0), covariance
         covariance = empirical_covariance(filled) + rests / len(Z)
+        if np.abs(covariance - before).max() < _SETTLED:
+            break
     return mean, covariance
 
 
-def _completed(Z, mean, covariance, rng):
-    """The rows, with draws in their gaps."""
-    safe, filled = shrunk_covariance(covariance, _SAFE), Z.copy()
-    for rows, gaps in _patterns(np.isnan(Z)):
-        expected, rest = _given(safe, Z[rows] - mean, gaps)
-        normal = rng.standard_normal(expected.shape) @ np.linalg.cholesky(rest).T
-        filled[np.ix_(rows, gaps)] = mean[gaps] + expected + normal
-    return filled
+def _oracle(covariance, n_rows):
+    """Shrinkage of a covariance of normal rows by the oracle approximation of Chen,
+    Wiesel, Eldar and Hero (2010), for shrunk correlations of little error."""
+    n_columns = len(covariance)
+    square, trace = np.sum(covariance**2), np.trace(covariance)
+    apart = (n_rows + 1.0 - 2.0 / n_columns) * (square - trace**2 / n_columns)
+    together = (1.0 - 2.0 / n_columns) * square + trace**2
+    return min(together / apart, 1.0) if apart > together else 1.0
 
 
 def _roots(covariance):
@@ -333,6 +373,12 @@ def _roots(covariance):
     variances, directions = eigh(covariance)
     spread = np.sqrt(variances)
     return (directions * spread) @ directions.T, (directions / spread) @ directions.T
+
+
+def _kinds_of_rows(unknown):
+    """The complete rows, which have no gaps, then the :func:`_patterns`."""
+    complete = np.flatnonzero(~unknown.any(axis=1))
+    return [(complete, np.zeros(unknown.shape[1], bool)), *_patterns(unknown)]
 
 
 def _patterns(unknown):
@@ -371,11 +417,15 @@ class Completions:
 
     log_density : ndarray of shape (n_draws,)
         Of what was drawn; 0 where nothing was.
+
+    least_effective : float
+        As of the :class:`Whitening`.
     """
 
     table: np.ndarray
     starts: np.ndarray
     log_density: np.ndarray
+    least_effective: float
 
     @classmethod
     def of(cls, whitening, X, n_draws, seed):
@@ -398,15 +448,16 @@ class Completions:
         half = rng.standard_normal((-(-n_draws // 2), 1, len(whitening.columns)))
         # Each with its opposite: together they are right in the mean.
         noise = np.concatenate([half, -half])[:n_draws]
-        stretch = whitening.stretch
-        drawn, log_density = whitening.draw(X[incomplete], noise, stretch)
+        doubt = whitening.doubt
+        drawn, log_density = whitening.draw(X[incomplete], noise, doubt)
         counts = np.where(incomplete, n_draws, 1)
         table = np.repeat(X.astype(np.float64), counts, axis=0)
         is_drawn = np.repeat(incomplete, counts)
         table[is_drawn] = drawn.swapaxes(0, 1).reshape(-1, X.shape[1])
         densities = np.zeros(len(table))
         densities[is_drawn] = log_density.T.ravel()
-        return cls(table, np.cumsum(counts) - counts, densities)
+        starts = np.cumsum(counts) - counts
+        return cls(table, starts, densities, whitening.least_effective)
 
     @property
     def rows(self):
@@ -432,11 +483,29 @@ class Completions:
         return np.array([logsumexp(part) - np.log(len(part)) for part in parts])
 
     def shares(self, log_density):
-        """Shares of the draws in what a row could be, (n_draws,); see `log_means`."""
+        """Shares of the draws in what a row could be, (n_draws,); see `log_means`.
+
+        Over many columns the likelihood ratios of a machine and the normal distribution
+        are mostly noise, and one draw would outweigh all others. Ratios of such rows
+        are tempered until as many draws count as a mean needs.
+        """
         gains = log_density - self.log_density
         counts = np.diff(self.starts, append=len(gains))
-        top = np.maximum.reduceat(gains, self.starts)
-        weights = np.exp(gains - np.repeat(top, counts))
+        gains = gains - np.repeat(np.maximum.reduceat(gains, self.starts), counts)
+        low, high = np.zeros(len(counts)), np.ones(len(counts))
+        power = high
+        for _ in range(_HALVINGS):
+            shares = self._tempered(gains, power, counts)
+            effective = 1.0 / np.add.reduceat(shares**2, self.starts)
+            is_enough = effective >= self.least_effective * counts
+            low = np.where(is_enough, power, low)
+            high = np.where(is_enough, high, power)
+            power = (low + high) / 2.0
+        return self._tempered(gains, low, counts)
+
+    def _tempered(self, gains, power, counts):
+        """Shares by a power of the likelihood ratios of each row."""
+        weights = np.exp(np.repeat(power, counts) * gains)
         return weights / np.repeat(np.add.reduceat(weights, self.starts), counts)
 
     def chosen(self, shares, place):

@@ -205,11 +205,63 @@ def test_unknown_categories():
     model = net(handle_unknown="missing").fit(X)
     gap = new.replace("pink", np.nan)
     assert_array_equal(model.transform(new), model.transform(gap))
-    assert_array_equal(model.score_samples(new), model.score_samples(gap))
+    # To the density it is no gap, but something that was never seen.
+    found, of_gap = model.score_samples(new), model.score_samples(gap)
+    assert found[0] < of_gap[0]
+    assert_array_equal(found[1:], of_gap[1:])
     with pytest.raises(ValueError, match=r"holds text, .*categorical_features"):
         net(categorical_features=None).fit(X)
     with pytest.raises(ValueError, match="categorical_features has 'shape'"):
         net(categorical_features=["shape"]).fit(X)
+
+
+@pytest.mark.parametrize(
+    "parameters", [{}, {"whiten": True}, {"n_components": [3, 2]}, {"n_components": 14}]
+)
+def test_unseen_category_is_less_likely_than_all_that_were_seen(parameters):
+    rng = np.random.default_rng(0)
+    n = 300
+    table = pd.DataFrame(
+        {
+            "kind": rng.choice(["a", "b", "c"], n, p=[0.5, 0.48, 0.02]),
+            "shape": rng.choice(["round", "flat"], n),
+            "always": "same",
+            "size": rng.normal(size=n),
+        }
+    )
+    options = {"polish": 60, "handle_unknown": "missing"}
+    model = net(**options | parameters).fit(table)
+    row = {"kind": "a", "shape": "flat", "always": "same", "size": 0.0}
+
+    def score(**changed):
+        return model.score_samples(pd.DataFrame([row | changed]))[0]
+
+    seen = [score(kind=kind) for kind in "abc"]
+    new = score(kind="new")
+    assert new <= min(seen) - np.log(2.0) + 1e-6
+    # It counts as half a row of those that there were, though all others are many.
+    half = -np.log(2.0 * n + 1.0)
+    tolerance = 1e-6 if parameters != {"n_components": [3, 2]} else 0.05
+    assert score(shape="new") == pytest.approx(score(shape=None) + half, abs=tolerance)
+    assert score(always="new") == pytest.approx(score() + half)
+    assert score(kind="new", shape="new") < min(new, score(shape="new"))
+    # What is unknown is no fault of a row.
+    for nothing in (None, np.nan, pd.NA):
+        assert score(kind=nothing) > max(seen)
+    # Nor does it matter what other rows there are.
+    rows = pd.DataFrame([row, row | {"kind": "new"}, row | {"kind": None}])
+    alone = [model.score_samples(rows.iloc[[k]])[0] for k in range(3)]
+    assert_allclose(model.score_samples(rows), alone, rtol=1e-6)
+    assert model.score(rows) == pytest.approx(np.mean(alone))
+
+
+def test_unseen_codes_in_arrays_are_unseen():
+    rng = np.random.default_rng(0)
+    table = np.column_stack([rng.integers(0, 3, 200), rng.normal(size=200)])
+    options = {"categorical_features": [0], "handle_unknown": "missing", "polish": 20}
+    model = net(**options).fit(table)
+    new, gap, known = model.score_samples([[7.0, 0.0], [np.nan, 0.0], [1.0, 0.0]])
+    assert new < known < gap
 
 
 @pytest.mark.parametrize("parameters", [{"growth": "paper"}, {"coding": "minmax"}, {}])

@@ -140,6 +140,25 @@ def test_wide_layers_must_gain_with_each_doubling(monkeypatch, gain, widest):
     assert grown.reason == (SAMPLES_REASON if widest == 320 else HELD_OUT_REASON)
 
 
+@pytest.mark.parametrize(("most", "limit"), [(63, "max_units"), (64, None)])
+def test_narrow_layers_rise_by_standard_errors_and_wide_ones_by_nats(
+    monkeypatch, most, limit
+):
+    """A fifth of a nat for each doubling is sure, but not worth a layer of 64 units."""
+
+    def take(trials, width):
+        trials.lengths[width] = np.full(80, -0.2 * np.log2(width))
+        trials.errors[width] = 0.0
+        return True
+
+    monkeypatch.setattr(f"{HELD_OUT}._Trials.take", take)
+    X = np.random.default_rng(0).integers(2, size=(400, 20)).astype(np.float32)
+    control = NatsControl(polish=1.0, max_units=most)
+    grown = width_by_held_out(X, Plan(), control, 0, lambda *_: None)
+    assert grown.limit == limit
+    assert (grown.reason == HELD_OUT_REASON) == (limit is None)
+
+
 def test_one_width_of_bad_luck_does_not_end_growth(monkeypatch):
     X = np.random.default_rng(0).integers(2, size=(400, 20)).astype(np.float32)
     known = {8: -17.0, 16: -18.0, 32: -18.7, 64: -18.7, 128: -18.9, 256: -18.9}

@@ -11,14 +11,21 @@ from scipy.special import logsumexp
 from scipy.stats import kstest, multivariate_normal, norm, spearmanr
 from scipy.stats import yeojohnson as scipy_yeojohnson
 from sklearn.base import clone
+from sklearn.covariance import oas
 from sklearn.decomposition import PCA
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import PowerTransformer
 
 from skmohn import EnergyNetImputer, EnergyNetTransformer
 from skmohn._core._powers import YeoJohnson
+from skmohn.energynet import _missing
 from skmohn.energynet._missing import _spread_places
-from skmohn.energynet._whitening import Completions, Whitening
+from skmohn.energynet._whitening import (
+    Completions,
+    Whitening,
+    _log_densities,
+    _oracle,
+)
 
 NAN = np.nan
 UNITS = np.array([1.0, 1e150, 1e-200])
@@ -337,6 +344,29 @@ def test_draws_repeat_no_more_than_they_must():
     assert len(np.unique(np.floor(places * 7)[:, 0])) > 1
 
 
+@pytest.mark.parametrize(
+    ("n_hidden", "n_draws", "expected"),
+    [(2, 1, 100), (2, 20, 100), (2, 21, 105), (14, 21, 100), (14, 120, 120)],
+)
+def test_draws_are_chosen_from_five_times_as_many_and_at_least_a_hundred(
+    monkeypatch, n_hidden, n_draws, expected
+):
+    """But of no more than there are draws where each is weighed by annealing."""
+    asked, weighed = [], _missing.weighed_draws
+
+    def counted(rbm, coding, X, seed, n_completions):
+        asked.append(n_completions)
+        return weighed(rbm, coding, X, seed, n_completions)
+
+    monkeypatch.setattr(_missing, "weighed_draws", counted)
+    table = np.column_stack([X[:100, :2], X[:100, 0] > 0.0])
+    options = {"categorical_features": [2], "polish": 1}
+    model = net(n_components=n_hidden, **options).fit(table)
+    model.impute([[NAN, 0.5, NAN]], n_draws=n_draws, random_state=0)
+    model.impute([[NAN, 0.5, 1.0]], n_draws=n_draws, random_state=0)
+    assert asked == [expected, max(100, 5 * n_draws)]
+
+
 def test_gaps_of_categories_and_numbers_together():
     """Both unknown is the sum over the categories, each with the number unknown."""
     rng = np.random.default_rng(0)
@@ -471,3 +501,100 @@ def test_shares_and_draws_of_completions():
     counts = np.bincount(chosen[:, 1], minlength=6)[1:6] / 4000
     assert_allclose(counts, [0.1, 0.2, 0.3, 0.4, 0.0], atol=0.03)
     assert drawn.largest(gains)[1] == 4
+
+
+def test_no_few_draws_outweigh_the_others():
+    """A likelihood ratio over many columns is mostly noise."""
+    row = X[:1].copy()
+    row[0, 0] = NAN
+    drawn = Completions.of(WHITENING, row, 100, 0)
+    gains = 50.0 * np.random.default_rng(0).standard_normal(100)
+    shares = drawn.shares(gains + drawn.log_density)
+    assert 1.0 / np.sum(shares**2) == pytest.approx(30.0, rel=1e-3)
+    assert_array_equal(np.argsort(shares), np.argsort(gains))
+    # Tempered: all logarithms are smaller by one factor.
+    powers = (np.log(shares) - np.log(shares.max())) / (gains - gains.max())
+    assert_allclose(
+        np.delete(powers, gains.argmax()), np.delete(powers, gains.argmax())[0]
+    )
+    # Where enough of them count, they count as they are.
+    small = drawn.shares(0.1 * gains / 50.0 + drawn.log_density)
+    assert_allclose(np.log(small[1] / small[0]), 0.1 * (gains[1] - gains[0]) / 50.0)
+
+
+# ----------------------------------------------------- more columns than rows
+
+
+def wide(n_factors=1, noise=1.0, shape=(30, 60), seed=0):
+    """Numbers with a few common factors, and the same with a tenth unknown."""
+    rng = np.random.default_rng(seed)
+    whole = noise * rng.normal(size=shape)
+    whole += rng.normal(size=(shape[0], n_factors)) @ np.ones((n_factors, shape[1]))
+    gaps = rng.random(shape) < 0.1
+    return whole, np.where(gaps, NAN, whole)
+
+
+def rmse(filled, whole, holes):
+    return np.sqrt(np.mean((filled - whole)[np.isnan(holes)] ** 2))
+
+
+@pytest.mark.parametrize("n_factors", [0, 1])
+def test_more_columns_than_rows_are_filled_no_worse_than_by_means(n_factors):
+    whole, holes = wide(n_factors)
+    filled = EnergyNetImputer(random_state=0).fit_transform(holes)
+    by_means = SimpleImputer().fit_transform(holes)
+    # Of independent columns chance is left.
+    most = {0: 1.05, 1: 0.85}[n_factors]
+    assert rmse(filled, whole, holes) < most * rmse(by_means, whole, holes)
+
+
+def test_correlations_of_few_rows_are_not_taken_for_true():
+    _, independent = wide(0)
+    whitening = Whitening.learn(independent, np.arange(60), 0)
+    assert np.abs(whitening.correlation - np.eye(60)).max() < 0.1
+    _, dependent = wide(1)
+    whitening = Whitening.learn(dependent, np.arange(60), 0)
+    off = whitening.correlation[~np.eye(60, dtype=bool)]
+    assert 0.3 < off.mean() < 0.7
+    # What these rows say of one another is surer than what they say of others.
+    assert whitening.stretch > 2.0
+    assert 1.0 <= whitening.doubt < 1.5
+    assert whitening.least_effective == 1.0
+    assert WHITENING.least_effective == 0.3
+
+
+def test_shrinkage_and_doubt_are_those_of_other_rows():
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((40, 5))
+    covariance = 0.5 * np.eye(5) + 0.5
+    holes = np.where(rng.random(Z.shape) < 0.2, NAN, Z)
+    known = ~np.isnan(holes)
+    expected = sum(
+        multivariate_normal(cov=covariance[np.ix_(k, k)]).logpdf(row[k])
+        for row, k in zip(holes, known, strict=True)
+        if k.any()
+    )
+    assert _log_densities(holes, covariance) == pytest.approx(expected)
+    # scikit-learn's, of complete rows.
+    _, shrinkage = oas(Z, assume_centered=True)
+    assert _oracle(Z.T @ Z / 40, 40) == pytest.approx(shrinkage)
+    assert _oracle(np.eye(5), 40) == 1.0
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"strategy": "mode"}, {"sample_posterior": True}]
+)
+@pytest.mark.parametrize("whiten", [True, False])
+def test_imputed_numbers_are_within_the_range_that_was_seen(options, whiten):
+    """Also those of a row that is far out, and of skewed columns."""
+    rng = np.random.default_rng(0)
+    common = rng.normal(size=200)
+    table = np.exp(np.column_stack([common, common, common]))
+    table *= np.exp(0.1 * rng.normal(size=table.shape))
+    layers = net(polish=20) if whiten else net(polish=20, whiten=False)
+    imputer = EnergyNetImputer(layers, random_state=0, **options).fit(table)
+    rows = np.column_stack([np.full(50, NAN), *2 * [np.linspace(50.0, 1e4, 50)]])
+    filled = imputer.transform(rows)
+    assert filled[:, 0].max() <= table[:, 0].max()
+    assert filled[:, 0].min() >= table[:, 0].min()
+    assert_array_equal(filled[:, 1:], rows[:, 1:])

@@ -1,0 +1,170 @@
+"""Types of the columns of a table whose gaps are filled: what goes in comes out."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_array_equal
+from pandas.testing import assert_frame_equal
+from sklearn.ensemble import HistGradientBoostingRegressor
+
+from skmohn import EnergyNetImputer, EnergyNetTransformer
+
+N = 120
+FILLS = [{}, {"strategy": "mode"}, {"sample_posterior": True}]
+
+
+def times(rng):
+    return pd.Timestamp("2020-01-01 00:00:00.123456") + pd.to_timedelta(
+        rng.integers(0, 10**9, N), unit="s"
+    )
+
+
+def whole():
+    rng = np.random.default_rng(0)
+    moments = times(rng)
+    return pd.DataFrame(
+        {
+            "code": pd.Categorical(rng.integers(0, 5, N)),
+            "grade": pd.Categorical(
+                rng.choice(["low", "mid", "high"], N),
+                categories=["low", "mid", "high", "never"],
+                ordered=True,
+            ),
+            "moment": moments,
+            "zoned": moments.tz_localize("Europe/Berlin", ambiguous=True),
+            "duration": pd.to_timedelta(rng.integers(0, 10**6, N), unit="s"),
+            "nullable": pd.array(rng.random(N) < 0.8, dtype="boolean"),
+            "truth": (rng.random(N) < 0.8).astype(object),
+            "count": pd.array(rng.integers(0, 100, N), dtype="Int64"),
+            "number": pd.array(rng.integers(0, 10, N) + 2**60, dtype="Int64"),
+            "short": rng.normal(size=N).astype(np.float32),
+            "size": rng.normal(size=N),
+            "text": rng.choice(["x", "y"], N),
+            "always": rng.integers(0, 9, N),
+            "flag": rng.random(N) < 0.5,
+        }
+    )
+
+
+def with_gaps(frame):
+    frame = frame.copy()
+    for k, name in enumerate(frame):
+        if name not in ("always", "flag"):
+            frame.loc[k % 7 :: 9, name] = None
+    return frame
+
+
+def imputer(**options):
+    layers = EnergyNetTransformer(n_components=3, polish=5, max_layers=1, whiten=True)
+    return EnergyNetImputer(layers, random_state=0, **options)
+
+
+@pytest.mark.parametrize("fill", FILLS)
+@pytest.mark.parametrize(
+    "names",
+    [
+        slice(None),
+        ["moment", "zoned", "duration", "nullable", "truth", "count", "short"],
+        ["nullable", "truth", "count", "size"],
+        ["short", "size"],
+    ],
+)
+def test_frames_keep_the_types_of_their_columns(names, fill):
+    expected = whole().loc[:, names]
+    gaps = with_gaps(expected)
+    model = imputer(**fill).set_output(transform="pandas")
+    filled = model.fit_transform(gaps)
+    assert not filled.isna().any().any()
+    assert_array_equal(filled.dtypes, gaps.dtypes)
+    # What was known is there to the last digit.
+    assert_frame_equal(filled.where(gaps.notna()), gaps.where(gaps.notna()))
+    for name in set(filled).intersection(["nullable", "truth"]):
+        assert {type(value) for value in filled[name]} <= {bool, np.bool_}
+    again = model.set_params(add_indicator=True).fit_transform(gaps)
+    assert_array_equal(again.dtypes.iloc[: gaps.shape[1]], gaps.dtypes)
+
+
+def test_next_step_takes_codes_for_categories():
+    gaps = with_gaps(whole()[["code", "size"]])
+    filled = imputer().set_output(transform="pandas").fit_transform(gaps)
+    model = HistGradientBoostingRegressor(max_iter=2, categorical_features="from_dtype")
+    found = model.fit(filled, np.arange(N)).is_categorical_
+    assert_array_equal(found, [True, False])
+    assert filled["code"].isin(range(5)).all()
+
+
+def test_rows_of_other_frames_have_their_own_types():
+    """Categories in another order, or fewer of them; one that was not there in fit."""
+    gaps = with_gaps(whole()[["grade", "size"]])
+    layers = EnergyNetTransformer(
+        n_components=3, polish=5, max_layers=1, handle_unknown="missing"
+    )
+    model = EnergyNetImputer(layers, random_state=0).set_output(transform="pandas")
+    model.fit(gaps)
+    grade = pd.Categorical([None, "other"], categories=["other"])
+    filled = model.transform(pd.DataFrame({"grade": grade, "size": [0.0, 1.0]}))
+    assert isinstance(filled["grade"].dtype, pd.CategoricalDtype)
+    assert filled["grade"].isin(["low", "mid", "high"]).all()
+    nothing = pd.DataFrame({"grade": [np.nan, np.nan], "size": [0.0, 1.0]})
+    assert model.transform(nothing)["grade"].isin(["low", "mid", "high"]).all()
+
+
+@pytest.mark.parametrize("fill", FILLS)
+def test_polars_frames_keep_the_types_of_their_columns(fill):
+    frame = with_gaps(whole()).drop(columns=["code", "grade"])
+    gaps = pl.from_pandas(frame.astype({"truth": "boolean"})).with_columns(
+        pl.col("text").cast(pl.Enum(["x", "y"])),
+        pl.col("moment").cast(pl.Date).alias("day"),
+        pl.col("count").cast(pl.UInt8),
+    )
+    filled = imputer(**fill).set_output(transform="polars").fit_transform(gaps)
+    assert filled.schema == gaps.schema
+    assert filled.null_count().sum_horizontal().item() == 0
+    for name in gaps.columns:
+        known = gaps[name].is_not_null()
+        assert filled[name].filter(known).equals(gaps[name].filter(known))
+
+
+@pytest.mark.parametrize("fill", FILLS)
+def test_arrays_keep_what_they_hold(fill):
+    """Times stay times also without categories, and booleans booleans."""
+    frame = with_gaps(whole())
+    moments = frame[["moment"]].assign(other=frame["moment"] + pd.Timedelta(days=1))
+    as_array = moments.to_numpy()
+    assert as_array.dtype.kind == "M"
+    filled = imputer(**fill).fit_transform(as_array)
+    assert filled.dtype == as_array.dtype
+    assert not np.isnat(filled).any()
+    assert filled.min() >= moments.min().min()
+    assert filled.max() <= moments.max().max()
+    mixed = imputer(**fill).fit_transform(frame[["moment", "count", "size"]])
+    assert {type(value) for value in mixed[:, 0]} == {np.datetime64}
+    assert {type(value) for value in mixed[:, 1]} == {int}
+    objects = frame[["truth", "size"]].astype(object).to_numpy()
+    assert {type(value) for value in imputer(**fill).fit_transform(objects)[:, 0]} == {
+        bool
+    }
+    numbers = imputer(**fill).fit_transform(frame[["nullable", "count", "size"]])
+    assert numbers.dtype == float
+    assert set(numbers[:, 0]) == {0.0, 1.0}
+    assert_array_equal(numbers[:, 1], np.rint(numbers[:, 1]))
+
+
+def test_bits_that_are_numbers_have_their_probability():
+    rng = np.random.default_rng(0)
+    bits = np.repeat(rng.integers(0, 2, (100, 1)), 3, axis=1)
+    bits[::5, 0] = 1 - bits[::5, 0]
+    layers = EnergyNetTransformer(n_components=3, polish=50, random_state=0)
+    (found,) = layers.fit(bits).impute([[np.nan, 1.0, 1.0]])
+    assert 0.1 < found[0] < 0.9
+
+
+def test_times_come_back_from_a_model_of_times():
+    moments = whole()[["moment", "duration"]]
+    layers = EnergyNetTransformer(n_components=2, polish=5, max_layers=1)
+    layers.fit(moments)
+    back = layers.inverse_transform(layers.transform(moments))
+    for table in (layers.sample(5, 5, random_state=0), back):
+        assert isinstance(table[0, 0], np.datetime64)
+        assert isinstance(table[0, 1], np.timedelta64)
