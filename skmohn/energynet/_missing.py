@@ -320,7 +320,8 @@ def imputed(rbm, coding, X, encode, strategy, seed):
         means, visible, _ = filled(rbm, coding, part, encode(part), seed)
         if strategy == "mode":
             means = coding.complete(part, coding.modes(visible))
-        blocks.append(means)
+        # Means may be out of the range by a rounding.
+        blocks.append(np.where(np.isnan(part), coding.within_range(means), part))
     return np.concatenate(blocks)
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cholesky, eigh, solve, solve_triangular
 from scipy.special import logsumexp
-from scipy.stats import norm
+from scipy.stats import norm, rankdata
 from sklearn.covariance import empirical_covariance, shrunk_covariance
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import PowerTransformer
@@ -123,7 +123,7 @@ class Whitening:
         """
         values = X[:, columns].astype(np.float64)
         # The same samples in another order say the same.
-        values = values[order_of(values)]
+        values = values[_order_of_ranks(values)]
         low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
         unit = binary_units(np.nan_to_num(values))
         values = values / unit
@@ -183,7 +183,7 @@ class Whitening:
         rows = np.flatnonzero(self.incomplete(X))
         if not len(rows):
             return X
-        rows = rows[order_of(X[rows])]
+        rows = rows[_order_of_ranks(X[rows])]
         noise = np.random.default_rng(seed).standard_normal(
             (1, len(rows), len(self.columns))
         )
@@ -259,6 +259,11 @@ class Whitening:
         """Logarithms of the slopes of powers, of the shape of the values."""
         slopes = self.powers.log_slope(self._in_units(values))
         return slopes - np.log(self.std) - np.log(self.unit)
+
+
+def _order_of_ranks(X):
+    """An order of rows that is the same in other units of the columns."""
+    return order_of(rankdata(X, method="dense", axis=0, nan_policy="omit"))
 
 
 def _moments(Z, rng):

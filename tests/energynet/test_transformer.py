@@ -997,3 +997,21 @@ def test_memory_is_that_of_the_table_its_units_and_a_batch():
     # In another order, and as units.
     assert peaks[0] < X.nbytes + 1.5 * units
     assert max(peaks[1:]) < units
+
+
+@pytest.mark.parametrize("parameters", [{}, {"whiten": True}, {"coding": "minmax"}])
+def test_how_a_table_lies_in_memory_does_not_matter(parameters):
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(150, 5)) @ rng.normal(size=(5, 5))
+    options = {"max_layers": 1, "polish": 20, "random_state": 0}
+    expected = EnergyNetTransformer(**options | parameters).fit(table)
+    for other in (
+        np.asfortranarray(table),
+        np.repeat(table, 2, axis=1)[:, ::2],
+        pd.DataFrame(table),
+    ):
+        model = EnergyNetTransformer(**options | parameters).fit(other)
+        assert_array_equal(model.weights_[0], expected.weights_[0])
+        for method in ("transform", "score_samples"):
+            found = getattr(model, method)(other)
+            assert_array_equal(found, getattr(expected, method)(table))
