@@ -142,8 +142,9 @@ class EnergyNetImputer(HTMLRepr, TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_features_out)
-            The completed samples, of objects if some columns hold categories; then the
-            indicators.
+            The completed samples, of objects if some columns hold categories or times;
+            then the indicators. Data frames set by ``set_output`` keep the types of the
+            columns of X, if this is one of the same kind.
         """
         check_is_fitted(self)
         table = read_columns(self, X)
