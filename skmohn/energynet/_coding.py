@@ -189,12 +189,12 @@ class UnitCoding:
 
     def within_range(self, X):
         """A table whose values are no further out than those that were seen."""
-        low, high = self.low.astype(np.float64), self.high.astype(np.float64)
+        low, high = self.low.copy(), self.high.copy()
         if self.whitening is not None:
             # These ends are of coordinates.
             columns = self.whitening.columns
             low[columns], high[columns] = self.whitening.low, self.whitening.high
-        return np.clip(X, low, high)
+        return np.clip(X, low.astype(X.dtype), high.astype(X.dtype))
 
     @property
     def n_units(self):

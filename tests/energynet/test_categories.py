@@ -239,6 +239,11 @@ def test_unseen_category_is_less_likely_than_all_that_were_seen(parameters):
     seen = [score(kind=kind) for kind in "abc"]
     new = score(kind="new")
     assert new <= min(seen) - np.log(2.0) + 1e-6
+    # Half as likely as the least likely one, where nothing else is asked.
+    as_said = model.coding_.log_unseen.copy()
+    model.coding_.log_unseen[:] = 0.0
+    assert score(kind="new") == pytest.approx(min(seen) - np.log(2.0), abs=1e-6)
+    model.coding_.log_unseen[:] = as_said
     # It counts as half a row of those that there were, though all others are many.
     half = -np.log(2.0 * n + 1.0)
     tolerance = 1e-6 if parameters != {"n_components": [3, 2]} else 0.05

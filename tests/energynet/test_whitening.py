@@ -1,6 +1,7 @@
 """Uncorrelated coordinates: densities, gaps and draws, beside scipy and quadrature."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -514,6 +515,15 @@ def test_shares_and_draws_of_completions():
     assert drawn.largest(gains)[1] == 4
 
 
+def test_completions_spread_by_what_is_in_doubt():
+    """Not by how much rows say of themselves."""
+    row = np.array([[NAN, NAN, NAN]])
+    wider = replace(WHITENING, doubt=2.0, stretch=5.0)
+    drawn = [Completions.of(w, row, 20, 0).table for w in (WHITENING, wider)]
+    near, far = map(WHITENING.forward, drawn)
+    assert_allclose(far, 2.0 / WHITENING.doubt * near, atol=1e-8)
+
+
 def test_no_few_draws_outweigh_the_others():
     """A likelihood ratio over many columns is mostly noise."""
     row = X[:1].copy()
@@ -607,4 +617,5 @@ def test_imputed_numbers_are_within_the_range_that_was_seen(options, whiten):
     filled = imputer.transform(rows)
     assert filled[:, 0].max() <= table[:, 0].max()
     assert filled[:, 0].min() >= table[:, 0].min()
+    assert not whiten or filled[:, 0].max() > 0.5 * table[:, 0].max()
     assert_array_equal(filled[:, 1:], rows[:, 1:])
