@@ -46,7 +46,7 @@ def null_model(estimator, X, y):
         raise ValueError("X has no column that varies in fit: there is nothing to draw")
     if not np.ptp(y):
         raise ValueError("y does not vary: there is nothing to draw")
-    always = estimator.vocabulary_.places(always_of(estimator))
+    always = always_of(estimator)
     # Squares of tiny and of huge numbers would be lost.
     y = y / binary_unit(y)
     return ActiveSet(make_design(rows.inputs), y, always), coding.usable

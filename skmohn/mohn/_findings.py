@@ -5,7 +5,7 @@ import numpy as np
 from skmohn._core._validation import is_pair_given
 from skmohn.mohn._genotypes import encode, read_inputs
 from skmohn.mohn._sparse.equivalents import find_equivalents
-from skmohn.mohn._sparse.significance import p_values_of_terms
+from skmohn.mohn._sparse.significance import correct_p_values, p_values_of_terms
 from skmohn.mohn._walsh.design import make_design
 
 
@@ -35,7 +35,7 @@ def equivalents_of(samples, terms):
     ]
 
 
-def findings_of(samples, terms):
+def findings_of(samples, terms, coverage, given):
     """Attributes of an estimator about its terms.
 
     Parameters
@@ -43,14 +43,25 @@ def findings_of(samples, terms):
     samples, terms
         As of :func:`equivalents_of`; targets are numbers.
 
+    coverage : list of dict
+        Of the search.
+
+    given : sequence of tuples of int
+        Terms that it did not decide on.
+
     Returns
     -------
     attributes : dict
     """
     design = make_design(samples.inputs, samples.weight)
+    p_values = p_values_of_terms(design, samples.y, terms)
+    tested = design, samples.y, terms, p_values
+    n_tried, corrected = correct_p_values(*tested, coverage, given)
     return {
         "equivalents_": equivalents_of(samples, terms),
-        "p_values_": p_values_of_terms(design, samples.y, terms),
+        "p_values_": p_values,
+        "_n_tried": n_tried,
+        "_corrected_p_values": corrected,
     }
 
 
@@ -59,6 +70,8 @@ def no_findings(terms):
     return {
         "equivalents_": [[] for _ in terms],
         "p_values_": np.full(len(terms), np.nan),
+        "_n_tried": np.ones(len(terms), dtype=int),
+        "_corrected_p_values": np.full(len(terms), np.nan),
     }
 
 
@@ -107,30 +120,27 @@ def tabulate_significance(estimator, X, y):
     if is_pair_given(X, y, ""):
         p_values = _test_again(estimator, X, y)
         n_tried = np.full(len(terms), len(terms))
+        corrected = np.minimum(p_values * n_tried, 1.0)
     else:
-        p_values = estimator.p_values_
-        tried = {row["order"]: row["tried"] for row in estimator.search_coverage_}
-        # Nobody searched for those that are always there.
-        chosen = set(terms).difference(always_of(estimator))
-        n_tried = [tried.get(len(term), 1) if term in chosen else 1 for term in terms]
+        p_values, n_tried = estimator.p_values_, estimator._n_tried
+        corrected = estimator._corrected_p_values
     names = vocabulary.name_terms(vocabulary.places(terms))
     order = np.argsort(p_values, kind="stable")
     return {
         "term": [names[j] for j in order],
         "order": [len(terms[j]) for j in order],
         "p_value": p_values[order].tolist(),
-        "n_tried": [int(n_tried[j]) for j in order],
-        "p_corrected": [min(float(p_values[j] * n_tried[j]), 1.0) for j in order],
+        "n_tried": n_tried[order].tolist(),
+        "p_corrected": corrected[order].tolist(),
     }
 
 
 def always_of(estimator):
-    """The terms that a search did not decide on, as of `terms_`."""
+    """The terms that a search did not decide on, as sets of members."""
     if estimator.terms is None or estimator.strategy == "given":
         return []
-    vocabulary = estimator.vocabulary_
-    found = [vocabulary.find(term, "terms")[1] for term in estimator.terms]
-    return [vocabulary.label(term) for term in found]
+    find = estimator.vocabulary_.find
+    return [tuple(sorted(find(term, "terms")[1])) for term in estimator.terms]
 
 
 def _test_again(estimator, X, y):

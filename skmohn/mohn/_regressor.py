@@ -36,6 +36,7 @@ from skmohn.mohn._base import BaseMOHN
 from skmohn.mohn._controls import DeltaControl, DenseControl, MSDAControl, Wishes
 from skmohn.mohn._dense.model import DenseModel
 from skmohn.mohn._findings import (
+    always_of,
     findings_of,
     no_findings,
     tabulate_equivalents,
@@ -292,6 +293,13 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
     # Those that need no table of numbers.
     _genotype_strategies = ("pursuit", "given")
+    _used_by = {
+        "terms": ("auto", "pursuit", "given"),
+        "learning_rule": ("auto", "pursuit", "msda", "full", "given"),
+        "selection": ("auto", "pursuit"),
+        "msda_control": ("msda",),
+    }
+
     _controls = {
         "dense_control": DenseControl,
         "delta_control": DeltaControl,
@@ -969,9 +977,11 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             self.stopping_reason_ += f"; left out as outliers: {left_out}"
         self.search_coverage_ = solution.coverage
         terms = solution.graph.terms
-        vars(self).update(
-            findings_of(samples, terms) if self.model_.is_listed else no_findings(terms)
-        )
+        findings = no_findings(terms)
+        if self.model_.is_listed:
+            how = solution.coverage, always_of(self)
+            findings = findings_of(samples, terms, *how)
+        vars(self).update(findings)
         self.history_ = history
         self.n_iter_ = max(len(history), 1)
         # What unknown inputs hide is part of the noise that was found.

@@ -1,6 +1,7 @@
 """Tests of terms against noise, beside those of scipy and of plain least squares."""
 
 import pickle
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -9,7 +10,11 @@ from scipy import stats
 
 from skmohn import Genotypes, MOHNRegressor
 from skmohn.mohn._sparse.active_set import ActiveSet
-from skmohn.mohn._sparse.significance import p_values_of_further, p_values_of_terms
+from skmohn.mohn._sparse.significance import (
+    correct_p_values,
+    p_values_of_further,
+    p_values_of_terms,
+)
 from skmohn.mohn._walsh.design import make_design
 
 
@@ -56,7 +61,9 @@ def test_p_values_are_those_of_f_tests(kind, repeats):
     table = model.significance_table()
     assert list(table["p_value"]) == sorted(model.p_values_)
     assert table["term"][0] == "x0"
-    assert list(table["n_tried"]) == [{1: 2, 2: 1, 3: 1}[k] for k in table["order"]]
+    # Nothing was searched, of any order: they are one family.
+    assert list(table["n_tried"]) == [4, 4, 4, 4]
+    assert_allclose(table["p_corrected"], np.minimum(np.sort(model.p_values_) * 4, 1))
 
 
 def test_one_term_is_as_by_a_regression_line():
@@ -102,6 +109,126 @@ def test_nothing_is_significant_where_nothing_matters():
     assert 0.02 < np.mean(np.array(best) < 0.05) < 0.08
 
 
+def choose(design, y, n_terms, start=()):
+    """The forward search for inputs and pairs, and its coverage."""
+    n = design.n_features
+    sets = [(i,) for i in range(n)] + list(combinations(range(n), 2))
+    model = ActiveSet.of(design, y, list(start))
+    for _ in range(n_terms):
+        p_values = p_values_of_further(model, sets)
+        model.add([sets[np.nanargmin(p_values)]])
+        model.solve()
+    terms = model.terms[1:]
+    tried = {1: n, 2: n * (n - 1) // 2}
+    kept = {order: sum(len(term) == order for term in terms) for order in tried}
+    return terms, [
+        {"order": order, "tried": tried[order], "kept": kept[order]} for order in tried
+    ]
+
+
+@pytest.mark.parametrize(
+    "signal", [(), [(0,), (1, 2)]], ids=["nothing", "two terms matter"]
+)
+@pytest.mark.parametrize("given", [(), [(3,), (4, 5)]], ids=["searched", "given too"])
+def test_no_search_makes_noise_significant(signal, given):
+    rng = np.random.default_rng(0)
+    n_draws, hits, by_product, missed = 200, 0, 0, 0
+    for _ in range(n_draws):
+        X = rng.choice([-1.0, 1.0], (60, 8))
+        y = rng.standard_normal(60) + sum(X[:, t].prod(axis=1) for t in signal)
+        design = make_design(X)
+        terms, coverage = choose(design, y, 8, given)
+        p_values = p_values_of_terms(design, y, terms)
+        n_tried, corrected = correct_p_values(
+            design, y, terms, p_values, coverage, given
+        )
+        noise = [term not in signal for term in terms]
+        hits += (corrected[noise] < 0.05).any()
+        by_product += ((p_values * n_tried)[noise] < 0.05).any()
+        found = {term for term, p in zip(terms, corrected, strict=True) if p < 0.05}
+        missed += len(set(signal) - found)
+    # At most .05 of each family, and two standard deviations.
+    assert hits / n_draws < 0.08 + 0.05 * bool(given)
+    assert by_product / n_draws > 0.3
+    assert missed < 0.05 * n_draws
+
+
+def test_many_weak_terms_are_significant_together():
+    # None of them would be, beside none of the others.
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (200, 40))
+    y = X[:, :30].sum(axis=1) + rng.standard_normal(200)
+    model = MOHNRegressor("pursuit", max_order=1, random_state=0).fit(X, y)
+    table = model.significance_table()
+    corrected = dict(zip(table["term"], table["p_corrected"], strict=True))
+    assert all(corrected[f"x{i}"] < 1e-6 for i in range(30))
+    assert all(p > 0.05 for name, p in corrected.items() if int(name[1:]) >= 30)
+
+
+def test_steps_are_f_tests_for_all_that_could_be_chosen():
+    rng = np.random.default_rng(3)
+    X = rng.choice([-1.0, 1.0], (80, 10))
+    y = 0.3 * X[:, 0] + 0.3 * X[:, 1] * X[:, 2] + rng.standard_normal(80)
+    design, terms = make_design(X), [(0,), (3,), (1, 2)]
+    p_values = p_values_of_terms(design, y, terms)
+    coverage = [
+        {"order": 1, "tried": 10, "kept": 2},
+        {"order": 2, "tried": 45, "kept": 1},
+    ]
+    n_tried, corrected = correct_p_values(design, y, terms, p_values, coverage)
+    assert n_tried.tolist() == [10, 10, 45]
+    ranked = [terms[j] for j in np.argsort(p_values)]
+    squares = []
+    for k in range(4):
+        columns = [X[:, list(term)].prod(axis=1) for term in ranked[:k]]
+        A = np.column_stack([np.ones(80), *columns])
+        squares.append(np.sum((y - A @ np.linalg.lstsq(A, y)[0]) ** 2))
+    expected = 0.0
+    for start, term in enumerate(ranked):
+        steps = []
+        for end in range(start + 1, 4):
+            n_spare, n_more = 79 - end, end - start
+            f = (squares[start] / squares[end] - 1) * n_spare / n_more
+            orders = [len(other) for other in ranked[start:end]]
+            ways = np.prod([2 * 2 * {1: 10, 2: 45}[order] for order in orders])
+            if orders.count(1) == 2:
+                ways /= 2
+            steps.append(ways * stats.f.sf(f, n_more, n_spare))
+        expected = max(expected, min(min(steps), 1.0))
+        own = min(p_values[terms.index(term)] * n_tried[terms.index(term)], 1)
+        assert corrected[terms.index(term)] == pytest.approx(
+            max(expected, own), rel=0.15
+        )
+        # A bound is not below what it bounds.
+        assert corrected[terms.index(term)] >= max(expected, own) * (1 - 1e-9)
+
+
+def test_terms_given_are_tested_beside_what_is_significant():
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (80, 10))
+    coverage = [{"order": 1, "tried": 10, "kept": 3}]
+    design, terms, given = make_design(X), [(0,), (1,), (2,)], [(0,)]
+    noise = rng.standard_normal(80)
+    for weight, beside in ((3.0, [0, 1]), (0.0, [0])):
+        y = 0.3 * X[:, 0] + weight * X[:, 1] + noise
+        p_values = p_values_of_terms(design, y, terms)
+        arguments = design, y, terms, p_values, coverage
+        n_tried, corrected = correct_p_values(*arguments, given)
+        assert n_tried.tolist() == [1, 10, 10]
+        alone = by_brute_force(X[:, beside].T, y)[0]
+        assert corrected[0] == pytest.approx(alone)
+
+
+def test_a_parameter_set_later_does_not_change_the_tests():
+    rng = np.random.default_rng(1)
+    X = rng.choice([-1, 1], (100, 10))
+    y = X[:, 3] + rng.standard_normal(100)
+    model = MOHNRegressor("pursuit", max_order=2, selection="ebic").fit(X, y)
+    before = model.significance_table()
+    after = model.set_params(terms=[3]).significance_table()
+    assert list(before["n_tried"]) == list(after["n_tried"])
+
+
 def test_a_search_is_corrected_by_what_it_tried():
     rng = np.random.default_rng(1)
     X = rng.choice([-1, 1], (300, 30))
@@ -110,10 +237,9 @@ def test_a_search_is_corrected_by_what_it_tried():
     table = model.significance_table()
     tried = {1: 30, 2: 435}
     assert list(table["n_tried"]) == [tried[order] for order in table["order"]]
-    assert_allclose(
-        table["p_corrected"],
-        np.minimum(np.multiply(table["p_value"], table["n_tried"]), 1),
-    )
+    # The last of them is tested beside the others, for two orders and a further term.
+    single = np.multiply(table["p_value"], table["n_tried"])
+    assert_allclose(table["p_corrected"], [*single[:2], 4 * single[2]], rtol=0.05)
     assert set(list(table["term"])[:2]) == {"x3", "x5 x x9"}
     rows = rng.choice([-1, 1], (80, 30))
     further = rows[:, 3] + rng.standard_normal(80)
