@@ -73,7 +73,8 @@ class MOHNClassifier(
         What to learn.
 
         - ``"auto"``: the pool of "dense" and "logistic". If you set `max_order`,
-          `max_columns` or `include_inputs`, which concern products, it is "logistic".
+          `max_columns`, `include_inputs` or `terms`, which concern products, it is
+          "logistic".
         - ``"dense"``: all interactions under the product prior of
           :class:`MOHNRegressor`, in up to four ways that are pooled ([2]_, [3]_).
         - ``"logistic"``: forward search for all classes together. Each step adds the
@@ -95,9 +96,12 @@ class MOHNClassifier(
         strategy is "logistic". None leaves it to `selection`.
     include_inputs : bool, default=True
         Whether to keep every single column as well, which helps if many matter a
-        little. False keeps only what was found, for a short, readable model.
+        little. False keeps only what was found, for a short, readable model. "full" and
+        "given" have the columns among their products, or not; "dense" has all.
     terms : sequence of sequences of int, str or (column, category), default=None
-        Products for ``strategy="given"``, as column indices or names.
+        Products, as column indices or names: all of them for "given"; for "auto",
+        "logistic" and "pursuit" those that are in the model in any case, such as
+        covariates, beside what the search finds. Other strategies take none.
     C : float or "auto", default="auto"
         Inverse strength of the L2 penalty, as in
         :class:`~sklearn.linear_model.LogisticRegression`. "auto" takes the one of .01,
@@ -241,6 +245,15 @@ class MOHNClassifier(
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "strategy": [StrOptions(set(CLASS_STRATEGIES))],
         "dense_control": [DenseControl, None],
+    }
+
+    _used_by = {
+        **ProductFinder._used_by,
+        **dict.fromkeys(
+            ("max_columns", "include_inputs", "C", "selection"),
+            tuple(name for name in CLASS_STRATEGIES if name != "dense"),
+        ),
+        "dense_control": ("auto", "dense"),
     }
 
     _controls = {"dense_control": DenseControl, **ProductFinder._controls}

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
+from inspect import signature
 from numbers import Integral, Real
 
 import numpy as np
@@ -292,6 +293,20 @@ def _check_prior(name, given):
         )
 
 
+def _refuse_unused(estimator):
+    """Refuse parameters that an estimator's strategy would ignore."""
+    defaults = signature(type(estimator)).parameters
+    for name, strategies in estimator._used_by.items():
+        value, usual = getattr(estimator, name), defaults[name].default
+        is_usual = value is None if usual is None else value == usual
+        if estimator.strategy not in strategies and not is_usual:
+            others = ", ".join(f'"{strategy}"' for strategy in strategies)
+            raise ValueError(
+                f"{name}: strategy={estimator.strategy!r} takes none; leave it at "
+                f"{usual!r}, or use one of {others}"
+            )
+
+
 @dataclass(frozen=True)
 class Wishes:
     """What a user asks of a search: parameters of an estimator that has been checked.
@@ -335,6 +350,7 @@ class Wishes:
         -------
         wishes : Wishes
         """
+        _refuse_unused(estimator)
         given = estimator.get_params(deep=False)
         controls = {name: control_of(estimator, name) for name in estimator._controls}
         given |= controls
@@ -346,5 +362,10 @@ class Wishes:
         if given.get("learning_rule", "auto") == "auto":
             # Swingler's search is by the lasso (2020); all others solve least squares.
             given["learning_rule"] = "lasso" if given["strategy"] == "msda" else "ols"
+        if given.get("alpha", "auto") != "auto" and given["learning_rule"] != "lasso":
+            raise ValueError(
+                f"alpha={given['alpha']!r} is the penalty of the lasso: set "
+                'learning_rule="lasso", or leave alpha at "auto"'
+            )
         known = {part.name for part in fields(cls)}
         return cls(**{k: v for k, v in given.items() if k in known})

@@ -37,7 +37,12 @@ SPARSE = "sparse"
 # Completions of a row whose probabilities are averaged.
 _MOST_COMPLETIONS = 16
 # Parameters that few weights have, and how they are when nobody asks for these.
-_OF_FEW = {"max_order": None, "max_columns": None, "include_inputs": True}
+_OF_FEW = {
+    "max_order": None,
+    "max_columns": None,
+    "include_inputs": True,
+    "terms": None,
+}
 # What each value of `DenseControl.numeric` makes of numeric columns.
 _WAYS = {
     "auto": (LINES, LEVELS),

@@ -246,6 +246,7 @@ def _search(find, samples, wishes, report):
     """Find products that are not in the start."""
     n_inputs = samples.inputs.shape[1]
     start = [(i,) for i in range(n_inputs)] if wishes.include_inputs else []
+    start = in_order({*start, *_read_terms(samples, wishes)})
     most = _room(wishes, len(start))
     if not n_inputs:
         return Found([], "no column of X varies: there are no products", [])
@@ -258,8 +259,9 @@ def _room(wishes, n_start):
         return np.inf
     if wishes.max_columns < n_start:
         raise ValueError(
-            f"max_columns={wishes.max_columns} is less than the {n_start} inputs of X: "
-            "raise it, or leave the inputs out with include_inputs=False"
+            f"max_columns={wishes.max_columns} is less than the {n_start} inputs of X "
+            "and terms given: raise it, or leave the inputs out with "
+            "include_inputs=False"
         )
     return wishes.max_columns - n_start
 
@@ -310,9 +312,16 @@ def _all_terms(samples, wishes):
 
 
 def _given_terms(samples, wishes):
-    """The parameter `terms`, checked."""
+    """The parameter `terms`, which has to be there."""
     if wishes.terms is None:
         raise ValueError('strategy="given" needs terms, a list of sets of columns')
+    return _read_terms(samples, wishes)
+
+
+def _read_terms(samples, wishes):
+    """The parameter `terms`, checked; none where there is none."""
+    if wishes.terms is None:
+        return []
     found = [samples.vocabulary.find(given, "terms")[1] for given in wishes.terms]
     require_sets(found, list(wishes.terms), wishes.max_order)
     return in_order(found)
@@ -417,7 +426,7 @@ def _for_regression(samples, wishes):
         selection = "ebic" if few else "cv"
     return replace(
         wishes,
-        terms=None,
+        terms=_read_terms(samples, wishes) or None,
         selection=selection,
         cv=wishes.cv if folds is None else folds,
         dense_control=DenseControl(numeric="multilinear"),

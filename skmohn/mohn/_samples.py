@@ -239,11 +239,6 @@ def read_samples(
     samples : Samples
     """
     names = name_columns(columns, X.shape[1])
-    if wishes.terms is not None and not strategy.takes_terms:
-        raise ValueError(
-            f'terms: strategy={wishes.strategy!r} takes none; use "pursuit" for terms '
-            'beside those found, "given" for these alone, or terms=None'
-        )
     weight, rows, unit = positive_weights(weight, X, unit=unit)
     folds = wanted_folds(wishes.cv, X, y, rows, split_params=split_params)
     if isinstance(X, Genotypes) and weight is not None:

@@ -69,9 +69,6 @@ class Strategy(NamedTuple):
     finds_few : bool, default=True
         Whether it may end with few weights, which held-out rows can choose.
 
-    takes_terms : bool, default=False
-        Whether terms can be given.
-
     leaves_outliers_out : bool, default=False
         Whether outliers may be left out of the fit.
     """
@@ -80,7 +77,6 @@ class Strategy(NamedTuple):
     most_steps: Callable
     finds_all: bool = False
     finds_few: bool = True
-    takes_terms: bool = False
     leaves_outliers_out: bool = False
 
 
@@ -164,6 +160,13 @@ def solve_auto(samples, wishes, report):
                 "terms are for models of few weights, and columns with more than two "
                 "categories need one of all weights: leave terms out"
             )
+        for name, usual in (("learning_rule", "ols"), ("selection", "auto")):
+            if getattr(wishes, name) != usual:
+                raise ValueError(
+                    f"{name}={getattr(wishes, name)!r} is for models of few weights, "
+                    "and columns with more than two categories need one of all "
+                    "weights: leave it at its default"
+                )
         dense = solve_dense(samples, wishes, report)
         found = {"dense": dense, "nothing": _find_nothing(samples, dense)}
         return _choose(found, samples, wishes, report)
@@ -387,11 +390,10 @@ STRATEGIES = {
         solve_auto,
         _steps_of_auto,
         finds_all=True,
-        takes_terms=True,
         leaves_outliers_out=True,
     ),
     "pursuit": Strategy(
-        solve_pursuit, _steps_of_pursuit, takes_terms=True, leaves_outliers_out=True
+        solve_pursuit, _steps_of_pursuit, leaves_outliers_out=True
     ),
     "dense": Strategy(
         _solve_all,
@@ -408,5 +410,5 @@ STRATEGIES = {
     ),
     "msda": Strategy(solve_msda, _steps_of_search),
     "full": Strategy(solve_full, _steps_of_search),
-    "given": Strategy(solve_given, _steps_of_search, takes_terms=True),
+    "given": Strategy(solve_given, _steps_of_search),
 }

@@ -34,6 +34,11 @@ class ProductFinder(BaseMOHN):
     """What the estimators on found products share."""
 
     _controls = {"msda_control": MSDAControl}
+    # Strategies that read a parameter, of those that not all read.
+    _used_by = {
+        "terms": ("auto", "logistic", "pursuit", "given"),
+        "msda_control": ("msda",),
+    }
     # Those that need no table of numbers.
     _genotype_strategies = ("logistic", "given")
 
@@ -188,9 +193,12 @@ class MOHNTransformer(
         unless the strategy is "logistic". None leaves it to `selection`.
     include_inputs : bool, default=True
         Whether to build every single column as well, which penalized linear models need
-        if many matter a little. False builds only what was found.
+        if many matter a little. False builds only what was found. "full" and "given"
+        have the columns among their products, or not.
     terms : sequence of sequences of int, str or (column, category), default=None
-        Products for ``strategy="given"``, as column indices or names.
+        Products, as column indices or names: all of them for "given"; for "auto",
+        "logistic" and "pursuit" those that are built in any case, beside what the
+        search finds. Other strategies take none.
     target_type : {"auto", "continuous", "classes"}, default="auto"
         What `y` is. "auto" goes by dtype: floats are numbers; integers, text and bools
         are classes. Integers that count or measure need "continuous".

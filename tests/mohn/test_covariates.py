@@ -6,7 +6,14 @@ from numpy.testing import assert_allclose
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skmohn import Genotypes, MOHNClassifier, MOHNRegressor
+from skmohn import (
+    DenseControl,
+    Genotypes,
+    MOHNClassifier,
+    MOHNRegressor,
+    MOHNTransformer,
+    MSDAControl,
+)
 from skmohn.inspection import QQDisplay
 from skmohn.mohn import _samples
 from skmohn.mohn._sparse.active_set import ActiveSet
@@ -49,7 +56,7 @@ def test_they_are_there_beside_what_is_found(data, strategy, selection):
     assert_allclose(model.weights_, weights_of(X, model.terms_, y), atol=0.02)
     table = model.significance_table()
     tried = dict(zip(table["term"], table["n_tried"], strict=True))
-    assert [tried[name] for name in ("x0", "x1", "x2 x x3", "x12")] == [1, 1, 1, 25]
+    assert [tried[name] for name in ("x0", "x1", "x2 x x3", "x12")] == [3, 3, 3, 25]
     assert tried["x7 x x9"] == 300
 
 
@@ -170,8 +177,87 @@ def test_what_is_refused(data):
         MOHNRegressor(terms=[0]).fit(np.hstack([X.astype(object), letters]), y)
 
 
-def test_classifiers_have_terms_for_given_alone(data):
+@pytest.mark.parametrize("strategy", ["auto", "logistic", "pursuit"])
+@pytest.mark.parametrize("include_inputs", [False, True])
+def test_classes_take_terms_too(data, strategy, include_inputs):
     X, y = data
-    plain = MOHNClassifier("pursuit", max_order=1).fit(X, y > 0)
-    listed = MOHNClassifier("pursuit", max_order=1, terms=[(1, 2, 4)]).fit(X, y > 0)
-    assert plain.terms_ == listed.terms_
+    classes = np.digitize(y, np.quantile(y, [0.3, 0.7]))
+    options = {"max_order": 3, "include_inputs": include_inputs, "selection": "ebic"}
+    for labels in (classes, classes > 0):
+        found = [
+            kind(strategy, terms=terms, **options).fit(X, labels).terms_
+            for kind in (MOHNClassifier, MOHNTransformer)
+            for terms in (None, [(1, 2, 4), 5])
+        ]
+        for plain, listed in (found[:2], found[2:]):
+            assert (1, 2, 4) not in plain
+            assert {(1, 2, 4), (5,)} <= set(listed)
+            assert len(set(listed)) == len(listed)
+    numbers = MOHNTransformer("pursuit", terms=[(1, 2, 4)], max_order=3).fit(X, y)
+    assert (1, 2, 4) in numbers.terms_
+
+
+def test_terms_of_classes_are_there_where_columns_have_categories(data):
+    X, y = data
+    letters = np.random.default_rng(0).choice(list("abc"), len(X))
+    table = np.hstack([X.astype(object), letters[:, None]])
+    last = X.shape[1]
+    for strategy in ("auto", "logistic", "pursuit"):
+        model = MOHNClassifier(strategy, terms=[[(last, "c"), 1]], include_inputs=False)
+        assert (1, (last, "c")) in model.fit(table, y > 0).terms_
+
+
+def test_terms_count_as_columns_and_have_an_order(data):
+    X, y = data
+    model = MOHNClassifier("logistic", terms=[1, 2], max_columns=1)
+    with pytest.raises(ValueError, match="of X and terms given"):
+        model.set_params(include_inputs=False).fit(X, y > 0)
+    model.set_params(max_columns=3).fit(X, y > 0)
+    assert {(1,), (2,)} < set(model.terms_)
+    assert len(model.terms_) == 3
+    with pytest.raises(ValueError, match="above max_order=1"):
+        MOHNClassifier("pursuit", max_order=1, terms=[(1, 2)]).fit(X, y > 0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "strategy", "name", "value"),
+    [
+        *[(MOHNClassifier, s, "terms", [0]) for s in ("dense", "msda", "full")],
+        *[(MOHNTransformer, s, "terms", [0]) for s in ("dense", "msda", "full")],
+        (MOHNClassifier, "dense", "max_columns", 5),
+        (MOHNClassifier, "dense", "include_inputs", False),
+        (MOHNClassifier, "dense", "C", 1.0),
+        (MOHNClassifier, "dense", "selection", "cv"),
+        (MOHNClassifier, "logistic", "dense_control", DenseControl()),
+        (MOHNClassifier, "logistic", "msda_control", MSDAControl()),
+        (MOHNTransformer, "pursuit", "msda_control", MSDAControl()),
+        (MOHNRegressor, "pursuit", "msda_control", MSDAControl()),
+        (MOHNRegressor, "dense", "learning_rule", "lasso"),
+        (MOHNRegressor, "spike_slab", "learning_rule", "delta"),
+        (MOHNRegressor, "given", "selection", "ebic"),
+        (MOHNRegressor, "msda", "selection", "ebic"),
+    ],
+)
+def test_no_parameter_is_ignored(data, kind, strategy, name, value):
+    X, y = data
+    model = kind(strategy, **{name: value})
+    with pytest.raises(ValueError, match=f"{name}: strategy='{strategy}' takes none"):
+        model.fit(X, y > 0)
+
+
+def test_penalties_are_the_lassos(data):
+    X, y = data
+    with pytest.raises(ValueError, match="alpha=0.5 is the penalty of the lasso"):
+        MOHNRegressor("pursuit", alpha=0.5).fit(X, y)
+    with pytest.raises(ValueError, match="alpha=0.5 is the penalty of the lasso"):
+        MOHNRegressor("msda", "ols", alpha=0.5).fit(X, y)
+    MOHNRegressor("full", "lasso", max_order=1, alpha=0.5).fit(X, y)
+
+
+@pytest.mark.parametrize("name", ["learning_rule", "selection"])
+def test_categories_leave_no_choice_of_few_weights(data, name):
+    X, y = data
+    letters = np.array(list("abc") * 100, dtype=object)[:, None]
+    table = np.hstack([X.astype(object), letters])
+    with pytest.raises(ValueError, match=f"{name}='lasso' is for models of few"):
+        MOHNRegressor(**{name: "lasso"}).fit(table, y)

@@ -428,7 +428,7 @@ def test_order_is_as_asked_for_or_as_pays():
 @pytest.mark.parametrize(
     ("parameters", "error", "words"),
     [
-        ({"learning_rule": "lasso"}, ValueError, "does not use learning_rule='lasso'"),
+        ({"learning_rule": "lasso"}, ValueError, "learning_rule: .* takes none"),
         ({"memory_budget": 1e3}, MemoryError, "memory_budget is 1,000 bytes"),
         ({"terms": [(0,)]}, ValueError, "takes none"),
         ({"max_order": 6, "memory_budget": 2e5}, MemoryError, "63 sets up to order 6"),

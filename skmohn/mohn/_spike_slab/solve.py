@@ -65,11 +65,6 @@ def solve_spike_slab(
     MemoryError
         If not even the lowest order fits in `memory_budget`.
     """
-    if wishes.learning_rule != "ols":
-        raise ValueError(
-            'strategy="spike_slab" does not use '
-            f"learning_rule={wishes.learning_rule!r}: leave it at its default"
-        )
     n_rows, n_inputs = samples.inputs.shape
     orders = _orders(n_rows, n_inputs, wishes, is_brief)
     inputs, best, coverage = samples.rows.as_float().inputs, None, []
