@@ -191,7 +191,7 @@ def read_and_search():
     print("Switches that act together:")
     for component in linkage.components:
         print("  " + ", ".join(f"x{i}" for i in component))
-    print("Switches that do nothing: " + ", ".join(f"x{i}" for i in linkage.unused))
+    print("Switches in no term: " + ", ".join(f"x{i}" for i in linkage.unused))
     best = maximize(model, random_state=0)
     print(f"\nBest of the 800 measured: {traps.y.max():.0f}.")
     print(f"Best that a search of the model finds: {best.fun:.0f}, the true maximum.")

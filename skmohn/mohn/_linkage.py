@@ -15,8 +15,9 @@ from skmohn._core._validation import is_whole, read_names, read_sets
 class Linkage:
     """Which columns of a model interact, and which do not.
 
-    Two columns are linked if a term contains both. The model is a sum of one function
-    per component, so that components can be optimized separately.
+    Two columns are linked if a term contains both. A sparse model is a sum of one
+    function per component, so that components can be optimized separately; a dense one
+    is as far as its significant terms go.
 
     Parameters
     ----------
@@ -26,7 +27,8 @@ class Linkage:
         Columns of each separate part of the model, the largest part first. Unused
         columns are in none.
     unused : tuple of int
-        Columns without a term.
+        Columns without a term. Of a dense model, those that have no significant one and
+        explain less than 1 % of its variance (total Sobol index).
     names : tuple of str or None
         Column names, if there are any.
 

@@ -61,6 +61,10 @@ from skmohn.mohn._spike_slab.model import SpikeSlabModel
 from skmohn.mohn._strategies import STRATEGIES
 from skmohn.mohn._table.coding import ONE_HOT, InputCoding
 
+# Total Sobol index from which a column is not called unused: 1 %, the least that a
+# share rounded to whole percents shows for certain.
+_NOT_UNUSED = 0.01
+
 
 class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimator):
     """Sparse regression on interactions of any order, which it finds itself.
@@ -105,10 +109,12 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     terms : sequence of sequences of int or str, default=None
         Terms of the model, as column indices or names, without the constant: all of
         them for "given"; for "pursuit" and "auto" those that are in every model, such
-        as covariates, beside what the search finds. "auto" then stays sparse.
+        as covariates, beside what the search finds. "auto" then stays sparse. Other
+        strategies take none.
     alpha : float or "auto", default="auto"
         Penalty of the lasso. "auto" is the scaled lasso, the noise level times
         ``sqrt(2 log(n_terms) / n_samples)``; msda uses `MSDAControl.penalty_factor`.
+        Other learning rules have none.
     max_iter : int, default=200
         Maximum number of search rounds, delta rule epochs or evidence steps.
     selection : {"auto", "cv", "ebic", "lasso"}, default="auto"
@@ -116,7 +122,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         search (the sparsest model within one standard error of the best), the extended
         BIC, or a lasso on all terms of orders 1 and 2 and those that stand out. "auto"
         is "ebic" below 40 distinct rows, else the better of "cv" and "lasso", unless
-        the search of all rows finds a model with a shorter description.
+        the search of all rows finds a model with a shorter description. Other
+        strategies than "pursuit" and "auto" take none.
     cv : int, cross-validation generator or iterable, default=5
         Cross-validation folds for `selection`. An int keeps identical rows in one fold.
     early_stopping : bool, default=False
@@ -768,12 +775,16 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     def significance_table(self, X=None, y=None):
         """Test the terms of a sparse model against noise, the most significant first.
 
-        A term's test is that of its weight in least squares on all terms: Student's t,
-        two-sided, exact for independent normal noise of equal spread if the terms had
-        been known before. They were not, so the p-value is multiplied by the number of
-        sets of its order that the search tried (Bonferroni). What the noise lost to the
-        other terms, which were chosen on the same rows, is not accounted for: test on
-        rows of their own where that matters.
+        A term's p-value is that of its weight in least squares on all terms: Student's
+        t, two-sided, exact for independent normal noise of equal spread if the terms
+        had been known before. They were not, and terms chosen together take noise from
+        each other. So the corrected one is at least the p-value times the number of
+        sets of its order that the search tried (Bonferroni), and that of steps down the
+        table: each tests whether the target holds anything beyond the terms before, by
+        the F test of the next few terms times the number of ways to choose as many.
+        Under noise any term found is below 0.05 in at most 5 % of the fits, however the
+        search chose. Targets of few values in few rows are far from normal: there,
+        test on rows of their own.
 
         Parameters
         ----------
@@ -787,10 +798,13 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         -------
         DataFrame
             ``term`` (as in :meth:`structure_table`), ``order``, ``p_value``,
-            ``n_tried``, and ``p_corrected``, their product and at most 1. On further
-            rows ``n_tried`` is the number of terms. NaN for terms that follow from
-            others, after `partial_fit`, and for a dense model. With several targets,
-            ``target`` comes first.
+            ``n_tried``, and ``p_corrected``, at least their product and at most 1. On
+            further rows, and where all that was tried is in the model, as with "given",
+            ``n_tried`` is the number of terms, and the product is all; beside a search
+            it is the number of `terms` for these, which are tested in the model of the
+            terms that are significant. NaN for terms that follow from others, after
+            `partial_fit`, and for a dense model. With several targets, ``target`` comes
+            first, and each has corrections of its own.
 
         Raises
         ------
@@ -868,7 +882,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         -------
         Linkage
             Built from the nonzero terms, of any target; for a dense model from the
-            significant ones.
+            significant ones. Other columns that explain 1 % of its variance or more, by
+            weights too small or too many to be listed, are parts of their own.
         """
         terms = [
             tuple({column_of(label): None for label in term})
@@ -876,6 +891,10 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             if coef
         ]
         used = {column for term in terms for column in term}
+        if not self.model_.is_listed:
+            totals = tabulate_sobol(self)["total"]
+            used.update(i for i, total in enumerate(totals) if total >= _NOT_UNUSED)
+            terms += [(column,) for column in sorted(used)]
         terms += [group for group in self.one_hot_groups_ if used.intersection(group)]
         return Linkage.of_terms(terms, self.n_features_in_, self._names())
 
@@ -894,10 +913,12 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
     @several.of_several(several.sobol_indices)
     def sobol_indices(self):
-        """Compute exact Sobol indices of the model for each column.
+        """Compute Sobol indices of the model for each column, over uniform inputs.
 
-        They are those of [1]_. Inputs are independent and uniform over their values,
-        categories or range; the clipping of a dense model is left out.
+        They are those of [1]_, exact where inputs are independent and uniform over
+        their values, categories or range; the clipping of a dense model is left out.
+        Rows like those of X, whose columns may be skewed or correlated, have other
+        shares: see :func:`~sklearn.inspection.permutation_importance`.
 
         Returns
         -------

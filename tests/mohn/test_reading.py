@@ -61,6 +61,22 @@ def test_components_of_learnt_traps_are_the_traps():
     assert linkage.is_decomposable
 
 
+def test_no_column_with_a_share_of_the_variance_is_unused():
+    # Each level of a numeric column has a weight, none of which need be significant.
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(60, 4))
+    y = 3 * X[:, 1] + rng.normal(scale=0.7, size=60)
+    for kind in ("dense", "spike_slab"):
+        model = MOHNRegressor(kind, random_state=0).fit(X, y)
+        model.terms_, model.weights_ = [], np.empty(0)
+        totals, unused = model.feature_importances_, set(model.linkage_.unused)
+        assert totals[1] > 0.3
+        assert unused == set(np.flatnonzero(totals < 0.01).tolist())
+        assert sum(model.linkage_.components, ()).count(1) == 1
+    few = MOHNRegressor.from_terms([(0,)], [1.0], n_features=2)
+    assert few.linkage_.unused == (1,)
+
+
 def test_linkage_knows_names():
     model = MOHNRegressor.from_terms(
         [("dose", "sex"), ("age",)], [1.0, 2.0], feature_names=["age", "dose", "sex"]
@@ -119,7 +135,8 @@ def test_columns_of_a_one_hot_group_are_linked():
     assert model.linkage_.neighbors(4) == (2,)
     assert model.linkage_.unused == (5,)
     model.terms_ = [(4, 5)]
-    assert model.linkage_.components == ((4, 5),)
+    # The group explains most, and is a part of its own beside these.
+    assert model.linkage_.components == ((0, 1, 2, 3), (4, 5))
 
 
 def test_unfitted_model_tells_nothing():
