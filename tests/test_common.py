@@ -172,6 +172,32 @@ def test_cheap_estimators_are_of_every_class():
     assert len({type(e) for e in CHEAP}) == len(CHEAP)
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        MOHNClassifier("full", 1),
+        BLMClassifier((3,), max_flips=500, random_state=0),
+        # A square loss has probabilities of 0.
+        BLMClassifier((3,), loss="squared", max_flips=500, random_state=0),
+        EnergyNetClassifier(FEW_UNITS, MLPClassifier(max_iter=5), random_state=0),
+    ],
+    ids=label,
+)
+@pytest.mark.filterwarnings("error:divide by zero")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_log_probabilities_are_where_probabilities_are(model):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    for y in (X[:, 0] > 0, np.digitize(X[:, 0], [-0.5, 0.5])):
+        probabilities = model.fit(X, y).predict_proba(X)
+        np.testing.assert_allclose(
+            np.exp(model.predict_log_proba(X)), probabilities, atol=1e-12
+        )
+    if "loss" in model.get_params():
+        assert not hasattr(
+            model.set_params(loss="hinge").fit(X, y), "predict_log_proba"
+        )
+
+
 def without_repeats(mark):
     """All checks of the cheap estimators, those of fits of the others."""
     names, pairs = mark.args

@@ -360,6 +360,24 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         outputs = self._outputs(X)
         return self._answers_to(self._labels.probabilities(outputs), X)
 
+    @available_if(has_probabilities)
+    def predict_log_proba(self, X):
+        """Predict log probabilities of the classes; see `predict_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Minus infinity where the probability is 0.
+        """
+        probabilities = self._labels.probabilities(self._outputs(X))
+        with np.errstate(divide="ignore"):
+            return self._answers_to(np.log(probabilities), X)
+
     @available_if(_has_raw_outputs)
     def decision_function(self, X):
         """Return the raw outputs, for the losses "hinge", "zero_one" and callables.

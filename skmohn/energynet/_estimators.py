@@ -391,6 +391,22 @@ class EnergyNetClassifier(ClassifierMixin, _BaseEnergyNet):
         check_is_fitted(self)
         return self.mlp_.predict_proba(self._seen(X))
 
+    def predict_log_proba(self, X):
+        """Predict log probabilities of the classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`; minus infinity where the probability is 0.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True

@@ -392,9 +392,7 @@ STRATEGIES = {
         finds_all=True,
         leaves_outliers_out=True,
     ),
-    "pursuit": Strategy(
-        solve_pursuit, _steps_of_pursuit, leaves_outliers_out=True
-    ),
+    "pursuit": Strategy(solve_pursuit, _steps_of_pursuit, leaves_outliers_out=True),
     "dense": Strategy(
         _solve_all,
         _steps_of_dense,

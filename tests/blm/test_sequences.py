@@ -102,6 +102,7 @@ def test_classes_of_sequences(loss, n_classes):
         proba = model.predict_proba(LISTS)
         assert proba.shape == (12, n_classes)
         assert_allclose(proba.sum(axis=1), 1.0)
+        assert_allclose(model.predict_log_proba(LISTS), np.log(proba))
 
 
 def test_classes_of_steps():
@@ -109,7 +110,9 @@ def test_classes_of_steps():
     model = small(BLMClassifier, max_flips=8000, class_weight="balanced")
     model.fit(X, labels)
     assert np.mean(model.predict(X) == labels) > 0.9
-    assert model.predict_proba(X).shape == (12, 9, 2)
+    proba = model.predict_proba(X)
+    assert proba.shape == (12, 9, 2)
+    assert_allclose(model.predict_log_proba(X), np.log(proba))
 
 
 @pytest.mark.parametrize("n_outputs", [None, 1, 2])

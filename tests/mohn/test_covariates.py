@@ -247,9 +247,9 @@ def test_no_parameter_is_ignored(data, kind, strategy, name, value):
 
 def test_penalties_are_the_lassos(data):
     X, y = data
-    with pytest.raises(ValueError, match="alpha=0.5 is the penalty of the lasso"):
+    with pytest.raises(ValueError, match=r"alpha=0\.5 is the penalty of the lasso"):
         MOHNRegressor("pursuit", alpha=0.5).fit(X, y)
-    with pytest.raises(ValueError, match="alpha=0.5 is the penalty of the lasso"):
+    with pytest.raises(ValueError, match=r"alpha=0\.5 is the penalty of the lasso"):
         MOHNRegressor("msda", "ols", alpha=0.5).fit(X, y)
     MOHNRegressor("full", "lasso", max_order=1, alpha=0.5).fit(X, y)
 
