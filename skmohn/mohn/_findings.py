@@ -35,28 +35,30 @@ def equivalents_of(samples, terms):
     ]
 
 
-def findings_of(samples, terms, coverage, given):
+def findings_of(estimator, samples, solution):
     """Attributes of an estimator about its terms.
 
     Parameters
     ----------
-    samples, terms
-        As of :func:`equivalents_of`; targets are numbers.
+    estimator : MOHNRegressor
+        With what `terms_` are of.
 
-    coverage : list of dict
-        Of the search.
+    samples : Samples
 
-    given : sequence of tuples of int
-        Terms that it did not decide on.
+    solution : Solution
 
     Returns
     -------
     attributes : dict
     """
+    terms = solution.graph.terms
+    if not estimator.model_.is_listed:
+        return no_findings(terms)
     design = make_design(samples.inputs, samples.weight)
     p_values = p_values_of_terms(design, samples.y, terms)
     tested = design, samples.y, terms, p_values
-    n_tried, corrected = correct_p_values(*tested, coverage, given)
+    given = always_of(estimator)
+    n_tried, corrected = correct_p_values(*tested, solution.coverage, given)
     return {
         "equivalents_": equivalents_of(samples, terms),
         "p_values_": p_values,

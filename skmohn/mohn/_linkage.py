@@ -9,6 +9,12 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_scalar
 
 from skmohn._core._validation import is_whole, read_names, read_sets
+from skmohn.mohn._show import tabulate_sobol
+from skmohn.mohn._sparse.sobol import column_of
+
+# Total Sobol index from which a column is not called unused: 1 %, as it shows in a
+# table of whole percents.
+_LEAST_SHARE = 0.01
 
 
 @dataclass(frozen=True)
@@ -139,6 +145,32 @@ class Linkage:
                 f"{len(self.links) - 1}{names}"
             )
         return self.links[index]
+
+
+def link_columns(estimator):
+    """The linkage of the terms of an estimator, and of columns that matter beside.
+
+    Parameters
+    ----------
+    estimator : MOHNRegressor
+        Fitted to one target.
+
+    Returns
+    -------
+    linkage : Linkage
+    """
+    terms = [
+        tuple({column_of(label): None for label in term})
+        for term, coef in zip(estimator.terms_, estimator.weights_, strict=True)
+        if coef
+    ]
+    used = {column for term in terms for column in term}
+    if not estimator.model_.is_listed:
+        totals = tabulate_sobol(estimator)["total"]
+        used.update(i for i, total in enumerate(totals) if total >= _LEAST_SHARE)
+        terms += [(column,) for column in sorted(used)]
+    terms += [group for group in estimator.one_hot_groups_ if used.intersection(group)]
+    return Linkage.of_terms(terms, estimator.n_features_in_, estimator._names())
 
 
 def _check_columns(terms, n_features):

@@ -36,7 +36,6 @@ from skmohn.mohn._base import BaseMOHN
 from skmohn.mohn._controls import DeltaControl, DenseControl, MSDAControl, Wishes
 from skmohn.mohn._dense.model import DenseModel
 from skmohn.mohn._findings import (
-    always_of,
     findings_of,
     no_findings,
     tabulate_equivalents,
@@ -44,7 +43,7 @@ from skmohn.mohn._findings import (
 )
 from skmohn.mohn._from_terms import read_known
 from skmohn.mohn._genotypes import encode, read_inputs
-from skmohn.mohn._linkage import Linkage
+from skmohn.mohn._linkage import link_columns
 from skmohn.mohn._model import NoPosteriorError
 from skmohn.mohn._outliers import MOST_FITS, Fit, Targets, leave_outliers_out
 from skmohn.mohn._samples import positive_weights
@@ -56,14 +55,9 @@ from skmohn.mohn._show import (
     to_frame,
 )
 from skmohn.mohn._sparse.model import SparseModel
-from skmohn.mohn._sparse.sobol import column_of
 from skmohn.mohn._spike_slab.model import SpikeSlabModel
 from skmohn.mohn._strategies import STRATEGIES
 from skmohn.mohn._table.coding import ONE_HOT, InputCoding
-
-# Total Sobol index from which a column is not called unused: 1 %, the least that a
-# share rounded to whole percents shows for certain.
-_NOT_UNUSED = 0.01
 
 
 class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimator):
@@ -885,18 +879,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             significant ones. Other columns that explain 1 % of its variance or more, by
             weights too small or too many to be listed, are parts of their own.
         """
-        terms = [
-            tuple({column_of(label): None for label in term})
-            for term, coef in zip(self.terms_, self.weights_, strict=True)
-            if coef
-        ]
-        used = {column for term in terms for column in term}
-        if not self.model_.is_listed:
-            totals = tabulate_sobol(self)["total"]
-            used.update(i for i, total in enumerate(totals) if total >= _NOT_UNUSED)
-            terms += [(column,) for column in sorted(used)]
-        terms += [group for group in self.one_hot_groups_ if used.intersection(group)]
-        return Linkage.of_terms(terms, self.n_features_in_, self._names())
+        return link_columns(self)
 
     @ComputedProperty
     @several.of_several(several.feature_importances)
@@ -997,12 +980,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             left_out = f"{n_outliers} of {len(outliers)} targets"
             self.stopping_reason_ += f"; left out as outliers: {left_out}"
         self.search_coverage_ = solution.coverage
-        terms = solution.graph.terms
-        findings = no_findings(terms)
-        if self.model_.is_listed:
-            how = solution.coverage, always_of(self)
-            findings = findings_of(samples, terms, *how)
-        vars(self).update(findings)
+        vars(self).update(findings_of(self, samples, solution))
         self.history_ = history
         self.n_iter_ = max(len(history), 1)
         # What unknown inputs hide is part of the noise that was found.
