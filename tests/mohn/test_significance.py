@@ -1,5 +1,6 @@
 """Tests of terms against noise, beside those of scipy and of plain least squares."""
 
+import math
 import pickle
 from itertools import combinations
 
@@ -165,34 +166,43 @@ def test_many_weak_terms_are_significant_together():
     assert all(p > 0.05 for name, p in corrected.items() if int(name[1:]) >= 30)
 
 
-def test_steps_are_f_tests_for_all_that_could_be_chosen():
+@pytest.mark.parametrize(
+    ("terms", "weights", "tried"),
+    [
+        ([(0,), (3,), (1, 2)], [0.3, 0.0, 0.3], {1: 10, 2: 45}),
+        # Terms of one order could have been found in any order.
+        ([(0,), (1,), (2,), (3,)], [0.8, 0.8, 0.8, 0.8], {1: 10_000}),
+    ],
+)
+def test_steps_are_f_tests_for_all_that_could_be_chosen(terms, weights, tried):
     rng = np.random.default_rng(3)
     X = rng.choice([-1.0, 1.0], (80, 10))
-    y = 0.3 * X[:, 0] + 0.3 * X[:, 1] * X[:, 2] + rng.standard_normal(80)
-    design, terms = make_design(X), [(0,), (3,), (1, 2)]
+    products = np.column_stack([X[:, list(term)].prod(axis=1) for term in terms])
+    y = products @ weights + rng.standard_normal(80)
+    design = make_design(X)
     p_values = p_values_of_terms(design, y, terms)
     coverage = [
-        {"order": 1, "tried": 10, "kept": 2},
-        {"order": 2, "tried": 45, "kept": 1},
+        {"order": order, "tried": n, "kept": sum(len(t) == order for t in terms)}
+        for order, n in tried.items()
     ]
     n_tried, corrected = correct_p_values(design, y, terms, p_values, coverage)
-    assert n_tried.tolist() == [10, 10, 45]
+    assert n_tried.tolist() == [tried[len(term)] for term in terms]
     ranked = [terms[j] for j in np.argsort(p_values)]
     squares = []
-    for k in range(4):
+    for k in range(len(terms) + 1):
         columns = [X[:, list(term)].prod(axis=1) for term in ranked[:k]]
         A = np.column_stack([np.ones(80), *columns])
         squares.append(np.sum((y - A @ np.linalg.lstsq(A, y)[0]) ** 2))
     expected = 0.0
     for start, term in enumerate(ranked):
         steps = []
-        for end in range(start + 1, 4):
+        for end in range(start + 1, len(terms) + 1):
             n_spare, n_more = 79 - end, end - start
             f = (squares[start] / squares[end] - 1) * n_spare / n_more
             orders = [len(other) for other in ranked[start:end]]
-            ways = np.prod([2 * 2 * {1: 10, 2: 45}[order] for order in orders])
-            if orders.count(1) == 2:
-                ways /= 2
+            ways = np.prod([2.0 * len(tried) * tried[order] for order in orders])
+            for order in tried:
+                ways /= math.factorial(orders.count(order))
             steps.append(ways * stats.f.sf(f, n_more, n_spare))
         expected = max(expected, min(min(steps), 1.0))
         own = min(p_values[terms.index(term)] * n_tried[terms.index(term)], 1)
