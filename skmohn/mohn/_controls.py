@@ -307,6 +307,22 @@ def _refuse_unused(estimator):
             )
 
 
+def _refuse_unused_by_rule(params):
+    """Refuse parameters that the learning rule, which is known, would ignore."""
+    rule, strategy = params["learning_rule"], params["strategy"]
+    if params.get("alpha", "auto") != "auto" and rule != "lasso":
+        raise ValueError(
+            f"alpha={params['alpha']!r} is the penalty of the lasso: set "
+            'learning_rule="lasso", or leave alpha at "auto"'
+        )
+    is_stopped = rule == "delta" or strategy not in ("full", "given")
+    if params.get("early_stopping") and not is_stopped:
+        raise ValueError(
+            f"early_stopping: strategy={strategy!r} has nothing to stop but the delta "
+            'rule: leave it at False, or set learning_rule="delta"'
+        )
+
+
 @dataclass(frozen=True)
 class Wishes:
     """What a user asks of a search: parameters of an estimator that has been checked.
@@ -362,10 +378,6 @@ class Wishes:
         if given.get("learning_rule", "auto") == "auto":
             # Swingler's search is by the lasso (2020); all others solve least squares.
             given["learning_rule"] = "lasso" if given["strategy"] == "msda" else "ols"
-        if given.get("alpha", "auto") != "auto" and given["learning_rule"] != "lasso":
-            raise ValueError(
-                f"alpha={given['alpha']!r} is the penalty of the lasso: set "
-                'learning_rule="lasso", or leave alpha at "auto"'
-            )
+        _refuse_unused_by_rule(given)
         known = {part.name for part in fields(cls)}
         return cls(**{k: v for k, v in given.items() if k in known})

@@ -123,7 +123,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     early_stopping : bool, default=False
         Whether to hold out samples that replace the folds (pursuit) or stop the search
         (msda) or the epochs (delta rule). Passing `X_val` and `y_val` to `fit` does the
-        same; "dense" needs neither and learns from all samples.
+        same; "dense" and "spike_slab" need neither and learn from all samples. "full"
+        and "given" stop nothing but the delta rule.
     validation_fraction : float, default=0.1
         Fraction of the samples held out by `early_stopping`.
     work_budget : float, default=1e9

@@ -254,6 +254,16 @@ def test_penalties_are_the_lassos(data):
     MOHNRegressor("full", "lasso", max_order=1, alpha=0.5).fit(X, y)
 
 
+@pytest.mark.parametrize("rule", ["ols", "lasso"])
+def test_no_rows_are_held_out_for_nothing(data, rule):
+    X, y = data
+    for how in ({"strategy": "full"}, {"strategy": "given", "terms": [0]}):
+        model = MOHNRegressor(**how, learning_rule=rule, max_order=1)
+        with pytest.raises(ValueError, match="has nothing to stop but the delta rule"):
+            model.set_params(early_stopping=True).fit(X, y)
+        model.set_params(learning_rule="delta").fit(X, y)
+
+
 @pytest.mark.parametrize("name", ["learning_rule", "selection"])
 def test_categories_leave_no_choice_of_few_weights(data, name):
     X, y = data
