@@ -252,7 +252,7 @@ def test_not_fitted():
 
 def test_other_learning_rules_are_refused():
     X, y = make_data()
-    with pytest.raises(ValueError, match="does not use learning_rule='lasso'"):
+    with pytest.raises(ValueError, match="learning_rule: strategy='dense' takes none"):
         MOHNRegressor("dense", "lasso").fit(X, y)
 
 

@@ -54,11 +54,6 @@ def solve_dense(samples, wishes, report, at_most=math.inf):
     solution : Solution or None
         Its graph has the significant weights. None where that is out of reach.
     """
-    if wishes.learning_rule != "ols":
-        raise ValueError(
-            f'strategy="dense" does not use learning_rule={wishes.learning_rule!r}: '
-            "leave it at its default"
-        )
     vocabulary = samples.vocabulary
     model = _learn(samples, wishes, report, at_most)
     if model is None:

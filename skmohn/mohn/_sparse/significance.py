@@ -136,7 +136,8 @@ def correct_p_values(design, y, terms, p_values, coverage, given=()):
         # The noise of the longest model whose further terms are significant.
         of_fixed = _p_values_of_prefixes(model, part, left, n_fixed) * len(given)
         beyond = np.append(0.0, steps)[:, None]
-        corrected[fixed] = np.minimum(np.maximum(of_fixed, beyond).min(axis=0), 1.0)
+        of_fixed = np.minimum(np.maximum(of_fixed, beyond).min(axis=0), 1.0)
+        corrected[fixed] = np.maximum(corrected[fixed], of_fixed)
     return n_tried, corrected
 
 
