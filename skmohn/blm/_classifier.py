@@ -374,7 +374,8 @@ class BLMClassifier(SequenceScoreMixin, ClassifierMixin, BaseBLM):
         ndarray of shape (n_samples, n_classes)
             Minus infinity where the probability is 0.
         """
-        probabilities = self._labels.probabilities(self._outputs(X))
+        outputs = self._outputs(X)
+        probabilities = self._labels.probabilities(outputs)
         with np.errstate(divide="ignore"):
             return self._answers_to(np.log(probabilities), X)
 

@@ -310,11 +310,6 @@ def _refuse_unused(estimator):
 def _refuse_unused_by_rule(params):
     """Refuse parameters that the learning rule, which is known, would ignore."""
     rule, strategy = params["learning_rule"], params["strategy"]
-    if params.get("alpha", "auto") != "auto" and rule != "lasso":
-        raise ValueError(
-            f"alpha={params['alpha']!r} is the penalty of the lasso: set "
-            'learning_rule="lasso", or leave alpha at "auto"'
-        )
     is_stopped = rule == "delta" or strategy not in ("full", "given")
     if params.get("early_stopping") and not is_stopped:
         raise ValueError(

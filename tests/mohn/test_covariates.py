@@ -245,15 +245,6 @@ def test_no_parameter_is_ignored(data, kind, strategy, name, value):
         model.fit(X, y > 0)
 
 
-def test_penalties_are_the_lassos(data):
-    X, y = data
-    with pytest.raises(ValueError, match=r"alpha=0\.5 is the penalty of the lasso"):
-        MOHNRegressor("pursuit", alpha=0.5).fit(X, y)
-    with pytest.raises(ValueError, match=r"alpha=0\.5 is the penalty of the lasso"):
-        MOHNRegressor("msda", "ols", alpha=0.5).fit(X, y)
-    MOHNRegressor("full", "lasso", max_order=1, alpha=0.5).fit(X, y)
-
-
 @pytest.mark.parametrize("rule", ["ols", "lasso"])
 def test_no_rows_are_held_out_for_nothing(data, rule):
     X, y = data
