@@ -262,7 +262,7 @@ def leave_outliers_out(
         if fit.model is None or fit.solution.is_stopped:
             break
         found = targets.far_off(fit, outliers)
-        if np.array_equal(found, outliers):
+        if np.array_equal(found, outliers) or not found.any():
             break
         fit, outliers = solve(targets.read(without=found)), found
     if fit is first or fit.solution.is_stopped:

@@ -1,5 +1,7 @@
 """Outliers: the oracle is the fit of the same rows without them."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -10,9 +12,16 @@ from sklearn.model_selection import KFold
 from skmohn import DenseControl, Genotypes, MOHNRegressor
 from skmohn.mohn._controls import Wishes
 from skmohn.mohn._model import Solution
-from skmohn.mohn._outliers import Fit, _beyond_gap, _saved_by
+from skmohn.mohn._outliers import (
+    Fit,
+    _beyond_gap,
+    _saved_by,
+    _standardize,
+    leave_outliers_out,
+)
 from skmohn.mohn._strategies import STRATEGIES
 from skmohn.mohn._table.tails import Tails
+from skmohn.mohn._table.target import Unchanged
 
 LEAVE_OUT = ["auto", "pursuit", "dense", "spike_slab"]
 
@@ -114,6 +123,15 @@ def test_rare_values_of_few_are_no_outliers():
     assert_array_equal(np.flatnonzero(model.fit(X, counts).outliers_), [5])
 
 
+def test_tails_of_few_values_are_no_outliers():
+    """The largest is no farther from the others than these from one another."""
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (200, 6))
+    counts = rng.permutation(np.repeat([0, 1, 2, 3, 4, 5, 7], [100, 78, 6, 6, 4, 3, 3]))
+    model = MOHNRegressor("spike_slab", random_state=0).fit(X, counts)
+    assert not model.outliers_.any()
+
+
 def test_values_are_beyond_a_gap_that_exceeds_the_range_of_others():
     y = np.array([0.0, 1.0, 2.0, 3.0, 6.0])
     assert not _beyond_gap(y, 1).any()
@@ -154,6 +172,58 @@ def test_what_is_left_out_is_described():
     density = cauchy.logpdf((12.0 - mean) / std) - np.log(std)
     which = np.log(quad(lambda p: p * (1.0 - p) ** 59, 0.0, 1.0)[0])
     assert_allclose(targets.length_of(outliers, fit), -float(density[0]) - which)
+
+
+class Sure:
+    """A model that reproduces all targets, so that none can be left out."""
+
+    transform = Unchanged()
+
+    def __init__(self, y):
+        self.y = y
+
+    def function(self, rows):
+        return self.y
+
+    def left_out_distances(self, rows, y, weight, chosen, with_equals):
+        return np.zeros(len(chosen)), np.zeros(len(chosen))
+
+
+@pytest.mark.parametrize("has_planes", [True, False])
+def test_rows_that_terms_reproduce_are_as_far_as_from_the_median(has_planes):
+    rng = np.random.default_rng(0)
+    counts, y = rng.integers(0, 3, (60, 4)), rng.standard_normal(60)
+    y[9] = 50.0
+    X = Genotypes.from_counts(counts) if has_planes else counts.astype(float)
+    model = MOHNRegressor("pursuit", random_state=0)
+    asked = STRATEGIES["pursuit"], Wishes.of(model)
+    targets, _ = model._read(*asked, X, y, None, None, None, {})
+    fit = Fit(targets.read(), None)
+    vars(fit)["model"] = Sure(y)
+    assert fit.has_planes == has_planes
+    assert targets.distances(fit)[9] == pytest.approx(_standardize(y)[9])
+
+
+@pytest.mark.parametrize(("length", "is_kept"), [(84.9, True), (85.1, False)])
+def test_fits_without_outliers_save_five_nats(length, is_kept):
+    """Beside the length of the outliers, 10 nats."""
+    outliers = np.arange(4) == 2
+    first, second = (
+        SimpleNamespace(
+            model=..., solution=SimpleNamespace(is_stopped=False), length=lambda n=n: n
+        )
+        for n in (100.0, length)
+    )
+    targets = SimpleNamespace(
+        y=np.zeros(4),
+        far_off=lambda fit, known: outliers,
+        read=lambda without: without,
+        length_of=lambda outliers, fit: 10.0,
+        on_skewed_scales=lambda fit: (),
+    )
+    fit, found = leave_outliers_out(first, lambda samples: second, targets)
+    assert fit is (second if is_kept else first)
+    assert_array_equal(found, outliers & is_kept)
 
 
 @pytest.mark.parametrize("strategy", ["pursuit", "dense"])
