@@ -446,6 +446,7 @@ def test_bad_input_leaves_a_fitted_model_as_it_was():
     assert_array_equal(model.predict(X), before)
 
 
+@pytest.mark.slow
 def test_any_number_of_categories():
     rng = np.random.default_rng(0)
     code, z = rng.permutation(np.arange(600) % 300), rng.integers(0, 2, 600)

@@ -197,6 +197,7 @@ def test_classes_take_terms_too(data, strategy, include_inputs):
     assert (1, 2, 4) in numbers.terms_
 
 
+@pytest.mark.slow
 def test_terms_of_classes_are_there_where_columns_have_categories(data):
     X, y = data
     letters = np.random.default_rng(0).choice(list("abc"), len(X))

@@ -68,6 +68,7 @@ def test_functions_without_noise_are_exact_but_for_wild_targets():
     assert_array_equal(np.flatnonzero(model.outliers_), [3, 90])
 
 
+@pytest.mark.slow_cases("spike_slab")
 @pytest.mark.parametrize("strategy", ["pursuit", "spike_slab"])
 def test_normal_noise_has_no_outliers(strategy):
     for seed in range(20):

@@ -118,7 +118,7 @@ def points():
     ]
 
 
-@pytest.mark.slow_cases("normal-auto|rounded-1.0")
+@pytest.mark.slow_cases("normal-auto|rounded-1.0|rounded-auto")
 @pytest.mark.parametrize("noise", [1.0, "auto"])
 @pytest.mark.parametrize("kind", ["normal", "rounded"])
 def test_a_noisy_function_of_few_points_is_evaluated_to_the_end(noise, kind):

@@ -378,6 +378,7 @@ print([(sorted(s), v) for s, v in points])
 """
 
 
+@pytest.mark.slow
 def test_the_order_of_a_set_does_not_matter():
     """It differs from process to process."""
     asked = {
