@@ -110,6 +110,7 @@ def test_rows_of_other_frames_have_their_own_types():
     assert model.transform(nothing)["grade"].isin(["low", "mid", "high"]).all()
 
 
+@pytest.mark.needs_sklearn("1.9", "names of polars 2")
 @pytest.mark.parametrize("fill", FILLS)
 def test_polars_frames_keep_the_types_of_their_columns(fill):
     frame = with_gaps(whole()).drop(columns=["code", "grade"])

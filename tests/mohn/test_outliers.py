@@ -40,7 +40,7 @@ def without(X, y, *rows):
 
 
 @pytest.mark.parametrize("strategy", LEAVE_OUT)
-@pytest.mark.parametrize("wild", [20.0, -1e6, 1e300])
+@pytest.mark.parametrize("wild", [20.0, -1e6, 1e100])
 def test_a_wild_target_moves_what_dropping_its_row_moves(strategy, wild):
     X, y = make_pairs(100)
     y[7] = wild
