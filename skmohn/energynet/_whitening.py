@@ -319,6 +319,8 @@ def _log_densities(Z, covariance):
     """Sum of the logarithms of the normal densities of what is known of rows."""
     total = 0.0
     for rows, gaps in _kinds_of_rows(np.isnan(Z)):
+        if gaps.all():
+            continue  # Nothing has no density.
         known = Z[np.ix_(rows, ~gaps)]
         factor = cholesky(covariance[np.ix_(~gaps, ~gaps)], lower=True)
         standard = solve_triangular(factor, known.T, lower=True)
