@@ -30,6 +30,7 @@ def to_networkx(model):
         If networkx is not installed.
     TypeError
         If `model` is not a MOHNRegressor.
+
     See Also
     --------
     skmohn.inspection.HypergraphDisplay : Draw it without networkx.

@@ -113,7 +113,7 @@ class Network:
 
     @property
     def has_states(self):
-        """Whether hidden units hear what they answered a step ago."""
+        """Whether hidden units receive their outputs of the step before."""
         return self.layout.recurrent and self.n_layers > 1
 
     @property
