@@ -51,9 +51,10 @@ class Settings(NamedTuple):
             if len(first) == len(distinct) or not tolerance:
                 return None
             is_plain = np.all(scaled[last] - scaled[first] <= tolerance)
-            if fraction == _JITTER:
-                is_plain &= len(distinct) >= _LEAST_REPEATS * len(first)
+            if is_plain and fraction == _JITTER:
+                # There are two settings at least, since the tolerance is less than all.
                 distance = np.median(scaled[first[1:]] - scaled[last[:-1]])
+                is_plain = len(distinct) >= _LEAST_REPEATS * len(first)
                 is_plain &= distance >= _LEAST_DISTANCE * tolerance
             if is_plain:
                 group = np.repeat(np.arange(len(first)), last - first + 1)
