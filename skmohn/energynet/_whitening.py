@@ -78,7 +78,7 @@ class Whitening:
         How much wider coordinates of other rows spread than those of the rows that all
         this was learned from, at least 1.
 
-    doubt : float
+    inflation : float
         How much further from what is expected, given the other numbers of their row,
         numbers of other rows are than the correlations say, at least 1.
 
@@ -99,7 +99,7 @@ class Whitening:
     root: np.ndarray
     inverse_root: np.ndarray
     stretch: float
-    doubt: float
+    inflation: float
     least_effective: float
 
     @classmethod
@@ -270,7 +270,7 @@ def _moments(Z, rng):
     """Means, deviations and correlations of columns of mean 0 and variance 1 as known.
 
     Correlations are shrunk towards 0 as makes other rows likeliest. `stretch` and
-    `doubt` of a :class:`Whitening` come last.
+    `inflation` of a :class:`Whitening` come last.
     """
     most = _MOST_WITH_GAPS if np.isnan(Z).any() else _MOST_ROWS
     if len(Z) > most:
@@ -455,8 +455,8 @@ class Completions:
         half = rng.standard_normal((-(-n_draws // 2), 1, len(whitening.columns)))
         # Each with its opposite: together they are right in the mean.
         noise = np.concatenate([half, -half])[:n_draws]
-        doubt = whitening.doubt
-        drawn, log_density = whitening.draw(X[incomplete], noise, doubt)
+        inflation = whitening.inflation
+        drawn, log_density = whitening.draw(X[incomplete], noise, inflation)
         counts = np.where(incomplete, n_draws, 1)
         table = np.repeat(X.astype(np.float64), counts, axis=0)
         is_drawn = np.repeat(incomplete, counts)

@@ -515,13 +515,13 @@ def test_shares_and_draws_of_completions():
     assert drawn.largest(gains)[1] == 4
 
 
-def test_completions_spread_by_what_is_in_doubt():
+def test_completions_spread_by_inflation():
     """Not by how much rows say of themselves."""
     row = np.array([[NAN, NAN, NAN]])
-    wider = replace(WHITENING, doubt=2.0, stretch=5.0)
+    wider = replace(WHITENING, inflation=2.0, stretch=5.0)
     drawn = [Completions.of(w, row, 20, 0).table for w in (WHITENING, wider)]
     near, far = map(WHITENING.forward, drawn)
-    assert_allclose(far, 2.0 / WHITENING.doubt * near, atol=1e-8)
+    assert_allclose(far, 2.0 / WHITENING.inflation * near, atol=1e-8)
 
 
 def test_no_few_draws_outweigh_the_others():
@@ -579,12 +579,12 @@ def test_correlations_of_few_rows_are_not_taken_for_true():
     assert 0.3 < off.mean() < 0.7
     # What these rows say of one another is surer than what they say of others.
     assert whitening.stretch > 2.0
-    assert 1.0 <= whitening.doubt < 1.5
+    assert 1.0 <= whitening.inflation < 1.5
     assert whitening.least_effective == 1.0
     assert WHITENING.least_effective == 0.3
 
 
-def test_shrinkage_and_doubt_are_those_of_other_rows():
+def test_shrinkage_and_inflation_are_those_of_other_rows():
     rng = np.random.default_rng(0)
     Z = rng.standard_normal((40, 5))
     covariance = 0.5 * np.eye(5) + 0.5

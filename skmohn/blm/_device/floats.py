@@ -122,9 +122,9 @@ def _largest_sum(network, biases, limit):
     """Bound of all sums, and parts of them, if inputs are cut at a limit."""
     numbers, found = np.full(network.n_numbers, limit), [0.0]
     for member, of_layers in zip(network.members, biases, strict=True):
-        heard = np.concatenate([numbers, network.ones])
+        inputs = np.concatenate([numbers, network.ones])
         for depth, codes in enumerate(member):
-            sums = np.abs(codes.weights) @ heard + np.abs(of_layers[depth])
+            sums = np.abs(codes.weights) @ inputs + np.abs(of_layers[depth])
             found.append(sums.max())
             sums = sums * network.steps[depth]
             is_unbounded = network.activation in UNBOUNDED
@@ -134,9 +134,9 @@ def _largest_sum(network, biases, limit):
                 found.append(within.max())
                 sums = sums + within * network.own_steps[depth]
             found.append(sums.max())
-            heard = sums if is_unbounded else np.ones(len(sums))
+            inputs = sums if is_unbounded else np.ones(len(sums))
             if codes.own is not None:
-                heard = np.minimum(heard, limit)
+                inputs = np.minimum(inputs, limit)
     # Of outputs the sums themselves bound all that an activation makes of them.
     answers = len(network.members) * max(found[-1], 1.0) * network.output_scale
     return max(*found, *(answers + np.abs(network.output_mean)))
