@@ -318,6 +318,12 @@ def _refuse_unused_by_rule(params):
         )
 
 
+def reusable(cv):
+    """The parameter `cv`, with folds that come once as a list."""
+    is_plain = isinstance(cv, Iterable) and not hasattr(cv, "split")
+    return list(cv) if is_plain else cv
+
+
 @dataclass(frozen=True)
 class Wishes:
     """What a user asks of a search: parameters of an estimator that has been checked.
@@ -367,9 +373,8 @@ class Wishes:
         given |= controls
         if given["cv"] is None:
             given["cv"] = 5  # scikit-learn's default
-        elif isinstance(given["cv"], Iterable) and not hasattr(given["cv"], "split"):
-            # Outliers are left out of folds that were read before.
-            given["cv"] = list(given["cv"])
+        # Outliers are left out of folds that were read before.
+        given["cv"] = reusable(given["cv"])
         if given.get("learning_rule", "auto") == "auto":
             # Swingler's search is by the lasso (2020); all others solve least squares.
             given["learning_rule"] = "lasso" if given["strategy"] == "msda" else "ols"

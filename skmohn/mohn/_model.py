@@ -581,31 +581,24 @@ class Model(ABC):
             return self
         chosen = np.random.default_rng(0).permutation(len(rows))[:_ROWS_OF_TAILS]
 
-        def tails(with_equals):
-            away, count = self.left_out_distances(
-                rows, y, sample_weight, chosen, with_equals
-            )
-            return fit_tails(away**2, count)
-
-        found = [tails(with_equals=False)]
-        count, precision = count_and_precision(sample_weight, len(rows))
+        data = rows, y, sample_weight, chosen
+        away, count = self.left_out_distances(*data)
+        found = [fit_tails(away**2, count)]
         _, first = distinct_rows(rows)
         if sample_weight is not None or len(first) < len(rows):
             # Repeats foresee each other, which says nothing of rows elsewhere.
-            found.append(tails(with_equals=True))
-        is_repeated = len(first) < count.sum() and np.all(precision == 1.0)
+            away, count = self.left_out_distances(*data, with_equals=True)
+            found.append(fit_tails(away**2, count))
+        n_each, precision = count_and_precision(sample_weight, len(rows))
+        is_repeated = len(first) < n_each.sum() and np.all(precision == 1.0)
         if is_repeated and math.isinf(found[-1].df):
             # Repeats that are copies make a fit too certain.
-            once = np.intersect1d(chosen, first)
-            away, _ = self.left_out_distances(
-                rows, y, sample_weight, once, with_equals=True
-            )
-            found.append(fit_level(away**2))
+            found.append(fit_level(away[np.isin(chosen, first)] ** 2))
         widest = max(found, key=lambda tails: tails.quantiles(_UPPER_END))
         if n_outliers:
-            # The posterior mean of their probability, uniform a priori.
-            share = (n_outliers + 1.0) / (len(rows) + n_outliers + 2.0)
-            widest = replace(widest, outliers=share)
+            # The posterior mean, uniform a priori.
+            probability = (n_outliers + 1.0) / (len(rows) + n_outliers + 2.0)
+            widest = replace(widest, outliers=probability)
         return replace(self, tails=widest)
 
     def left_out_distances(self, rows, y, sample_weight, chosen, with_equals=False):

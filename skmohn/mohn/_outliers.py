@@ -10,7 +10,7 @@ Technometrics 22, 1980 (the mixture); Rousseeuw and Leroy, Robust regression and
 detection, Wiley, 1987 (residuals in units of one of their quantiles).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaln
-from scipy.stats import cauchy, norm
+from scipy.stats import norm
 
+from skmohn._core._fitting import History
 from skmohn._core._sklearn import check_sample_weight
 from skmohn._core._validation import to_numpy
 from skmohn.mohn._dense.scale import choose_scale
@@ -28,6 +29,7 @@ from skmohn.mohn._genotypes import Genotypes, encode
 from skmohn.mohn._model import Model, Solution, count_and_precision
 from skmohn.mohn._samples import Samples, read_samples
 from skmohn.mohn._sparse.model import SparseModel
+from skmohn.mohn._table.tails import cauchy_log_density
 from skmohn.mohn._walsh.design import make_design
 from skmohn.mohn._walsh.plane_design import Planes
 
@@ -57,10 +59,17 @@ _LEAST_GAIN = 5.0
 
 @dataclass(frozen=True)
 class Fit:
-    """A solution, and the samples that it was learned from."""
+    """A solution, the samples that it was learned from, and records of its steps."""
 
     samples: Samples
     solution: Solution
+    records: Sequence[dict] = ()
+
+    @property
+    def history(self) -> History:
+        """The records, numbered from 1."""
+        numbered = enumerate(self.records, 1)
+        return History({**record, "iteration": k} for k, record in numbered)
 
     @cached_property
     def model(self) -> Model | None:
@@ -232,7 +241,7 @@ class Targets:
         count, _ = count_and_precision(self.weight[observed], observed.sum())
         of_outliers = count[outliers[observed]]
         which = _length_of_mask(of_outliers.sum(), count.sum())
-        return float(which + of_outliers @ (log_unit - cauchy.logpdf(apart)))
+        return float(which + of_outliers @ (log_unit - cauchy_log_density(apart)))
 
 
 def leave_outliers_out(
@@ -298,7 +307,7 @@ def _saved_by(far: NDArray, apart: NDArray, count: NDArray) -> float:
     std = max(np.sqrt(np.average(squares[~far], weights=rest)), 1.0 / _FARTHEST)
     saved = count.sum() * np.log(np.average(squares, weights=count) / std**2)
     saved += number * np.log(2.0 * np.pi * np.e)
-    saved = 0.5 * saved + count[far] @ cauchy.logpdf(np.sqrt(squares[far]) / std)
+    saved = 0.5 * saved + count[far] @ cauchy_log_density(np.sqrt(squares[far]) / std)
     return float(saved - _length_of_mask(number, count.sum()))
 
 

@@ -416,7 +416,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         with blas_threads_for(len(samples.y)):
             fit, outliers = self._solve(samples, targets, strategy, wishes, loop)
         loop.finish(fit.solution.graph, fit.solution.model)
-        self._expose(fit, outliers, loop.history)
+        self._expose(fit, outliers)
         return self
 
     def _solve(self, samples, targets, strategy, wishes, loop):
@@ -425,7 +425,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
         def solve(samples):
             loop.attributes = partial(self._fitted_attributes, samples.coding)
-            return Fit(samples, strategy.solve(samples, wishes, loop.step))
+            n_before = len(loop.history)
+            solution = strategy.solve(samples, wishes, loop.step)
+            return Fit(samples, solution, loop.history[n_before:])
 
         fit, outliers = solve(samples), np.zeros(len(targets.y), dtype=bool)
         if strategy.leaves_outliers_out and self.outliers == "auto":
@@ -968,7 +970,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             "model_": model() if callable(model) else model or SparseModel.point(graph),
         }
 
-    def _expose(self, fit, outliers, history):
+    def _expose(self, fit, outliers):
         """Set what a fit leaves; warn once."""
         samples, solution = fit.samples, fit.solution
         found = solution.graph, solution.model
@@ -982,8 +984,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             self.stopping_reason_ += f"; left out as outliers: {left_out}"
         self.search_coverage_ = solution.coverage
         vars(self).update(findings_of(self, samples, solution))
-        self.history_ = history
-        self.n_iter_ = max(len(history), 1)
+        self.history_ = fit.history
+        self.n_iter_ = max(len(self.history_), 1)
         # What unknown inputs hide is part of the noise that was found.
         known = samples.rows, samples.y, samples.weight
         self.model_ = self.model_.with_gaps(*known, samples.coding)

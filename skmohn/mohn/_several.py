@@ -5,7 +5,7 @@ has been fitted to a y of two dimensions.
 """
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
 from numbers import Integral
@@ -26,7 +26,7 @@ from skmohn._core._fitting import History, gather_warnings, warn_caller
 from skmohn._core._names import find_column, index_names
 from skmohn._core._sklearn import callback_context
 from skmohn._core._validation import is_pair_given, is_whole, to_numpy
-from skmohn.mohn._controls import Wishes
+from skmohn.mohn._controls import Wishes, reusable
 from skmohn.mohn._dense.model import DenseModel
 from skmohn.mohn._dense.shared import remember
 from skmohn.mohn._dense.together import OneOf, Together
@@ -263,9 +263,8 @@ def _read_held(model, X_val, y_val, n_targets):
 def _own_params(model):
     """Parameters of the model of each target: the same seed, and so the same folds."""
     params = model.get_params(deep=False)
-    cv, seed = params["cv"], params["random_state"]
-    if isinstance(cv, Iterable) and not hasattr(cv, "split"):
-        params["cv"] = list(cv)
+    seed = params["random_state"]
+    params["cv"] = reusable(params["cv"])
     if not isinstance(seed, Integral):
         params["random_state"] = check_random_state(seed).randint(2**31)
     return params

@@ -40,7 +40,9 @@ def without(X, y, *rows):
 
 
 @pytest.mark.parametrize("strategy", LEAVE_OUT)
-@pytest.mark.parametrize("wild", [20.0, -1e6, 1e100])
+@pytest.mark.parametrize("wild", [20.0, -1e6, 1e300])
+# scikit-learn 1.6 warns of folds without the wild one, in which all others are equal.
+@pytest.mark.filterwarnings("ignore:Objective did not converge.*tolerance. 0.0")
 def test_a_wild_target_moves_what_dropping_its_row_moves(strategy, wild):
     X, y = make_pairs(100)
     y[7] = wild
@@ -50,6 +52,10 @@ def test_a_wild_target_moves_what_dropping_its_row_moves(strategy, wild):
     dropped = MOHNRegressor(strategy, random_state=0).fit(*without(X, y, 7))
     assert not dropped.outliers_.any()
     assert_array_equal(model.predict(X), dropped.predict(X))
+    # What is told of other fits would say nothing of this one.
+    assert model.n_iter_ == dropped.n_iter_
+    for ours, theirs in zip(model.history_, dropped.history_, strict=True):
+        assert {**ours, "seconds": 0.0} == {**theirs, "seconds": 0.0}
 
 
 def test_wild_targets_hide_others():

@@ -46,15 +46,15 @@ class Tails:
         ends = np.sort(np.column_stack([regular, cauchy.ppf(shares)]))
         return np.array(
             [
-                brentq(lambda away, share=share: self._share(away) - share, *between)
+                brentq(lambda away, share=share: self._cdf(away) - share, *between)
                 if between[0] < between[1]
                 else between[0]
                 for share, between in zip(shares, ends, strict=True)
             ]
         )
 
-    def _share(self, away):
-        """Share of the distances that are lower."""
+    def _cdf(self, away):
+        """Cumulative distribution function."""
         regular = self._ask("cdf", away / self.scale)
         return (1.0 - self.outliers) * regular + self.outliers * cauchy.cdf(away)
 
@@ -63,7 +63,7 @@ class Tails:
         regular = self._ask("logpdf", away / self.scale) - math.log(self.scale)
         if not self.outliers:
             return regular
-        of_outliers = math.log(self.outliers) + cauchy.logpdf(away)
+        of_outliers = math.log(self.outliers) + cauchy_log_density(away)
         return np.logaddexp(math.log1p(-self.outliers) + regular, of_outliers)
 
     def draw(self, rng, size):
@@ -82,6 +82,11 @@ class Tails:
         if math.isinf(self.df):
             return getattr(norm, name)(values)
         return getattr(t, name)(values, self.df)
+
+
+def cauchy_log_density(away):
+    """Log density of Cauchy's distribution; that of scipy 1.13 overflows."""
+    return -math.log(math.pi) - 2.0 * np.log(np.hypot(1.0, away))
 
 
 def fit_tails(squares, count):
