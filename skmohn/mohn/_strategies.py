@@ -34,10 +34,10 @@ _CLEARLY = 2.0
 # Nats by which a model must be shorter than that nothing matters. Of tables of noise
 # alone (seven kinds, 420 draws), 4 % gain one nat and 1 % two.
 _LEAST_GAIN = 1.5
-# Nats by which the mean, and any other model, must be shorter than the additive one:
-# "positive" and "strong" evidence (Kass and Raftery, Bayes factors,
-# Journal of the American Statistical Association 90, 1995).
-_MENTION, _STRONG = 1.0, 3.0
+# Nats by which any other model must be shorter than the additive one: "strong" evidence
+# (Kass and Raftery, Bayes factors, Journal of the American Statistical Association 90,
+# 1995).
+_STRONG = 3.0
 # Nats by which it is shorter than the mean where signals are no longer weak: on
 # tables of wages and births, with 75 and 97, near ties had 0.01 to 0.05 more R2.
 _WEAK = 40.0
@@ -264,19 +264,24 @@ def _choose(found, samples, wishes, report, beyond=()):
     shorter = [name for name in lengths if lengths[name] < least]
     chosen = min(shorter, key=lengths.get, default="nothing")
     how = f"the {_CALLED.get(chosen, chosen)} model has the shortest description"
-    if _is_robust(lengths, chosen, len(samples.y)):
-        chosen, how = (
-            "additive",
-            "no description is clearly shorter than that of the additive model",
-        )
+    is_robust = _is_robust(lengths, chosen, len(samples.y))
     if chosen == "nothing":
         how = "nothing stands out"
-    elif (
-        chosen != "sparse"
-        and _is_trusted(found.get("sparse"), lengths)
-        and _predicts_better(found.get("sparse"), found[chosen].model, samples, wishes)
-    ):
-        chosen, how = "sparse", "the sparse model predicts left-out rows better"
+        if is_robust:
+            chosen = "additive"
+            how += ", and the additive model is hardly longer"
+            found = {**found, "additive": _without_terms(found["additive"])}
+    else:
+        if is_robust:
+            chosen = "additive"
+            how = "no description is clearly shorter than that of the additive model"
+        sparse, other = found.get("sparse"), found[chosen].model
+        if (
+            chosen != "sparse"
+            and _is_trusted(sparse, lengths)
+            and _predicts_better(sparse, other, samples, wishes)
+        ):
+            chosen, how = "sparse", "the sparse model predicts left-out rows better"
     solution = found[chosen]
     record = {f"description_length_{name}": value for name, value in lengths.items()}
     report({**record, "chosen": chosen}, solution.graph, solution.model)
@@ -285,6 +290,15 @@ def _choose(found, samples, wishes, report, beyond=()):
     )
     said += "".join(f", {name} far longer" for name in beyond)
     return _say(solution, f"{how} (description lengths: {said})")
+
+
+def _without_terms(solution):
+    """The same model, of whose weights none is listed."""
+    graph = Hypergraph((), np.empty(0), solution.graph.intercept)
+    coverage = with_kept(solution.coverage, ())
+    return solution._replace(
+        graph=graph, standard_errors=np.empty(0), coverage=coverage
+    )
 
 
 def _is_robust(lengths, chosen, n_rows):
@@ -297,8 +311,7 @@ def _is_robust(lengths, chosen, n_rows):
         return False
     if lengths["nothing"] - lengths["additive"] > _WEAK:
         return False
-    most = _MENTION if chosen == "nothing" else _STRONG
-    return lengths["additive"] < lengths[chosen] + most
+    return lengths["additive"] < lengths[chosen] + _STRONG
 
 
 def _is_trusted(sparse, lengths):

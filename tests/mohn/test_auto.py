@@ -426,12 +426,13 @@ def test_of_more_noise_nothing_is_listed_and_little_predicted():
         y = 5.0 + 3.0 * rng.standard_normal(60)
         model = MOHNRegressor(random_state=0).fit(X, y)
         assert model.terms_ == []
+        assert model.stopping_reason_.startswith("nothing stands out")
+        assert {row["kept"] for row in model.search_coverage_} == {0}
         chosen.append(model.history_[-1]["chosen"])
         moved.append(np.mean((model.predict(X) - y.mean()) ** 2) / np.var(y))
     assert set(chosen) <= {"nothing", "additive"}
-    assert chosen.count("nothing") >= 4
     # The mean itself is off by a sixtieth.
-    assert np.mean(moved) < 0.04
+    assert np.mean(moved) < 0.02
 
 
 @pytest.mark.parametrize(
