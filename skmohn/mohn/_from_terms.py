@@ -133,7 +133,7 @@ def read_polynomial(model: Any) -> Hypergraph | None:
         )
     if model.model_.is_listed:
         return Hypergraph(tuple(model.terms_), model.weights_, float(model.intercept_))
-    if isinstance(model.model_, SpikeSlabModel):
+    if isinstance(model.model_, SpikeSlabModel) and not model.model_.is_transformed:
         graph, label = model.model_.graph, model.vocabulary_.label
         return Hypergraph(tuple(map(label, graph.terms)), graph.coef, graph.intercept)
     return None

@@ -10,11 +10,11 @@ import numpy as np
 from scipy.linalg import eigvalsh
 from scipy.optimize import minimize_scalar
 
-from skmohn._core._powers import YeoJohnson
+from skmohn._core._units import binary_unit
 from skmohn.mohn._table.coding import NUMERIC
 from skmohn.mohn._table.rows import Rows, count_observations, distinct_rows, sizes_of
 from skmohn.mohn._table.tails import Tails, fit_level, fit_tails
-from skmohn.mohn._table.target import Logarithm, Unchanged, moments
+from skmohn.mohn._table.target import Transform, Unchanged, moments
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 
 # A priori variance of the constant; the target is standardised.
@@ -34,6 +34,8 @@ _MOST_VALUES = 16
 # Rows that are completed together, and training rows whose gaps stand for those of all.
 _ROWS_AT_ONCE = 32
 _ROWS_ASKED = 200
+# Rows of which each is left out; of more, so many stand for all.
+MOST_LEFT_OUT = 1600
 # Training rows whose errors tell the tails.
 _ROWS_OF_TAILS = 400
 # Share of observations below which the widths of tails are compared.
@@ -65,6 +67,38 @@ class Solution(NamedTuple):
     is_exact: bool = False
     is_stopped: bool = False
     choice: object = None
+
+
+class Products(NamedTuple):
+    """A sum of products with a factor for each input and categorical, and of lines.
+
+    Attributes
+    ----------
+    coef : ndarray of shape (n_products,)
+
+    low, high : ndarrays of shape (n_inputs, n_products)
+        Factors of each input at -1 and at +1; linear in between.
+
+    tables : list of ndarrays of shape (n_categories, n_products)
+        Factors of each categorical, by its category.
+
+    slopes : ndarray of shape (n_inputs,)
+        What each input adds at +1, and takes at -1.
+
+    steps : list of ndarrays of shape (n_categories,)
+        What each categorical adds, by its category.
+
+    constant : float
+        What is added to it all.
+    """
+
+    coef: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    tables: list
+    slopes: np.ndarray
+    steps: list
+    constant: float
 
 
 def occam_factor(density, curvature, by_data):
@@ -408,6 +442,9 @@ class Model(ABC):
     tails : Tails
         How new observations are distributed around the function on its scale.
 
+    low, high : float
+        Where predictions end.
+
     has_posterior : bool
         Whether it is known how far the function may be off.
 
@@ -416,8 +453,10 @@ class Model(ABC):
     """
 
     gaps: Gaps = field(default_factory=Gaps)
-    transform: Unchanged | Logarithm | YeoJohnson = field(default_factory=Unchanged)
+    transform: Transform = field(default_factory=Unchanged)
     tails: Tails = field(default_factory=Tails)
+    low: float = -math.inf
+    high: float = math.inf
 
     # ------------------------------------------------------- the same for all models
 
@@ -425,6 +464,83 @@ class Model(ABC):
     def is_transformed(self):
         """Whether the scale is another than that of the target."""
         return not isinstance(self.transform, Unchanged)
+
+    def mean(self, rows, clip=True):
+        """Mean of new observations.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        clip : bool, default=True
+            Whether it ends at `low` and `high`.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_rows,)
+        """
+        mean = self.function(rows)
+        if self.is_transformed:
+            # The noise map is too uncertain to enter the mean of a skewed target.
+            around = self.variance(rows) + self.noise
+            around = around + self.gaps.variance(self._standard_mean, rows)
+            std = self.scale * np.sqrt(around)
+            mean, _ = moments(self.transform, mean, std)
+        return np.clip(mean, self.low, self.high) if clip else mean
+
+    def with_range(self, rows, y, sample_weight):
+        """Clip to the range of leave-one-out predictions.
+
+        It is widened by a standard deviation of the function on either side. A few
+        extreme targets, which a fit reproduces at their own rows, then do not stretch
+        it. With many rows, that of some would be too narrow: the targets' is kept.
+        """
+        if len(rows) > MOST_LEFT_OUT:
+            return self
+        n_stds = -1.0, 1.0
+        lower, upper = self.left_out_means(rows, y, sample_weight, n_stds)
+        low, high = float(np.min(lower)), float(np.max(upper))
+        return replace(self, low=max(self.low, low), high=min(self.high, high))
+
+    def with_targets(self, y):
+        """Let predictions reach further targets."""
+        low, high = float(np.min(y)), float(np.max(y))
+        return replace(self, low=min(self.low, low), high=max(self.high, high))
+
+    def left_out_error(self, rows, y, sample_weight):
+        """Leave-one-out mean squared error, in units of the targets' variance."""
+        (mean,) = self.left_out_means(rows, y, sample_weight)
+        apart, unit = y - np.average(y, weights=sample_weight), binary_unit(y)
+        errors, squares = (
+            np.average((part / unit) ** 2, weights=sample_weight)
+            for part in (y - np.clip(mean, self.low, self.high), apart)
+        )
+        return errors / squares
+
+    def left_out_means(self, rows, y, sample_weight, n_stds=(0.0,)):
+        """Leave-one-out means of the targets, the function off by standard deviations.
+
+        Parameters
+        ----------
+        rows, y, sample_weight
+            As of :meth:`with_gaps`.
+
+        n_stds : sequence of float, default=(0.0,)
+
+        Returns
+        -------
+        means : list of ndarrays of shape (n_rows,)
+            One for each number of standard deviations.
+        """
+        everyone = np.arange(len(rows))
+        left = self.leave_out(rows, y, sample_weight, everyone, with_equals=True)
+        mean = self.transform.forward(y) - self.scale * left.residual
+        function_std = self.scale * np.sqrt(left.variance)
+        means = [mean + n_std * function_std for n_std in n_stds]
+        if self.is_transformed:
+            std = self.scale * np.sqrt(left.variance + left.noise)
+            means = [moments(self.transform, mean, std)[0] for mean in means]
+        return means
 
     def std(self, rows):
         """Standard deviation of new observations: function, noise and gaps.
@@ -672,22 +788,6 @@ class Model(ABC):
         Parameters
         ----------
         rows : Rows
-        """
-
-    @abstractmethod
-    def mean(self, rows, clip=True):
-        """Mean of new observations.
-
-        Parameters
-        ----------
-        rows : Rows
-
-        clip : bool, default=True
-            Whether a model that may leave the range of the targets stays in it.
-
-        Returns
-        -------
-        mean : ndarray of shape (n_rows,)
         """
 
     @abstractmethod

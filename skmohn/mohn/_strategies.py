@@ -24,6 +24,7 @@ from skmohn.mohn._spike_slab.solve import (
     solve_additive,
     solve_spike_slab,
 )
+from skmohn.mohn._table.target import Unchanged, sum_log_slope
 from skmohn.mohn._walsh.design import make_design
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 from skmohn.mohn._walsh.terms import with_kept
@@ -206,9 +207,20 @@ def solve_auto(samples, wishes, report):
         return _stay(sparse, f"the dense one does not fit: {error}")
     if dense is not None:
         found["dense"] = dense
+        if "additive" in found:
+            found["additive"] = _on_scale_of(dense.model, found["additive"], samples)
     found["nothing"] = nothing
     beyond = ["dense"] if dense is None else []
     return _choose(found, samples, wishes, report, beyond)
+
+
+def _on_scale_of(dense, additive, samples):
+    """The additive model on another scale of the target, if it is shorter there."""
+    if not dense.is_transformed or len(samples.y) < FEWEST_ROWS:
+        return additive
+    other = solve_additive(samples, dense.transform)
+    own, there = (each.model.description_length() for each in (additive, other))
+    return other if there < own else additive
 
 
 def _require_room(samples, wishes):
@@ -223,18 +235,29 @@ def _require_room(samples, wishes):
 
 def _find_nothing(samples, other):
     """The model that no input matters; what was searched is as of another solution."""
-    mean = float(np.average(samples.y, weights=samples.weight))
-    graph = Hypergraph((), np.empty(0), mean)
-    design = make_design(samples.inputs, samples.weight)
-    posterior = SparseModel.condition(graph, design, samples.y)
+    posterior = _condition_mean(samples, samples.y)
     return Solution(
-        graph,
+        posterior.graph,
         np.empty(0),
         posterior.scale * math.sqrt(posterior.noise),
         "the model is the mean of y",
         with_kept(other.coverage, ()),
         model=posterior,
     )
+
+
+def _condition_mean(samples, y):
+    """The posterior of the mean of a target."""
+    graph = Hypergraph((), np.empty(0), float(np.average(y, weights=samples.weight)))
+    design = make_design(samples.inputs, samples.weight)
+    return SparseModel.condition(graph, design, y)
+
+
+def _length_of_mean(samples, transform):
+    """Description length of a target whose mean on a scale is all that is known."""
+    model = _condition_mean(samples, transform.forward(samples.y))
+    slope = sum_log_slope(transform, samples.y, samples.weight)
+    return model.description_length() - slope
 
 
 def _choose(found, samples, wishes, report, beyond=()):
@@ -260,6 +283,10 @@ def _choose(found, samples, wishes, report, beyond=()):
     lengths = {
         name: solution.model.description_length() for name, solution in found.items()
     }
+    # A scale alone may be what a target with a long tail gains by.
+    scale = found["additive"].model.transform if "additive" in found else Unchanged()
+    if not isinstance(scale, Unchanged):
+        lengths["nothing"] = min(lengths["nothing"], _length_of_mean(samples, scale))
     least = lengths["nothing"] - _LEAST_GAIN
     shorter = [name for name in lengths if lengths[name] < least]
     chosen = min(shorter, key=lengths.get, default="nothing")
@@ -267,7 +294,7 @@ def _choose(found, samples, wishes, report, beyond=()):
     is_robust = _is_robust(lengths, chosen, len(samples.y))
     if chosen == "nothing":
         how = "nothing stands out"
-        if is_robust:
+        if is_robust or not isinstance(scale, Unchanged):
             chosen = "additive"
             how += ", and the additive model is hardly longer"
             found = {**found, "additive": _without_terms(found["additive"])}
@@ -358,9 +385,9 @@ def _errors_of_folds(model, folds, samples, wishes):
 
 def _left_out_errors(model, folds, samples):
     """Mean squares of the rows of each fold, of which all others predict each."""
-    rows, everyone = samples.rows.as_float(), np.arange(len(samples.y))
-    left_out = model.leave_out(rows, samples.y, samples.weight, everyone)
-    squares = left_out.squares * (model.scale / binary_unit(samples.y)) ** 2
+    data = samples.rows.as_float(), samples.y, samples.weight
+    (mean,) = model.left_out_means(*data)
+    squares = ((samples.y - mean) / binary_unit(samples.y)) ** 2
     weights = np.ones(len(squares)) if samples.weight is None else samples.weight
     return np.array([np.average(squares[t], weights=weights[t]) for _, t in folds])
 

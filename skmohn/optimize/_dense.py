@@ -94,7 +94,8 @@ class DenseMean:
             np.multiply(1.0 - share, of.low[i], out=own)
             own += share * of.high[i]
             step += of.slopes[i] * codes
-        for k, (column, *_) in enumerate(self.coding.categoricals):
+        # A model of lines alone has no factors of categories.
+        for k, (column, *_) in enumerate(self.coding.categoricals[: len(of.tables)]):
             variable = owner[column]
             own, step = factors[states[variable]], steps[states[variable]]
             categories = rows.categories[: len(own), k]

@@ -14,6 +14,8 @@ from skmohn.mohn._model import CONSTANT_VARIANCE
 from skmohn.mohn._spike_slab.fit import fit_additive
 from skmohn.mohn._strategies import _is_robust as is_robust
 from skmohn.mohn._table.rows import Rows
+from skmohn.mohn._table.target import Logarithm, Unchanged
+from skmohn.optimize import minimize
 
 
 def rows_of(X):
@@ -147,7 +149,57 @@ def test_further_rows_are_conditioned_on_exactly():
     )
 
 
+def test_on_a_scale_it_is_ridge_regression_there():
+    X, y, _ = make_table(60, 5, 0.5)
+    y = np.exp(y)
+    plain, model = (
+        fit_additive(X, target, None, scale)
+        for target, scale in ((np.log(y), Unchanged()), (y, Logarithm()))
+    )
+    assert_allclose(model.function(rows_of(X)), plain.function(rows_of(X)))
+    # The density of y is that of its logarithm over y.
+    slope = np.log(y).sum()
+    assert model.log_evidence() == pytest.approx(plain.log_evidence() - slope)
+    assert model.description_length() == pytest.approx(
+        plain.description_length() + slope
+    )
+    variance = plain.scale**2 * (plain.variance(rows_of(X)) + plain.noise)
+    mean = np.exp(plain.function(rows_of(X)) + 0.5 * variance)
+    assert_allclose(model.mean(rows_of(X), clip=False), mean)
+    assert_allclose(model.mean(rows_of(X)), np.clip(mean, y.min(), y.max()))
+
+
+def test_on_a_scale_further_rows_are_conditioned_on_exactly():
+    X, y, _ = make_table(60, 5, 0.5)
+    first = fit_additive(X[:40], np.exp(y[:40]), None, Logarithm())
+    plain = fit_additive(X[:40], y[:40], None)
+    after = first.update(rows_of(X[40:]), np.exp(y[40:]), None, None)
+    known = plain.update(rows_of(X[40:]), y[40:], None, None)
+    assert_allclose(after.function(rows_of(X)), known.function(rows_of(X)))
+    assert after.log_evidence() == pytest.approx(known.log_evidence() - y.sum())
+    assert (after.low, after.high) == (np.exp(y).min(), np.exp(y).max())
+
+
 # ------------------------------------------------------------------------- in "auto"
+
+
+@pytest.mark.parametrize("explained", [0.3, 0.0])
+def test_a_skewed_target_is_predicted_on_its_scale(explained):
+    X, y, _ = make_table(100, 8, explained, seed=1)
+    model = MOHNRegressor(random_state=0).fit(X, np.exp(0.4 * y))
+    assert model.history_[-1]["chosen"] == "additive"
+    assert not isinstance(model.target_transform_, Unchanged)
+    # A long tail alone is nothing that stands out.
+    stands_out = not model.stopping_reason_.startswith("nothing stands out")
+    assert stands_out == bool(explained)
+    if not stands_out:
+        assert model.terms_ == []
+    found = minimize(model)
+    # The median of predictions is searched.
+    (median,) = model.predict_quantiles(found.x[None], [0.5])[0]
+    assert found.fun == pytest.approx(max(median, model.model_.low))
+    T = np.random.default_rng(0).uniform(-1.0, 1.0, (200, 8))
+    assert median <= model.predict_quantiles(T, [0.5]).min()
 
 
 @pytest.mark.parametrize(

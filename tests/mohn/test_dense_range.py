@@ -102,7 +102,7 @@ def test_a_scale_whose_means_are_worse_than_the_mean_is_given_up(
 
 
 def test_of_many_rows_it_is_the_range_of_the_targets(monkeypatch):
-    monkeypatch.setattr("skmohn.mohn._dense.model.MOST_LEFT_OUT", 39)
+    monkeypatch.setattr("skmohn.mohn._model.MOST_LEFT_OUT", 39)
     rows, rng = make_rows(40)
     y = make_target(rows, rng)
     model = fit_dense(rows, y, noise="constant", strong_terms=False)

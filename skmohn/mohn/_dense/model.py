@@ -2,12 +2,10 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
 from skmohn._core._memory import in_words
-from skmohn._core._units import binary_unit
 from skmohn._core._validation import require_memory
 from skmohn.mohn._dense.covariance import Covariance, parity
 from skmohn.mohn._dense.doubt import MOST_ROWS, PriorDoubt, doubt_prior
@@ -26,9 +24,16 @@ from skmohn.mohn._dense.terms import (
     find_strong_terms,
 )
 from skmohn.mohn._dense.walsh import WalshPosterior, is_on_cube
-from skmohn.mohn._model import CONSTANT_VARIANCE, Gaps, Model, share_kept
-from skmohn.mohn._table.rows import count_observations, standardise
-from skmohn.mohn._table.target import Unchanged, moments, require_domain
+from skmohn.mohn._model import (
+    CONSTANT_VARIANCE,
+    MOST_LEFT_OUT,
+    Gaps,
+    Model,
+    Products,
+    share_kept,
+)
+from skmohn.mohn._table.rows import standardise
+from skmohn.mohn._table.target import UNCHANGED, require_domain, sum_log_slope
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 
 # Rows up to which the Cholesky factor of all is taken, and where it is inverted, too.
@@ -44,43 +49,8 @@ _INDUCING = 1500
 _FEWEST_INDUCING = 50
 # Of five matrices, for each pair of rows.
 _MANY_BYTES = 8.0 * 5.0
-# Rows of which each is left out; of more, so many stand for all.
-MOST_LEFT_OUT = 1600
 # Rows that the hyper-parameters are learnt from, where memory lasts.
 _LEARNT_ROWS = 3000
-_UNCHANGED = Unchanged()
-
-
-class Products(NamedTuple):
-    """A sum of products with a factor for each input and categorical, and of lines.
-
-    Attributes
-    ----------
-    coef : ndarray of shape (n_products,)
-
-    low, high : ndarrays of shape (n_inputs, n_products)
-        Factors of each input at -1 and at +1; linear in between.
-
-    tables : list of ndarrays of shape (n_categories, n_products)
-        Factors of each categorical, by its category.
-
-    slopes : ndarray of shape (n_inputs,)
-        What each input adds at +1, and takes at -1.
-
-    steps : list of ndarrays of shape (n_categories,)
-        What each categorical adds, by its category.
-
-    constant : float
-        What is added to it all.
-    """
-
-    coef: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    tables: list
-    slopes: np.ndarray
-    steps: list
-    constant: float
 
 
 @dataclass(frozen=True)
@@ -94,9 +64,6 @@ class DenseModel(Model):
 
     centre, scale : float
         The transformed target is ``centre + scale * standardised``.
-
-    low, high : float
-        Range of the targets.
 
     n_observed : float
         Number of observations.
@@ -130,8 +97,6 @@ class DenseModel(Model):
     posterior: object
     centre: float
     scale: float
-    low: float
-    high: float
     n_observed: float
     route: str
     noise_map: NoiseMap | None
@@ -181,65 +146,6 @@ class DenseModel(Model):
     def function(self, rows):
         """Posterior mean on the scale of the target."""
         return self.centre + self.scale * self.posterior.mean(rows)
-
-    def mean(self, rows, clip=True):
-        """Posterior mean; clipped, it stays in the range of the targets."""
-        mean = self.function(rows)
-        if self.is_transformed:
-            # The noise map is too uncertain to enter the mean of a skewed target.
-            around = self.variance(rows) + self.noise
-            around = around + self.gaps.variance(self._standard_mean, rows)
-            std = self.scale * np.sqrt(around)
-            mean, _ = moments(self.transform, mean, std)
-        return np.clip(mean, self.low, self.high) if clip else mean
-
-    def with_range(self, rows, y, sample_weight):
-        """Clip to the range of leave-one-out predictions.
-
-        It is widened by a standard deviation of the function on either side. A few
-        extreme targets, which a fit reproduces at their own rows, then do not stretch
-        it. With many rows, that of some would be too narrow: the targets' is kept.
-        """
-        if len(rows) > MOST_LEFT_OUT:
-            return self
-        lower, upper = self._left_out(rows, y, sample_weight, (-1.0, 1.0))
-        low, high = float(np.min(lower)), float(np.max(upper))
-        return replace(self, low=max(self.low, low), high=min(self.high, high))
-
-    def left_out_error(self, rows, y, sample_weight):
-        """Leave-one-out mean squared error, in units of the targets' variance."""
-        (mean,) = self._left_out(rows, y, sample_weight, (0.0,))
-        apart, unit = y - np.average(y, weights=sample_weight), binary_unit(y)
-        errors, squares = (
-            np.average((part / unit) ** 2, weights=sample_weight)
-            for part in (y - np.clip(mean, self.low, self.high), apart)
-        )
-        return errors / squares
-
-    def _left_out(self, rows, y, sample_weight, n_stds):
-        """Leave-one-out means of the targets, the function off by standard deviations.
-
-        Parameters
-        ----------
-        rows, y, sample_weight
-            As of :meth:`with_gaps`.
-
-        n_stds : sequence of float
-
-        Returns
-        -------
-        means : list of ndarrays of shape (n_rows,)
-            One for each number of standard deviations.
-        """
-        everyone = np.arange(len(rows))
-        left = self.leave_out(rows, y, sample_weight, everyone, with_equals=True)
-        mean = self.transform.forward(y) - self.scale * left.residual
-        function_std = self.scale * np.sqrt(left.variance)
-        means = [mean + n_std * function_std for n_std in n_stds]
-        if self.is_transformed:
-            std = self.scale * np.sqrt(left.variance + left.noise)
-            means = [moments(self.transform, mean, std)[0] for mean in means]
-        return means
 
     def products(self):
         """Write out the mean: products of training rows and strong terms, and lines.
@@ -421,11 +327,9 @@ class DenseModel(Model):
             self,
             posterior=self.posterior.update(more),
             doubt=None if self.doubt is None else self.doubt.update(more),
-            low=min(self.low, float(np.min(y))),
-            high=max(self.high, float(np.max(y))),
             n_observed=self.n_observed + float(more.count.sum()),
             log_slope=self.log_slope + sum_log_slope(self.transform, y, sample_weight),
-        )
+        ).with_targets(y)
 
     def _require_room(self, n_rows):
         if self.route in ("cholesky", "part"):
@@ -443,7 +347,7 @@ def fit_dense(
     sample_weight=None,
     *,
     alphabets=(),
-    transform=_UNCHANGED,
+    transform=UNCHANGED,
     noise="auto",
     strong_terms=True,
     max_order=None,
@@ -567,8 +471,6 @@ def fit_dense(
         posterior,
         centre,
         scale,
-        float(np.min(y)),
-        float(np.max(y)),
         float(sample.count.sum()),
         route,
         noise_map,
@@ -580,27 +482,10 @@ def fit_dense(
         rate,
         gaps=Gaps(covariance.alphabets),
         transform=transform,
+        low=float(np.min(y)),
+        high=float(np.max(y)),
     )
     return model.with_range(rows, y, sample_weight)
-
-
-def sum_log_slope(transform, y, sample_weight):
-    """Sum of the logarithms of the slopes of a scale at all observations.
-
-    Parameters
-    ----------
-    transform : Unchanged, Logarithm or YeoJohnson
-
-    y : ndarray of shape (n_samples,)
-
-    sample_weight : ndarray of shape (n_samples,) or None
-
-    Returns
-    -------
-    log_slope : float
-    """
-    count = 1.0 if sample_weight is None else count_observations(sample_weight)
-    return float(np.sum(count * transform.log_slope(y)))
 
 
 def _condition_many(covariance, sample, shuffled, n_part, n_inducing, seed):

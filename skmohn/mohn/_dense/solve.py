@@ -8,10 +8,10 @@ import numpy as np
 from skmohn._core._fitting import warn_caller
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import MAX_ITER
-from skmohn.mohn._dense.model import MOST_LEFT_OUT, DenseModel, fit_dense
+from skmohn.mohn._dense.model import DenseModel, fit_dense
 from skmohn.mohn._dense.scale import Scale, choose_scale
 from skmohn.mohn._dense.terms import highest_order
-from skmohn.mohn._model import Solution
+from skmohn.mohn._model import MOST_LEFT_OUT, Solution
 from skmohn.mohn._table.target import Unchanged
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 from skmohn.mohn._walsh.terms import with_kept

@@ -25,7 +25,7 @@ from skmohn.mohn._dense.evidence import (
     start_prior,
 )
 from skmohn.mohn._dense.exact import ExactPosterior
-from skmohn.mohn._dense.model import DenseModel, choose_route, fit_dense, sum_log_slope
+from skmohn.mohn._dense.model import DenseModel, choose_route, fit_dense
 from skmohn.mohn._dense.noise import map_noise, smooth_noise
 from skmohn.mohn._dense.scale import keep_scale
 from skmohn.mohn._dense.shared import SharedFactor
@@ -33,7 +33,12 @@ from skmohn.mohn._dense.terms import find_strong_terms
 from skmohn.mohn._model import Gaps
 from skmohn.mohn._table.coding import NUMERIC
 from skmohn.mohn._table.rows import standardise
-from skmohn.mohn._table.target import Logarithm, Unchanged, require_domain
+from skmohn.mohn._table.target import (
+    Logarithm,
+    Unchanged,
+    require_domain,
+    sum_log_slope,
+)
 
 # Rows that are asked which targets share, and steps of a target's own climb: it begins
 # where the common one ended.
@@ -314,8 +319,6 @@ class _Group:
             found,
             float(together.centres[k]),
             float(together.scales[k]),
-            float(np.min(y)),
-            float(np.max(y)),
             float(sample.count.sum()),
             self.route,
             noise_map,
@@ -326,6 +329,8 @@ class _Group:
             sum_log_slope(together.transform, y, samples.weight),
             gaps=Gaps(together.alphabets),
             transform=together.transform,
+            low=float(np.min(y)),
+            high=float(np.max(y)),
         )
         return model.with_range(together.rows, y, samples.weight)
 

@@ -147,10 +147,6 @@ class SparseModel(Model):
         """The sum of the terms."""
         return self.graph.predict(rows.inputs)
 
-    def mean(self, rows, clip=True):
-        """The function itself."""
-        return self.function(rows)
-
     def shares(self, vocabulary):
         """Sums of squares, see :func:`~skmohn.mohn._sparse.sobol.parts_of_terms`."""
         terms = [vocabulary.label(term) for term in self.graph.terms]

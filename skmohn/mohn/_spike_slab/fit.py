@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain, combinations
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ from skmohn.mohn._spike_slab.posterior import NormalPosterior
 from skmohn.mohn._spike_slab.prior import SpikeSlab
 from skmohn.mohn._spike_slab.vamp import Observed, Spectrum, Start, State, Vamp
 from skmohn.mohn._table.rows import count_observations, standardise
+from skmohn.mohn._table.target import UNCHANGED, Transform, Unchanged, sum_log_slope
 from skmohn.mohn._walsh.design import make_design
 
 # The runs end in different fixed points, which the evidence tells apart by tens to
@@ -109,20 +111,24 @@ def fit_spike_slab(
 
 
 def fit_additive(
-    inputs: NDArray, y: NDArray, sample_weight: NDArray | None
+    inputs: NDArray,
+    y: NDArray,
+    sample_weight: NDArray | None,
+    transform: Transform = UNCHANGED,
 ) -> SpikeSlabModel:
     """Learn one normal prior for the weights of all inputs: a slab without a spike.
 
     It is ridge regression on standardized columns. The proportion of variance that the
     function explains, R2, is uniform a priori; the evidence is integrated over it. Its
     posterior mean is taken, for which R2 is zero with probability 1 / (1 + `_ODDS`) a
-    priori. The parameters are those of `fit_spike_slab`.
+    priori. Where the function is that of a transformed target, predictions stay in the
+    range of the targets. The other parameters are those of `fit_spike_slab`.
 
     Source: Zhang, Naughton, Bondell and Reich, Bayesian regression using a prior on the
     model fit: the R2-D2 shrinkage prior, Journal of the American Statistical
     Association 117, 2022 (the uniform prior of R2).
     """
-    sample = _Standard.of(inputs, y, sample_weight, 1)
+    sample = _Standard.of(inputs, transform.forward(y), sample_weight, 1)
     values, observed = sample.spectrum.values, sample.observed
     n_terms, n_directions = len(sample.candidates.terms), sample.n_observed - 1.0
 
@@ -153,14 +159,18 @@ def fit_additive(
     occam = occam_factor(
         -0.5 * away**2, np.eye(1) / deviation**2, 0.5 * n_directions * np.eye(1)
     )
-    return sample.model(
+    model = sample.model(
         (prior,),
         noise,
         float(1.0 / variance[0]),
         np.zeros(n_terms),
-        float(evidence),
+        float(evidence) + sum_log_slope(transform, y, sample_weight),
         float(mass - evidence) + occam,
     )
+    if isinstance(transform, Unchanged):
+        return model
+    low, high = float(np.min(y)), float(np.max(y))
+    return replace(model, transform=transform, low=low, high=high)
 
 
 class _Standard(NamedTuple):

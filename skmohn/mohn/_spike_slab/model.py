@@ -11,10 +11,16 @@ from scipy.stats import norm
 
 from skmohn._core._rows import row_slices
 from skmohn.mohn._controls import DeltaControl
-from skmohn.mohn._model import CONSTANT_VARIANCE, FAMILY_WISE_ERROR, Model
+from skmohn.mohn._model import (
+    CONSTANT_VARIANCE,
+    FAMILY_WISE_ERROR,
+    Model,
+    Products,
+)
 from skmohn.mohn._spike_slab.posterior import NormalPosterior
 from skmohn.mohn._spike_slab.prior import SpikeSlab
 from skmohn.mohn._table.rows import Rows, count_observations
+from skmohn.mohn._table.target import require_domain, sum_log_slope
 from skmohn.mohn._table.variables import Variable
 from skmohn.mohn._table.vocabulary import Vocabulary
 from skmohn.mohn._walsh.design import product_columns
@@ -75,7 +81,7 @@ class SpikeSlabModel(Model):
         Of the sets of each order.
 
     center, scale : float
-        The target is ``center + scale * standardized``.
+        The transformed target is ``center + scale * standardized``.
 
     n_inputs : int
         Of which the sets are.
@@ -115,6 +121,15 @@ class SpikeSlabModel(Model):
         intercept -= float(coef @ candidates.means)
         return Hypergraph(candidates.terms, coef, intercept)
 
+    def products(self) -> Products:
+        """Write out the mean, see `DenseModel.products`."""
+        terms, coef = self.graph.terms, self.graph.coef
+        low, high = np.ones((2, self.n_inputs, len(terms)))
+        for k, term in enumerate(terms):
+            low[list(term), k] = -1.0
+        slopes = np.zeros(self.n_inputs)
+        return Products(coef, low, high, [], slopes, [], self.graph.intercept)
+
     @property
     def is_additive(self) -> bool:
         """Whether no weight is zero a priori, see `fit_additive`."""
@@ -150,10 +165,6 @@ class SpikeSlabModel(Model):
     def function(self, rows: Rows) -> NDArray:
         """The sum of all terms."""
         return self.graph.predict(rows.inputs)
-
-    def mean(self, rows: Rows, clip: bool = True) -> NDArray:
-        """The function itself."""
-        return self.function(rows)
 
     def variance(self, rows: Rows) -> NDArray:
         """Posterior variance of the function."""
@@ -283,7 +294,8 @@ class SpikeSlabModel(Model):
     ) -> Self:
         """Condition on further observations; the hyperparameters stay."""
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
-        target = (y - self.center) / self.scale
+        require_domain(self.transform, y)
+        target = (self.transform.forward(y) - self.center) / self.scale
         posterior = self.posterior
         for part in row_slices((len(y), len(self.data))):
             columns = self._columns(rows.inputs[part])
@@ -295,6 +307,7 @@ class SpikeSlabModel(Model):
         gained -= 0.5 * repeats.sum() * math.log(2.0 * math.pi * self.noise)
         gained -= 0.5 * float(np.log(weight) @ (repeats > 0.0))
         gained -= count.sum() * math.log(self.scale)
+        gained += sum_log_slope(self.transform, y, sample_weight)
         return replace(
             self, posterior=posterior, evidence=self.evidence + float(gained)
-        )
+        ).with_targets(y)

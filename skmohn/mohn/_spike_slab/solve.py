@@ -11,6 +11,7 @@ from skmohn.mohn._controls import Wishes
 from skmohn.mohn._model import Solution
 from skmohn.mohn._spike_slab.fit import fit_additive, fit_spike_slab, memory_of
 from skmohn.mohn._spike_slab.model import SpikeSlabModel
+from skmohn.mohn._table.target import UNCHANGED, Transform
 from skmohn.mohn._walsh.terms import with_kept
 
 # Order that is looked at unless another is asked for, where sets are not too many.
@@ -96,15 +97,18 @@ def solve_spike_slab(
     )
 
 
-def solve_additive(samples: Any) -> Solution:
+def solve_additive(samples: Any, transform: Transform = UNCHANGED) -> Solution:
     """Learn weights of single inputs alone, see `fit_additive`."""
-    inputs = samples.rows.as_float().inputs
-    model = fit_additive(inputs, samples.y, samples.weight)
+    rows = samples.rows.as_float()
+    model = fit_additive(rows.inputs, samples.y, samples.weight, transform)
+    if model.is_transformed:
+        model = model.with_range(rows, samples.y, samples.weight)
     graph, errors = model.listed()
     n_terms = len(model.candidates.terms)
-    coverage = [{"order": 1, "possible": inputs.shape[1], "tried": n_terms}]
+    coverage = [{"order": 1, "possible": rows.inputs.shape[1], "tried": n_terms}]
+    on_scale = f", for the target's {model.transform}" if model.is_transformed else ""
     reason = (
-        f"ridge regression on {n_terms:,} columns by its evidence; "
+        f"ridge regression on {n_terms:,} columns by its evidence{on_scale}; "
         f"{len(graph.terms)} of them are significant"
     )
     return Solution(

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
 
+from skmohn._core._powers import YeoJohnson
 from skmohn._core._units import binary_unit
+from skmohn.mohn._table.rows import count_observations
 
 _NODES, _WEIGHTS = hermegauss(20)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
@@ -49,6 +51,29 @@ class Logarithm:
 
     def __str__(self):
         return "logarithm"
+
+
+Transform = Unchanged | Logarithm | YeoJohnson
+UNCHANGED = Unchanged()
+
+
+def sum_log_slope(transform, y, sample_weight):
+    """Sum of the logarithms of the slopes of a scale at all observations.
+
+    Parameters
+    ----------
+    transform : Unchanged, Logarithm or YeoJohnson
+
+    y : ndarray of shape (n_samples,)
+
+    sample_weight : ndarray of shape (n_samples,) or None
+
+    Returns
+    -------
+    log_slope : float
+    """
+    count = 1.0 if sample_weight is None else count_observations(sample_weight)
+    return float(np.sum(count * transform.log_slope(y)))
 
 
 def moments(transform, mean, std):
