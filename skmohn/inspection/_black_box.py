@@ -8,8 +8,8 @@ from scipy.optimize import OptimizeResult
 from skmohn._core._validation import read_names
 from skmohn.inspection._fitted import BLUE, GRAY, RED, axes_of, numbers_of, style_of
 from skmohn.inspection._labels import add_legend, shorten
-from skmohn.mohn._require import require_regressor
 from skmohn.mohn._effects import OBSERVED, UNIFORM, tabulate_sobol
+from skmohn.mohn._require import require_regressor
 
 _COLORS = {
     "uniform": GRAY,

@@ -4,8 +4,8 @@ from numbers import Real
 from typing import Self
 
 import numpy as np
-from scipy.special import logsumexp
 from numpy.typing import ArrayLike
+from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted

@@ -46,11 +46,13 @@ def measure(samples, model, terms):
         members = {m for term in samples.vocabulary.places(terms) for m in term}
         n_inputs = samples.inputs.shape[1]
         inputs = np.array(sorted(m for m in members if m < n_inputs), dtype=int)
-    return Marginals.of(samples.rows, samples.coding, samples.weight, inputs)
+    known = samples.rows, samples.coding, samples.weight, inputs
+    # Of transformed targets more than moments is asked for.
+    return Marginals.of(*known, with_values=getattr(model, "is_transformed", False))
 
 
 def marginals_of(estimator, distribution):
-    """How columns vary: None for evenly, as known weights without data do in any case."""
+    """How columns vary; None for evenly, as do those of weights without data."""
     return getattr(estimator, "_marginals", None) if distribution == OBSERVED else None
 
 
@@ -92,7 +94,16 @@ def tabulate_sobol(estimator, distribution=OBSERVED):
     Returns
     -------
     table : dict of lists
+
+    Raises
+    ------
+    ValueError
+        For another distribution.
     """
+    if distribution not in (OBSERVED, UNIFORM):
+        raise ValueError(
+            f"distribution={distribution!r} is neither 'observed' nor 'uniform'"
+        )
     *parts, columns = split_sobol(estimator, distribution)
     shares = np.zeros((2, estimator.n_features_in_))
     for own, *part in zip(columns, *parts, strict=True):
@@ -120,7 +131,9 @@ def tabulate_effects(estimator):
     marginals = marginals_of(estimator, OBSERVED)
     variables, columns = estimator.vocabulary_.columns(marginals)
     moves = _list_moves(estimator, variables, columns, marginals)
-    means, stds = _effects(estimator, variables, marginals, [move[1:4] for move in moves])
+    means, stds = _effects(
+        estimator, variables, marginals, [move[1:4] for move in moves]
+    )
     found = {j: [] for j in range(estimator.n_features_in_)}
     for (column, *_, start, end), mean, std in zip(
         moves, means.tolist(), stds.tolist(), strict=True

@@ -31,17 +31,11 @@ from skmohn._core._sklearn import (
     with_callbacks,
 )
 from skmohn._core._validation import read_sets, read_shares, validate_held_out
+from skmohn.mohn import _effects as effects
 from skmohn.mohn import _several as several
 from skmohn.mohn._base import BaseMOHN
 from skmohn.mohn._controls import DeltaControl, DenseControl, MSDAControl, Wishes
 from skmohn.mohn._dense.model import DenseModel
-from skmohn.mohn._effects import (
-    OBSERVED,
-    UNIFORM,
-    measure,
-    tabulate_effects,
-    tabulate_sobol,
-)
 from skmohn.mohn._findings import (
     findings_of,
     no_findings,
@@ -905,7 +899,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             Used by tools such as :class:`~sklearn.feature_selection.RFE`. The mean over
             several targets.
         """
-        return np.array(tabulate_sobol(self)["total"])
+        return np.array(effects.tabulate_sobol(self)["total"])
 
     @several.of_several(several.sobol_indices)
     def sobol_indices(self, distribution="observed"):
@@ -947,12 +941,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
            mathematical models and their Monte Carlo estimates. Mathematics and
            Computers in Simulation 55.
         """
-        check_is_fitted(self)
-        if distribution not in (OBSERVED, UNIFORM):
-            raise ValueError(
-                f"distribution={distribution!r} is neither 'observed' nor 'uniform'"
-            )
-        return to_frame(tabulate_sobol(self, distribution), "sobol_indices")
+        return to_frame(effects.tabulate_sobol(self, distribution), "sobol_indices")
 
     @several.of_several(several.effects_table)
     def effects_table(self):
@@ -982,8 +971,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         ImportError
             If pandas is not installed: it comes with the extra ``frames``.
         """
-        check_is_fitted(self)
-        return to_frame(tabulate_effects(self), "effects_table")
+        return to_frame(effects.tabulate_effects(self), "effects_table")
 
     def __sklearn_tags__(self):
         """Say what the estimator can take."""
@@ -1042,7 +1030,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             self.stopping_reason_ += f"; left out as outliers: {left_out}"
         self.search_coverage_ = solution.coverage
         vars(self).update(findings_of(self, samples, solution))
-        self._marginals = measure(samples, self.model_, self.terms_)
+        self._marginals = effects.measure(samples, self.model_, self.terms_)
         self.history_ = fit.history
         self.n_iter_ = max(len(self.history_), 1)
         # What unknown inputs hide is part of the noise that was found.

@@ -27,7 +27,7 @@ _MOST_TERMS = 10
 _MOST_CLASSES = 6
 _HEADS = {
     "standard_error": "standard error",
-    "variance_share": "share of variance",
+    "variance_share": "share of variance (uniform columns)",
     "weight_share": "share of squared weights",
 }
 _FORMATS = {

@@ -271,7 +271,11 @@ def test_pair_sums_over_skewed_variables(unknown):
     assert_allclose(found.first_order(), expected[1])
     assert_allclose(found.total(), expected[2])
     # What a move of one variable does is a sum over rows with these weights.
-    moves = [(0, (-1.0, 0), (1.0, 0)), (2, (-0.4, 0), (0.5, 1)), (4, (0.0, 0), (0.0, 2))]
+    moves = [
+        (0, (-1.0, 0), (1.0, 0)),
+        (2, (-0.4, 0), (0.5, 1)),
+        (4, (0.0, 0), (0.0, 2)),
+    ]
     cross, prior = found.contrasts(moves)
     joint = functools.reduce(np.multiply.outer, weights).reshape(-1)
     for k, (number, *ends) in enumerate(moves):

@@ -30,8 +30,8 @@ from skmohn.mohn._dense.exact import ExactPosterior
 from skmohn.mohn._dense.laplace import LaplaceEvidence, leave_one_out
 from skmohn.mohn._dense.model import choose_inducing
 from skmohn.mohn._dense.nystroem import NystroemPosterior
-from skmohn.mohn._dense.terms import find_significant_terms
 from skmohn.mohn._dense.products import write_products
+from skmohn.mohn._dense.terms import find_significant_terms
 from skmohn.mohn._dense.variance import PairVariance
 from skmohn.mohn._table.rows import Rows, count_observations, row_blocks
 from skmohn.mohn._walsh.terms import in_order

@@ -340,7 +340,7 @@ class DenseModel(Model):
         return self.scale * means, self.scale * stds
 
     def function_variance(self, variables=None):
-        """Variance of the standardised posterior mean over independent inputs, unclipped.
+        """Variance of the standardised posterior mean over variables, unclipped.
 
         On inputs of -1 and +1 it is the sum of the squares of all weights but the
         constant.

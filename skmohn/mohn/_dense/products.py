@@ -1,4 +1,4 @@
-"""A posterior mean written out as a sum of products, and what a row's columns add to it."""
+"""A posterior mean as a sum of products, and what each column adds to a row's."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ import numpy as np
 from skmohn.mohn._dense.covariance import parity
 from skmohn.mohn._model import CONSTANT_VARIANCE
 
-# Of the quadrature of polynomials in [0, 1]; so many leave no more than rounding errors.
+# Of the quadrature of polynomials in [0, 1]; so many leave only rounding errors.
 _MOST_NODES = 40
 
 

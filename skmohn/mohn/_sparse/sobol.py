@@ -47,7 +47,7 @@ def split_variance(graph, variables):
     for k, variable in enumerate(variables):
         if variable.input is not None:
             parts[:, k] = first[variable.input], total[variable.input]
-    return variance, *parts
+    return variance, parts[0], parts[1]
 
 
 def standardise_terms(terms, weights, means):
@@ -208,7 +208,7 @@ def shares_of_products(terms, weights, vocabulary, variables):
     if not (chances or _is_expanded(terms, means)):
         # Of products of many inputs, in which nothing excludes another.
         found = [_sum_pairs(terms, own, means, variances) for own in weights]
-        total = sum(part[2] for part in found)[: len(variables)]
+        total = np.sum([part[2] for part in found], axis=0)[: len(variables)]
         return total / (sum(part[0] for part in found) or 1.0)
     terms, weights = standardise_terms(terms, weights.T, means)
     parts = {}

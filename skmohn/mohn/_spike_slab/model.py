@@ -13,8 +13,8 @@ from skmohn._core._rows import row_slices
 from skmohn._core._units import binary_unit
 from skmohn.mohn._controls import DeltaControl
 from skmohn.mohn._model import CONSTANT_VARIANCE, FAMILY_WISE_ERROR, Model
-from skmohn.mohn._spike_slab.posterior import NormalPosterior
 from skmohn.mohn._sparse.sobol import contrast_rows, split_variance
+from skmohn.mohn._spike_slab.posterior import NormalPosterior
 from skmohn.mohn._spike_slab.prior import SpikeSlab
 from skmohn.mohn._table.rows import Rows, count_observations
 from skmohn.mohn._table.variables import Variable

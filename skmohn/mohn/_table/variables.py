@@ -12,7 +12,7 @@ from skmohn._core._rows import row_slices
 from skmohn.mohn._table.coding import NUMERIC
 
 _QUARTILES = 0.25, 0.75
-_N_PARTS = 32
+_N_PARTS = 128
 
 
 class Variable(NamedTuple):
@@ -118,7 +118,8 @@ class Marginals:
 
     values : dict of int to ndarray of shape (n_values,)
         By numeric input, values that are equally probable and stand for all: two of
-        each of 32 parts of the rows, with its mean and its variance.
+        each of 128 parts of the rows, with its mean and its variance. Empty where no
+        more than moments are asked for.
     """
 
     inputs: np.ndarray
@@ -130,7 +131,7 @@ class Marginals:
     values: dict = field(default_factory=dict)
 
     @classmethod
-    def of(cls, rows, coding, weight=None, inputs=None):
+    def of(cls, rows, coding, weight=None, inputs=None, with_values=False):
         """Measure the columns of some rows.
 
         Parameters
@@ -144,6 +145,8 @@ class Marginals:
         inputs : ndarray of shape (n_measured,), int, default=None
             Which inputs; None for all.
 
+        with_values : bool, default=False
+
         Returns
         -------
         marginals : Marginals
@@ -152,7 +155,7 @@ class Marginals:
         weight = np.ones(n_rows) if weight is None else weight
         inputs = np.arange(n_inputs) if inputs is None else inputs
         mean, square = np.zeros((2, len(inputs)))
-        quartiles, spread = {}, {}
+        quartiles, numbers = {}, {}
         is_numeric = coding.kind[coding.usable] == NUMERIC
         # Some columns at a time: planes are written out.
         for part in row_slices((len(inputs), n_rows)):
@@ -164,8 +167,8 @@ class Marginals:
             square[part] = (weights * values**2).sum(axis=0) / total
             for k in np.flatnonzero(is_numeric[some]).tolist():
                 own = known[:, k]
-                found = _quantiles(values[own, k], weight[own])
-                quartiles[int(some[k])], spread[int(some[k])] = found
+                i = int(some[k])
+                quartiles[i], numbers[i] = _quantiles(values[own, k], weight[own])
         categories, levels = [], {}
         usable = coding.usable.tolist()
         pairs = zip(coding.categoricals, coding.alphabets, strict=True)
@@ -186,7 +189,7 @@ class Marginals:
                     sums(weight * values**2) / least,
                 )
         parts = inputs, mean, square, tuple(categories)
-        return cls(*parts, levels, quartiles, spread)
+        return cls(*parts, levels, quartiles, numbers if with_values else {})
 
     def variable(self, uniform):
         """The same input, categorical or levels as they were distributed.
@@ -219,7 +222,8 @@ def _quantiles(values, weight):
     # Integrals of the quantiles and of their squares, up to the end of each part.
     ends = np.linspace(0.0, 1.0, _N_PARTS + 1)
     mean, square = (
-        _N_PARTS * np.diff(np.interp(ends, np.append(0.0, upto), _integrate(power, upto)))
+        _N_PARTS
+        * np.diff(np.interp(ends, np.append(0.0, upto), _integrate(power, upto)))
         for power in (values, values**2)
     )
     std = np.sqrt(np.maximum(square - mean**2, 0.0))
