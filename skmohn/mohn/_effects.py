@@ -22,7 +22,7 @@ OBSERVED, UNIFORM = "observed", "uniform"
 # Of a transformed target nothing is a sum: rows for which its mean is computed, which
 # take n_rows^2 operations each, and of a table of effects, where draws are joint.
 _MOST_EVALUATIONS, _FEWEST_EVALUATIONS, _EASY_ROWS = 2**14, 2**11, 1000
-_ROWS_OF_EFFECTS, _ROWS_OF_DRAWS, _DRAWS = 256, 64, 200
+_ROWS_OF_EFFECTS, _ROWS_OF_DRAWS, _DRAWS = 256, 32, 100
 
 
 def measure(samples, model, terms):
