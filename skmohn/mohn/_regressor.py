@@ -962,9 +962,10 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             takes the place of the most common one, in a row for each, and so does a
             column of a one-hot group, whose ``from`` and ``to`` are names of columns.
             Constant columns have neither. Standard errors take the terms of a sparse
-            model as given. They are posterior standard deviations, except for sparse models without posterior, of which weights'
-            standard errors are taken as independent; NaN where these are unknown. With
-            several targets, ``target`` comes first.
+            model as given. They are posterior standard deviations, except for sparse
+            models without posterior, of which weights' standard errors are taken as
+            independent; NaN where these are unknown. With several targets, ``target``
+            comes first.
 
         Raises
         ------
