@@ -82,7 +82,7 @@ plt.show()
 # ----------------------------
 #
 # Sobol indices share the variance of the model out over all settings. They are exact:
-# nothing is sampled. Acid has no effect of its own, and a large one in all.
+# nothing is sampled. Acid has hardly an effect of its own, and a large one in all.
 
 indices = model.sobol_indices().set_index("feature")
 indices = indices[indices["total"] > 0].sort_values("total")

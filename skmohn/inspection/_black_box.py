@@ -8,8 +8,8 @@ from scipy.optimize import OptimizeResult
 from skmohn._core._validation import read_names
 from skmohn.inspection._fitted import BLUE, GRAY, RED, axes_of, numbers_of, style_of
 from skmohn.inspection._labels import add_legend, shorten
+from skmohn.mohn._effects import OBSERVED, UNIFORM, tabulate_sobol
 from skmohn.mohn._require import require_regressor
-from skmohn.mohn._show import tabulate_sobol
 
 _COLORS = {
     "uniform": GRAY,
@@ -235,7 +235,7 @@ class ImportancesDisplay:
 
     @classmethod
     def from_estimator(cls, estimator, *, n_variables=15, ax=None) -> Self:
-        """Draw the importances of the columns of a model.
+        """Draw the importances of the columns of a model, as `sobol_indices` has them.
 
         Parameters
         ----------
@@ -256,14 +256,13 @@ class ImportancesDisplay:
         TypeError
             If it is another estimator.
         """
-        require_regressor(estimator, "estimator")
-        indices = tabulate_sobol(estimator)
-        columns = (indices[key] for key in ("feature", "first_order", "total"))
-        return cls(*columns, n_variables=n_variables).plot(ax=ax)
+        return cls._draw(estimator, OBSERVED, n_variables, ax)
 
     @classmethod
     def from_result(cls, result, *, n_variables=15, ax=None) -> Self:
         """Draw the importances of a black box's variables, according to its model.
+
+        Variables vary evenly over the space, wherever it has been evaluated.
 
         Parameters
         ----------
@@ -285,8 +284,16 @@ class ImportancesDisplay:
         TypeError
             If it is neither.
         """
-        model = _result_of(result).model
-        return cls.from_estimator(model, n_variables=n_variables, ax=ax)
+        # Points were chosen near the best; what matters in the space is another thing.
+        return cls._draw(_result_of(result).model, UNIFORM, n_variables, ax)
+
+    @classmethod
+    def _draw(cls, estimator, distribution, n_variables, ax):
+        """Draw the indices of columns that are distributed in one of two ways."""
+        require_regressor(estimator, "estimator")
+        indices = tabulate_sobol(estimator, distribution)
+        columns = (indices[key] for key in ("feature", "first_order", "total"))
+        return cls(*columns, n_variables=n_variables).plot(ax=ax)
 
     def plot(self, ax=None) -> Self:
         """Draw a bar for each variable.
@@ -424,8 +431,8 @@ class BestPointsDisplay:
         points = points[[point for point, _ in points].index(best) :]
         names = list(points[0][0])
         if result.model is not None:
-            importances = result.model.feature_importances_
-            names = [names[i] for i in np.argsort(-importances, kind="stable")]
+            total = np.array(tabulate_sobol(result.model, UNIFORM)["total"])
+            names = [names[i] for i in np.argsort(-total, kind="stable")]
         variables = {
             name: _in_order({point[name] for point, _ in points})
             for name in names[:n_variables]

@@ -5,6 +5,7 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
@@ -25,13 +26,14 @@ from skmohn._core._sklearn import (
     with_callbacks,
 )
 from skmohn.mohn._controls import DenseControl, Wishes
+from skmohn.mohn._effects import OBSERVED, marginals_of, measure
 from skmohn.mohn._findings import equivalents_of, tabulate_equivalents
 from skmohn.mohn._genotypes import encode, read_inputs
 from skmohn.mohn._model import NoPosteriorError
 from skmohn.mohn._pool import CLASS_STRATEGIES, asks_for_few, learn_further
 from skmohn.mohn._products import expand
 from skmohn.mohn._samples import Samples, weigh_classes
-from skmohn.mohn._show import add_summary, tabulate_classes, to_frame
+from skmohn.mohn._show import add_summary, list_others, tabulate_classes, to_frame
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._transformer import ProductFinder, read_classes
 
@@ -457,7 +459,7 @@ class MOHNClassifier(
 
     @ComputedProperty
     def feature_importances_(self):
-        """Total Sobol index of each column, for the log-odds over uniform inputs.
+        """Total Sobol index of each column, for the log-odds.
 
         Returns
         -------
@@ -468,7 +470,8 @@ class MOHNClassifier(
             :class:`~sklearn.feature_selection.RFE`.
         """
         check_is_fitted(self)
-        return self.model_.importances(self.vocabulary_)
+        marginals = marginals_of(self, OBSERVED)
+        return self.model_.importances(self.vocabulary_, marginals)
 
     @property
     def relevance_(self):
@@ -559,8 +562,10 @@ class MOHNClassifier(
             ``contribution``, their product. Contributions add up to the log-odds of the
             class against the other one or, of more than two, to its column of
             `decision_function`. ``"(constant)"`` comes first; a dense model adds
-            ``"(all other weights)"``, and a pool ``"(other models)"``, which is what
-            they change, at the end.
+            ``"(other weights of ...)"`` for each column, as in
+            :meth:`MOHNRegressor.explain`, and a pool ``"(other models)"``, which is
+            what they change, at the end, after ``"(normalization)"`` if there are more
+            than two classes: a number that makes probabilities sum to 1.
 
         Raises
         ------
@@ -575,6 +580,8 @@ class MOHNClassifier(
         whole = self.model_.log_odds(rows)[0]
         k = int(np.argmax(whole)) if label is None else self._place_of(label)
         values, own = self.model_.parts(rows, self.vocabulary_)
+        # Probabilities of more than two classes sum to 1 by a constant of the row.
+        scale = -float(logsumexp(own)) if len(self.classes_) > 2 else 0.0
         weights, constant = self.weights_[-1], self.intercept_[-1]
         if len(self.classes_) > 2:
             weights, constant, whole, own = (
@@ -586,15 +593,22 @@ class MOHNClassifier(
             weights, constant = sign * weights, sign * constant
             whole, own = (sign * (part[1] - part[0]) for part in (whole, own))
         contributions = weights * values + 0.0  # no zero has a sign
-        order = np.argsort(-np.abs(contributions), kind="stable")
         names = self._term_names()
-        table = [("(constant)", 1.0, constant, constant)]
-        table += [(names[j], values[j], weights[j], contributions[j]) for j in order]
-        rest = own - constant - contributions.sum()
+        found = list(zip(names, values, weights, contributions, strict=True))
         if self.C_ is None:
-            table.append(("(all other weights)", np.nan, np.nan, rest))
+            classes = np.eye(len(self.classes_))[k]
+            if len(classes) == 2:
+                classes = 2.0 * classes - 1.0
+            others = self.model_.share_other_weights(
+                rows, self.vocabulary_, contributions, classes
+            )
+            found += list_others(self, others)
+        found.sort(key=lambda row: -abs(row[-1]))
+        table = [("(constant)", 1.0, constant, constant), *found]
         if len(self.pool_) > 1:
-            table.append(("(other models)", np.nan, np.nan, whole - own))
+            if scale:
+                table.append(("(normalization)", np.nan, np.nan, scale))
+            table.append(("(other models)", np.nan, np.nan, whole - own - scale))
         titles = "term", "value", "weight", "contribution"
         columns = zip(*table, strict=True)
         return to_frame(
@@ -693,6 +707,7 @@ class MOHNClassifier(
 
     def _expose(self, samples, model):
         vars(self).update(self._fitted_attributes(samples, model))
+        self._marginals = measure(samples, model, self.terms_)
         self.equivalents_ = [[] for _ in self._terms]
         if model.is_listed:
             self.equivalents_ = equivalents_of(expand(samples), self._terms)

@@ -9,7 +9,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.utils import check_scalar
 
 from skmohn._core._validation import is_whole, read_names, read_sets
-from skmohn.mohn._show import tabulate_sobol
+from skmohn.mohn._effects import tabulate_sobol
 from skmohn.mohn._sparse.sobol import column_of
 
 # Total Sobol index from which a column is not called unused: 1 %, as it shows in a

@@ -69,38 +69,6 @@ class Solution(NamedTuple):
     choice: object = None
 
 
-class Products(NamedTuple):
-    """A sum of products with a factor for each input and categorical, and of lines.
-
-    Attributes
-    ----------
-    coef : ndarray of shape (n_products,)
-
-    low, high : ndarrays of shape (n_inputs, n_products)
-        Factors of each input at -1 and at +1; linear in between.
-
-    tables : list of ndarrays of shape (n_categories, n_products)
-        Factors of each categorical, by its category.
-
-    slopes : ndarray of shape (n_inputs,)
-        What each input adds at +1, and takes at -1.
-
-    steps : list of ndarrays of shape (n_categories,)
-        What each categorical adds, by its category.
-
-    constant : float
-        What is added to it all.
-    """
-
-    coef: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    tables: list
-    slopes: np.ndarray
-    steps: list
-    constant: float
-
-
 def occam_factor(density, curvature, by_data):
     """Log share of the density of hyper-parameters that the data leave (Laplace).
 
@@ -855,12 +823,12 @@ class Model(ABC):
         """
 
     @abstractmethod
-    def shares(self, vocabulary):
-        """Split the variance of the mean over uniform inputs.
+    def shares(self, variables):
+        """Split the variance of the function over independent variables.
 
         Parameters
         ----------
-        vocabulary : Vocabulary
+        variables : list of Variable
 
         Returns
         -------
@@ -869,6 +837,43 @@ class Model(ABC):
         first, total : ndarrays of shape (n_variables,)
             What each variable explains alone, and all that it takes part in.
         """
+
+    @abstractmethod
+    def contrasts(self, variables, wanted):
+        """How far the function moves with one variable, averaged over all others.
+
+        Parameters
+        ----------
+        variables : list of Variable
+            They are independent of each other.
+
+        wanted : list of (int, (float, int), (float, int))
+            Number of the variable, and from where to where it moves: an input and a
+            category, either of which it may lack.
+
+        Returns
+        -------
+        means, stds : ndarrays of shape (n_wanted,)
+            On the scale of the target. NaN for what is not known.
+        """
+
+    def split(self, rows):
+        """What inputs, then categoricals contribute to one row by all their weights.
+
+        A weight's contribution is shared equally by what it connects (Shapley values of
+        a function in which what is left out is unknown).
+
+        Parameters
+        ----------
+        rows : Rows
+            One row.
+
+        Returns
+        -------
+        contributions : ndarray of shape (n_variables,)
+            On the scale of the target. With the constant they sum to the function.
+        """
+        raise NotImplementedError
 
     @abstractmethod
     def relevance(self):

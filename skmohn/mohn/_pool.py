@@ -84,12 +84,15 @@ class SparseClasses:
         """Log probabilities of the classes."""
         return self.readable.log_proba(expand_rows(rows, self.coding))
 
-    def importances(self, vocabulary):
-        """Total Sobol index of each column, for the log-odds over uniform inputs.
+    def importances(self, vocabulary, marginals):
+        """Total Sobol index of each column, for the log-odds.
 
         Parameters
         ----------
         vocabulary : Vocabulary
+
+        marginals : Marginals or None
+            How columns are distributed, see `Vocabulary.columns`.
 
         Returns
         -------
@@ -97,7 +100,8 @@ class SparseClasses:
         """
         vocabulary = vocabulary.without_levels()
         terms, weights = self.readable.terms, self.readable.weights
-        shares = shares_of_products(terms, weights, vocabulary)
+        variables, _ = vocabulary.columns(marginals)
+        shares = shares_of_products(terms, weights, vocabulary, variables)
         return _by_column(vocabulary, shares)
 
     def parts(self, rows, vocabulary):
@@ -240,13 +244,39 @@ class PooledClasses:
         values = [np.prod(members[list(term)]) for term in self.readable.terms]
         return np.array(values), self.dense.log_odds(rows)[0]
 
-    def importances(self, vocabulary):
-        """Total Sobol indices, see `SparseClasses.importances`; of the scores."""
-        if self.few is not None:
-            return self.few.importances(vocabulary)
+    def share_other_weights(self, rows, vocabulary, parts, classes):
+        """What each column contributes to one row by weights that are not listed.
+
+        Parameters
+        ----------
+        rows : Rows
+            One row.
+
+        vocabulary : Vocabulary
+
+        parts : ndarray of shape (n_terms,)
+            What the listed weights contribute.
+
+        classes : ndarray of shape (n_classes,)
+            Weight of the log-odds of each class in the sum that is explained.
+
+        Returns
+        -------
+        others : ndarray of shape (n_features,)
+        """
         if self.dense.numeric == LINES:
             vocabulary = vocabulary.without_levels()
-        variables, _ = vocabulary.columns()
+        contributions = self.dense.split(rows, classes)
+        terms = self.readable.terms
+        return vocabulary.share_others(terms, parts, contributions)
+
+    def importances(self, vocabulary, marginals):
+        """Total Sobol indices, see `SparseClasses.importances`; of the scores."""
+        if self.few is not None:
+            return self.few.importances(vocabulary, marginals)
+        if self.dense.numeric == LINES:
+            vocabulary = vocabulary.without_levels()
+        variables, _ = vocabulary.columns(marginals)
         variance, total = self.dense.shares(variables)
         return _by_column(vocabulary, total / (variance or 1.0))
 

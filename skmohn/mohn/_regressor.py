@@ -31,6 +31,7 @@ from skmohn._core._sklearn import (
     with_callbacks,
 )
 from skmohn._core._validation import read_sets, read_shares, validate_held_out
+from skmohn.mohn import _effects as effects
 from skmohn.mohn import _several as several
 from skmohn.mohn._base import BaseMOHN
 from skmohn.mohn._controls import DeltaControl, DenseControl, MSDAControl, Wishes
@@ -50,7 +51,6 @@ from skmohn.mohn._samples import positive_weights
 from skmohn.mohn._show import (
     add_summary,
     tabulate_parts,
-    tabulate_sobol,
     tabulate_terms,
     to_frame,
 )
@@ -536,6 +536,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         model.search_coverage_ = []
         vars(model).update(no_findings(terms))
         model.history_ = History()
+        model._marginals = None
         model.n_iter_ = 0
         model.n_features_in_ = len(coding.kind)
         if names is not None:
@@ -855,8 +856,11 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             ``term``, ``value`` (product of the coded inputs; 0 if one is missing or has
             another category), ``weight`` and ``contribution``, their product.
             Contributions add up to the prediction; if the target is transformed, to
-            the transformed median. ``"(constant)"`` comes first; a dense model adds
-            ``"(all other weights)"`` and, if it applied, ``"(clip)"`` at the end.
+            the transformed median. ``"(constant)"`` comes first. A dense or
+            spike-and-slab model has more weights than are listed: what they add is in
+            one line for each column, ``"(other weights of ...)"``, without value and
+            weight; a weight of several columns is shared equally by them (Shapley
+            values). ``"(clip)"``, if it applied, is at the end.
 
         Raises
         ------
@@ -895,16 +899,26 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             Used by tools such as :class:`~sklearn.feature_selection.RFE`. The mean over
             several targets.
         """
-        return np.array(tabulate_sobol(self)["total"])
+        return np.array(effects.tabulate_sobol(self)["total"])
 
     @several.of_several(several.sobol_indices)
-    def sobol_indices(self):
-        """Compute Sobol indices of the model for each column, over uniform inputs.
+    def sobol_indices(self, distribution="observed"):
+        """Compute Sobol indices of the prediction for each column.
 
-        They are those of [1]_, exact where inputs are independent and uniform over
-        their values, categories or range; the clipping of a dense model is left out.
-        Rows like those of X, whose columns may be skewed or correlated, have other
-        shares: see :func:`~sklearn.inspection.permutation_importance`.
+        They are those of [1]_ where columns vary independently of each other, each as
+        it was distributed in the rows of `fit`; where columns are correlated, those
+        rows have other shares, see :func:`~sklearn.inspection.permutation_importance`.
+        Sums over terms or pairs of training rows are exact for the model but for the
+        clipping of a dense one. A transformed target has no such sum: its indices are
+        estimated in its own unit, from predictions at quasi-random rows, to a few
+        hundredths.
+
+        Parameters
+        ----------
+        distribution : {"observed", "uniform"}, default="observed"
+            How each column varies: as in the rows of `fit`, for a model without rows
+            (:meth:`from_terms`) as "uniform": evenly over its values, categories or
+            range, as in a designed experiment or a search.
 
         Returns
         -------
@@ -918,6 +932,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         ------
         ImportError
             If pandas is not installed: it comes with the extra ``frames``.
+        ValueError
+            If `distribution` is another word.
 
         References
         ----------
@@ -925,7 +941,38 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
            mathematical models and their Monte Carlo estimates. Mathematics and
            Computers in Simulation 55.
         """
-        return to_frame(tabulate_sobol(self), "sobol_indices")
+        return to_frame(effects.tabulate_sobol(self, distribution), "sobol_indices")
+
+    @several.of_several(several.effects_table)
+    def effects_table(self):
+        """List what moving each column does to the target, the most important first.
+
+        The effect is how far the prediction moves, in the target's own unit, when one
+        column moves and all others vary as in :meth:`sobol_indices`: on average, so
+        that a column may matter in interactions, or at both ends alike, without any.
+
+        Returns
+        -------
+        DataFrame
+            ``feature``; ``first_order`` and ``total`` (Sobol indices); ``from`` and
+            ``to``, between which the column moves; ``effect`` and its
+            ``standard_error``. Two values are the ends of a move from the lower to the
+            higher one; a numeric column moves from its lower to its upper quartile, or
+            where these are equal from its lowest to its highest value; a category
+            takes the place of the most common one, in a row for each, and so does a
+            column of a one-hot group, whose ``from`` and ``to`` are names of columns.
+            Constant columns have neither. Standard errors take the terms of a sparse
+            model as given. They are posterior standard deviations, except for sparse
+            models without posterior, of which weights' standard errors are taken as
+            independent; NaN where these are unknown. With several targets, ``target``
+            comes first.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed: it comes with the extra ``frames``.
+        """
+        return to_frame(effects.tabulate_effects(self), "effects_table")
 
     def __sklearn_tags__(self):
         """Say what the estimator can take."""
@@ -984,6 +1031,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             self.stopping_reason_ += f"; left out as outliers: {left_out}"
         self.search_coverage_ = solution.coverage
         vars(self).update(findings_of(self, samples, solution))
+        self._marginals = effects.measure(samples, self.model_, self.terms_)
         self.history_ = fit.history
         self.n_iter_ = max(len(self.history_), 1)
         # What unknown inputs hide is part of the noise that was found.

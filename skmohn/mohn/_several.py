@@ -464,10 +464,16 @@ def equivalents_table(model):
     return join_tables(tables, model.target_names_, "equivalents_table")
 
 
-def sobol_indices(model):
+def sobol_indices(model, distribution="observed"):
     """Compute the indices for each target."""
-    tables = [part.sobol_indices() for part in model.estimators_]
+    tables = [part.sobol_indices(distribution) for part in model.estimators_]
     return join_tables(tables, model.target_names_, "sobol_indices")
+
+
+def effects_table(model):
+    """List the effects on each target."""
+    tables = [part.effects_table() for part in model.estimators_]
+    return join_tables(tables, model.target_names_, "effects_table")
 
 
 def feature_importances(model):

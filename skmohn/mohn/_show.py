@@ -27,7 +27,7 @@ _MOST_TERMS = 10
 _MOST_CLASSES = 6
 _HEADS = {
     "standard_error": "standard error",
-    "variance_share": "share of variance",
+    "variance_share": "share of variance (uniform columns)",
     "weight_share": "share of squared weights",
 }
 _FORMATS = {
@@ -219,13 +219,14 @@ def tabulate_parts(estimator, rows, clip):
     values += 0.0  # no zero has a sign
     parts = weights * values + 0.0
     names = vocabulary.name_terms(terms)
-    order = np.argsort(-np.abs(parts), kind="stable")
-    table = [("(constant)", 1.0, constant, constant)]
-    table += [(names[j], values[j], weights[j], parts[j]) for j in order]
+    found = list(zip(names, values, weights, parts, strict=True))
     if not model.is_listed:
         (whole,) = model.function(rows)
-        rest = whole - constant - parts.sum()
-        table.append(("(all other weights)", np.nan, np.nan, rest))
+        others = vocabulary.share_others(terms, parts, model.split(rows))
+        found += list_others(estimator, others)
+    found.sort(key=lambda row: -abs(row[-1]))
+    table = [("(constant)", 1.0, constant, constant), *found]
+    if not model.is_listed:
         (clipped,) = model.mean(rows, clip)
         if clipped != whole and not model.is_transformed:
             table.append(("(clip)", np.nan, np.nan, clipped - whole))
@@ -235,18 +236,14 @@ def tabulate_parts(estimator, rows, clip):
     return {"term": list(terms)} | dict(zip(titles, columns, strict=True))
 
 
-def tabulate_sobol(estimator: BaseMOHN) -> Table:
-    """List the Sobol indices of each column of a model of one target."""
-    vocabulary = estimator.vocabulary_
-    variance, first, total = estimator.model_.shares(vocabulary)
-    shares = np.zeros((2, estimator.n_features_in_))
-    for own, *part in zip(vocabulary.columns()[1], first, total, strict=True):
-        shares[:, own] = np.array(part)[:, None] / (variance or 1.0)
-    return {
-        "feature": column_names(estimator),
-        "first_order": shares[0].tolist(),
-        "total": shares[1].tolist(),
-    }
+def list_others(estimator, others):
+    """Lines of an explanation for what columns contribute by weights that have none."""
+    names = column_names(estimator)
+    return [
+        (f"(other weights of {names[j]})", np.nan, np.nan, part)
+        for j, part in enumerate(others.tolist())
+        if part
+    ]
 
 
 def to_frame(table: Table, caller: str) -> "pd.DataFrame":

@@ -184,11 +184,11 @@ TABLES = [
     for model, names in {
         "regressor": (
             "structure_table", "significance_table", "equivalents_table", "explain",
-            "sobol_indices", "selection_stability",
+            "sobol_indices", "effects_table", "selection_stability",
         ),
         "regressor_of_two": (
             "structure_table", "significance_table", "equivalents_table", "explain",
-            "sobol_indices",
+            "sobol_indices", "effects_table",
         ),
         "classifier": ("structure_table", "equivalents_table", "explain"),
     }.items()

@@ -45,7 +45,7 @@ def test_optimizers_are_drawn_as_their_results(result):
 
 def test_importances_are_sobol_indices(result):
     display = ImportancesDisplay.from_result(result, n_variables=2)
-    total = result.model.sobol_indices()["total"]
+    total = result.model.sobol_indices("uniform")["total"]
     expected = np.sort(total)[::-1][:2]
     assert_allclose([bar.get_width() for bar in display.total_bars_], expected)
     labels = [label.get_text() for label in display.ax_.get_yticklabels()]

@@ -1,6 +1,8 @@
 """Variance of all weights: sums over pairs of rows equal sums over all inputs."""
 
+import functools
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,10 +14,15 @@ from skmohn.mohn._dense.exact import ExactPosterior
 from skmohn.mohn._dense.kernel import Prior
 from skmohn.mohn._dense.model import fit_dense
 from skmohn.mohn._dense.nystroem import NystroemPosterior
-from skmohn.mohn._dense.variance import PairVariance
-from skmohn.mohn._dense.walsh import WalshPosterior
+from skmohn.mohn._dense.variance import CubeVariance, PairVariance
+from skmohn.mohn._dense.walsh import WalshPosterior, walsh_transform
 from skmohn.mohn._table.rows import Alphabet, Rows, sizes_of
-from skmohn.mohn._table.variables import make_categorical, make_input, make_levels
+from skmohn.mohn._table.variables import (
+    Variable,
+    make_categorical,
+    make_input,
+    make_levels,
+)
 
 
 def by_definition(values):
@@ -201,3 +208,117 @@ def test_variances_are_those_of_the_standardised_function():
     found = model.variance_parts()
     assert_allclose(found[0], first, rtol=1e-6, atol=1e-6 * variance)
     assert_allclose(found[1], total, rtol=1e-6, atol=1e-6 * variance)
+
+
+def skewed_variables(rng):
+    """Variables of no mean 0, with the values that they have: three inputs and a rest.
+
+    Inputs 0 and 1 are -1 and +1, input 2 has levels (categorical 1), input 3 two other
+    values, and categorical 0 stands alone.
+    """
+    values = [np.array([-0.9, -0.4, 0.3, 0.5, 1.0]), np.array([-0.6, 0.8])]
+    level = np.array([0, 0, 1, 1, 1])
+    chance = rng.dirichlet(np.ones(5))
+    share = np.bincount(level, chance)
+    moments = [np.bincount(level, chance * values[0] ** k) / share for k in (1, 2)]
+    flags, own = [0.85, 0.3], rng.dirichlet(np.ones(3))
+    variables = [
+        *(
+            Variable(i, None, np.ones(1), np.array([2 * p - 1]), np.ones(1))
+            for i, p in enumerate(flags)
+        ),
+        Variable(2, 1, share, *moments),
+        Variable(
+            3,
+            None,
+            np.ones(1),
+            np.array([0.25 * -0.6 + 0.75 * 0.8]),
+            np.array([0.25 * 0.36 + 0.75 * 0.64]),
+        ),
+        Variable(None, 0, own, np.zeros(3), np.zeros(3)),
+    ]
+    points = [[-1.0, 1.0]] * 2 + [list(zip(values[0], level, strict=True)), values[1]]
+    points.append([0, 1, 2])
+    weights = [np.array([1 - p, p]) for p in flags] + [chance, np.array([0.25, 0.75])]
+    table = list(itertools.product(*points))
+    everywhere = Rows(
+        np.array([[a, b, c[0], d] for a, b, c, d, _ in table], dtype=float),
+        np.array([[e, c[1]] for _, _, c, _, e in table]),
+    )
+    return variables, everywhere, [*weights, own]
+
+
+@pytest.mark.parametrize("unknown", [0.0, 0.1])
+def test_pair_sums_over_skewed_variables(unknown):
+    rng = np.random.default_rng(3)
+    alphabets = (Alphabet(3), Alphabet(2, True))
+    variables, everywhere, weights = skewed_variables(rng)
+    inputs = rng.choice([-1.0, 1.0], (30, 4))
+    inputs[:, 2:] = rng.uniform(-1, 1, (30, 2))
+    inputs[rng.random(inputs.shape) < unknown] = 0.0
+    rows = Rows(inputs, rng.integers(0, [4, 3], (30, 2)))
+    covariance, alpha = make_covariance(4, alphabets, rng), rng.standard_normal(30)
+    covariance = replace(
+        covariance,
+        terms=((0,), (1, 2), (0, 1, 3), (0, 3)),
+        variances=(0.4, 1.5, 0.8, 0.6),
+    )
+    between = covariance.between(everywhere, rows)
+    shape = list(map(len, weights))
+    expected = by_weighted_definition((between @ alpha).reshape(shape), weights)
+    found = PairVariance(covariance, rows, alpha, variables)
+    assert found.variance() == pytest.approx(expected[0])
+    assert_allclose(found.first_order(), expected[1])
+    assert_allclose(found.total(), expected[2])
+    # What a move of one variable does is a sum over rows with these weights.
+    moves = [
+        (0, (-1.0, 0), (1.0, 0)),
+        (2, (-0.4, 0), (0.5, 1)),
+        (4, (0.0, 0), (0.0, 2)),
+    ]
+    cross, prior = found.contrasts(moves)
+    joint = functools.reduce(np.multiply.outer, weights).reshape(-1)
+    for k, (number, *ends) in enumerate(moves):
+        sums = np.zeros(len(everywhere))
+        for sign, (x, category) in zip((-1, 1), ends, strict=True):
+            variable = variables[number]
+            at = np.ones(len(everywhere), dtype=bool)
+            if variable.input is not None:
+                at &= everywhere.inputs[:, variable.input] == x
+            if variable.categorical is not None:
+                at &= everywhere.categories[:, variable.categorical] == category
+            sums += sign * joint * at / joint[at].sum()
+        assert_allclose(cross[:, k], sums @ between, atol=1e-12)
+        own = sums @ covariance.between(everywhere, everywhere) @ sums
+        assert prior[k] == pytest.approx(own)
+
+
+def test_cube_over_skewed_inputs():
+    rng = np.random.default_rng(0)
+    weights, chances = rng.standard_normal(16), [0.9, 0.2, 0.5, 0.4]
+    variables = [
+        Variable(i, None, np.ones(1), np.array([2 * p - 1]), np.ones(1))
+        for i, p in enumerate(chances)
+    ]
+    values = walsh_transform(weights).reshape([2] * 4).transpose()
+    # The first of two values is +1.
+    sides = [np.array([p, 1 - p]) for p in chances]
+    variance, first, total = by_weighted_definition(values, sides)
+    found = CubeVariance(weights, variables)
+    assert found.variance() == pytest.approx(variance)
+    assert_allclose(found.first_order(), first)
+    assert_allclose(found.total(), total)
+
+
+@pytest.mark.parametrize("kind", [ExactPosterior, NystroemPosterior, WalshPosterior])
+def test_every_posterior_knows_how_far_a_sum_may_be_off(kind):
+    rng = np.random.default_rng(1)
+    inputs = np.array(list(itertools.product([-1.0, 1.0], repeat=5)))
+    rows = Rows(inputs, np.empty((32, 0), dtype=int))
+    y = inputs[:, 0] * inputs[:, 1] + inputs[:, 2]
+    given = [32] if kind is NystroemPosterior else []
+    covariance = make_covariance(5, (), rng)
+    posterior = kind.condition(covariance, join_equal_rows(rows, y, None), *given)
+    cross = covariance.between(posterior.support()[0], rows)
+    spread = posterior.spread(cross, covariance.own(rows))
+    assert_allclose(spread, posterior.variance(rows), rtol=1e-4)

@@ -1,5 +1,6 @@
 """Importances of columns: against enumeration, and in the hands of other tools."""
 
+import functools
 import itertools
 
 import numpy as np
@@ -23,11 +24,22 @@ def target_of(model):
     return NUMBERS if isinstance(model, MOHNRegressor) else NUMBERS > 0
 
 
-def total_indices(values):
+def total_indices(values, chances):
     """Total Sobol indices of functions on a grid, the last axis, all together."""
-    axes = range(values.ndim - 1)
-    totals = [values.var(axis=i).mean(axis=tuple(axes)[:-1]).sum() for i in axes]
-    return np.array(totals) / values.var(axis=tuple(axes)).sum()
+    joint = functools.reduce(np.multiply.outer, chances)[..., None]
+
+    def variance(axes):
+        centre = np.sum(values * joint, axis=axes, keepdims=True)
+        centre = centre / np.sum(joint, axis=axes, keepdims=True)
+        return np.sum(joint * (values - centre) ** 2)
+
+    axes = tuple(range(values.ndim - 1))
+    return np.array([variance((i,)) for i in axes]) / variance(axes)
+
+
+def shares_of(column, values):
+    """How often each value is there."""
+    return np.array([np.mean(column == value) for value in values])
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
@@ -42,7 +54,9 @@ def test_classifier_by_enumeration(order, n_classes):
     model = MOHNClassifier("full", max_order=order, C=1.0).fit(frame, y)
     rows = pd.DataFrame(itertools.product(*categories), columns=names)
     values = model.decision_function(rows).reshape(4, 3, 2, 2, -1)
-    assert_allclose(model.feature_importances_, total_indices(values), atol=1e-12)
+    chances = [shares_of(frame[n], c) for n, c in zip(names, categories, strict=True)]
+    expected = total_indices(values, chances)
+    assert_allclose(model.feature_importances_, expected, atol=1e-12)
 
 
 def test_classifier_with_few_of_many_categories():
@@ -52,19 +66,21 @@ def test_classifier_with_few_of_many_categories():
     model.fit(frame, RNG.integers(0, 2, 80))
     rows = pd.DataFrame(itertools.product("ABCDEFGH", [0, 1]), columns=frame.columns)
     values = model.decision_function(rows).reshape(8, 2, 1)
-    assert_allclose(model.feature_importances_, total_indices(values), atol=1e-12)
+    expected = total_indices(values, [np.full(8, 1 / 8), [0.5, 0.5]])
+    assert_allclose(model.feature_importances_, expected, atol=1e-12)
 
 
-def test_numeric_columns_are_uniform_over_their_range():
-    numbers = np.column_stack([RNG.uniform(2, 5, 100), X[:, :2]])
+def test_columns_are_distributed_as_in_fit():
+    numbers = np.column_stack([RNG.lognormal(2, 1, 100), X[:, :2]])
     y = RNG.integers(0, 2, 100)
     model = MOHNClassifier("full", max_order=2).fit(numbers, y)
-    low, high = numbers[:, 0].min(), numbers[:, 0].max()
-    # The mean of a square of a line at these two is that over the range.
-    ends = (low + high) / 2 + np.array([-1, 1]) * (high - low) / 2 * 3**-0.5
+    # The mean of a square of a line at these two is that over the column.
+    ends = numbers[:, 0].mean() + np.array([-1, 1]) * numbers[:, 0].std()
     rows = list(itertools.product(ends, [-1, 1], [-1, 1]))
     values = model.decision_function(rows).reshape(2, 2, 2, 1)
-    assert_allclose(model.feature_importances_, total_indices(values), atol=1e-12)
+    chances = [[0.5, 0.5], *(shares_of(X[:, j], [-1, 1]) for j in range(2))]
+    expected = total_indices(values, chances)
+    assert_allclose(model.feature_importances_, expected, atol=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore:no column of X varies")

@@ -29,7 +29,8 @@ def test_every_model_answers_the_same_questions(fitted, way):
     graph, errors = model.listed()
     assert_allclose(graph.coef, estimator.weights_)
     assert errors.shape == graph.coef.shape
-    variance, first, total = model.shares(estimator.vocabulary_)
+    variables, _ = estimator.vocabulary_.columns(estimator._marginals)
+    variance, first, total = model.shares(variables)
     assert variance > 0
     assert np.all(first <= total + 1e-12)
     assert_allclose(total / variance, estimator.feature_importances_)

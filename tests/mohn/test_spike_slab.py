@@ -360,7 +360,7 @@ def test_all_weights_are_there_listed_or_not():
     cube = np.array(list(itertools.product([-1.0, 1.0], repeat=6)))
     values = model.predict(cube)
     assert model.weight([])[0] == pytest.approx(values.mean())
-    sobol = model.sobol_indices()
+    sobol = model.sobol_indices("uniform")
     for j in range(6):
         flipped = cube.copy()
         flipped[:, j] *= -1

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 from skmohn import DenseControl, MOHNRegressor
-from skmohn.mohn._dense.model import Products
+from skmohn.mohn._dense.products import Products
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.target import Unchanged
 from skmohn.optimize import maximize, minimize

@@ -30,6 +30,7 @@ from skmohn.mohn._dense.exact import ExactPosterior
 from skmohn.mohn._dense.laplace import LaplaceEvidence, leave_one_out
 from skmohn.mohn._dense.model import choose_inducing
 from skmohn.mohn._dense.nystroem import NystroemPosterior
+from skmohn.mohn._dense.products import write_products
 from skmohn.mohn._dense.terms import find_significant_terms
 from skmohn.mohn._dense.variance import PairVariance
 from skmohn.mohn._table.rows import Rows, count_observations, row_blocks
@@ -278,8 +279,28 @@ class Member(NamedTuple):
             scores[part] = cross @ self.weights
         return self.link.log_odds(scores)
 
+    def split(self, rows, weights):
+        """What inputs, then categoricals contribute to one row's log-odds.
+
+        Parameters
+        ----------
+        rows : Rows
+            One row.
+
+        weights : ndarray of shape (n_classes,)
+            Of the classes in the sum that is split.
+
+        Returns
+        -------
+        contributions : ndarray of shape (n_variables,)
+            See `Model.split`.
+        """
+        rows = _known_to(self.covariance.alphabets, rows)
+        alpha = self.link.slope * (self.weights @ weights)
+        return write_products(self.covariance, self.rows, alpha).split(rows)
+
     def shares(self, variables):
-        """Split the variance of the scores over uniform inputs, summed over classes.
+        """Split the variance of the scores over independent variables, by all classes.
 
         Parameters
         ----------

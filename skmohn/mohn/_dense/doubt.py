@@ -23,6 +23,7 @@ from skmohn.mohn._dense.evidence import (
 )
 from skmohn.mohn._dense.exact import ExactPosterior
 from skmohn.mohn._dense.kernel import Pairs, Prior
+from skmohn.mohn._dense.variance import PairVariance
 from skmohn.mohn._model import occam_factor
 from skmohn.mohn._table.rows import row_blocks
 
@@ -86,11 +87,27 @@ class PriorDoubt:
             variance += (up.means_of(terms) - down.means_of(terms)) ** 2
         return variance
 
+    def variance_of_contrasts(self, variables, wanted):
+        """Variances of the means of contrasts, see `PairVariance.contrasts`."""
+        variance = np.zeros(len(wanted))
+        for pair in self.pairs:
+            up, down = (contrasts_of(part, variables, wanted)[0] for part in pair)
+            variance += (up - down) ** 2
+        return variance
+
     def update(self, more):
         """The same hyper-parameters after a further sample."""
         return PriorDoubt(
             tuple((up.update(more), down.update(more)) for up, down in self.pairs)
         )
+
+
+def contrasts_of(posterior, variables, wanted):
+    """Posterior means and variances of contrasts, see `PairVariance.contrasts`."""
+    rows, alpha = posterior.support()
+    sums = PairVariance(posterior.covariance, rows, alpha, variables)
+    cross, prior = sums.contrasts(wanted)
+    return cross.T @ alpha, posterior.spread(cross, prior)
 
 
 def doubt_prior(posterior, n_rows):

@@ -83,7 +83,7 @@ class ExactPosterior:
         return float(value + self.sample.log_density_of_rest(self.covariance.prior))
 
     def mean_variance(self, variables=None):
-        """Variance of the posterior mean over uniform inputs, and its parts."""
+        """Variance of the posterior mean over independent variables, and its parts."""
         return PairVariance(self.covariance, *self.support(), variables)
 
     def mean(self, rows):
@@ -149,6 +149,23 @@ class ExactPosterior:
         rows, covariance = self.sample.rows, self.covariance
         cross = [covariance.with_weight(rows, *covariance.split(t)) for t in terms]
         return np.reshape(cross, (len(terms), len(rows)))
+
+    def spread(self, cross, prior):
+        """Posterior variances of sums of values.
+
+        Parameters
+        ----------
+        cross : ndarray of shape (n_rows, n_sums)
+            Their covariances with the values at the rows of :meth:`support`.
+
+        prior : ndarray of shape (n_sums,)
+            Their variances before any data are seen.
+
+        Returns
+        -------
+        variances : ndarray of shape (n_sums,)
+        """
+        return np.maximum(prior - self.squares(cross), 0.0)
 
     def support(self):
         """Rows and numbers whose covariances with a weight sum to its mean."""

@@ -6,9 +6,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skmohn._core._memory import in_words
+from skmohn._core._rows import row_slices
 from skmohn._core._validation import require_memory
-from skmohn.mohn._dense.covariance import Covariance, parity
-from skmohn.mohn._dense.doubt import MOST_ROWS, PriorDoubt, doubt_prior
+from skmohn.mohn._dense.covariance import Covariance
+from skmohn.mohn._dense.doubt import (
+    MOST_ROWS,
+    PriorDoubt,
+    contrasts_of,
+    doubt_prior,
+)
 from skmohn.mohn._dense.evidence import (
     MAX_ITER,
     find_rows,
@@ -18,6 +24,7 @@ from skmohn.mohn._dense.evidence import (
 from skmohn.mohn._dense.exact import ExactPosterior
 from skmohn.mohn._dense.noise import NoiseMap, map_noise
 from skmohn.mohn._dense.nystroem import NystroemPosterior
+from skmohn.mohn._dense.products import write_products
 from skmohn.mohn._dense.terms import (
     description_length,
     find_significant_terms,
@@ -25,11 +32,9 @@ from skmohn.mohn._dense.terms import (
 )
 from skmohn.mohn._dense.walsh import WalshPosterior, is_on_cube
 from skmohn.mohn._model import (
-    CONSTANT_VARIANCE,
     MOST_LEFT_OUT,
     Gaps,
     Model,
-    Products,
     share_kept,
 )
 from skmohn.mohn._table.rows import standardise
@@ -158,36 +163,12 @@ class DenseModel(Model):
         products : Products
             Unclipped, on the scale of the target.
         """
-        rows, alpha = self.posterior.support()
-        tau, scale = self.prior.tau, self.scale
-        strong, linear = self.covariance.terms, scale * self.prior.linear
-        weights = [
-            scale * variance * (parity(rows.inputs, term) @ alpha)
-            for term, variance in zip(strong, self.covariance.variances, strict=True)
-        ]
-        columns = tau[:, None] * rows.inputs.T
-        low, high = np.ones((2, len(tau), len(alpha) + len(strong)))
-        low[:, : len(alpha)] = (1.0 - columns) / (1.0 + tau[:, None])
-        high[:, : len(alpha)] = (1.0 + columns) / (1.0 + tau[:, None])
-        for k, term in enumerate(strong, len(alpha)):
-            low[list(term), k] = -1.0
-        tables, steps = [], []
-        for of_rows, (factors, centred) in zip(
-            rows.categories.T, self.covariance.tables, strict=True
-        ):
-            # The last place is that of an unknown category.
-            tables.append(np.ones((len(factors) - 1, low.shape[1])))
-            tables[-1][:, : len(alpha)] = factors[:-1, of_rows]
-            steps.append(linear * (centred[:-1, of_rows] @ alpha))
-        return Products(
-            np.concatenate([scale * self.prior.scale * alpha, weights]),
-            low,
-            high,
-            tables,
-            linear * (columns @ alpha),
-            steps,
-            self.centre + scale * CONSTANT_VARIANCE * float(alpha.sum()),
-        )
+        written = write_products(self.covariance, *self.posterior.support())
+        return written.scale(self.scale, self.centre)
+
+    def split(self, rows):
+        """Shapley values of the sum of products, see `Products.split`."""
+        return self.products().split(rows)
 
     def variance(self, rows):
         """Posterior variance, and what not knowing the hyper-parameters adds."""
@@ -278,13 +259,25 @@ class DenseModel(Model):
         """Shares of a weight's variance that further inputs and categories leave."""
         return self.prior.tau, self.covariance.categorical_tau()
 
-    def shares(self, vocabulary):
+    def shares(self, variables):
         """Parts of the variance of the standardised posterior mean."""
-        variables, _ = vocabulary.columns()
         return self.function_variance(variables), *self.variance_parts(variables)
 
+    def contrasts(self, variables, wanted):
+        """Posterior means and standard deviations, with doubt of hyper-parameters."""
+        means, stds = np.empty((2, len(wanted)))
+        for part in row_slices((len(wanted), len(self.posterior.support()[1]))):
+            means[part], variances = contrasts_of(
+                self.posterior, variables, wanted[part]
+            )
+            if self.doubt is not None:
+                doubt = self.doubt.variance_of_contrasts(variables, wanted[part])
+                variances = variances + doubt
+            stds[part] = np.sqrt(variances)
+        return self.scale * means, self.scale * stds
+
     def function_variance(self, variables=None):
-        """Variance of the standardised posterior mean over uniform inputs, unclipped.
+        """Variance of the standardised posterior mean over variables, unclipped.
 
         On inputs of -1 and +1 it is the sum of the squares of all weights but the
         constant.

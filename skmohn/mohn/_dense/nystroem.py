@@ -165,7 +165,7 @@ class NystroemPosterior:
         return self.inducing, alpha
 
     def mean_variance(self, variables=None):
-        """Variance of the posterior mean over uniform inputs, and its parts."""
+        """Variance of the posterior mean over independent variables, and its parts."""
         return PairVariance(self.covariance, *self.support(), variables)
 
     def mean(self, rows):
@@ -207,6 +207,11 @@ class NystroemPosterior:
         variances = np.array([of_weight(*split(term)) for term in terms])
         variances = np.maximum(variances + self._gain(known), 0.0)
         return known.T @ self._centre(), variances
+
+    def spread(self, cross, prior):
+        """Posterior variances of sums of values, see `ExactPosterior.spread`."""
+        known = solve_triangular(self.factor, cross, lower=True, check_finite=False)
+        return np.maximum(prior + self._gain(known), 0.0)
 
     def _whiten(self, rows):
         cross = self.covariance.between(self.inducing, rows)

@@ -79,7 +79,8 @@ def solve_dense(samples, wishes, report, at_most=math.inf):
     on_scale = f" for the target's {model.transform}" if model.is_transformed else ""
     reason = (
         f"all weights of {vocabulary.describe()} by {_WAYS[model.route]}{on_scale}; "
-        f"{len(terms)} significant ones explain {min(share, 1.0):.0%} of the variance"
+        f"{len(terms)} significant ones explain {min(share, 1.0):.0%} of the variance "
+        "over uniform columns"
     )
     highest = highest_order(n_members, wishes.max_order, vocabulary.n_categoricals)
     counts = [(order, vocabulary.count(order)) for order in range(1, highest + 1)]

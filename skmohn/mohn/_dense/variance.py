@@ -1,4 +1,4 @@
-"""Variance of the posterior mean over uniform inputs, and each variable's part of it.
+"""Variance of the posterior mean over independent variables, and each one's part of it.
 
 The posterior mean is ``sum_r alpha_r k(x, x_r)`` with a covariance k that is a product
 over the variables. Over independent variables the mean of a product of two covariances
@@ -15,7 +15,7 @@ from skmohn.mohn._dense.covariance import parity
 from skmohn.mohn._dense.kernel import Pairs, Prior
 from skmohn.mohn._dense.pair_kernels import multiply_means
 from skmohn.mohn._table.rows import Rows
-from skmohn.mohn._table.variables import make_variables
+from skmohn.mohn._table.variables import input_moments, make_variables
 
 _ROWS_AT_ONCE = 1024
 # tanh of a large rate is 1 to the last bit, and then two rows share nothing at all.
@@ -47,12 +47,9 @@ class PairVariance:
         means = np.prod([factor.mean for factor in self.factors], axis=0)
         # What each row adds to the constant, and to weights but for their own factors.
         self.constants = prior.scale * alpha * means
-        # Inputs without categories go by matrix products, all at once.
-        self.lines = [f for f in self.factors if f.variable.categorical is None]
-        self.others = [f for f in self.factors if f.variable.categorical is not None]
-        # The mean of (1 + tau x x_r) (1 + tau x x_s) over x is 1 + shared x_r x_s.
-        shared = [f.tau**2 * f.variable.square[0] for f in self.lines]
-        self.shared = np.minimum(np.array(shared, dtype=float), _LARGEST)
+        # Lines go by matrix products, all at once.
+        self.lines = [f for f in self.factors if f.is_line]
+        self.others = [f for f in self.factors if not f.is_line]
         self.inputs = rows.inputs[:, [f.variable.input for f in self.lines]]
 
     def variance(self):
@@ -61,30 +58,37 @@ class PairVariance:
         for part, block in self._blocks(is_half=True):
             earlier, own = np.split(block, [part.start], axis=1)
             whole += 2.0 * float(earlier.sum()) + float(own.sum())
-        extra = sum(more for _, more in self._extras())
-        return max(whole - float(self.constants.sum()) ** 2 + extra, 0.0)
+        whole -= float(self.constants.sum()) ** 2
+        whole += sum(self._additive_variances()) + self._strong_variance(None)
+        return max(whole, 0.0)
 
     def first_order(self):
         """Of the parts that depend on one variable alone, by variable."""
-        return np.array([self._main(factor) for factor in self.factors])
+        found = []
+        for factor in self.factors:
+            (constant, slope), more = self._product_line(factor), self._added(factor)
+            slope = slope + more[1] + self._strong_slope(factor)
+            found.append(factor.covariance(constant + more[0], slope))
+        return np.array(found)
 
     def total(self):
         """Of all parts that depend on a variable, by variable. O(n n_rows^2)."""
-        inputs, shared = self.inputs, self.shared
+        inputs, lines = self.inputs, np.zeros(len(self.lines))
         ups, downs = (inputs == 1.0).astype(float), (inputs == -1.0).astype(float)
         real = np.flatnonzero(np.any((inputs != 0.0) & (ups + downs == 0.0), axis=0))
-        lines, others = np.zeros(len(self.lines)), np.zeros(len(self.others))
+        others = np.zeros(len(self.others))
+        shared = np.array([factor.shared for factor in self.lines])
+        # What a pair has of a variable, by the signs of both rows: up, down, apart.
+        signed = np.array([factor.parts for factor in self.lines]).reshape(-1, 3).T
         for part, block in self._blocks():
-            # A pair has a share of s / (1 + s) where both signs are the same, and of
-            # -s / (1 - s) where they are not.
             up, down = block @ ups, block @ downs
-            same = np.einsum("di,di->i", ups[part], up)
-            same += np.einsum("di,di->i", downs[part], down)
-            other = np.einsum("di,di->i", ups[part], down)
-            other += np.einsum("di,di->i", downs[part], up)
-            by_sign = same / (1.0 + shared) - other / (1.0 - shared)
+            by_sign = np.einsum("di,di->i", ups[part], up) * signed[0]
+            by_sign += np.einsum("di,di->i", downs[part], down) * signed[1]
+            apart = np.einsum("di,di->i", ups[part], down)
+            apart += np.einsum("di,di->i", downs[part], up)
+            by_sign += apart * signed[2]
             by_sign[real] = 0.0
-            lines += shared * by_sign
+            lines += by_sign
             for i in real:
                 joint = np.multiply.outer(shared[i] * inputs[part, i], inputs[:, i])
                 lines[i] += np.vdot(block, joint / (1.0 + joint))
@@ -95,10 +99,59 @@ class PairVariance:
                 others[k] += np.vdot(block, 1.0 - alike / second)
         totals = dict(zip(map(id, self.lines), lines.tolist(), strict=True))
         totals |= zip(map(id, self.others), others.tolist(), strict=True)
-        for factors, more in self._extras():
-            for factor in factors:
-                totals[id(factor)] += more
-        return np.maximum([totals[id(factor)] for factor in self.factors], 0.0)
+        added = self._additive_variances()
+        found = [
+            totals[id(factor)] + more + self._strong_variance(factor)
+            for factor, more in zip(self.factors, added, strict=True)
+        ]
+        return np.maximum(found, 0.0)
+
+    def contrasts(self, wanted):
+        """Covariances that say what moving one variable does, averaged over all others.
+
+        Parameters
+        ----------
+        wanted : list of (int, (float, int), (float, int))
+            The variable's number, and from where to where it moves: an input and the
+            category.
+
+        Returns
+        -------
+        cross : ndarray of shape (n_rows, n_wanted)
+            With the function at the rows; its product with the numbers of the rows is
+            the mean of what it does.
+
+        prior : ndarray of shape (n_wanted,)
+            Variances before any data are seen.
+        """
+        covariance = self.covariance
+        tau, linear = covariance.prior.tau, covariance.prior.linear
+        base = covariance.prior.scale * np.prod([f.mean for f in self.factors], axis=0)
+        own = covariance.prior.scale * np.prod([f.both for f in self.factors])
+        cross, prior = np.empty((len(self.rows), len(wanted))), np.empty(len(wanted))
+        for k, (number, start, end) in enumerate(wanted):
+            factor = self.factors[number]
+            moved = factor.at(*end) - factor.at(*start)
+            cross[:, k] = base / factor.mean * moved
+            square = factor.between(start, start) + factor.between(end, end)
+            square -= 2.0 * factor.between(start, end)
+            prior[k] = own / factor.both * square
+            variable, step = factor.variable, end[0] - start[0]
+            if variable.input is not None:
+                weight = linear * tau[variable.input]
+                cross[:, k] += weight * step * factor.x
+                prior[k] += weight * step**2
+                for factors, term, size in self._own_terms():
+                    if factor in factors:
+                        apart = step * _mean_product(factors, [factor])
+                        cross[:, k] += size * apart * parity(self.rows.inputs, term)
+                        prior[k] += size * apart**2
+            if variable.categorical is not None:
+                rows = factor.centred[[start[1], end[1]]]
+                cross[:, k] += linear * (rows[1] - rows[0])[factor.categories]
+                (a, b), (_, d) = rows[:, [start[1], end[1]]]
+                prior[k] += linear * (a - 2.0 * b + d)
+        return cross, np.maximum(prior, 0.0)
 
     def _blocks(self, is_half=False):
         """Yield some rows, and what each pair of them and all adds to the mean square.
@@ -107,9 +160,12 @@ class PairVariance:
         those up to the last of them.
         """
         taus = np.array([factor.tau for factor in self.lines])
-        log_size = np.sum(np.log1p(self.shared)) - 2.0 * np.sum(np.log1p(taus))
+        shared = np.array([factor.shared for factor in self.lines])
+        log_size = np.sum(np.log1p(shared)) - 2.0 * np.sum(np.log1p(taus))
         numbers = self.covariance.prior.scale * np.exp(0.5 * log_size) * self.alpha
-        shape = Prior(np.arctanh(self.shared), np.empty(0), 1.0, 0.0, 1.0)
+        for factor in self.lines:
+            numbers = numbers * factor.gain
+        shape = Prior(np.arctanh(shared), np.empty(0), 1.0, 0.0, 1.0)
         rows = Rows(self.inputs, np.empty((len(self.inputs), 0), dtype=int))
         for start in range(0, len(rows), _ROWS_AT_ONCE):
             part = slice(start, start + _ROWS_AT_ONCE)
@@ -121,48 +177,108 @@ class PairVariance:
             block *= numbers[others]
             yield part, block
 
-    def _extras(self):
-        """Variances beyond the product part, with the factors that they belong to."""
-        for factor in self.factors:
-            yield (factor,), self._main(factor) - self._main(factor, extra=False)
-        for term, size in self._strong_terms():
-            factors = [self.by_input[i] for i in term]
-            with_product = self.constants.copy()
-            for factor in factors:
-                with_product *= factor.slope / factor.mean
-            spread = np.prod([factor.spread for factor in factors])
-            yield factors, size**2 * spread + 2.0 * size * float(with_product.sum())
+    def _product_line(self, factor):
+        """What the product part is along one variable: a constant and a slope by level.
 
-    def _strong_terms(self):
-        """Terms of several inputs with a variance of their own, and these weights."""
+        All other variables are averaged over.
+        """
+        rest = self.constants / factor.mean / (1.0 + factor.tau)
+        table = factor.table[:, factor.categories]
+        return table @ rest, factor.tau * (table @ (rest * factor.x))
+
+    def _added(self, factor):
+        """What depends on this variable alone a priori, as a constant and a slope."""
+        covariance, alpha, variable = self.covariance, self.alpha, factor.variable
+        linear, constant = covariance.prior.linear, np.zeros(len(factor.table))
+        slope = linear * factor.tau * float(alpha @ factor.x)
+        if variable.categorical is not None:
+            constant = linear * (factor.centred[:, factor.categories] @ alpha)
+        for term, own in zip(covariance.terms, covariance.variances, strict=True):
+            if term == (variable.input,):
+                slope += own * float(alpha @ factor.x)
+        return constant, np.full(len(factor.table), slope)
+
+    def _additive_variances(self):
+        """What these add to the variance of the product part, by variable."""
+        found = []
+        for factor in self.factors:
+            line, more = self._product_line(factor), self._added(factor)
+            whole = factor.covariance(line[0] + more[0], line[1] + more[1])
+            found.append(whole - factor.covariance(*line))
+        return found
+
+    def _own_terms(self):
+        """Terms with a variance of their own, with their factors and variances."""
         covariance = self.covariance
         for term, own in zip(covariance.terms, covariance.variances, strict=True):
+            yield [self.by_input[i] for i in term], term, own
+
+    def _strong_terms(self):
+        """Those of several inputs, as factors and weights."""
+        for factors, term, own in self._own_terms():
             if len(term) > 1:
-                yield term, own * float(parity(self.rows.inputs, term) @ self.alpha)
+                yield factors, own * float(parity(self.rows.inputs, term) @ self.alpha)
 
-    def _main(self, factor, extra=True):
-        """Variance of the part that depends on one variable alone.
+    def _strong_slope(self, factor):
+        """What terms of several inputs have of a line along one of them."""
+        return sum(
+            weight * _mean_product(factors, [factor])
+            for factors, weight in self._strong_terms()
+            if factor in factors
+        )
 
-        In each level that part is a constant and a slope along the input; `extra` adds
-        to the product's those of the single inputs and categories.
+    def _strong_variance(self, factor):
+        """What terms of several inputs add to the variance, or to that of a variable.
+
+        Parameters
+        ----------
+        factor : _Factor or None
+            The variable; None for the whole variance.
         """
-        variable, covariance, alpha = factor.variable, self.covariance, self.alpha
-        rest = self.constants / factor.mean / (1.0 + factor.tau)
-        constant = factor.table[:, factor.categories] @ rest
-        slope = factor.tau * (factor.table[:, factor.categories] @ (rest * factor.x))
-        if extra:
-            linear = covariance.prior.linear
-            slope = slope + linear * factor.tau * float(alpha @ factor.x)
-            if variable.categorical is not None:
-                constant += linear * (factor.centred[:, factor.categories] @ alpha)
-            for term, own in zip(covariance.terms, covariance.variances, strict=True):
-                if term == (variable.input,):
-                    slope = slope + own * float(alpha @ factor.x)
-        mean = variable.share @ (constant + slope * variable.mean)
-        constant = constant - mean
-        squares = constant**2 + 2.0 * constant * slope * variable.mean
-        squares += slope**2 * variable.square
-        return float(variable.share @ squares)
+        found, strong = 0.0, list(self._strong_terms())
+        for factors, weight in strong:
+            if factor is not None and factor not in factors:
+                continue
+            with_others = self._with_product(factors)
+            if factor is None:
+                with_others -= self._with_product([]) * _mean_product(factors)
+            else:
+                rest = [f for f in factors if f is not factor]
+                with_others -= self._with_product(rest) * factor.x_mean
+            for own in factors if factor is None else [factor]:
+                beside = own.covariance(*self._added(own), np.zeros(1), np.ones(1))
+                with_others += _mean_product(factors, [own]) * beside
+            found += 2.0 * weight * with_others
+            for others, other in strong:
+                if factor is None:
+                    joint = _joint_mean(factors, others)
+                    joint -= _mean_product(factors) * _mean_product(others)
+                elif factor in others:
+                    joint = _joint_mean(factors, others, [factor])
+                    joint *= factor.spread - factor.x_mean**2
+                else:
+                    joint = 0.0
+                found += weight * other * joint
+        return found
+
+    def _with_product(self, factors):
+        """Mean of the product part times some inputs."""
+        found = self.constants
+        for factor in factors:
+            found = found * (factor.slope / factor.mean)
+        return float(found.sum())
+
+
+def _mean_product(factors, without=()):
+    """Mean of the product of inputs but some."""
+    return float(np.prod([f.x_mean for f in factors if f not in without]))
+
+
+def _joint_mean(some, others, without=()):
+    """Mean of the product of two products of inputs, but for some inputs."""
+    both = [f.spread for f in some if f in others and f not in without]
+    apart = [f for f in some if f not in others] + [f for f in others if f not in some]
+    return float(np.prod(both)) * _mean_product(apart, without)
 
 
 class _Factor:
@@ -182,7 +298,7 @@ class _Factor:
             self.table, self.centred = factors[:-1], centred[:-1]
             self.categories = rows.categories[:, variable.categorical]
         share, mean, square = variable[2:]
-        self.spread = float(share @ square)
+        self.x_mean, self.spread = variable.moments()
         # Means over the variable of the factor, and of its product with the input.
         flat, tilted, curved = (
             (weights @ self.table)[self.categories] / (1.0 + self.tau)
@@ -190,6 +306,11 @@ class _Factor:
         )
         self.mean = flat + self.tau * self.x * tilted
         self.slope = tilted + self.tau * self.x * curved
+        # The factor between two values, averaged over both.
+        plain = self.table[:, : len(share)]
+        weights = share * mean
+        self.both = share @ plain @ share + self.tau * (weights @ plain @ weights)
+        self.both = float(self.both) / (1.0 + self.tau)
         # By the categories of two rows: means of the products of their factors, which
         # are lines in either row's input.
         self.pairs = np.array(
@@ -198,6 +319,56 @@ class _Factor:
                 for weights in (share, share * mean, share * square)
             ]
         )
+        is_centred = self.x_mean == 0.0
+        self.is_line = variable.categorical is None and (
+            is_centred or bool(np.all(np.abs(self.x) == 1.0))
+        )
+        if self.is_line:
+            self._find_signs()
+
+    def _find_signs(self):
+        """Write the means of products by the signs of rows as a pair of factors.
+
+        The mean over the input of ``(1 + tau x x_r) (1 + tau x x_s)`` at ``x_r, x_s``
+        of -1 and +1 is ``gain_r gain_s (1 + shared x_r x_s)``. Where the mean of the
+        input is 0, the gains are 1, and it is so at all values.
+        """
+        up, down = 1.0 + self.tau * self.x_mean, 1.0 - self.tau * self.x_mean
+        square = min(self.tau**2 * self.spread, _LARGEST)
+        apart = 1.0 - square
+        ups, downs = 2.0 * up - apart, 2.0 * down - apart
+        ratio = np.sqrt(ups) * np.sqrt(downs) / apart
+        self.shared = min((ratio - 1.0) / (ratio + 1.0), _LARGEST)
+        gains = np.sqrt(np.array([downs, ups]) / (1.0 + self.shared))
+        self.gain = 1.0
+        if self.x_mean != 0.0:
+            self.gain = gains[(self.x > 0.0).astype(int)]
+        self.parts = 1 - up**2 / ups, 1 - down**2 / downs, 1 - up * down / apart
+
+    def at(self, x, category):
+        """The factor of one value with those at rows, ndarray of shape (n_rows,)."""
+        line = (1.0 + self.tau * x * self.x) / (1.0 + self.tau)
+        return line * self.table[category, self.categories]
+
+    def between(self, one, other):
+        """The factor of two values."""
+        (x, c), (y, d) = one, other
+        return (1.0 + self.tau * x * y) / (1.0 + self.tau) * self.table[c, d]
+
+    def covariance(self, constant, slope, other_constant=None, other_slope=None):
+        """Covariance of two functions of the variable, or variance of one.
+
+        Both are lines in the input, by category.
+        """
+        share, mean, square = self.variable[2:]
+        if other_constant is None:
+            other_constant, other_slope = constant, slope
+        centre = share @ (constant + slope * mean)
+        other = share @ (other_constant + other_slope * mean)
+        constant, other_constant = constant - centre, other_constant - other
+        joint = constant * other_constant + slope * other_slope * square
+        joint = joint + (constant * other_slope + other_constant * slope) * mean
+        return float(share @ joint)
 
     def multiply(self, part, block):
         """Multiply by the means of the products of the factors of some rows and others.
@@ -221,9 +392,21 @@ class CubeVariance:
     ----------
     weights : ndarray of shape (2 ** n_inputs,)
         Bit i of an index says whether input i is in the set.
+
+    variables : list of Variable, default=None
+        Inputs, one after the other. None for -1 and +1 equally probable.
     """
 
-    def __init__(self, weights):
+    def __init__(self, weights, variables=None):
+        self.n_inputs = len(weights).bit_length() - 1
+        if variables is not None:
+            moments = zip(*input_moments(self.n_inputs, variables), strict=True)
+            for i, (mean, variance) in enumerate(moments):
+                # Of x = mean + std z the weights of z are those of orthogonal parts.
+                halves = weights.reshape(-1, 2, 1 << i)
+                without = halves[:, 0] + mean * halves[:, 1]
+                weights = np.stack([without, np.sqrt(variance) * halves[:, 1]], axis=1)
+                weights = weights.ravel()
         self.squares = weights**2
         self.squares[0] = 0.0
 
@@ -233,11 +416,9 @@ class CubeVariance:
 
     def first_order(self):
         """Of the weights of single inputs."""
-        n_inputs = len(self.squares).bit_length() - 1
-        return self.squares[1 << np.arange(n_inputs)]
+        return self.squares[1 << np.arange(self.n_inputs)]
 
     def total(self):
         """Of all weights with an input, by input."""
-        n_inputs = len(self.squares).bit_length() - 1
-        halves = (self.squares.reshape(-1, 2, 1 << i) for i in range(n_inputs))
+        halves = (self.squares.reshape(-1, 2, 1 << i) for i in range(self.n_inputs))
         return np.array([half[:, 1].sum() for half in halves])

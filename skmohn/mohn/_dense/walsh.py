@@ -136,9 +136,9 @@ class WalshPosterior:
         return float(value + self.sample.log_density_of_rest(self.covariance.prior))
 
     def mean_variance(self, variables=None):
-        """Variance of the posterior mean over uniform inputs, and its parts."""
+        """Variance of the posterior mean over independent variables, and its parts."""
         # On the cube all variables are inputs of -1 and +1.
-        return CubeVariance(self.weights)
+        return CubeVariance(self.weights, variables)
 
     def mean(self, rows):
         """Posterior mean of the function at rows."""
@@ -212,6 +212,16 @@ class WalshPosterior:
         variances[system.top] = np.einsum("ij,ij->j", inverse, inverse)
         index = [sum(1 << i for i in term) for term in terms]
         return self.weights[index], variances[index]
+
+    def spread(self, cross, prior):
+        """Posterior variances of sums of values, see `ExactPosterior.spread`."""
+        system, found = _System(self.covariance, self.sample), prior.copy()
+        for part in system.batches(len(prior)):
+            own = cross[:, part].T
+            solution, _ = system.solve(own, tol=_VARIANCE_TOLERANCE)
+            twice = 2.0 * own - system.multiply(solution)
+            found[part] -= np.einsum("td,td->t", solution, twice)
+        return np.maximum(found, 0.0)
 
     def support(self):
         """Rows and numbers whose covariances with a weight sum to its mean."""

@@ -27,7 +27,7 @@ from skmohn.mohn._model import (
 )
 from skmohn.mohn._sparse.chance import rounding_variance
 from skmohn.mohn._sparse.learning import delta_rule, longest_step
-from skmohn.mohn._sparse.sobol import parts_of_terms
+from skmohn.mohn._sparse.sobol import contrast_rows, split_variance
 from skmohn.mohn._table.rows import row_blocks, standardise
 from skmohn.mohn._walsh.design import DenseDesign
 from skmohn.mohn._walsh.hypergraph import Hypergraph
@@ -147,12 +147,22 @@ class SparseModel(Model):
         """The sum of the terms."""
         return self.graph.predict(rows.inputs)
 
-    def shares(self, vocabulary):
-        """Sums of squares, see :func:`~skmohn.mohn._sparse.sobol.parts_of_terms`."""
-        terms = [vocabulary.label(term) for term in self.graph.terms]
-        return parts_of_terms(
-            terms, self.graph.coef, vocabulary, vocabulary.columns()[1]
-        )
+    def shares(self, variables):
+        """Sums of squares, see :func:`~skmohn.mohn._sparse.sobol.split_variance`."""
+        return split_variance(self.graph, variables)
+
+    def contrasts(self, variables, wanted):
+        """Slopes where all other inputs are at their means, and their posterior."""
+        start, end = contrast_rows(self.graph.n_variables, variables, wanted)
+        means = self.graph.predict(end) - self.graph.predict(start)
+        stds = np.full(len(wanted), np.nan)
+        if self.has_posterior:
+            stds = np.zeros(len(wanted))
+        if self.factor is not None:
+            columns = self._columns(end) - self._columns(start)
+            half = solve_triangular(self.factor, columns, lower=True)
+            stds = np.linalg.norm(half, axis=0) * self.scale * math.sqrt(self.doubt)
+        return means, stds
 
     def update(self, rows, y, sample_weight, control):
         """Correct the weights by one epoch of the delta rule, in the order of the rows.

@@ -10,19 +10,20 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from skmohn._core._rows import row_slices
+from skmohn._core._units import binary_unit
 from skmohn.mohn._controls import DeltaControl
+from skmohn.mohn._dense.products import Products
 from skmohn.mohn._model import (
     CONSTANT_VARIANCE,
     FAMILY_WISE_ERROR,
     Model,
-    Products,
 )
+from skmohn.mohn._sparse.sobol import contrast_rows, split_variance
 from skmohn.mohn._spike_slab.posterior import NormalPosterior
 from skmohn.mohn._spike_slab.prior import SpikeSlab
 from skmohn.mohn._table.rows import Rows, count_observations
 from skmohn.mohn._table.target import require_domain, sum_log_slope
 from skmohn.mohn._table.variables import Variable
-from skmohn.mohn._table.vocabulary import Vocabulary
 from skmohn.mohn._walsh.design import product_columns
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 
@@ -251,31 +252,37 @@ class SpikeSlabModel(Model):
             absent[list(term)] += log_absent
         return -np.expm1(absent), np.empty(0)
 
-    def shares(self, vocabulary: Vocabulary) -> tuple[float, NDArray, NDArray]:
-        """Sums of squares of the terms, which are orthogonal, standardized."""
-        variables, _ = vocabulary.columns()
-        squares = self._term_variances(variables)
-        orders = np.diff(self.graph.indptr)
-        first, total = np.zeros((2, self.n_inputs))
-        np.add.at(total, self.graph.members, np.repeat(squares, orders))
-        of_one = orders == 1
-        first[self.graph.members[self.graph.indptr[:-1][of_one]]] = squares[of_one]
-        inputs = [variable.input for variable in variables]
-        return float(squares.sum()), first[inputs], total[inputs]
+    def shares(self, variables: list[Variable]) -> tuple[float, NDArray, NDArray]:
+        """Sums of squares, see :func:`~skmohn.mohn._sparse.sobol.split_variance`."""
+        return split_variance(self.graph, variables)
+
+    def contrasts(
+        self, variables: list[Variable], wanted: list
+    ) -> tuple[NDArray, NDArray]:
+        """Slopes where all other inputs are at their means, and their posterior."""
+        start, end = contrast_rows(self.n_inputs, variables, wanted)
+        means = self.graph.predict(end) - self.graph.predict(start)
+        stds = np.empty(len(wanted))
+        for part in row_slices((len(wanted), len(self.data))):
+            columns = self._columns(end[part]) - self._columns(start[part])
+            stds[part] = np.sqrt(self.posterior.variance_at(columns)[0])
+        return means, self.scale * stds
+
+    def split(self, rows: Rows) -> NDArray:
+        """Contributions of the terms, shared by their inputs."""
+        graph = self.graph
+        orders = np.diff(graph.indptr)
+        values = rows.inputs[0].astype(float)[graph.members]
+        parts = graph.coef * np.multiply.reduceat(values, graph.indptr[:-1]) / orders
+        split = np.zeros(self.n_inputs)
+        np.add.at(split, graph.members, np.repeat(parts, orders))
+        return split
 
     def function_variance(self, variables: list[Variable]) -> float:
-        """Variance of the standardized mean over uniform inputs."""
-        return float(self._term_variances(variables).sum())
-
-    def _term_variances(self, variables: list[Variable]) -> NDArray:
-        """Of each term over uniform inputs, for the standardized target."""
-        spreads = np.ones(self.n_inputs)
-        for variable in variables:
-            if variable.input is not None:
-                spreads[variable.input] = variable.share @ variable.square
-        graph = self.graph
-        factors = np.multiply.reduceat(spreads[graph.members], graph.indptr[:-1])
-        return (graph.coef / self.scale) ** 2 * factors
+        """Variance of the standardized mean over independent inputs."""
+        variance, _, _ = split_variance(self.graph, variables)
+        unit = binary_unit(self.graph.coef)
+        return float(variance) * (unit / self.scale) ** 2
 
     def log_evidence(self) -> float:
         """Log density of the targets at the hyperparameters that were learned."""

@@ -293,6 +293,11 @@ class InputCoding:
             numbers[list(columns)] = np.maximum(numbers[list(columns)], number)
         return numbers
 
+    def coded_thresholds(self, column):
+        """Thresholds between the levels of a column, as inputs are coded."""
+        low, high, edges = self.low[column], self.high[column], self.thresholds[column]
+        return ((edges - low) - (high - edges)) / (high - low)
+
     def level_ends(self, column):
         """The lowest and the highest value of each level of a column, increasing.
 

@@ -81,6 +81,15 @@ class Rows:
         """The same rows, whose inputs may have been small integers."""
         return replace(self, inputs=self.inputs.astype(float, copy=False))
 
+    def columns(self, inputs):
+        """Values of some inputs and which of them are known, (n_rows, n_chosen)."""
+        known = np.ones((len(self), len(inputs)), dtype=bool)
+        if self.unknown is not None:
+            known = ~self.unknown[:, inputs]
+        elif not isinstance(self.inputs, np.ndarray):
+            known = self.inputs.read_known(inputs)
+        return self.inputs[:, inputs].astype(float, copy=False), known
+
     def mask(self):
         """Which inputs are unknown, as an array in any case."""
         if self.unknown is None:

@@ -1,8 +1,18 @@
-"""What varies on its own in a table: inputs, categoricals, and inputs with levels."""
+"""What varies on its own in a table: inputs, categoricals, and inputs with levels.
 
+And how: evenly over its range or its categories, or as in the rows of a fit.
+"""
+
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+
+from skmohn._core._rows import row_slices
+from skmohn.mohn._table.coding import NUMERIC
+
+_QUARTILES = 0.25, 0.75
+_N_PARTS = 128
 
 
 class Variable(NamedTuple):
@@ -18,7 +28,7 @@ class Variable(NamedTuple):
         level.
 
     mean, square : ndarrays of shape (n_levels,)
-        Mean and mean square of the coded input in each; its mean over all is 0.
+        Mean and mean square of the coded input in each.
     """
 
     input: int | None
@@ -26,6 +36,10 @@ class Variable(NamedTuple):
     share: np.ndarray
     mean: np.ndarray
     square: np.ndarray
+
+    def moments(self):
+        """Mean and mean square of the coded input over all levels."""
+        return float(self.share @ self.mean), float(self.share @ self.square)
 
 
 def make_input(i, spread=1.0):
@@ -55,3 +69,167 @@ def make_variables(n_inputs, alphabets=()):
     return inputs + [
         make_categorical(k, alphabet.size) for k, alphabet in enumerate(alphabets)
     ]
+
+
+def input_moments(n_inputs, variables):
+    """Means and variances of inputs; 0 and 1 of those in no variable.
+
+    Parameters
+    ----------
+    n_inputs : int
+
+    variables : list of Variable
+
+    Returns
+    -------
+    means, variances : ndarrays of shape (n_inputs,)
+    """
+    means, variances = np.zeros(n_inputs), np.ones(n_inputs)
+    for variable in variables:
+        if variable.input is not None:
+            mean, square = variable.moments()
+            means[variable.input] = mean
+            variances[variable.input] = max(square - mean**2, 0.0)
+    return means, variances
+
+
+@dataclass(frozen=True)
+class Marginals:
+    """How each input and categorical was distributed in the rows of a fit.
+
+    Of known values alone. What they were together is not kept.
+
+    Attributes
+    ----------
+    inputs : ndarray of shape (n_measured,), int
+        The inputs that the model has.
+
+    mean, square : ndarrays of shape (n_measured,)
+        Means and mean squares of them as they are coded.
+
+    categories : tuple of ndarrays of shape (n_categories,)
+        Probabilities of the categories of each categorical.
+
+    levels : dict of int to (mean, square)
+        By categorical, the moments of the input whose levels it has in each of them.
+
+    quartiles : dict of int to ndarray of shape (2,)
+        By numeric input, its lower and its upper quartile.
+
+    values : dict of int to ndarray of shape (n_values,)
+        By numeric input, values that are equally probable and stand for all: two of
+        each of 128 parts of the rows, with its mean and its variance. Empty where no
+        more than moments are asked for.
+    """
+
+    inputs: np.ndarray
+    mean: np.ndarray
+    square: np.ndarray
+    categories: tuple = ()
+    levels: dict = field(default_factory=dict)
+    quartiles: dict = field(default_factory=dict)
+    values: dict = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, rows, coding, weight=None, inputs=None, with_values=False):
+        """Measure the columns of some rows.
+
+        Parameters
+        ----------
+        rows : Rows
+
+        coding : InputCoding
+
+        weight : ndarray of shape (n_rows,), default=None
+
+        inputs : ndarray of shape (n_measured,), int, default=None
+            Which inputs; None for all.
+
+        with_values : bool, default=False
+
+        Returns
+        -------
+        marginals : Marginals
+        """
+        n_rows, n_inputs = rows.inputs.shape
+        weight = np.ones(n_rows) if weight is None else weight
+        inputs = np.arange(n_inputs) if inputs is None else inputs
+        mean, square = np.zeros((2, len(inputs)))
+        quartiles, numbers = {}, {}
+        is_numeric = coding.kind[coding.usable] == NUMERIC
+        # Some columns at a time: planes are written out.
+        for part in row_slices((len(inputs), n_rows)):
+            some = inputs[part]
+            values, known = rows.columns(some)
+            weights = known * weight[:, None]
+            total = np.maximum(weights.sum(axis=0), np.finfo(float).tiny)
+            mean[part] = (weights * values).sum(axis=0) / total
+            square[part] = (weights * values**2).sum(axis=0) / total
+            for k in np.flatnonzero(is_numeric[some]).tolist():
+                own = known[:, k]
+                i = int(some[k])
+                quartiles[i], numbers[i] = _quantiles(values[own, k], weight[own])
+        categories, levels = [], {}
+        usable = coding.usable.tolist()
+        pairs = zip(coding.categoricals, coding.alphabets, strict=True)
+        for k, ((column, *_), (size, _)) in enumerate(pairs):
+            own = rows.categories[:, k]
+
+            def sums(values, own=own, size=size):
+                return np.bincount(own, values, minlength=size + 1)[:size]
+
+            counts = sums(weight)
+            share = counts / max(counts.sum(), np.finfo(float).tiny)
+            categories.append(share)
+            if column in coding.thresholds:
+                values = np.asarray(rows.inputs[:, usable.index(column)], dtype=float)
+                least = np.maximum(counts, np.finfo(float).tiny)
+                levels[k] = (
+                    sums(weight * values) / least,
+                    sums(weight * values**2) / least,
+                )
+        parts = inputs, mean, square, tuple(categories)
+        return cls(*parts, levels, quartiles, numbers if with_values else {})
+
+    def variable(self, uniform):
+        """The same input, categorical or levels as they were distributed.
+
+        Parameters
+        ----------
+        uniform : Variable
+
+        Returns
+        -------
+        variable : Variable
+        """
+        i, k = uniform.input, uniform.categorical
+        if k is not None:
+            moments = self.levels.get(k, (uniform.mean, uniform.square))
+            return Variable(i, k, self.categories[k], *moments)
+        place = np.searchsorted(self.inputs, i)
+        if place == len(self.inputs) or self.inputs[place] != i:
+            return uniform
+        one = slice(place, place + 1)
+        return Variable(i, None, np.ones(1), self.mean[one], self.square[one])
+
+
+def _quantiles(values, weight):
+    """Both quartiles, which are among the values, and what stands for all of them."""
+    order = np.argsort(values, kind="stable")
+    values, upto = values[order], np.cumsum(weight[order])
+    upto /= upto[-1]
+    quartiles = values[np.searchsorted(upto, _QUARTILES)]
+    # Integrals of the quantiles and of their squares, up to the end of each part.
+    ends = np.linspace(0.0, 1.0, _N_PARTS + 1)
+    mean, square = (
+        _N_PARTS
+        * np.diff(np.interp(ends, np.append(0.0, upto), _integrate(power, upto)))
+        for power in (values, values**2)
+    )
+    std = np.sqrt(np.maximum(square - mean**2, 0.0))
+    return quartiles, np.stack([mean - std, mean + std], axis=1).ravel()
+
+
+def _integrate(values, upto):
+    """Sums of values times the steps of a cumulative sum, from 0."""
+    return np.append(0.0, np.cumsum(values * np.diff(upto, prepend=0.0)))

@@ -143,8 +143,41 @@ class Vocabulary:
             for k, alphabet in enumerate(self.alphabets)
         ]
 
-    def columns(self):
+    def share_others(self, terms, parts, contributions):
+        """What each column contributes by weights that are not listed.
+
+        A weight's contribution is shared equally by what it connects. That of a one-hot
+        group is that of its first column.
+
+        Parameters
+        ----------
+        terms : list of tuples of int
+            Members of the listed weights.
+
+        parts : ndarray of shape (n_terms,)
+            What these contribute.
+
+        contributions : ndarray of shape (n_variables,)
+            What inputs, then categoricals contribute by all weights.
+
+        Returns
+        -------
+        others : ndarray of shape (n_features,)
+        """
+        others, coding = contributions.copy(), self._coding
+        for term, part in zip(terms, parts.tolist(), strict=True):
+            others[self.groups[list(term)]] -= part / len(term)
+        columns = [*coding.usable.tolist(), *(own[0] for own in coding.categoricals)]
+        columns = np.array(columns, dtype=int)
+        return np.bincount(columns, others, minlength=self.n_features)
+
+    def columns(self, marginals=None):
         """Variables as they are in a table, where levels belong to an input.
+
+        Parameters
+        ----------
+        marginals : Marginals, default=None
+            How they are distributed; None for evenly, over their range or categories.
 
         Returns
         -------
@@ -159,13 +192,13 @@ class Vocabulary:
         for k, (j, *_) in enumerate(coding.categoricals):
             if j in coding.thresholds:
                 i = inputs.index(j)
-                low, high = coding.low[j], coding.high[j]
-                edges = coding.thresholds[j]
-                codes = ((edges - low) - (high - edges)) / (high - low)
-                found[i] = make_levels(i, k, codes)
+                found[i] = make_levels(i, k, coding.coded_thresholds(j))
                 found[len(inputs) + k] = None
         kept = [place for place, variable in enumerate(found) if variable is not None]
-        return [found[p] for p in kept], [columns[p] for p in kept]
+        variables = [found[p] for p in kept]
+        if marginals is not None:
+            variables = [marginals.variable(variable) for variable in variables]
+        return variables, [columns[p] for p in kept]
 
     def places(self, terms):
         """The members of sets that `terms_` calls by their labels."""

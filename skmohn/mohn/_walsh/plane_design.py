@@ -142,6 +142,12 @@ class Planes:
                     total += row * factor
         return np.unique(total, return_inverse=True)[1]
 
+    def read_known(self, columns):
+        """Which values of some columns are known, shape (n_samples, n_chosen), bool."""
+        if self.known is None:
+            return np.ones((self.n_samples, len(columns)), dtype=bool)
+        return unpack_bits(self.known[columns], self.n_samples).T == 1
+
     def values(self, columns):
         """Some columns as numbers, shape (n_chosen, n_samples).
 

@@ -1,0 +1,341 @@
+"""What each column does to the target: shares of its variance, and effects in its unit.
+
+Everything that is said of columns is read from here: Sobol indices, importances, unused
+columns and the table of effects. Columns vary independently of each other, each as it
+was distributed in the rows of the fit, or evenly where that is asked for.
+"""
+
+import math
+
+import numpy as np
+from scipy.stats import qmc
+
+from skmohn._core._categories import column_names
+from skmohn._core._control import control_of
+from skmohn.mohn._sparse.sobol import contrast_rows
+from skmohn.mohn._table.coding import CATEGORIES, NUMERIC, ONE_HOT
+from skmohn.mohn._table.rows import Rows
+from skmohn.mohn._table.target import moments
+from skmohn.mohn._table.variables import Marginals
+
+OBSERVED, UNIFORM = "observed", "uniform"
+# Of a transformed target nothing is a sum: rows for which its mean is computed, which
+# take n_rows^2 operations each, and of a table of effects, where draws are joint.
+_MOST_EVALUATIONS, _FEWEST_EVALUATIONS, _EASY_ROWS = 2**14, 2**11, 1000
+_ROWS_OF_EFFECTS, _ROWS_OF_DRAWS, _DRAWS = 256, 32, 100
+
+
+def measure(samples, model, terms):
+    """How the columns of a fit were distributed: all, or those of the terms.
+
+    Parameters
+    ----------
+    samples : Samples
+
+    model : Model, SparseClasses or PooledClasses
+
+    terms : list of tuples
+        As `terms_` has them.
+
+    Returns
+    -------
+    marginals : Marginals
+    """
+    inputs = None
+    if model.is_listed:
+        members = {m for term in samples.vocabulary.places(terms) for m in term}
+        n_inputs = samples.inputs.shape[1]
+        inputs = np.array(sorted(m for m in members if m < n_inputs), dtype=int)
+    known = samples.rows, samples.coding, samples.weight, inputs
+    # Of transformed targets more than moments is asked for.
+    return Marginals.of(*known, with_values=getattr(model, "is_transformed", False))
+
+
+def marginals_of(estimator, distribution):
+    """How columns vary; None for evenly, as do those of weights without data."""
+    return getattr(estimator, "_marginals", None) if distribution == OBSERVED else None
+
+
+def split_sobol(estimator, distribution):
+    """Sobol indices of each variable, and the columns of each.
+
+    Parameters
+    ----------
+    estimator : MOHNRegressor
+        Fitted to one target.
+
+    distribution : {"observed", "uniform"}
+
+    Returns
+    -------
+    first, total : ndarrays of shape (n_variables,)
+
+    columns : list of tuples of int
+    """
+    marginals, model = marginals_of(estimator, distribution), estimator.model_
+    variables, columns = estimator.vocabulary_.columns(marginals)
+    if model.is_transformed:
+        first, total = _MeanOfTarget(estimator, variables, marginals).indices()
+    else:
+        variance, *parts = model.shares(variables)
+        first, total = (part / (variance or 1.0) for part in parts)
+    return first, total, columns
+
+
+def tabulate_sobol(estimator, distribution=OBSERVED):
+    """List the Sobol indices of each column of a model of one target.
+
+    Parameters
+    ----------
+    estimator : MOHNRegressor
+
+    distribution : {"observed", "uniform"}, default="observed"
+
+    Returns
+    -------
+    table : dict of lists
+
+    Raises
+    ------
+    ValueError
+        For another distribution.
+    """
+    if distribution not in (OBSERVED, UNIFORM):
+        raise ValueError(
+            f"distribution={distribution!r} is neither 'observed' nor 'uniform'"
+        )
+    *parts, columns = split_sobol(estimator, distribution)
+    shares = np.zeros((2, estimator.n_features_in_))
+    for own, *part in zip(columns, *parts, strict=True):
+        shares[:, own] = np.array(part)[:, None]
+    return {
+        "feature": column_names(estimator),
+        "first_order": shares[0].tolist(),
+        "total": shares[1].tolist(),
+    }
+
+
+def tabulate_effects(estimator):
+    """List what moving each column does to the target, the most important first.
+
+    Parameters
+    ----------
+    estimator : MOHNRegressor
+        Fitted to one target.
+
+    Returns
+    -------
+    table : dict of lists
+    """
+    table = tabulate_sobol(estimator)
+    marginals = marginals_of(estimator, OBSERVED)
+    variables, columns = estimator.vocabulary_.columns(marginals)
+    moves = _list_moves(estimator, variables, columns, marginals)
+    means, stds = _effects(
+        estimator, variables, marginals, [move[1:4] for move in moves]
+    )
+    found = {j: [] for j in range(estimator.n_features_in_)}
+    for (column, *_, start, end), mean, std in zip(
+        moves, means.tolist(), stds.tolist(), strict=True
+    ):
+        found[column].append((start, end, mean, std))
+    names, total = table["feature"], table["total"]
+    rows = [
+        (names[j], table["first_order"][j], total[j], *effect)
+        for j in sorted(found, key=lambda j: -total[j])
+        for effect in found[j] or [(None, None, 0.0, 0.0)]
+    ]
+    titles = "feature", "first_order", "total", "from", "to", "effect", "standard_error"
+    return dict(zip(titles, map(list, zip(*rows, strict=True)), strict=True))
+
+
+def _list_moves(estimator, variables, columns, marginals):
+    """From where to where columns move.
+
+    Returns
+    -------
+    moves : list of tuples
+        The column, its variable, both ends as inputs and categories, and as users know
+        them.
+    """
+    coding, names = estimator.coding_, column_names(estimator)
+    kind, moves, ends = coding.kind, [], np.full((2, len(coding.kind)), np.nan)
+    for number, (variable, own) in enumerate(zip(variables, columns, strict=True)):
+        column = own[0]
+        if kind[column] in (CATEGORIES, ONE_HOT):
+            common, second, *_ = np.argsort(-variable.share, kind="stable").tolist()
+            labels = [names[j] for j in own]
+            if kind[column] == CATEGORIES:
+                labels = estimator.categories_[column].tolist()
+            for category, label in enumerate(labels):
+                other = common
+                if category == common:
+                    if kind[column] == CATEGORIES:
+                        continue
+                    other = second
+                place = own[category] if kind[column] == ONE_HOT else column
+                move = (0.0, other), (0.0, category)
+                moves.append((place, number, *move, labels[other], label))
+        else:
+            low, high = _ends(coding, column, variable, marginals)
+            ends[:, column] = _decode(coding, column, np.array([low[0], high[0]]))
+            moves.append((column, number, low, high, None, None))
+    written = estimator._categories.decode(ends)
+    for k, (column, number, low, high, start, _) in enumerate(moves):
+        if start is None:
+            moves[k] = column, number, low, high, *written[:, column].tolist()
+    return moves
+
+
+def _ends(coding, column, variable, marginals):
+    """Both ends of an input's move, with their levels: quartiles where they differ."""
+    ends = np.array([-1.0, 1.0])
+    if marginals is not None and variable.input in marginals.quartiles:
+        quartiles = marginals.quartiles[variable.input]
+        if quartiles[0] < quartiles[1]:
+            ends = quartiles
+    levels = [0, 0]
+    if variable.categorical is not None:
+        edges = coding.coded_thresholds(column)
+        levels = np.searchsorted(edges, ends, side="right").tolist()
+    return list(zip(ends.tolist(), levels, strict=True))
+
+
+def _decode(coding, column, inputs):
+    """Values of a column that inputs are coded from, but for rounding."""
+    low, high = coding.low[column], coding.high[column]
+    values = low * (0.5 - 0.5 * inputs) + high * (0.5 + 0.5 * inputs)
+    return [float(f"{value:.12g}") for value in values]
+
+
+def _effects(estimator, variables, marginals, wanted):
+    """Means and standard errors of what moves do, in the target's unit."""
+    model = estimator.model_
+    if model.is_transformed:
+        return _MeanOfTarget(estimator, variables, marginals).effects(wanted)
+    means, stds = model.contrasts(variables, wanted)
+    if model.is_listed and not model.has_posterior:
+        stds = _independent_errors(estimator, variables, wanted)
+    return means, stds
+
+
+def _independent_errors(estimator, variables, wanted):
+    """Standard errors of effects where those of weights are known, one by one."""
+    graph, errors = estimator.model_.graph, estimator.standard_errors_
+    rows = contrast_rows(graph.n_variables, variables, wanted)
+    squares = np.zeros(len(wanted))
+    for term, error in zip(graph.terms, errors.tolist(), strict=True):
+        start, end = (part[:, list(term)].prod(axis=1) for part in rows)
+        # An unknown error is none of those that do not move.
+        moved = end != start
+        squares[moved] += (error * (end - start)[moved]) ** 2
+    return np.sqrt(squares)
+
+
+class _MeanOfTarget:
+    """The mean of a transformed target, which no sum over terms or rows gives.
+
+    So it is averaged over rows with low discrepancy, whose columns are independent: the
+    Sobol indices are estimated as Saltelli et al. do, Variance based sensitivity
+    analysis of model output, Computer Physics Communications 181, 2010, Table 2 (b, f).
+    """
+
+    def __init__(self, estimator, variables, marginals):
+        self.model, self.variables, self.marginals = (
+            estimator.model_,
+            variables,
+            marginals,
+        )
+        self.clip = control_of(estimator, "dense_control").clip
+        coding = estimator.coding_
+        self.shape = len(coding.usable), len(coding.categoricals)
+        self.edges = {
+            k: coding.coded_thresholds(own[0])
+            for k, own in enumerate(coding.categoricals)
+            if own[0] in coding.thresholds
+        }
+        kinds = coding.kind[coding.usable]
+        self.is_numeric = (kinds == NUMERIC).tolist()
+
+    def indices(self):
+        """First-order and total indices of each variable."""
+        n_variables = len(self.variables)
+        if not n_variables:
+            return np.zeros((2, 0))
+        n_easy = _EASY_ROWS / max(self.model.n_observed, _EASY_ROWS)
+        most = max(_MOST_EVALUATIONS * n_easy**2, _FEWEST_EVALUATIONS)
+        n_rows = 2 ** max(int(math.log2(most / (n_variables + 2))), 4)
+        points = self._points(n_rows, 2 * n_variables)
+        one, other = points[:, :n_variables], points[:, n_variables:]
+        values, others = self._values(one), self._values(other)
+        variance = float(np.var(np.concatenate([values, others])))
+        first, total = np.zeros((2, n_variables))
+        if not variance:
+            return first, total
+        for i in range(n_variables):
+            mixed = one.copy()
+            mixed[:, i] = other[:, i]
+            moved = self._values(mixed)
+            first[i] = np.mean(others * (moved - values)) / variance
+            total[i] = np.mean((moved - values) ** 2) / (2.0 * variance)
+        return np.clip(first, 0.0, total), total
+
+    def effects(self, wanted):
+        """Means of what moves do, and standard deviations by draws of the function."""
+        model, rng = self.model, np.random.default_rng(0)
+        rows = self._rows(self._points(_ROWS_OF_EFFECTS, len(self.variables)))
+        few = rows.take(slice(_ROWS_OF_DRAWS))
+        noise_std = model.noise_std()
+        means, stds = np.empty((2, len(wanted)))
+        for k, (number, *ends) in enumerate(wanted):
+            variable = self.variables[number]
+            start, end = (
+                model.mean(_moved(rows, variable, place), self.clip) for place in ends
+            )
+            means[k] = np.mean(end - start)
+            both = _moved(few, variable, ends[0]).join(_moved(few, variable, ends[1]))
+            draws = model.draw_function(both, _DRAWS, rng).ravel()
+            draws, _ = moments(model.transform, draws, np.full(len(draws), noise_std))
+            start, end = draws.reshape(2, len(few), _DRAWS)
+            stds[k] = np.std(np.mean(end - start, axis=0))
+        return means, stds
+
+    def _points(self, n_rows, n_columns):
+        """Points of low discrepancy in the unit cube, moved by one draw."""
+        points = qmc.Sobol(n_columns, scramble=False).random(n_rows)
+        return (points + np.random.default_rng(0).random(n_columns)) % 1.0
+
+    def _values(self, points):
+        return self.model.mean(self._rows(points), self.clip)
+
+    def _rows(self, points):
+        """Rows whose variables are at quantiles of their distributions."""
+        n_inputs, n_categoricals = self.shape
+        inputs = np.zeros((len(points), n_inputs))
+        categories = np.zeros((len(points), n_categoricals), dtype=int)
+        for variable, column in zip(self.variables, points.T, strict=True):
+            i, k, share, mean, _ = variable
+            level = np.searchsorted(np.cumsum(share)[:-1], column, side="right")
+            if i is None:
+                categories[:, k] = level
+            elif not self.is_numeric[i]:
+                inputs[:, i] = np.where(column < 0.5 - 0.5 * mean[0], -1.0, 1.0)
+            else:
+                inputs[:, i] = 2.0 * column - 1.0
+                if self.marginals is not None:
+                    values = self.marginals.values[i]
+                    inputs[:, i] = values[(column * len(values)).astype(int)]
+                if k is not None:
+                    edges = self.edges[k]
+                    categories[:, k] = np.searchsorted(edges, inputs[:, i], "right")
+        return Rows(inputs, categories)
+
+
+def _moved(rows, variable, place):
+    """The same rows with one variable at one place."""
+    inputs, categories = rows.inputs.copy(), rows.categories.copy()
+    if variable.input is not None:
+        inputs[:, variable.input] = place[0]
+    if variable.categorical is not None:
+        categories[:, variable.categorical] = place[1]
+    return Rows(inputs, categories)

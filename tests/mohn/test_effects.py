@@ -1,0 +1,340 @@
+"""What columns do: against enumeration of all rows that columns could make together."""
+
+import functools
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.inspection import permutation_importance
+
+from skmohn import DenseControl, Genotypes, MOHNClassifier, MOHNRegressor
+from skmohn.mohn._dense.products import Products
+from skmohn.mohn._sparse import sobol
+from skmohn.mohn._sparse.sobol import split_variance
+from skmohn.mohn._table.rows import Rows
+from skmohn.mohn._table.variables import Variable
+from skmohn.mohn._walsh.hypergraph import Hypergraph
+
+UNCLIPPED = DenseControl(clip=False)
+
+
+def make_table(n_rows=120, seed=0):
+    """A lognormal column of few values, a rare flag, categories and a bit."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "income": np.exp(rng.normal(size=n_rows)).round(1) + 0.1,
+            "rare": rng.random(n_rows) < 0.15,
+            "kind": rng.choice(["a", "b", "c"], n_rows, p=[0.6, 0.3, 0.1]),
+            "bit": rng.integers(0, 2, n_rows),
+        }
+    )
+    y = X.income + 3.0 * X.rare + 2.0 * (X.kind == "b") * X.bit
+    return X, y + rng.normal(scale=0.3, size=n_rows)
+
+
+def enumerate_rows(X):
+    """All rows of the columns' values, and how often each value is there."""
+    values = [X[name].value_counts(normalize=True).sort_index() for name in X]
+    rows = itertools.product(*(own.index for own in values))
+    return pd.DataFrame(list(rows), columns=X.columns), [
+        own.to_numpy() for own in values
+    ]
+
+
+def by_definition(values, chances):
+    """First-order and total Sobol indices on a grid of independent columns."""
+    joint = functools.reduce(np.multiply.outer, chances)
+
+    def mean(values, axes):
+        return np.sum(values * joint, axes, keepdims=True) / joint.sum(
+            axes, keepdims=True
+        )
+
+    axes = tuple(range(values.ndim))
+    variance = mean((values - mean(values, axes)) ** 2, axes).item()
+    first, total = [], []
+    for i in axes:
+        others = axes[:i] + axes[i + 1 :]
+        alone = mean(values, others)
+        first.append(
+            mean((alone - mean(values, axes)) ** 2 * np.ones_like(values), axes)
+        )
+        total.append(mean((values - mean(values, (i,))) ** 2, axes))
+    return np.ravel(first) / variance, np.ravel(total) / variance
+
+
+def move(model, X, column, start, end):
+    """What a move does, by predictions at all rows of the other columns."""
+    rows, chances = enumerate_rows(X.drop(columns=column))
+    joint = functools.reduce(np.multiply.outer, chances).ravel()
+    ends = [model.predict(rows.assign(**{column: x})[list(X)]) for x in (start, end)]
+    return joint @ (ends[1] - ends[0])
+
+
+@pytest.fixture(scope="module")
+def table():
+    return make_table(80)
+
+
+@pytest.mark.parametrize("strategy", ["dense", "spike_slab", "pursuit"])
+def test_indices_and_effects_are_those_of_the_columns_as_they_are(strategy, table):
+    X, y = table
+    if strategy != "dense":
+        X = X.drop(columns="kind")
+    control = None if strategy == "pursuit" else UNCLIPPED
+    more = {} if control is None else {"dense_control": control}
+    model = MOHNRegressor(strategy, max_order=2, random_state=0, **more).fit(X, y)
+    rows, chances = enumerate_rows(X)
+    values = model.predict(rows).reshape(list(map(len, chances)))
+    first, total = by_definition(values, chances)
+    found = model.sobol_indices()
+    assert_allclose(found["first_order"], first, atol=1e-9)
+    assert_allclose(found["total"], total, atol=1e-9)
+    assert_allclose(model.feature_importances_, total, atol=1e-9)
+    effects = model.effects_table()
+    assert effects["total"].is_monotonic_decreasing
+    assert set(effects["feature"]) == set(X)
+    assert len(effects) == len(X.columns) + (strategy == "dense")
+    for row in effects.to_dict("records"):
+        expected = move(model, X, row["feature"], row["from"], row["to"])
+        assert row["effect"] == pytest.approx(expected, abs=1e-9)
+    effects = effects.set_index("feature")
+    income = effects.loc["income"]
+    quartiles = X["income"].quantile([0.25, 0.75], interpolation="lower")
+    assert_allclose([income["from"], income["to"]], quartiles, atol=0.11)
+    assert not effects.loc["rare", "from"]
+    for name in ("rare", "income"):
+        truth = 3.0 if name == "rare" else income["to"] - income["from"]
+        gap = abs(effects.loc[name, "effect"] - truth)
+        assert 0 < effects.loc[name, "standard_error"] < 0.3
+        assert gap < 4 * effects.loc[name, "standard_error"] + 0.1
+
+
+def test_uniform_columns_are_another_population():
+    flags = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], [45, 45, 5, 5], axis=0)
+    model = MOHNRegressor("pursuit").fit(flags, 3.0 * flags[:, 0] + flags[:, 1])
+    variances = np.array([9.0 * 0.09, 0.25])
+    found = [model.sobol_indices(way)["total"] for way in ("observed", "uniform")]
+    assert_allclose(found, [variances / variances.sum(), [0.9, 0.1]])
+    with pytest.raises(ValueError, match="distribution='even' is neither 'observed'"):
+        model.sobol_indices("even")
+    known = MOHNRegressor.from_terms([(0,), (0, 1)], [3.0, 4.0])
+    pd.testing.assert_frame_equal(known.sobol_indices(), known.sobol_indices("uniform"))
+    effects = known.effects_table().set_index("feature")
+    assert effects["effect"].to_dict() == {"x0": 6.0, "x1": 0.0}
+    assert (effects["standard_error"] == 0).all()
+
+
+def test_rows_that_count_twice_are_two_rows(table):
+    X, y = table
+    twice = np.arange(len(y)) % 3 == 0
+    weight = 1.0 + twice
+    order = np.r_[np.arange(len(y)), np.flatnonzero(twice)]
+    once = MOHNRegressor("dense", dense_control=UNCLIPPED).fit(X, y, weight)
+    again = MOHNRegressor("dense", dense_control=UNCLIPPED).fit(
+        X.iloc[order], y.iloc[order]
+    )
+    found, expected = once.effects_table(), again.effects_table()
+    pd.testing.assert_frame_equal(found, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_effects_of_a_transformed_target_are_in_its_own_unit():
+    X, y = make_table(60)
+    y = np.exp(0.25 * y)
+    control = DenseControl(clip=False, target_transform="log")
+    model = MOHNRegressor("dense", dense_control=control).fit(X, y)
+    rows, chances = enumerate_rows(X)
+    values = model.predict(rows).reshape(list(map(len, chances)))
+    first, total = by_definition(values, chances)
+    found = model.sobol_indices()
+    assert_allclose(found["total"], total, atol=0.05)
+    assert_allclose(found["first_order"], first, atol=0.05)
+    for row in model.effects_table().to_dict("records"):
+        expected = move(model, X, row["feature"], row["from"], row["to"])
+        assert row["effect"] == pytest.approx(expected, rel=0.1, abs=0.05)
+        assert 0 < row["standard_error"] < 0.4 * abs(expected) + 0.2
+
+
+def test_a_one_hot_column_takes_the_place_of_the_commonest():
+    rng = np.random.default_rng(0)
+    kinds = rng.choice(3, 150, p=[0.2, 0.5, 0.3])
+    X = np.column_stack([np.eye(3)[kinds], rng.integers(0, 2, 150), np.ones(150)])
+    y = np.array([1.0, 2.0, 5.0])[kinds] + X[:, 3] + 0.1 * rng.standard_normal(150)
+    control = DenseControl(one_hot="auto", clip=False)
+    model = MOHNRegressor("dense", dense_control=control).fit(X, y)
+    effects = model.effects_table().set_index("feature")
+    assert effects["from"].to_dict() == {
+        "x0": "x1", "x1": "x2", "x2": "x1", "x3": 0.0, "x4": None,
+    }  # fmt: skip
+    assert_allclose(
+        effects.loc[["x0", "x1", "x2", "x3", "x4"], "effect"],
+        [-1.0, -3.0, 3.0, 1.0, 0.0],
+        atol=0.15,
+    )
+
+
+def test_effects_of_several_targets(table):
+    X, y = table
+    Y = pd.DataFrame({"one": y, "two": -2.0 * y})
+    model = MOHNRegressor("pursuit", random_state=0, max_order=1).fit(
+        X.drop(columns="kind"), Y
+    )
+    effects = model.effects_table()
+    assert effects.columns[0] == "target"
+    by_target = dict(iter(effects.groupby("target")["effect"]))
+    assert_allclose(by_target["two"], -2.0 * by_target["one"].to_numpy(), rtol=1e-6)
+
+
+@pytest.mark.slow
+def test_no_column_above_its_threshold_is_missing():
+    rng = np.random.default_rng(0)
+    # The age is a bow that no line sees, and what is correlated with it does nothing.
+    X = pd.DataFrame({"age": rng.lognormal(3.5, 0.4, 100)})
+    X["near"] = X["age"] + rng.normal(scale=10, size=100)
+    X["flag"] = rng.random(100) < 0.1
+    X["none"] = rng.normal(size=100)
+    apart = np.log(X["age"]) - 3.5
+    y = 8.0 * apart**2 + 1.5 * X["flag"] + rng.normal(scale=0.3, size=100)
+    for strategy in ("dense", "auto"):
+        model = MOHNRegressor(strategy, random_state=0).fit(X, y)
+        found = permutation_importance(model, X, y, n_repeats=2, random_state=0)
+        # Twice the variance that a column has a part in, of that of the target.
+        needed = {X.columns[i] for i in np.flatnonzero(found.importances_mean > 0.05)}
+        assert needed == {"age", "flag"}
+        assert needed <= {X.columns[i] for p in model.linkage_.components for i in p}
+        effects = model.effects_table().set_index("feature")
+        assert (effects.loc[list(needed), "total"] > 0.02).all()
+        assert effects.index[0] == "age"
+
+
+def test_genotypes_count_what_is_known():
+    rng = np.random.default_rng(0)
+    counts = rng.binomial(2, [0.05, 0.3, 0.4, 0.5], (300, 4)).astype(float)
+    y = counts[:, 0] + counts[:, 1] + 0.1 * rng.standard_normal(300)
+    counts[rng.random(counts.shape) < 0.1] = np.nan
+    packed = Genotypes.from_counts(counts)
+    model = MOHNRegressor("given", terms=[(0,), (1,)]).fit(packed, y)
+    variances = np.nanvar(counts[:, :2], axis=0)
+    assert model._marginals.inputs.tolist() == [0, 1]
+    assert_allclose(model._marginals.square, variances)
+    expected = model.weights_**2 * variances
+    assert_allclose(
+        model.sobol_indices()["total"], [*expected / expected.sum(), 0.0, 0.0]
+    )
+
+
+# ------------------------------------------------------------------ sums of terms
+
+
+@pytest.mark.parametrize("way", ["subsets", "pairs"])
+def test_sums_of_terms_over_skewed_inputs(way, monkeypatch):
+    if way == "pairs":
+        monkeypatch.setattr(sobol, "_MOST_SUBSETS", 0.0)
+    rng = np.random.default_rng(0)
+    chances = [0.9, 0.5, 0.2, 0.35, 0.7]
+    terms = [(0,), (3,), (0, 1), (1, 2), (0, 2, 3), (0, 1, 2, 3)]
+    graph = Hypergraph.sort(terms, rng.standard_normal(6), 1.0)
+    variables = [
+        Variable(i, None, np.ones(1), np.array([2 * p - 1]), np.ones(1))
+        for i, p in enumerate(chances)
+    ]
+    cube = np.array(list(itertools.product([-1.0, 1.0], repeat=5)))
+    values = graph.predict(cube).reshape([2] * 5)
+    first, total = by_definition(values, [np.array([1 - p, p]) for p in chances])
+    variance, *parts = split_variance(graph, variables)
+    assert_allclose(parts[0] / variance, first, atol=1e-12)
+    assert_allclose(parts[1] / variance, total, atol=1e-12)
+
+
+def test_terms_of_very_many_skewed_columns_take_no_time():
+    rng = np.random.default_rng(0)
+    X = (rng.random((300, 60)) < 0.6).astype(float)
+    model = MOHNRegressor("given", terms=[tuple(range(60)), (0, 1)])
+    model.fit(X, X[:, 0] + rng.standard_normal(300))
+    total = model.feature_importances_
+    assert total[:2].min() > 0.5
+    assert_allclose(total[2:], total[2], rtol=1.0)
+
+
+def test_classes_of_very_many_skewed_columns_take_no_time():
+    rng = np.random.default_rng(0)
+    X = (rng.random((300, 40)) < 0.7).astype(float)
+    model = MOHNClassifier("given", terms=[list(range(40)), [0, 1]])
+    model.fit(X, (X[:, 0] + rng.standard_normal(300)) > 0.5)
+    assert model.feature_importances_[:2].min() > 0.5
+
+
+# -------------------------------------------------------------------- explanations
+
+
+def test_shared_weights_are_shapley_values():
+    rng = np.random.default_rng(0)
+    low, high = rng.uniform(0.2, 1.0, (2, 3, 7))
+    low[1, 6], high[1, 6] = -1.0, 1.0
+    products = Products(
+        rng.standard_normal(7), low, high, [rng.uniform(0.2, 1, (3, 7))],
+        rng.standard_normal(3), [rng.standard_normal(3)], 0.5,
+    )  # fmt: skip
+    row = Rows(np.array([[0.4, -1.0, 1.0]]), np.array([[2]]))
+
+    def value(known):
+        whole = products.coef.copy()
+        for i, x in enumerate(row.inputs[0] * [j in known for j in range(3)]):
+            whole *= (low[i] + high[i] + x * (high[i] - low[i])) / 2
+        table, (step,) = products.tables[0], products.steps
+        whole *= table[2] if 3 in known else table.mean(axis=0)
+        lines = sum(products.slopes[i] * row.inputs[0, i] for i in known if i < 3)
+        return whole.sum() + lines + (step[2] if 3 in known else step.mean())
+
+    expected = np.zeros(4)
+    orders = list(itertools.permutations(range(4)))
+    for order in orders:
+        for k, player in enumerate(order):
+            expected[player] += value(order[: k + 1]) - value(order[:k])
+    assert_allclose(products.split(row), expected / len(orders))
+    nothing = Rows(np.zeros((1, 3)), np.array([[3]]))
+    assert_allclose(products.split(nothing), 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("strategy", ["dense", "spike_slab"])
+def test_explanations_leave_nothing_without_a_name(strategy, table):
+    X, y = table
+    if strategy == "spike_slab":
+        X = X.drop(columns="kind")
+    model = MOHNRegressor(strategy, dense_control=UNCLIPPED, max_order=2).fit(X, y)
+    X = X.astype(object)
+    X.iloc[1, 0] = X.iloc[2, -1] = None
+    columns = {"(constant)", *(f"(other weights of {name})" for name in X)}
+    for i, prediction in enumerate(model.predict(X[:4])):
+        explained = model.explain(X[i : i + 1])
+        assert explained["contribution"].sum() == pytest.approx(prediction)
+        others = explained[explained["weight"].isna()]
+        assert set(others["term"]) <= columns
+        assert np.all(np.diff(explained["contribution"][1:].abs()) <= 0)
+
+
+def test_many_columns_are_shared_exactly():
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], (40, 150))
+    y = X[:, 0] + X[:, 1] * X[:, 2]
+    model = MOHNRegressor("dense", dense_control=UNCLIPPED).fit(X, y)
+    explained = model.explain(X[0])
+    assert explained["contribution"].sum() == pytest.approx(model.predict(X[:1])[0])
+
+
+def test_explanations_of_classes_name_every_column(table):
+    X, y = table
+    classes = np.digitize(y, np.quantile(y, [0.3, 0.7]))
+    for target in (classes, classes > 0):
+        model = MOHNClassifier("dense", random_state=0).fit(X[:60], target[:60])
+        score = model.decision_function(X[:1])[0]
+        label = model.classes_[-1]
+        explained = model.explain(X[:1], label)
+        expected = score[-1] if np.ndim(score) else score
+        assert explained["contribution"].sum() == pytest.approx(expected)
+        assert "(all other weights)" not in set(explained["term"])
+        assert "(other weights of income)" in set(explained["term"])
