@@ -5,6 +5,7 @@ import numpy as np
 from skmohn._core._validation import is_pair_given
 from skmohn.mohn._genotypes import encode, read_inputs
 from skmohn.mohn._sparse.equivalents import find_equivalents
+from skmohn.mohn._sparse.normal_scores import normal_scores
 from skmohn.mohn._sparse.significance import correct_p_values, p_values_of_terms
 from skmohn.mohn._walsh.design import make_design
 
@@ -55,8 +56,9 @@ def findings_of(estimator, samples, solution):
     if not estimator.model_.is_listed:
         return no_findings(terms)
     design = make_design(samples.inputs, samples.weight)
-    p_values = p_values_of_terms(design, samples.y, terms)
-    tested = design, samples.y, terms, p_values
+    y = normal_scores(samples.y) if solution.on_scores else samples.y
+    p_values = p_values_of_terms(design, y, terms)
+    tested = design, y, terms, p_values
     given = always_of(estimator)
     n_tried, corrected = correct_p_values(*tested, solution.coverage, given)
     return {

@@ -54,7 +54,8 @@ class Genotypes:
         Number of rows.
     coding : {"additive", "dominance", "both"}, default="additive"
         What columns are: counts, indicators of count 1 (heterozygotes), or first all
-        counts and then all indicators.
+        counts and then all indicators. With both, searches test all products of two
+        variants together.
     names : sequence of str, default=None
         Names of the variants. None for ``x0``, ``x1``, ...
     sample_names, family_names : sequence of str, default=None
@@ -652,10 +653,10 @@ def encode(coding, X, names=None, *, as_bytes=False):
     if not isinstance(X, Genotypes):
         return coding.encode(X, names, as_bytes=as_bytes)
     *bits, least = X._codes()
-    chosen = slice(None)
-    if len(coding.usable) < len(coding.kind):
-        chosen = coding.usable
-        bits = [plane[chosen] for plane in bits]
+    is_whole = len(coding.usable) == len(coding.kind)
+    chosen = slice(None) if is_whole else coding.usable
+    bits = [plane[chosen] for plane in bits]
     middle = (coding.low + coding.high) / 2.0
-    planes = Planes.around(*bits, (middle - least)[chosen], X.n_samples)
+    variants = (np.arange(X.shape[1]) % len(X.sign))[chosen]
+    planes = Planes.around(*bits, (middle - least)[chosen], X.n_samples, variants)
     return Rows(planes, np.empty((len(X), 0), dtype=int))

@@ -55,7 +55,11 @@ class NoPosteriorError(AttributeError, ValueError):
 
 
 class Solution(NamedTuple):
-    """A fitted model and what is to be said about it."""
+    """A fitted model and what is to be said about it.
+
+    `on_scores` says that its terms were chosen by the normal scores of the target, by
+    which they are tested, too.
+    """
 
     graph: Hypergraph
     standard_errors: np.ndarray
@@ -67,6 +71,7 @@ class Solution(NamedTuple):
     is_exact: bool = False
     is_stopped: bool = False
     choice: object = None
+    on_scores: bool = False
 
 
 def occam_factor(density, curvature, by_data):

@@ -13,6 +13,7 @@ Abe, AISTATS (2011), for the greedy search.
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.special import log_softmax
@@ -25,6 +26,7 @@ from skmohn.mohn._sparse.frontier import (
     Frontier,
     chance_thresholds,
 )
+from skmohn.mohn._sparse.variant_pairs import SCREENED, VariantPairs
 from skmohn.mohn._walsh.terms import in_order
 
 # Penalty of the search. Products are -1 and +1: a standard deviation of .3 a weight.
@@ -146,6 +148,8 @@ class LogisticPath:
             design, control.max_order, control.work_budget, pairs=pairs
         )
         self.pairs = pairs
+        # Products of variants of two classes are joined; more have a score for each.
+        self.variant_pairs = VariantPairs.of(design) if n_classes == 2 else None
         # Whether it is made sure that no pair is missed where nothing stands out.
         self._is_thorough = True
         self._learn()
@@ -170,7 +174,9 @@ class LogisticPath:
             # What chance may well explain is looked for among the pairs that are known,
             # at the end of a stage among all.
             self._is_thorough |= size == sizes[-1]
-            batch = min(size, self.control.most) - n_found
+            # Products of two variants that came together may be more than asked for;
+            # models are compared by their number on the path.
+            batch = min(max(size - n_found, 1), self.control.most - n_found)
             added, ratio = yield from self._look(batch)
             if not added:
                 self.is_full = True
@@ -283,6 +289,8 @@ class LogisticPath:
     def _propose(self, residuals, spreads, batch):
         """The products to add, the best first, and the ratio of the best."""
         size = max(_FEWEST_SCORED, _SCORED * batch)
+        if self.variant_pairs is not None:
+            size = max(size, SCREENED)
         found = self.frontier.screen_base(residuals.T, size)
         found += self.frontier.screen_children(residuals.T, self.terms, size)
         chosen, ratio = self._select(found, residuals, spreads, batch)
@@ -320,7 +328,18 @@ class LogisticPath:
         thresholds = chance_thresholds(
             found, present, self.design.n_features, n_rivals=len(scores)
         )
-        gains = np.linalg.norm(scores, axis=0)
+        gains, best = np.linalg.norm(scores, axis=0), np.max(scores / thresholds)
+        if self.variant_pairs is not None:
+            subsets, ratios = self.variant_pairs.join(
+                found,
+                gains / thresholds,
+                self.terms,
+                1.0,
+                partial(self._weigh, residuals[:, 0], spreads[:, 0]),
+            )
+            leader = int(np.argmax(ratios))
+            if len(subsets[leader]) > 1:
+                return subsets[leader], float(ratios[leader])
         lengths, known = (
             np.maximum(np.linalg.norm(part, axis=0), 1e-12)
             for part in (columns, self.columns)
@@ -337,7 +356,13 @@ class LogisticPath:
             alike = np.abs(columns[:, chosen].T @ columns[:, j])
             if not np.any(alike > _ALIKE * lengths[chosen] * lengths[j]):
                 chosen.append(j)
-        return [found[j] for j in chosen], float(np.max(scores / thresholds))
+        return [found[j] for j in chosen], float(best)
+
+    def _weigh(self, residual, spread, columns):
+        """Scores of columns and their information; see `VariantPairs.join`."""
+        means = columns @ spread / max(spread.sum(), 1e-300)
+        columns = columns - means[:, :, None]
+        return columns @ residual, (columns * spread) @ columns.transpose(0, 2, 1)
 
 
 def _unpack(design, terms):

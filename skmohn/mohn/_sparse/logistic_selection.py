@@ -335,7 +335,7 @@ def _ebic(path, position):
     n = path.weights.sum()
     found = path.model(position)[len(path.control.start) :]
     n_weights = len(found) * max(path.indicators.shape[1] - 1, 1)
-    code = choice_length(found, path.design.n_features)
+    code = choice_length(found, path.design.n_features, path.design.variants)
     return 2 * n * path.deviances[position] + n_weights * np.log(n) + 2 * code
 
 

@@ -69,8 +69,8 @@ class SparseModel(Model):
         Factor of variances, as that of the noise is known from few observations only
         (the variance of Student's t distribution), or as left-out rows are off by more.
 
-    n_inputs : int, default=0
-        Of which the terms were chosen.
+    choices : float, default=0.0
+        Nats that it costs to say which of all terms there could be these are.
 
     has_posterior : bool, default=True
         Whether it is known how far the weights may be off.
@@ -83,7 +83,7 @@ class SparseModel(Model):
     scale: float
     occam: float = 0.0
     doubt: float = 1.0
-    n_inputs: int = 0
+    choices: float = 0.0
     has_posterior: bool = True
     # All its weights are in the graph.
     is_listed = True
@@ -140,8 +140,8 @@ class SparseModel(Model):
         doubt = _student_variance(design.weight_sum - len(graph.terms) - 1)
         known = np.trace(cho_solve((factor, True), gram)) / design.weight_sum
         doubt = max(doubt, (left_out / scale) ** 2 / (noise + known))
-        n_inputs = design.n_features
-        return cls(graph, factor, noise, evidence, scale, occam, doubt, n_inputs)
+        choices = choice_length(graph.terms, design.n_features, design.variants)
+        return cls(graph, factor, noise, evidence, scale, occam, doubt, choices)
 
     def function(self, rows):
         """The sum of the terms."""
@@ -211,8 +211,7 @@ class SparseModel(Model):
 
     def description_length(self):
         """Nats that the data and the choices of terms and variances cost."""
-        choices = choice_length(self.graph.terms, self.n_inputs)
-        return choices + self.length_of_data()
+        return self.choices + self.length_of_data()
 
     def length_of_data(self):
         """Nats that the data and the choice of variances cost where terms are known."""

@@ -23,6 +23,7 @@ from skmohn.mohn._sparse.frontier import (
     chance_thresholds,
 )
 from skmohn.mohn._sparse.message_passing import infer_structure
+from skmohn.mohn._sparse.variant_pairs import SCREENED, VariantPairs
 from skmohn.mohn._walsh.terms import in_order, with_kept
 
 # With more weights than this share of the samples a perfect fit proves nothing.
@@ -125,6 +126,7 @@ class Pursuit:
             control.max_screened,
             pairs,
         )
+        self.variant_pairs = VariantPairs.of(design)
         self.most = int(MOST_WEIGHTS * design.weight_sum)
         self.bar = 1.0
         self.is_thorough = True
@@ -261,7 +263,10 @@ class Pursuit:
         residuals = [self.model.residual]
         # A bar that is lowered often finds the residual as it was.
         if self._screened[0] is not self.model.residual:
-            found = self.frontier.screen_base(residuals, batch)
+            size = batch
+            if self.variant_pairs is not None:
+                size = max(batch, SCREENED)
+            found = self.frontier.screen_base(residuals, size)
             self._screened = self.model.residual, found
         found = list(self._screened[1])
         chosen = self._select(found, batch)
@@ -292,9 +297,7 @@ class Pursuit:
         present = set(self.model.terms)
         # Of candidates that say the same, the smallest set comes first.
         found = in_order(
-            term
-            for term in found
-            if term not in present and self.banned.get(term, -1) < self.round
+            term for term in found if term not in present and self._may_enter(term)
         )
         if not found:
             return []
@@ -305,22 +308,45 @@ class Pursuit:
         score /= self._thresholds(found, present)
         # Columns that say the same differ by rounding.
         score = np.round(score, 9)
+        subsets = [[term] for term in found]
+        if self.variant_pairs is not None:
+            subsets, score = self.variant_pairs.join(
+                found,
+                score,
+                self.model.terms,
+                self.bar,
+                self._weigh,
+                self._may_enter,
+            )
         near = min(NEAR_BEST * score.max(), _BEYOND_DOUBT)
         chosen = np.flatnonzero((score > self.bar) & (score >= near))
         chosen = chosen[np.argsort(-score[chosen], kind="stable")][:batch]
-        return [found[j] for j in chosen[self._unlike(columns[chosen])]]
+        return self._unlike([subsets[j] for j in chosen])[:batch]
 
-    def _unlike(self, columns):
-        """Which columns are not much like one before them that is kept."""
+    def _weigh(self, columns):
+        """Inner products of columns with the residual and each other; see `join`."""
+        columns = columns - columns.mean(axis=2, keepdims=True)
+        noise = max(self.model.noise, 1e-300)
+        inner = columns @ self.model.residual / noise
+        return inner, columns @ columns.transpose(0, 2, 1)
+
+    def _may_enter(self, term):
+        return self.banned.get(term, -1) < self.round
+
+    def _unlike(self, subsets):
+        """The members of subsets that are not much like one before that is kept."""
+        terms = [term for subset in subsets for term in subset]
+        owners = np.repeat(np.arange(len(subsets)), [len(subset) for subset in subsets])
+        columns = self.design.columns(terms)
         sums = self.design.project(columns, np.ones(self.design.n_samples))
         inner = self.design.gram(columns, columns)
         inner -= np.outer(sums, sums) / self.design.weight_sum
         squares = np.outer(*2 * [np.diag(inner)])
-        is_alike = inner**2 > _ALIKE**2 * squares
-        unlike = np.ones(len(columns), dtype=bool)
-        for j in np.flatnonzero(np.tril(is_alike, -1).any(axis=1)):
-            unlike[j] = not np.any(unlike[:j] & is_alike[j, :j])
-        return unlike
+        is_alike = (inner**2 > _ALIKE**2 * squares) & (owners[:, None] > owners)
+        unlike = np.ones(len(subsets), dtype=bool)
+        for j in np.flatnonzero(is_alike.any(axis=1)):
+            unlike[owners[j]] &= not unlike[owners[is_alike[j]]].any()
+        return [term for term, own in zip(terms, owners, strict=True) if unlike[own]]
 
     def _thresholds(self, terms, present):
         return chance_thresholds(terms, present, self.design.n_features)
@@ -345,10 +371,15 @@ class Pursuit:
         removed = 0
         while len(self.model) > 1 and not self.is_exact():
             present = set(self.model.terms)
-            least = self.bar * self._thresholds(self.model.terms, present)
+            chance = self._thresholds(self.model.terms, present)
+            least = self.bar * chance
             if not strict:
                 least = np.minimum(_PRUNE, 0.8 * least)
-            weak = np.abs(self.model.coef) < least * self.model.standard_errors()
+            errors = self.model.standard_errors()
+            weak = np.abs(self.model.coef) < least * errors
+            if self.variant_pairs is not None:
+                ratios, is_spare = self.variant_pairs.judge(self.model, errors)
+                weak = is_spare | (weak & (ratios * chance < least))
             weak[: self.model.n_fixed] = False
             if not weak.any():
                 break

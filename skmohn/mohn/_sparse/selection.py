@@ -386,7 +386,11 @@ def _ebic(design, y, terms):
     n = design.weight_sum
     variance = max(model.rms**2, rounding_variance(y), np.finfo(float).tiny)
     fit = n * np.log(variance)
-    return fit + len(model) * np.log(n) + 2 * choice_length(terms, design.n_features)
+    return (
+        fit
+        + len(model) * np.log(n)
+        + 2 * choice_length(terms, design.n_features, design.variants)
+    )
 
 
 def shorter(chosen: Choice, search: Pursuit) -> Choice:
@@ -423,8 +427,13 @@ def shorter(chosen: Choice, search: Pursuit) -> Choice:
         return chosen
     errors = None
     if chosen.folds is not None:
-        errors = np.array([_fold_error(design, y, found, *f) for f in chosen.folds])
+        errors = fold_errors(design, y, found, chosen.folds)
     return Choice(found, "whole", folds=chosen.folds, errors=errors)
+
+
+def fold_errors(design, y, terms, folds):
+    """Mean squared errors of the samples that each fold leaves out, of known terms."""
+    return np.array([_fold_error(design, y, terms, *fold) for fold in folds])
 
 
 def _fold_error(design, y, terms, train, test):

@@ -11,6 +11,7 @@ from scipy.stats import t as student
 from skmohn._core._units import binary_unit
 from skmohn.mohn._sparse.active_set import ALIAS_TOLERANCE, ActiveSet
 from skmohn.mohn._walsh.pairs import best_pairs
+from skmohn.mohn._walsh.terms import pair_of
 
 # Numbers that columns have at a time.
 _ENTRIES = 2**22
@@ -125,6 +126,8 @@ def correct_p_values(design, y, terms, p_values, coverage, given=()):
     left = left[::-1]
     # A half for each further term, and each order as likely as the others.
     choices = [2.0 * len(tried) * tried.get(len(t), 1) for t in model.terms]
+    if design.variants is not None:
+        _count_further(model.terms, design.variants, choices, len(tried))
     orders = np.array([len(term) for term in model.terms])
     steps = [
         _log_p_of_rest(left, np.log(choices), orders, start, design.weight_sum)
@@ -139,6 +142,17 @@ def correct_p_values(design, y, terms, p_values, coverage, given=()):
         of_fixed = np.minimum(np.maximum(of_fixed, beyond).min(axis=0), 1.0)
         corrected[fixed] = np.maximum(corrected[fixed], of_fixed)
     return n_tried, corrected
+
+
+def _count_further(terms, variants, choices, n_orders):
+    """Of a pair of variants that has a product already, three others could be next."""
+    known = set()
+    for j, term in enumerate(terms):
+        pair = pair_of(term, variants)
+        if pair in known:
+            choices[j] = 2.0 * n_orders * 3.0
+        elif pair is not None:
+            known.add(pair)
 
 
 def _log_p_of_rest(left, log_choices, orders, start, weight_sum):

@@ -16,6 +16,7 @@ from skmohn.mohn._sparse.chance import Chance, rounding_variance
 from skmohn.mohn._sparse.frontier import BASE_ORDER
 from skmohn.mohn._sparse.given import listed_terms, terms_of_all_models
 from skmohn.mohn._sparse.learning import delta_rule, lasso, moments, ols
+from skmohn.mohn._sparse.normal_scores import prefer_scores
 from skmohn.mohn._sparse.pool import PairPool
 from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
 from skmohn.mohn._sparse.selection import Rivals, choose_model, shorter
@@ -151,6 +152,8 @@ def _mention_dependent(samples):
 
 def _run_pursuit(samples, wishes, report, always):
     search, solution = _pursue(samples, wishes, report, always)
+    again = partial(_pursue, wishes=wishes, always=always)
+    solution = prefer_scores(solution, samples, wishes, again, _from_least_squares)
     if search.is_too_wide:
         solution = solution._replace(reason=solution.reason + _LEFT_OUT)
     n_lost = 1 + len(always) - search.model.n_fixed

@@ -115,7 +115,15 @@ def pack_signs(rows):
 
 
 class _Design:
-    """What both designs share: the search for the sets that go best with a residual."""
+    """What both designs share: the search for the sets that go best with a residual.
+
+    Attributes
+    ----------
+    variants : ndarray of shape (n_features,), int, or None
+        The variant that each input codes, where several code the same.
+    """
+
+    variants = None
 
     @cached_property
     def first_equal(self):

@@ -56,6 +56,9 @@ class Planes:
 
     known : ndarray of shape (n_columns, n_words), uint64, default=None
         Which values are known; None when all are.
+
+    variants : ndarray of shape (n_columns,), int, default=None
+        The number of the variant that each column codes; None for one of its own.
     """
 
     n_samples: int
@@ -63,9 +66,10 @@ class Planes:
     nonzero: np.ndarray
     centres: np.ndarray
     known: np.ndarray | None = None
+    variants: np.ndarray | None = None
 
     @classmethod
-    def around(cls, sign, nonzero, known, centres, n_samples):
+    def around(cls, sign, nonzero, known, centres, n_samples, variants=None):
         """Take centres from columns; an unknown value becomes 0.
 
         Parameters
@@ -77,6 +81,8 @@ class Planes:
 
         n_samples : int
 
+        variants : ndarray of shape (n_columns,), int, default=None
+
         Returns
         -------
         planes : Planes
@@ -84,7 +90,7 @@ class Planes:
         n_known = np.bitwise_count(known).sum(axis=1, dtype=np.int64)
         gaps = n_known < n_samples
         if not gaps.any():
-            return cls(n_samples, sign, nonzero, centres)
+            return cls(n_samples, sign, nonzero, centres, variants=variants)
         sign, nonzero = sign.copy(), nonzero.copy()
         whole = row_bits(n_samples)
         for j in np.flatnonzero(gaps & (np.abs(centres) > _HALF)):
@@ -92,7 +98,7 @@ class Planes:
             nonzero[j] |= unknown
             if centres[j] < 0.0:
                 sign[j] |= unknown
-        return cls(n_samples, sign, nonzero, centres, known)
+        return cls(n_samples, sign, nonzero, centres, known, variants)
 
     @property
     def shape(self):
@@ -212,6 +218,7 @@ class PlaneDesign(DenseDesign):
     def __init__(self, planes):
         self.planes = planes
         self.n_samples, self.n_features = planes.shape
+        self.variants = planes.variants
         self.weight_sum = float(self.n_samples)
         self._given_weight, self.weights = None, np.ones(self.n_samples)
         self.score_cost = _COST + _COST_OF_WORD * planes.sign.shape[1]

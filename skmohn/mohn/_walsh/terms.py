@@ -1,6 +1,7 @@
 """Sets of inputs: counted by order, priced, parents and children."""
 
 import math
+from collections import Counter
 from itertools import combinations
 
 import numpy as np
@@ -51,13 +52,34 @@ def with_kept(coverage, terms):
     return [{**row, "kept": kept[row["order"] - 1]} for row in coverage]
 
 
-def choice_length(terms, n_inputs):
-    """Nats that it costs to say which of all sets of their orders the terms are."""
+def choice_length(terms, n_inputs, variants=None):
+    """Nats that it costs to say which of all sets of their orders the terms are.
+
+    Where inputs code variants, of products of two variants first which pairs these are,
+    then which products of each.
+    """
+    length = 0.0
+    if variants is not None:
+        n_columns = Counter(variants.tolist())
+        subsets = Counter(pair_of(term, variants) for term in terms)
+        terms = [term for term in terms if pair_of(term, variants) is None]
+        del subsets[None]
+        length = log_comb(math.comb(len(n_columns), 2), len(subsets))
+        for (first, second), size in subsets.items():
+            length += log_comb(n_columns[first] * n_columns[second], size)
     orders = [len(term) for term in terms]
-    return sum(
+    return length + sum(
         log_comb(math.comb(n_inputs, order), orders.count(order))
         for order in set(orders)
     )
+
+
+def pair_of(term, variants):
+    """The two variants that the columns of a product code; None of others."""
+    if len(term) != 2:
+        return None
+    first, second = sorted(variants[list(term)].tolist())
+    return None if first == second else (first, second)
 
 
 def log_comb(n, k):

@@ -1,0 +1,208 @@
+"""Interactions of two variants: up to four products of their columns, tested together.
+
+A variant that is coded both by its counts and by heterozygotes has two columns, and two
+variants have four products. Which of the 3 x 3 genotypes makes a difference may spread
+over all four of them, so that none stands out although they do together. Products of
+one pair of variants enter and leave a model together: the subset that stands out most,
+by the score test with as many degrees of freedom as it has products.
+"""
+
+import math
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+from scipy.linalg import lapack
+from scipy.stats import chi2, norm
+
+# Products of two columns each.
+_MOST = 4
+# Single products that a search looks among for those of the same variants.
+SCREENED = 2**10
+# Pairs of variants whose products are made at a time, and at most, the best first.
+_AT_ONCE, _MOST_PAIRS = 64, 256
+# Ridge of correlations, which keeps subsets of dependent products from being singular.
+_RIDGE = 1e-9
+_SUBSETS = [
+    list(subset)
+    for size in range(1, _MOST + 1)
+    for subset in combinations(range(_MOST), size)
+]
+
+
+class VariantPairs:
+    """All pairs of variants whose columns have several products.
+
+    Parameters
+    ----------
+    design : PlaneDesign
+        Whose `variants` say which variant each column codes.
+    """
+
+    def __init__(self, design):
+        self.design, self.variants = design, design.variants
+        self._n, self._columns = int(self.variants.max()) + 1, {}
+        for column, variant in enumerate(self.variants.tolist()):
+            self._columns.setdefault(variant, []).append(column)
+
+    @classmethod
+    def of(cls, design):
+        """Those of a design; None where each variant has one column."""
+        variants = design.variants
+        if variants is None or len(np.unique(variants)) == len(variants):
+            return None
+        return cls(design)
+
+    @cached_property
+    def bars(self):
+        """Squares that the best of all subsets of each size would explain by chance.
+
+        In the variance of the noise; as many as the squared bar of a single product, of
+        as many rivals, has the same probability.
+        """
+        bars = [2.0 * math.log(max(math.comb(len(self.variants), 2), 10))]
+        n_pairs = max(math.comb(len(self._columns), 2), 10)
+        for size in range(2, _MOST + 1):
+            z = math.sqrt(2.0 * math.log(n_pairs * math.comb(_MOST, size)))
+            bars.append(float(chi2.isf(2.0 * norm.sf(z), size)))
+        return np.array(bars)
+
+    def _ratio(self, explained, size):
+        """What a subset explains, in the unit of what chance would, as a ratio."""
+        return np.sqrt(np.maximum(explained, 0.0) / self.bars[size - 1])
+
+    def join(self, found, ratios, terms, least, weigh, may_enter=lambda term: True):
+        """Put the best subset of products in the place of a pair's single ones.
+
+        Parameters
+        ----------
+        found : list of tuples of int
+            Candidates for the next products of a model.
+
+        ratios : ndarray of shape (n_found,)
+            What each scores alone, over what chance would.
+
+        terms : list of tuples of int
+            The model's: pairs of variants that it has are left alone.
+
+        least : float
+            Ratio below which nothing is looked for.
+
+        weigh : callable
+            Called with columns, shape (n_pairs, n_products, n_samples), returns their
+            inner products with what is left to explain, (n_pairs, n_products), and with
+            each other, (n_pairs, n_products, n_products), in the variance of the noise.
+
+        may_enter : callable, default=all
+            Whether a product may.
+
+        Returns
+        -------
+        subsets : list of lists of tuples of int
+
+        ratios : ndarray of shape (n_subsets,)
+        """
+        keys, ratios = self._keys(found), np.asarray(ratios)
+        is_open = (keys >= 0) & ~np.isin(keys, self._keys(terms))
+        pairs, owners = np.unique(keys[is_open], return_inverse=True)
+        squares, most = ratios[is_open] ** 2, np.zeros(len(pairs))
+        np.maximum.at(most, owners, squares)
+        # Of four products that stand out together one explains a quarter.
+        enough = least**2 * self.bars[-1] / (_MOST * self.bars[0])
+        ranked = np.argsort(-np.bincount(owners, squares), kind="stable")
+        joined = pairs[ranked[most[ranked] >= enough][:_MOST_PAIRS]].tolist()
+        best = {}
+        for start in range(0, len(joined), _AT_ONCE):
+            part = {
+                key: self._products(key) for key in joined[start : start + _AT_ONCE]
+            }
+            best |= self._best_of(
+                {
+                    key: products
+                    for key, products in part.items()
+                    if len(products) == _MOST and all(map(may_enter, products))
+                },
+                weigh,
+            )
+        alone = np.flatnonzero(~np.isin(keys, list(best)))
+        subsets = [[found[j]] for j in alone] + [subset for subset, _ in best.values()]
+        return subsets, np.append(ratios[alone], [ratio for _, ratio in best.values()])
+
+    def _keys(self, terms):
+        """A number for the pair of variants of each product; -1 of other terms."""
+        keys = np.full(len(terms), -1)
+        at = [j for j, term in enumerate(terms) if len(term) == 2]
+        if at:
+            columns = np.array([terms[j] for j in at])
+            first, second = np.sort(self.variants[columns], axis=1).T
+            keys[at] = np.where(first < second, first * self._n + second, -1)
+        return keys
+
+    def _products(self, key):
+        """All products of two variants."""
+        first, second = (self._columns[variant] for variant in divmod(key, self._n))
+        return [tuple(sorted((i, j))) for i in first for j in second]
+
+    def _best_of(self, products, weigh):
+        """Of each pair, given with its products, the best subset and its ratio.
+
+        Pairs of which a single product is the best are left out.
+        """
+        if not products:
+            return {}
+        columns = self.design.columns([t for own in products.values() for t in own])
+        inner, gram = weigh(columns.reshape(len(products), _MOST, -1))
+        length = np.sqrt(np.maximum(np.einsum("ikk->ik", gram), 0.0))
+        length[length <= 0.0] = np.inf
+        inner = inner / length
+        gram = gram / (length[:, :, None] * length[:, None, :]) + _RIDGE * np.eye(_MOST)
+        ratios = np.empty((len(products), len(_SUBSETS)))
+        for j, subset in enumerate(_SUBSETS):
+            part, own = gram[:, subset][:, :, subset], inner[:, subset]
+            explained = own * np.linalg.solve(part, own[:, :, None])[:, :, 0]
+            ratios[:, j] = self._ratio(explained.sum(axis=1), len(subset))
+        return {
+            pair: ([own[k] for k in _SUBSETS[j]], row[j])
+            for (pair, own), row, j in zip(
+                products.items(), ratios.tolist(), ratios.argmax(axis=1), strict=True
+            )
+            if len(_SUBSETS[j]) > 1
+        }
+
+    def judge(self, model, errors):
+        """How much weights stand out together with others of their pair of variants.
+
+        Parameters
+        ----------
+        model : ActiveSet
+
+        errors : ndarray of shape (n_terms,)
+            Standard errors of its weights.
+
+        Returns
+        -------
+        ratios : ndarray of shape (n_terms,)
+            What the subset explains over what chance would; 0 of those alone.
+
+        is_spare : ndarray of shape (n_terms,), bool
+            Whether the others of a subset stand out as much without this one.
+        """
+        subsets, keys = {}, self._keys(model.terms)
+        for j in range(model.n_fixed, len(keys)):
+            subsets.setdefault(int(keys[j]), []).append(j)
+        subsets.pop(-1, None)
+        ratios = np.zeros(len(errors))
+        is_spare = np.zeros(len(errors), dtype=bool)
+        subsets = [np.array(own) for own in subsets.values() if len(own) > 1]
+        if not subsets:
+            return ratios, is_spare
+        inverse, _ = lapack.dtrtri(model.factor, lower=1)
+        for own in subsets:
+            part, weights = inverse[:, own], model.coef[own]
+            square = weights @ np.linalg.solve(part.T @ part, weights) / model.noise**2
+            ratios[own] = self._ratio(square, len(own))
+            sizes = np.abs(weights / errors[own])
+            weakest = int(np.argmin(sizes))
+            without = self._ratio(square - sizes[weakest] ** 2, len(own) - 1)
+            is_spare[own[weakest]] = without >= ratios[own[weakest]]
+        return ratios, is_spare
