@@ -11,12 +11,7 @@ from scipy.stats import norm
 
 from skmohn._core._rows import row_slices
 from skmohn.mohn._controls import DeltaControl
-from skmohn.mohn._model import (
-    CONSTANT_VARIANCE,
-    FAMILY_WISE_ERROR,
-    Model,
-    standard_ratios,
-)
+from skmohn.mohn._model import CONSTANT_VARIANCE, FAMILY_WISE_ERROR, Model
 from skmohn.mohn._spike_slab.posterior import NormalPosterior
 from skmohn.mohn._spike_slab.prior import SpikeSlab
 from skmohn.mohn._table.rows import Rows, count_observations
@@ -130,15 +125,13 @@ class SpikeSlabModel(Model):
         """Probability that each weight is not zero, and its standard deviation.
 
         Given pseudo-data, which are what the data say without the prior. Where no
-        weight is zero a priori, it is one minus the two-sided p-value of that test.
+        weight is zero a priori, it is one minus the two-sided p-value of its sign.
         """
         posterior, data = self.posterior, self.data
         if self.is_additive:
             stds = np.sqrt(posterior.variances()[:-1])
-            prior_stds = np.full(len(stds), 1.0 / math.sqrt(posterior.precision))
-            ratios = standard_ratios(posterior.mean[:-1], stds, prior_stds)
-            p_values = 2.0 * norm.sf(np.abs(ratios))
-            return 1.0 - p_values, self.scale * stds / self.candidates.stds
+            ratio = np.abs(posterior.mean[:-1]) / stds
+            return 1.0 - 2.0 * norm.sf(ratio), self.scale * stds / self.candidates.stds
         both = 1.0 / posterior.variances()[:-1].mean()
         precision = max(both - posterior.precision, 1e-9 * both)
         pseudo = (both * posterior.mean[:-1] - posterior.precision * data) / precision
