@@ -88,8 +88,8 @@ class BaseMOHN(HTMLRepr, Nested):
     def _vocabulary(self, coding):
         return Vocabulary(coding, self._categories, self._names())
 
-    def _split_params(self, params):
-        """Arguments for ``cv.split``, such as groups.
+    def _split_params(self, params, groups=None):
+        """Arguments for ``cv.split``.
 
         Raises
         ------
@@ -97,6 +97,8 @@ class BaseMOHN(HTMLRepr, Nested):
             When there are any and metadata routing is off.
         """
         raise_for_params(params, self, "fit")
+        if groups is not None:
+            params = {**params, "groups": groups}
         if not get_config()["enable_metadata_routing"]:
-            return {}
+            return params
         return process_routing(self, "fit", **params).splitter.split

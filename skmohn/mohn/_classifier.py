@@ -304,7 +304,7 @@ class MOHNClassifier(
     @all_or_nothing
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X, y, sample_weight=None, **params) -> Self:
+    def fit(self, X, y, sample_weight=None, groups=None, **params) -> Self:
         """Learn the classes.
 
         Parameters
@@ -316,8 +316,12 @@ class MOHNClassifier(
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
             A weight of 2 equals the sample twice.
+        groups : array-like of shape (n_samples,), default=None
+            Labels of groups of samples that belong together, such as repeats of one
+            subject: folds never part them, and each is left out with all of its group
+            where the model is judged. None: only equal rows belong together.
         **params : dict
-            Passed to the splitter `cv`, such as ``groups``; needs metadata routing.
+            Passed to the splitter `cv`; needs metadata routing.
 
         Returns
         -------
@@ -340,6 +344,7 @@ class MOHNClassifier(
             X,
             y,
             sample_weight,
+            groups,
             params,
             read_classes,
             CLASS_STRATEGIES[self.strategy].solve,
@@ -654,6 +659,11 @@ class MOHNClassifier(
         table = read_table(self, X, weights=[sample_weight])
         check_consistent_length(table, y)
         observed = getattr(self.model_, "observed", None)
+        if observed is not None and observed.rows.group is not None:
+            raise ValueError(
+                "partial_fit takes no groups, but the first samples had some: fit "
+                "again on all samples, with the groups of all"
+            )
         if observed is None:
             raise ValueError(
                 "partial_fit needs all samples, but the model forgot them "

@@ -262,7 +262,9 @@ class _MeanOfTarget:
         n_variables = len(self.variables)
         if not n_variables:
             return np.zeros((2, 0))
-        n_easy = _EASY_ROWS / max(self.model.n_observed, _EASY_ROWS)
+        # A sum of lines costs the same however many rows it was learned from.
+        n_rows = getattr(self.model, "n_observed", 0.0)
+        n_easy = _EASY_ROWS / max(n_rows, _EASY_ROWS)
         most = max(_MOST_EVALUATIONS * n_easy**2, _FEWEST_EVALUATIONS)
         n_rows = 2 ** max(int(math.log2(most / (n_variables + 2))), 4)
         points = self._points(n_rows, 2 * n_variables)

@@ -12,8 +12,15 @@ from scipy.optimize import minimize_scalar
 
 from skmohn._core._units import binary_unit
 from skmohn.mohn._table.coding import NUMERIC
-from skmohn.mohn._table.rows import Rows, count_observations, distinct_rows, sizes_of
-from skmohn.mohn._table.tails import Tails, fit_level, fit_tails
+from skmohn.mohn._table.rows import (
+    Rows,
+    count_observations,
+    distinct_rows,
+    join_groups,
+    members_of,
+    sizes_of,
+)
+from skmohn.mohn._table.tails import FEW_ROWS, Tails, fit_level, fit_tails, tails_of_few
 from skmohn.mohn._table.target import Transform, Unchanged, moments
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 
@@ -44,6 +51,8 @@ _UPPER_END = 0.95
 _LARGEST_SHARE = 0.95
 # Rows that leave less of their own error tell rounding errors.
 _LEAST_KEPT = 1e-3
+# Factor of least squares that a prior leaves of a weight; less is rounding error.
+_LEAST_SHRINKAGE = 1e-8
 
 
 class NoPosteriorError(AttributeError, ValueError):
@@ -123,6 +132,29 @@ def fit_scale(squares, certain, noise, count=1.0):
         return np.sum(count * (squares / variance + np.log(variance)))
 
     return float(np.exp(minimize_scalar(loss, bounds=(-3, 3), method="bounded").x))
+
+
+def standard_ratios(means, stds, prior_stds):
+    """Weights over standard errors by least squares, all others under their prior.
+
+    What a prior takes from a weight says nothing against zero: least squares alone has
+    the mean over the shrinkage, and its variance as well. Where nothing is known of a
+    weight but its prior, the ratio is 0.
+
+    Parameters
+    ----------
+    means, stds, prior_stds : ndarrays of shape (n_weights,)
+        A posteriori and a priori, given hyper-parameters.
+
+    Returns
+    -------
+    ratios : ndarray of shape (n_weights,)
+    """
+    spread = np.divide(stds, prior_stds, np.ones(len(means)), where=prior_stds > 0.0)
+    shrinkage = 1.0 - spread**2
+    is_known = (shrinkage > _LEAST_SHRINKAGE) & (stds > 0.0)
+    error = stds * np.sqrt(np.maximum(shrinkage, 0.0))
+    return np.divide(means, error, np.zeros(len(means)), where=is_known)
 
 
 def share_kept(function, noise):
@@ -673,16 +705,32 @@ class Model(ABC):
         data = rows, y, sample_weight, chosen
         away, count = self.left_out_distances(*data)
         found = [fit_tails(away**2, count)]
-        _, first = distinct_rows(rows)
-        if sample_weight is not None or len(first) < len(rows):
+        place, first = distinct_rows(rows)
+        has_groups = rows.group is not None
+        if not has_groups and (sample_weight is not None or len(first) < len(rows)):
             # Repeats foresee each other, which says nothing of rows elsewhere.
             away, count = self.left_out_distances(*data, with_equals=True)
             found.append(fit_tails(away**2, count))
         n_each, precision = count_and_precision(sample_weight, len(rows))
-        is_repeated = len(first) < n_each.sum() and np.all(precision == 1.0)
-        if is_repeated and math.isinf(found[-1].df):
-            # Repeats that are copies make a fit too certain.
-            found.append(fit_level(away[np.isin(chosen, first)] ** 2))
+        unit = join_groups(place, rows.group)
+        is_repeated = has_groups or len(first) < n_each.sum()
+        is_repeated = is_repeated and np.all(precision == 1.0)
+        # Equal rows with equal targets are copies.
+        own = unit if has_groups else np.column_stack([place, y])
+        n_own = len(np.unique(own, axis=0))
+        if n_own < FEW_ROWS or (is_repeated and math.isinf(found[-1].df)):
+            # Repeats that are copies, and rows of a group, make a fit too certain.
+            known = np.flatnonzero(count > 0.0)
+            if not has_groups:
+                known = known[np.isin(chosen[known], first)]
+            squares = away[known] ** 2
+            parts = members_of(unit[chosen[known]])
+            squares = np.array([squares[part].mean() for part in parts])
+            if n_own < FEW_ROWS:
+                is_chosen = not self.is_listed or len(self.graph.terms) > 0
+                found.append(tails_of_few(squares, n_own, is_chosen))
+            else:
+                found.append(fit_level(squares))
         widest = max(found, key=lambda tails: tails.quantiles(_UPPER_END))
         if n_outliers:
             # The posterior mean, uniform a priori.
@@ -719,13 +767,15 @@ class Model(ABC):
             Numbers of the rows.
 
         with_equals : bool, default=False
-            Whether equal rows are left out with each.
+            Whether equal rows are left out with each; rows of its group are in any
+            case.
 
         Returns
         -------
         errors : LeftOut
         """
         some = rows.take(chosen)
+        with_equals = with_equals or rows.group is not None
         count, precision = count_and_precision(sample_weight, len(rows))
         values, left = self.transform.forward(y) / self.scale, precision
         known = values
@@ -735,6 +785,9 @@ class Model(ABC):
             total = np.bincount(place, weight)
             known = (np.bincount(place, weight * values) / total)[place]
             left = total[place]
+        if rows.group is not None:
+            data = (values, known), (left, count, precision)
+            return self._leave_groups_out(rows, chosen, *data)
         function, noise, kept = self.given_variances(some, left[chosen])
         # Without what is left out, its error and the variance of the function are
         # larger by one over the share of the error that its own fit leaves.
@@ -744,6 +797,56 @@ class Model(ABC):
         residual += (values - known)[chosen]
         noise = noise * (left / precision)[chosen]
         return LeftOut(residual, function / kept, noise, count)
+
+    def _leave_groups_out(self, rows, chosen, targets, weights):
+        """The same, each with all rows that belong to it.
+
+        Parameters
+        ----------
+        rows, chosen
+            As of :meth:`leave_out`.
+
+        targets : tuple of two ndarrays of shape (n_rows,)
+            Of the observations, and their means in each distinct row.
+
+        weights : tuple of three ndarrays of shape (n_rows,)
+            Of the distinct row, how many observations each is, and their precision.
+
+        Returns
+        -------
+        errors : LeftOut
+        """
+        (values, known), (left, count, precision) = targets, weights
+        place, first = distinct_rows(rows)
+        unit = join_groups(place, rows.group)
+        residual, variance, noise, is_known = np.zeros((4, len(rows)))
+        for some in members_of(unit[first]):
+            some = first[some]
+            if not np.isin(unit[chosen], unit[some[0]]).any():
+                continue
+            own = rows.take(some)
+            _, own_noise, _ = self.given_variances(own, left[some])
+            # What is left out has the covariance N (N - C)^-1 N with its noise, if C is
+            # that of the function given all rows, and N their noise.
+            root = np.sqrt(own_noise)
+            shares, vectors = np.linalg.eigh(
+                self.given_covariance(own) / np.multiply.outer(root, root)
+            )
+            kept = 1.0 - shares
+            off = known[some] - self._standard_mean(own)
+            if kept.min() > _LEAST_KEPT:
+                vectors = root[:, None] * vectors
+                off = vectors @ ((vectors.T @ (off / own_noise)) / kept)
+                around = (vectors**2) @ (1.0 / kept) - own_noise
+            else:
+                around = np.diagonal(self.given_covariance(own))
+            residual[some], variance[some] = off, np.maximum(around, 0.0)
+            noise[some], is_known[some] = own_noise, kept.min() > _LEAST_KEPT
+        of_row = first[place]
+        residual = residual[of_row] + values - known
+        noise = noise[of_row] * left / precision
+        found = residual, variance[of_row], noise, count * is_known[of_row]
+        return LeftOut(*(part[chosen] for part in found))
 
     def _noise_beside_gaps(self, rows):
         return (1.0 - self.gaps.share) * self.noise_variance(rows)
@@ -791,6 +894,10 @@ class Model(ABC):
             The share of an observation's error that its own fit leaves, if it was
             among those of the fit; 0 where that cannot be told.
         """
+
+    @abstractmethod
+    def given_covariance(self, rows):
+        """Covariance of the function given hyper-parameters, (n_rows, n_rows)."""
 
     @abstractmethod
     def draw_function(self, rows, n_draws, rng):

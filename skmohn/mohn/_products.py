@@ -16,7 +16,13 @@ from skmohn._core._rows import are_signs
 from skmohn._core._validation import require_memory
 from skmohn.mohn._controls import DenseControl
 from skmohn.mohn._genotypes import encode, learn_coding
-from skmohn.mohn._samples import Samples, read_samples, wanted_folds, weigh_classes
+from skmohn.mohn._samples import (
+    Samples,
+    read_samples,
+    require_groups,
+    wanted_folds,
+    weigh_classes,
+)
 from skmohn.mohn._sparse.logistic import LogisticControl
 from skmohn.mohn._sparse.logistic_selection import (
     choose_products,
@@ -83,6 +89,7 @@ def code_samples(
     categories,
     columns=None,
     split_params=None,
+    groups=None,
     has_levels=False,
     one_hot=None,
     factor=None,
@@ -112,6 +119,9 @@ def code_samples(
     split_params : dict, default=None
         What the splitter `cv` asks for beside, such as groups.
 
+    groups : ndarray of shape (n_samples,), int, default=None
+        Numbers of groups of samples that belong together.
+
     has_levels : bool, default=False
         Whether numeric columns have levels, the more the more rows there are.
 
@@ -129,18 +139,21 @@ def code_samples(
     names = name_columns(columns, X.shape[1])
     weight, count, given, rows = weigh_classes(weight, factor, X)
     is_classes = classes is not None
-    folds = wanted_folds(wishes.cv, X, target, rows, is_classes, split_params)
+    folds = wanted_folds(wishes.cv, X, target, rows, is_classes, split_params, groups)
+    if groups is not None:
+        groups = groups[rows]
+        require_groups(groups)
     if len(rows) < len(X):
         X, target = X[rows], target[rows]
-    groups = find_one_hot(X, one_hot, categories.encoders, names)
+    one_hot = find_one_hot(X, one_hot, categories.encoders, names)
     if is_classes:
         classes, target = _occurring(classes, target)
     n_categories = {j: len(part) for j, part in categories.known().items()}
     most_levels = _most_levels(X) if has_levels else 1
-    coding = learn_coding(X, n_categories, groups, most_levels)
+    coding = learn_coding(X, n_categories, one_hot, most_levels)
     return Samples(
         # All weights at once are learnt from numbers.
-        encode(coding, X, as_bytes=not has_levels),
+        replace(encode(coding, X, as_bytes=not has_levels), group=groups),
         target,
         weight,
         count,
@@ -185,7 +198,9 @@ def expand(samples):
     """
     inputs = expand_rows(samples.rows, samples.coding)
     return samples._replace(
-        rows=Rows(inputs, np.empty((len(inputs), 0), dtype=int)),
+        rows=Rows(
+            inputs, np.empty((len(inputs), 0), dtype=int), group=samples.rows.group
+        ),
         vocabulary=samples.vocabulary.without_levels(),
     )
 
@@ -388,6 +403,7 @@ def _by_regression(samples, wishes, start, most, report):
         seed=check_random_state(samples.seed).randint(2**31),
         categories=Categories({}, "error"),
         unit=1.0,
+        groups=samples.rows.group,
     )
     weights = np.ones(len(inputs)) if weight is None else weight
     present = set(start)

@@ -47,7 +47,7 @@ from skmohn.mohn._genotypes import encode, read_inputs
 from skmohn.mohn._linkage import link_columns
 from skmohn.mohn._model import NoPosteriorError
 from skmohn.mohn._outliers import MOST_FITS, Fit, Targets, leave_outliers_out
-from skmohn.mohn._samples import positive_weights
+from skmohn.mohn._samples import positive_weights, read_groups
 from skmohn.mohn._show import (
     add_summary,
     tabulate_parts,
@@ -358,7 +358,9 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     @all_or_nothing
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X, y, sample_weight=None, X_val=None, y_val=None, **params) -> Self:
+    def fit(
+        self, X, y, sample_weight=None, X_val=None, y_val=None, groups=None, **params
+    ) -> Self:
         """Find the terms and fit their weights.
 
         Parameters
@@ -376,8 +378,12 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             Validation samples; see `early_stopping`.
         y_val : array-like of shape (n_val,) or (n_val, n_targets), default=None
             Targets of the validation samples.
+        groups : array-like of shape (n_samples,), default=None
+            Labels of groups of samples that belong together, such as repeats of one
+            subject: folds never part them, and each is left out with all of its group
+            where the model is judged. None: only equal rows belong together.
         **params : dict
-            Passed to the splitter `cv`, such as ``groups``; needs metadata routing.
+            Passed to the splitter `cv`; needs metadata routing.
 
         Returns
         -------
@@ -399,16 +405,17 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         UserWarning
             If "auto" or "dense" is fitted to a noisy target of two values.
         """
+        data = X, y, sample_weight, X_val, y_val, groups
         if several.is_several(y):
-            return several.fit(self, X, y, sample_weight, X_val, y_val, params)
+            return several.fit(self, data, params)
         if hasattr(self, "estimators_"):
             several.forget(self)
-        return self._fit((X, y, sample_weight, X_val, y_val), params)
+        return self._fit(data, params)
 
     def _fit(self, data, params, together=None):
         """Fit a single target, which may learn with others."""
         strategy, wishes = STRATEGIES[self.strategy], Wishes.of(self)
-        targets, given = self._read(strategy, wishes, *data, params)
+        targets, given = self._read(strategy, wishes, data, params)
         samples = targets.read(together=together)
         # Passes over all pairs of a wide table are nobody knows how many.
         most = None if samples.is_wide else MOST_FITS * strategy.most_steps(wishes)
@@ -985,9 +992,10 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             self, super()._get_fitted_attr_html(doc_link), tabulate_terms
         )
 
-    def _read(self, strategy, wishes, X, y, sample_weight, X_val, y_val, params):
+    def _read(self, strategy, wishes, data, params):
         """Check what `fit` is given; also say what of it callbacks are to see."""
-        split_params = self._split_params(params)
+        X, y, sample_weight, X_val, y_val, groups = data
+        split_params = self._split_params(params, groups)
         table, y = read_inputs(self, X, y, reset=True, weights=[sample_weight])
         held = validate_held_out(self, X_val, y_val, read_inputs)
         earlier = None
@@ -1002,6 +1010,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
             "columns": self._names(),
             "earlier": earlier,
             "split_params": split_params,
+            "groups": read_groups(groups, table),
         }
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         given = X if self._categories.encoders else table, y, metadata
@@ -1020,8 +1029,8 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
     def _expose(self, fit, outliers):
         """Set what a fit leaves; warn once."""
         samples, solution = fit.samples, fit.solution
-        found = solution.graph, solution.model
-        vars(self).update(self._fitted_attributes(samples.coding, *found))
+        found = self._fitted_attributes(samples.coding, solution.graph, solution.model)
+        vars(self).update(found)
         self.standard_errors_ = solution.standard_errors
         self.noise_ = solution.noise
         self.outliers_, n_outliers = outliers, int(outliers.sum())
@@ -1032,8 +1041,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         self.search_coverage_ = solution.coverage
         vars(self).update(findings_of(self, samples, solution))
         self._marginals = effects.measure(samples, self.model_, self.terms_)
-        self.history_ = fit.history
-        self.n_iter_ = max(len(self.history_), 1)
+        self.history_, self.n_iter_ = fit.history, max(len(fit.history), 1)
         # What unknown inputs hide is part of the noise that was found.
         known = samples.rows, samples.y, samples.weight
         self.model_ = self.model_.with_gaps(*known, samples.coding)

@@ -1,15 +1,21 @@
 """What a strategy works on: coded rows, targets, weights, held-out rows and folds."""
 
 import math
+import warnings
+from dataclasses import replace
 from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.model_selection import check_cv, train_test_split
+from sklearn.model_selection import (
+    GroupShuffleSplit,
+    check_cv,
+    train_test_split,
+)
 
 from skmohn._core._names import name_columns
-from skmohn._core._sklearn import check_sample_weight
-from skmohn._core._validation import are_counts, mean_weight, weight_unit
+from skmohn._core._sklearn import check_sample_weight, is_pandas_na
+from skmohn._core._validation import are_counts, mean_weight, to_numpy, weight_unit
 from skmohn.mohn._dense.scale import Scale, choose_scale
 from skmohn.mohn._dense.together import OneOf
 from skmohn.mohn._genotypes import Genotypes, encode, learn_coding
@@ -195,6 +201,7 @@ def read_samples(
     split_params=None,
     together=None,
     unit=None,
+    groups=None,
 ):
     """Weigh, split and code the samples of a fit.
 
@@ -234,13 +241,21 @@ def read_samples(
     unit : float, default=None
         What the weights are divided by, see :func:`positive_weights`.
 
+    groups : ndarray of shape (n_samples,), int, default=None
+        Numbers of groups of samples that belong together, see :func:`read_groups`.
+
     Returns
     -------
     samples : Samples
     """
     names = name_columns(columns, X.shape[1])
     weight, rows, unit = positive_weights(weight, X, unit=unit)
-    folds = wanted_folds(wishes.cv, X, y, rows, split_params=split_params)
+    folds = wanted_folds(
+        wishes.cv, X, y, rows, split_params=split_params, groups=groups
+    )
+    if groups is not None:
+        groups = groups[rows]
+        require_groups(groups)
     if isinstance(X, Genotypes) and weight is not None:
         raise ValueError(
             "sample_weight: Genotypes take none but 0 and 1; leave it out, or pass "
@@ -258,9 +273,10 @@ def read_samples(
     # All weights at once have no use for held-out rows.
     is_searched = strategy.finds_few and not (strategy.finds_all and has_categories)
     if wishes.early_stopping and is_searched and held is None:
-        train, apart = _hold_out(wishes.validation_fraction, len(y), seed)
+        train, apart = _hold_out(wishes.validation_fraction, len(y), seed, groups)
         held = X[apart], y[apart]
         X, y, rows = X[train], y[train], rows[train]
+        groups = None if groups is None else groups[train]
         if weight is not None:
             held_weight, weight = weight[apart], weight[train]
     known = n_categories, one_hot
@@ -269,7 +285,8 @@ def read_samples(
         coding = learn_coding(X, *known)
         if strategy.finds_all:
             control = wishes.dense_control
-            coding, scale = _learn_coding(coding, X, y, weight, known, control, seed)
+            data = X, y, weight, groups
+            coding, scale = _learn_coding(coding, data, known, control, seed)
     if coding.categoricals and not strategy.finds_all:
         (column,), (size, _) = coding.categoricals[0], coding.alphabets[0]
         raise ValueError(
@@ -279,7 +296,7 @@ def read_samples(
         )
     if held is not None:
         held = Held(encode(coding, held[0], columns), held[1], held_weight)
-    coded = encode(coding, X, as_bytes=weight is None)
+    coded = replace(encode(coding, X, as_bytes=weight is None), group=groups)
     terms, earlier = ([], None) if earlier is None else earlier
     most = math.inf if wishes.max_order is None else wishes.max_order
     start = [term for term in to_inputs(terms, coding.usable) if len(term) <= most]
@@ -301,8 +318,9 @@ def read_samples(
     )
 
 
-def _learn_coding(lines, X, y, weight, known, control, seed):
+def _learn_coding(lines, data, known, control, seed):
     """The coding, with levels of numbers if they are wanted or pay; then the scale."""
+    X, y, weight, groups = data
     if control.numeric == "multilinear":
         return lines, None
     coding = InputCoding.learn(X, *known, _MOST_LEVELS)
@@ -310,7 +328,7 @@ def _learn_coding(lines, X, y, weight, known, control, seed):
         return coding, None
     scale = choose_scale(
         control.target_transform,
-        coding.encode(X),
+        replace(coding.encode(X), group=groups),
         coding.alphabets,
         len(coding.thresholds),
         y,
@@ -397,7 +415,7 @@ def weigh_classes(sample_weight, factor, X):
     return weight, count, given, rows
 
 
-def wanted_folds(cv, X, y, rows, classifier=False, split_params=None):
+def wanted_folds(cv, X, y, rows, classifier=False, split_params=None, groups=None):
     """The user's folds over the rows that have weight; None when only k is given.
 
     Parameters
@@ -416,6 +434,9 @@ def wanted_folds(cv, X, y, rows, classifier=False, split_params=None):
     split_params : dict, default=None
         What the splitter asks for beside, such as groups.
 
+    groups : ndarray of shape (n_samples,), int, default=None
+        No fold may have rows of one group in both parts.
+
     Returns
     -------
     folds : list of (train, test) or None
@@ -425,11 +446,14 @@ def wanted_folds(cv, X, y, rows, classifier=False, split_params=None):
         return None
     position = np.full(len(y), -1)
     position[rows] = np.arange(len(rows))
+    dealer = check_cv(cv, y, classifier=classifier)
+    with warnings.catch_warnings():
+        # Folds that part a group are refused below.
+        ignored = "The groups parameter is ignored"
+        warnings.filterwarnings("ignore", ignored, UserWarning)
+        folds = list(dealer.split(X, y, **(split_params or {})))
     folds = [
-        tuple(position[part][position[part] >= 0] for part in fold)
-        for fold in check_cv(cv, y, classifier=classifier).split(
-            X, y, **(split_params or {})
-        )
+        tuple(position[part][position[part] >= 0] for part in fold) for fold in folds
     ]
     # Nothing is learnt from a fold, or tested by it, whose rows have no weight.
     folds = [fold for fold in folds if all(len(part) for part in fold)]
@@ -437,13 +461,74 @@ def wanted_folds(cv, X, y, rows, classifier=False, split_params=None):
         raise ValueError(
             "cv has no fold with training and test rows of positive sample_weight"
         )
+    if groups is not None:
+        of_rows = groups[rows]
+        for k, (train, test) in enumerate(folds):
+            if np.intersect1d(of_rows[train], of_rows[test]).size:
+                raise ValueError(
+                    f"cv has rows of one group in both parts of fold {k}: pass "
+                    "cv=GroupKFold(), or a number of folds, which keeps groups together"
+                )
     return folds
 
 
-def _hold_out(fraction, n_samples, seed):
+def read_groups(groups, X):
+    """Number the groups that samples belong to.
+
+    Parameters
+    ----------
+    groups : array-like of shape (n_samples,) or None
+        Labels of any kind.
+
+    X : array-like of shape (n_samples, n_features)
+
+    Returns
+    -------
+    numbers : ndarray of shape (n_samples,), int, or None
+
+    Raises
+    ------
+    ValueError
+        If their number is not that of the samples, or one is missing.
+    """
+    if groups is None:
+        return None
+    labels = np.asarray(to_numpy(groups), dtype=object)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels.ravel()
+    if labels.ndim != 1 or len(labels) != X.shape[0]:
+        raise ValueError(
+            f"groups has shape {labels.shape}, but X has {X.shape[0]} samples: pass "
+            "a label for each sample"
+        )
+    # NaN and NaT differ from themselves.
+    is_missing = np.array([v is None or is_pandas_na(v) or v != v for v in labels])
+    if is_missing.any():
+        raise ValueError(
+            f"groups has a missing value, first for sample {is_missing.argmax()}: give "
+            "each sample that belongs to no other a group of its own, or drop it"
+        )
+    known = {}
+    return np.array([known.setdefault(v, len(known)) for v in labels.tolist()])
+
+
+def require_groups(groups):
+    """Refuse a single group, which leaves nothing to learn from."""
+    if len(groups) > 1 and np.all(groups == groups[0]):
+        raise ValueError(
+            "groups has a single group among the samples of positive weight, and "
+            "without it there is nothing to learn from: leave groups out"
+        )
+
+
+def _hold_out(fraction, n_samples, seed, groups=None):
     if n_samples * fraction < 1 or n_samples < 4:
         raise ValueError(
             f"validation_fraction={fraction} of {n_samples} samples leaves nothing to "
             "validate on: pass X_val and y_val or set early_stopping=False"
         )
-    return train_test_split(np.arange(n_samples), test_size=fraction, random_state=seed)
+    everyone = np.arange(n_samples)
+    if groups is None:
+        return train_test_split(everyone, test_size=fraction, random_state=seed)
+    dealer = GroupShuffleSplit(1, test_size=fraction, random_state=seed)
+    return next(dealer.split(everyone, groups=groups))

@@ -31,7 +31,7 @@ from skmohn.mohn._dense.model import DenseModel
 from skmohn.mohn._dense.shared import remember
 from skmohn.mohn._dense.together import OneOf, Together
 from skmohn.mohn._linkage import Linkage
-from skmohn.mohn._samples import read_samples
+from skmohn.mohn._samples import read_groups, read_samples
 from skmohn.mohn._show import join_tables
 from skmohn.mohn._strategies import STRATEGIES
 from skmohn.mohn._walsh.terms import in_order
@@ -93,15 +93,15 @@ def forget(model):
 # -------------------------------------------------------------------------------- fits
 
 
-def fit(model, X, y, sample_weight, X_val, y_val, params):
+def fit(model, data, params):
     """Fit a model for each column of y.
 
     Parameters
     ----------
     model : MOHNRegressor
 
-    X, y, sample_weight, X_val, y_val
-        As of `MOHNRegressor.fit`; y has two dimensions.
+    data : tuple
+        The other arguments of `MOHNRegressor.fit` in their order; y has two dimensions.
 
     params : dict
         For the splitter.
@@ -111,12 +111,12 @@ def fit(model, X, y, sample_weight, X_val, y_val, params):
     model : MOHNRegressor
     """
     earlier = getattr(model, "estimators_", []) if model.warm_start else []
-    targets, names = _read_targets(y, "y")
+    targets, names = _read_targets(data[1], "y")
     forget(model)
-    data = X, targets, sample_weight, X_val, y_val
+    data = data[0], targets, *data[2:]
     lessons = _prepare(model, data, names, earlier)
-    metadata = None if sample_weight is None else {"sample_weight": sample_weight}
-    told = {"estimator": model, "X": X, "y": targets, "metadata": metadata}
+    metadata = None if data[2] is None else {"sample_weight": data[2]}
+    told = {"estimator": model, "X": data[0], "y": targets, "metadata": metadata}
     warnings = _learn(model, lessons, names, params, told)
     _warn(warnings, names)
     return model
@@ -143,7 +143,7 @@ class _Lesson(NamedTuple):
 
 def _prepare(model, data, names, earlier):
     """What each target is learnt from, a list of `_Lesson`."""
-    X, targets, sample_weight, X_val, y_val = data
+    X, targets, sample_weight, X_val, y_val, groups = data
     table = read_table(model, X, reset=True, weights=[sample_weight])
     check_consistent_length(table, targets)
     held = _read_held(model, X_val, y_val, len(names))
@@ -156,11 +156,12 @@ def _prepare(model, data, names, earlier):
         own = {name: clone(value, safe=False) for name, value in params.items()}
         part.set_params(**own)
     seed = check_random_state(params["random_state"]).randint(2**31)
-    together = _together(model, table, targets, sample_weight, held, seed)
+    samples = table, targets, sample_weight, read_groups(groups, table)
+    together = _together(model, samples, held, seed)
     lessons = []
     for k, part in enumerate(estimators):
         held_out = (None, None) if held is None else (X_val, held[1][:, k])
-        own = X, targets[:, k], sample_weight, *held_out
+        own = X, targets[:, k], sample_weight, *held_out, groups
         lessons.append(_Lesson(part, own, together.get(k)))
     return lessons
 
@@ -270,8 +271,9 @@ def _own_params(model):
     return params
 
 
-def _together(model, table, targets, sample_weight, held, seed):
+def _together(model, samples, held, seed):
     """What each target may learn with others: a dict of int to OneOf."""
+    table, targets, sample_weight, groups = samples
     strategy, wishes = STRATEGIES[model.strategy], Wishes.of(model)
     vary = np.flatnonzero(np.ptp(targets, axis=0) > 0.0)
     if not strategy.finds_all or len(vary) < 2:
@@ -288,6 +290,7 @@ def _together(model, table, targets, sample_weight, held, seed):
         seed=seed,
         categories=model._categories,
         columns=model._names(),
+        groups=groups,
     )
     together = Together(samples, wishes)
     return {int(k): OneOf(together, place) for place, k in enumerate(vary)}

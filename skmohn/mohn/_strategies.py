@@ -136,8 +136,22 @@ def _find_constant(samples):
 
 def _solve_all(samples, wishes, report):
     """All weights, where any column varies."""
-    solve = solve_dense if samples.vocabulary.labels else solve_pursuit
-    return solve(samples, wishes, report)
+    if not samples.vocabulary.labels:
+        return solve_pursuit(samples, wishes, report)
+    dense = solve_dense(samples, wishes, report)
+    return _list_nothing(dense, samples)
+
+
+def _list_nothing(dense, samples):
+    """A dense solution, without terms where the mean of y describes all as well.
+
+    All weights can explain noise, whose variance then seems less than it is.
+    """
+    least = _length_of_mean(samples, dense.model.transform) - _LEAST_GAIN
+    if not dense.graph.terms or dense.model.description_length() < least:
+        return dense
+    reason = "no weight is listed, since nothing stands out from the mean of y"
+    return _say(_without_terms(dense), reason)
 
 
 def solve_auto(samples, wishes, report):
@@ -302,6 +316,8 @@ def _choose(found, samples, wishes, report, beyond=()):
         if is_robust:
             chosen = "additive"
             how = "no description is clearly shorter than that of the additive model"
+        if chosen == "additive" and _has_interaction(found, lengths):
+            chosen, how = "dense", "the additive model lacks a significant product"
         sparse, other = found.get("sparse"), found[chosen].model
         if (
             chosen != "sparse"
@@ -339,6 +355,16 @@ def _is_robust(lengths, chosen, n_rows):
     if lengths["nothing"] - lengths["additive"] > _WEAK:
         return False
     return lengths["additive"] < lengths[chosen] + _STRONG
+
+
+def _has_interaction(found, lengths):
+    """Whether a dense model as good as the additive one has a significant product."""
+    most = min(lengths["additive"] + _STRONG, lengths["nothing"] - _LEAST_GAIN)
+    return (
+        "dense" in found
+        and lengths["dense"] < most
+        and any(len(term) > 1 for term in found["dense"].graph.terms)
+    )
 
 
 def _is_trusted(sparse, lengths):

@@ -25,6 +25,7 @@ from skmohn.mohn._base import BaseMOHN
 from skmohn.mohn._controls import MSDAControl, Wishes
 from skmohn.mohn._genotypes import encode, read_inputs
 from skmohn.mohn._products import FINDERS, code_samples, discover, expand, expand_rows
+from skmohn.mohn._samples import read_groups
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.vocabulary import Vocabulary
 from skmohn.mohn._walsh.design import product_columns
@@ -61,13 +62,22 @@ class ProductFinder(BaseMOHN):
     }
 
     def _find(
-        self, X, y, sample_weight, params, read_target, search, attributes, factor=None
+        self,
+        X,
+        y,
+        sample_weight,
+        groups,
+        params,
+        read_target,
+        search,
+        attributes,
+        factor=None,
     ):
         """Read the samples of a fit and search; set what a search leaves.
 
         Parameters
         ----------
-        X, y, sample_weight, params : as for `fit`
+        X, y, sample_weight, groups, params : as for `fit`
 
         read_target : callable
             Of y; returns the target and the classes.
@@ -107,7 +117,8 @@ class ProductFinder(BaseMOHN):
             seed=check_random_state(self.random_state).randint(2**31),
             categories=self._categories,
             columns=self._names(),
-            split_params=self._split_params(params),
+            split_params=self._split_params(params, groups),
+            groups=read_groups(groups, X),
             factor=factor,
             **self._coding_options(),
         )
@@ -349,7 +360,7 @@ class MOHNTransformer(
     @all_or_nothing
     @fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
-    def fit(self, X, y, sample_weight=None, **params) -> Self:
+    def fit(self, X, y, sample_weight=None, groups=None, **params) -> Self:
         """Find the products to build.
 
         Parameters
@@ -361,8 +372,11 @@ class MOHNTransformer(
             Numbers or class labels; see `target_type`.
         sample_weight : array-like of shape (n_samples,), default=None
             A weight of 2 equals the sample twice.
+        groups : array-like of shape (n_samples,), default=None
+            Labels of groups of samples that belong together, such as repeats of one
+            subject: folds never part them. None: only equal rows belong together.
         **params : dict
-            Passed to the splitter `cv`, such as ``groups``; needs metadata routing.
+            Passed to the splitter `cv`; needs metadata routing.
 
         Returns
         -------
@@ -385,6 +399,7 @@ class MOHNTransformer(
             X,
             y,
             sample_weight,
+            groups,
             params,
             self._read_target,
             lambda samples, *others: discover(expand(samples), *others),

@@ -168,7 +168,7 @@ def test_what_is_left_out_is_described():
     y[7] = 12.0
     model = MOHNRegressor("spike_slab", random_state=0).fit(*without(X, y, 7))
     asked = STRATEGIES["spike_slab"], Wishes.of(model)
-    targets, _ = model._read(*asked, X, y, None, None, None, {})
+    targets, _ = model._read(*asked, (X, y, None, None, None, None), {})
     outliers = np.arange(60) == 7
     samples = targets.read(without=outliers)
     assert_array_equal(samples.index, np.delete(np.arange(60), 7))
@@ -204,7 +204,7 @@ def test_rows_that_terms_reproduce_are_as_far_as_from_the_median(has_planes):
     X = Genotypes.from_counts(counts) if has_planes else counts.astype(float)
     model = MOHNRegressor("pursuit", random_state=0)
     asked = STRATEGIES["pursuit"], Wishes.of(model)
-    targets, _ = model._read(*asked, X, y, None, None, None, {})
+    targets, _ = model._read(*asked, (X, y, None, None, None, None), {})
     fit = Fit(targets.read(), None)
     vars(fit)["model"] = Sure(y)
     assert fit.has_planes == has_planes
@@ -315,7 +315,7 @@ def test_targets_outside_of_the_scale_are_far_on_their_own():
     model = MOHNRegressor("dense", dense_control=control, random_state=0).fit(X, y)
     y[4] = -4.0
     asked = STRATEGIES["dense"], Wishes.of(model)
-    targets, _ = model._read(*asked, X, y, None, None, None, {})
+    targets, _ = model._read(*asked, (X, y, None, None, None, None), {})
     outliers = np.arange(60) == 4
     solution = Solution(*model.model_.listed(), 1.0, "", [], model=model.model_)
     fit = Fit(targets.read(without=outliers), solution)

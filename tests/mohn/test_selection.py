@@ -176,7 +176,13 @@ def test_lower_bars_are_tried_while_the_last_is_the_best(
     X = np.random.default_rng(0).choice([-1.0, 1.0], (30, 8))
     held = SimpleNamespace(data=(X, X[:, 0], None)) if how == "validation" else None
     samples = SimpleNamespace(
-        inputs=X, y=X[:, 0], data=(X, X[:, 0], None), held=held, folds=None, seed=0
+        inputs=X,
+        rows=SimpleNamespace(group=None),
+        y=X[:, 0],
+        data=(X, X[:, 0], None),
+        held=held,
+        folds=None,
+        seed=0,
     )
     choice = _selection.choose_model(_selection.Rivals(None, samples, None))
     assert {len(path.terms) for path in paths} == {n_bars}
@@ -568,17 +574,21 @@ def test_one_fold_may_be_all(selection):
 
 
 @pytest.mark.parametrize("estimator", [MOHNRegressor("pursuit"), MOHNTransformer()])
-def test_groups_reach_the_splitter_by_metadata_routing(estimator):
+def test_groups_reach_the_splitter(estimator):
     problem = make_sparse_walsh(8, 6, n_samples=120, snr=4, random_state=0)
     groups = np.random.default_rng(0).integers(9, size=120)
     given = list(GroupKFold(3).split(problem.X, problem.y, groups))
     known = clone(estimator).set_params(cv=given, random_state=0, selection="cv")
     known.fit(problem.X, problem.y)
     routed = clone(known).set_params(cv=GroupKFold(3))
-    with pytest.raises(ValueError, match="groups"):
+    routed.fit(problem.X, problem.y, groups=groups)
+    assert routed.terms_ == known.terms_
+    routed.set_params(cv=KFold(3))
+    with pytest.raises(ValueError, match="rows of one group in both parts of fold 0"):
         routed.fit(problem.X, problem.y, groups=groups)
+    routed.set_params(cv=GroupKFold(3))
     with config_context(enable_metadata_routing=True):
-        routed.fit(problem.X, problem.y, groups=groups)
+        routed.set_fit_request(groups=True).fit(problem.X, problem.y, groups=groups)
         assert routed.terms_ == known.terms_
         pipeline = make_pipeline(clone(routed)).fit(problem.X, problem.y, groups=groups)
     assert pipeline[-1].terms_ == known.terms_

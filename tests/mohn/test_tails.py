@@ -11,7 +11,7 @@ from skmohn import DenseControl, MOHNRegressor
 from skmohn.mohn._dense import model as dense_model
 from skmohn.mohn._dense.evidence import find_rows
 from skmohn.mohn._dense.exact import ExactPosterior
-from skmohn.mohn._table.tails import Tails, fit_tails
+from skmohn.mohn._table.tails import Tails, fit_tails, tails_of_few
 
 
 def heavy(n_rows, df, seed=0):
@@ -230,3 +230,53 @@ def test_repeats_with_noise_of_their_own_say_how_heavy_it_is():
     model = MOHNRegressor("dense", random_state=0).fit(X[:200], y[:200])
     low, high = model.predict_quantiles(X[200:], [0.05, 0.95]).T
     assert 0.8 < np.mean((low < y[200:]) & (y[200:] < high)) < 0.97
+
+
+# ----------------------------------------------------------------------------- few rows
+
+
+def test_tails_of_few_rows_are_as_wide_as_left_out_rows_are_off():
+    squares = np.array([0.5, 1.5, 2.5])
+    assert tails_of_few(squares, 12, True) == Tails(4.0, np.sqrt(1.5))
+    assert tails_of_few(squares / 9.0, 12, False) == Tails(11.0, 1.0)
+    assert tails_of_few(np.empty(0), 4, True) == Tails(3.0, 1.0)
+
+
+@pytest.mark.parametrize(("n_rows", "df"), [(12, 4.0), (48, 16.0), (50, np.inf)])
+def test_few_rows_have_tails_of_their_own(n_rows, df):
+    X = np.random.default_rng(0).uniform(-1.0, 1.0, (n_rows, 2))
+    y = X[:, 0] + 0.3 * np.random.default_rng(1).standard_normal(n_rows)
+    assert MOHNRegressor("dense", random_state=0).fit(X, y).model_.tails.df == df
+
+
+def test_copies_are_few_rows_and_repeats_are_many():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, (12, 2))
+    y = X[:, 0] + 0.3 * rng.standard_normal(12)
+    model = MOHNRegressor("dense", random_state=0)
+    assert model.fit(np.tile(X, (5, 1)), np.tile(y, 5)).model_.tails.df == 4.0
+    repeats = np.tile(X[:, 0], 5) + 0.3 * rng.standard_normal(60)
+    assert model.fit(np.tile(X, (5, 1)), repeats).model_.tails.df > 4.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_rows", [12, 20])
+@pytest.mark.parametrize("kind", ["noise", "sum", "pair", "numbers"])
+def test_intervals_of_few_rows_have_as_many_targets_as_they_say(kind, n_rows):
+    inside = []
+    for seed in range(30):
+        rng = np.random.default_rng([seed, n_rows])
+        X = rng.choice([-1.0, 1.0], (n_rows + 100, 6))
+        if kind == "numbers":
+            X = rng.uniform(-1.0, 1.0, X.shape)
+        function = {
+            "noise": 0.0 * X[:, 0],
+            "sum": X[:, :3] @ [1.0, -0.7, 0.5],
+            "pair": X[:, 0] + X[:, 1] * X[:, 2],
+            "numbers": 2.0 * X[:, 0] + np.sin(3.0 * X[:, 1]),
+        }[kind]
+        y = function + 0.6 * rng.standard_normal(len(X))
+        model = MOHNRegressor(random_state=0).fit(X[:n_rows], y[:n_rows])
+        low, high = model.predict_quantiles(X[n_rows:], [0.05, 0.95]).T
+        inside.append(np.mean((low <= y[n_rows:]) & (y[n_rows:] <= high)))
+    assert 0.83 < np.mean(inside) < 0.97

@@ -10,6 +10,7 @@ Gaussian processes, Neural Computation 13, 2001, for predictions left out; Wolpe
 Stacked generalization, Neural Networks 5, 1992, for the pool.
 """
 
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -27,7 +28,11 @@ from skmohn.mohn._dense.evidence import (
     place_of_rows,
 )
 from skmohn.mohn._dense.exact import ExactPosterior
-from skmohn.mohn._dense.laplace import LaplaceEvidence, leave_one_out
+from skmohn.mohn._dense.laplace import (
+    LaplaceEvidence,
+    leave_groups_out,
+    leave_one_out,
+)
 from skmohn.mohn._dense.model import choose_inducing
 from skmohn.mohn._dense.nystroem import NystroemPosterior
 from skmohn.mohn._dense.products import write_products
@@ -162,6 +167,9 @@ class Labels(NamedTuple):
         means : ndarray of shape (n_observations, n_classes - 1)
         """
         sample = self.sample
+        if sample.rows.group is not None:
+            # Whatever else was observed there belongs to it.
+            return (sample.target - residual)[self.row]
         cavity = np.maximum(variance - noise / sample.weight, 0.0)[self.row, None]
         left = (sample.weight[self.row] - self.unit)[:, None]
         others = sample.weight[:, None] * sample.target
@@ -325,7 +333,8 @@ class Member(NamedTuple):
 def _known_to(alphabets, rows):
     """Rows within the range of the training data, without levels if there are none."""
     categories = rows.categories[:, : len(alphabets)]
-    return Rows(np.clip(rows.inputs, -1.0, 1.0), categories)
+    inputs = np.clip(rows.inputs, -1.0, 1.0)
+    return replace(rows, inputs=inputs, categories=categories, unknown=None)
 
 
 class Lesson(NamedTuple):
@@ -453,6 +462,12 @@ class Lesson(NamedTuple):
         if not n_inducing:
             posterior = ExactPosterior.condition(covariance, sample)
             return posterior, posterior.leave_one_out
+        if sample.rows.group is not None:
+            raise ValueError(
+                f"groups need the covariances of all {len(sample)} distinct rows, more "
+                "than are computed: raise memory_budget, pass fewer rows, or fit with "
+                'strategy="logistic"'
+            )
         posterior = NystroemPosterior.condition(
             covariance, sample, n_inducing, self.seed
         )
@@ -491,7 +506,12 @@ class Lesson(NamedTuple):
                 return None
             is_success = labels.label == (1 if n_outputs == 1 else k)
             weights.append(mode.alpha)
-            means.append(leave_one_out(mode, labels.row, is_success, labels.unit))
+            if rows.group is None:
+                left_out = leave_one_out(mode, labels.row, is_success, labels.unit)
+            else:
+                totals = labels.counts.sum(axis=1)
+                left_out = leave_groups_out(mode, totals, rows.group)[labels.row]
+            means.append(left_out)
         signs = np.array([[-0.5, 0.5]]) if n_outputs == 1 else np.eye(n_classes)
         weights, means = np.transpose(weights) @ signs, np.transpose(means) @ signs
         return prior, rows, weights, means
@@ -527,6 +547,10 @@ class _Scores(NamedTuple):
         """Means and standard deviations of weights; hyper-parameters are given."""
         means, variances = self.posterior.weights_of(terms)
         return means @ self.axis, np.sqrt(variances) * np.linalg.norm(self.axis)
+
+    def prior_stds(self, terms):
+        """A priori standard deviations of weights."""
+        return self.covariance.weight_stds(terms) * np.linalg.norm(self.axis)
 
     def support(self):
         """Rows and numbers whose covariances with a weight sum to its mean."""

@@ -188,6 +188,10 @@ class Covariance:
         extra = 0.0 if chosen else self._extra(term)
         return float(variance + self.prior.linear * linear + extra)
 
+    def weight_stds(self, terms):
+        """Standard deviations of weights, numbered as by :meth:`split`."""
+        return np.sqrt([self.of_weight(*self.split(term)) for term in terms])
+
     def all_weights(self):
         """Variances of all 2^n weights of two-valued inputs.
 

@@ -6,7 +6,7 @@ climbed by L-BFGS-B. Many rows are climbed in stages, the first ones on a part o
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -18,7 +18,13 @@ from scipy.sparse import block_diag, diags_array
 from skmohn.mohn._dense.kernel import Pairs, Prior
 from skmohn.mohn._dense.steps import Steps
 from skmohn.mohn._model import LEAST_NOISE, LOG_NOISE, LOG_SCALE
-from skmohn.mohn._table.rows import Rows, count_observations, distinct_rows, sizes_of
+from skmohn.mohn._table.rows import (
+    Rows,
+    count_observations,
+    distinct_rows,
+    join_groups,
+    sizes_of,
+)
 
 _BOUNDS = {
     "rate": (1e-8, 8.0),
@@ -138,8 +144,11 @@ class Sample:
             self.weight * (y - mean[place]) ** 2
             for y, mean in zip(columns, means, strict=True)
         ]
+        rows = self.rows
+        if rows.group is not None:
+            rows = replace(rows, group=join_groups(place, rows.group))
         return Sample(
-            self.rows.take(first),
+            rows.take(first),
             np.transpose(means).reshape(-1, *self.target.shape[1:]),
             total,
             np.bincount(place, self.count),
@@ -181,7 +190,7 @@ def join_equal_rows(rows, y, sample_weight=None, count=None):
     count = count_observations(weight) if count is None else count
     single = Sample(
         # The covariance takes an unknown input and the middle of a range alike.
-        Rows(rows.inputs, rows.categories),
+        replace(rows, unknown=None),
         y,
         weight,
         count,

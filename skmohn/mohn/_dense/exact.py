@@ -11,7 +11,7 @@ from skmohn._core._fitting import one_blas_thread
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import Sample
 from skmohn.mohn._dense.variance import PairVariance
-from skmohn.mohn._table.rows import row_blocks
+from skmohn.mohn._table.rows import members_of, row_blocks
 
 
 @dataclass(frozen=True)
@@ -109,6 +109,11 @@ class ExactPosterior:
             variance[part] -= np.einsum("dt,dt->t", known, known)
         return np.maximum(variance, 0.0)
 
+    def covariance_at(self, rows):
+        """Posterior covariance of the function at rows, (n_rows, n_rows)."""
+        known = self._whiten(self.covariance.between(self.sample.rows, rows))
+        return self.covariance.between(rows, rows) - known.T @ known
+
     def draw(self, rows, n_draws, rng):
         """Joint draws of the function at rows.
 
@@ -116,9 +121,7 @@ class ExactPosterior:
         -------
         draws : ndarray of shape (n_rows, n_draws)
         """
-        known = self._whiten(self.covariance.between(self.sample.rows, rows))
-        spread = self.covariance.between(rows, rows) - known.T @ known
-        return draw_normal(self.mean(rows), spread, n_draws, rng)
+        return draw_normal(self.mean(rows), self.covariance_at(rows), n_draws, rng)
 
     def weight(self, term, categories=()):
         """Posterior mean and variance of one weight."""
@@ -193,6 +196,8 @@ class ExactPosterior:
     def leave_one_out(self, targets=None):
         """Means and variances of targets given all others (Sundararajan, Keerthi 2001).
 
+        Of those that belong to a group, given those outside of it.
+
         Parameters
         ----------
         targets : ndarray of shape (n_rows, n_targets), default=None
@@ -205,6 +210,10 @@ class ExactPosterior:
         variance : ndarray of shape (n_rows,)
         """
         alpha = self.alpha if targets is None else self.solve(targets)
+        group = self.sample.rows.group
+        if group is not None:
+            inverse, _ = lapack.dtrtri(self.factor, lower=1)
+            return leave_groups_out(alpha, group, inverse)
         return (alpha.T / self.precisions).T, 1.0 / self.precisions
 
     def solve(self, columns):
@@ -218,6 +227,38 @@ class ExactPosterior:
 
     def _whiten(self, columns):
         return solve_triangular(self.factor, columns, lower=True, check_finite=False)
+
+
+def leave_groups_out(alpha, group, root, less=None):
+    """Leave all targets of a group out at once, see `ExactPosterior.leave_one_out`.
+
+    Parameters
+    ----------
+    alpha : ndarray of shape (n_rows,) or (n_rows, n_targets)
+
+    group : ndarray of shape (n_rows,), int
+
+    root : ndarray of shape (n_rows, n_rows)
+        The inverse covariance is ``root.T @ root``.
+
+    less : ndarray of shape (n_rows, n_terms), default=None
+        The inverse covariance is smaller by ``less @ less.T``.
+
+    Returns
+    -------
+    residual : ndarray like `alpha`
+
+    variance : ndarray of shape (n_rows,)
+    """
+    residual, variance = np.empty_like(alpha), np.empty(len(alpha))
+    for some in members_of(group):
+        precision = root[:, some].T @ root[:, some]
+        if less is not None:
+            precision -= less[some] @ less[some].T
+        covariance = np.linalg.inv(precision)
+        residual[some] = covariance @ alpha[some]
+        variance[some] = np.diagonal(covariance)
+    return residual, variance
 
 
 # With more threads a factor that is made again would differ in its last bits.

@@ -14,6 +14,7 @@ from scipy.linalg import lapack
 from scipy.special import expit, log_expit
 
 from skmohn.mohn._dense.kernel import Pairs
+from skmohn.mohn._table.rows import members_of
 
 _MOST_STEPS = 50
 # Nats by which a step of Newton must raise the posterior of the latent function.
@@ -236,3 +237,35 @@ def leave_one_out(mode, rows, is_success, unit):
     left = 1.0 - unit * share * (1.0 - share) * variance
     cavity = variance / np.maximum(left, _LEAST_CURVATURE)
     return mode.latent[rows] - cavity * unit * (is_success - share)
+
+
+def leave_groups_out(mode, totals, group):
+    """Means of the latent function at rows, each without all that its group has seen.
+
+    Around the mode the posterior is that of normal observations, whose variances are
+    the inverse curvatures: those of a group are left out at once.
+
+    Parameters
+    ----------
+    mode : Mode
+
+    totals : ndarray of shape (n_rows,)
+        Weights of the observations in each row.
+
+    group : ndarray of shape (n_rows,), int
+
+    Returns
+    -------
+    means : ndarray of shape (n_rows,)
+        Without the offset.
+    """
+    curvature = totals * mode.share * (1.0 - mode.share)
+    root = np.sqrt(np.maximum(curvature, _LEAST_CURVATURE))
+    means = np.empty(len(totals))
+    for some in members_of(group):
+        own = root[some]
+        scaled = mode.precision[np.ix_(some, some)] / np.multiply.outer(own, own)
+        shortfall = mode.alpha[some] / own
+        gain = shortfall - np.linalg.solve(scaled, shortfall)
+        means[some] = mode.latent[some] + gain / own
+    return means

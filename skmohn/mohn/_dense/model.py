@@ -206,6 +206,10 @@ class DenseModel(Model):
         kept[known] = 1.0 - share + share * left
         return function, noise, kept
 
+    def given_covariance(self, rows):
+        """Covariance at the hyper-parameters that were found."""
+        return self.posterior.covariance_at(rows)
+
     def draw_function(self, rows, n_draws, rng):
         """Joint draws of the function."""
         require_memory(
@@ -244,6 +248,10 @@ class DenseModel(Model):
         if self.doubt is not None and not given:
             variances = variances + self.doubt.variance_of_weights(terms)
         return self.scale * means, self.scale * np.sqrt(variances)
+
+    def prior_stds(self, terms):
+        """A priori standard deviations of weights, see `weights_of`."""
+        return self.scale * self.covariance.weight_stds(terms)
 
     def listed(self, max_order=None):
         """The significant weights and their standard deviations.

@@ -183,12 +183,15 @@ class NystroemPosterior:
             variance[part] += self._gain(self._whiten(rows.take(part)))
         return np.maximum(variance, 0.0)
 
-    def draw(self, rows, n_draws, rng):
-        """Joint draws of the function at rows, (n_rows, n_draws)."""
+    def covariance_at(self, rows):
+        """Posterior covariance of the function at rows, (n_rows, n_rows)."""
         known = self._whiten(rows)
         left = solve_triangular(self.root, known, lower=True, check_finite=False)
-        spread = self.covariance.between(rows, rows) - known.T @ known + left.T @ left
-        return draw_normal(known.T @ self._centre(), spread, n_draws, rng)
+        return self.covariance.between(rows, rows) - known.T @ known + left.T @ left
+
+    def draw(self, rows, n_draws, rng):
+        """Joint draws of the function at rows, (n_rows, n_draws)."""
+        return draw_normal(self.mean(rows), self.covariance_at(rows), n_draws, rng)
 
     def weight(self, term, categories=()):
         """Posterior mean and variance of one weight."""

@@ -6,6 +6,7 @@ Source: Snelson, Rasmussen and Ghahramani, Warped Gaussian processes, NIPS 16, 2
 """
 
 import math
+from dataclasses import replace
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -23,7 +24,12 @@ from skmohn.mohn._dense.evidence import (
     place_of_rows,
 )
 from skmohn.mohn._dense.exact import ExactPosterior
-from skmohn.mohn._table.rows import Rows, count_observations, standardise
+from skmohn.mohn._table.rows import (
+    Rows,
+    count_observations,
+    join_groups,
+    standardise,
+)
 from skmohn.mohn._table.target import (
     Logarithm,
     Unchanged,
@@ -289,7 +295,7 @@ class _Part(NamedTuple):
         In the unit of :meth:`error`. Folds do not depend on the order of the rows.
         """
         alphabets, transform = trial.posterior.covariance.alphabets, trial.transform
-        place = place_of_rows(self.rows)
+        place = join_groups(place_of_rows(self.rows), self.rows.group)
         folds = np.random.default_rng(0).permutation(place.max() + 1) % _FOLDS
         unit, squares = binary_unit(self.y), np.empty(len(self.y))
         for fold in range(_FOLDS):
@@ -324,7 +330,8 @@ class _Part(NamedTuple):
 
         Then an unknown number is equal to one in the middle.
         """
-        return Rows(self.rows.inputs, self.rows.categories[:, : len(alphabets)])
+        categories = self.rows.categories[:, : len(alphabets)]
+        return replace(self.rows, categories=categories, unknown=None)
 
     def learn_again(self, transform, trial):
         """Learn on another scale, beginning with what was learnt on a first."""

@@ -13,11 +13,18 @@ from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
-from scipy.stats import norm
+from scipy.linalg import lapack
+from scipy.stats import t as student
 
 from skmohn.mohn._dense.covariance import parity
-from skmohn.mohn._dense.exact import ExactPosterior
-from skmohn.mohn._model import FAMILY_WISE_ERROR, LEAST_NOISE, fit_scale
+from skmohn.mohn._dense.exact import ExactPosterior, leave_groups_out
+from skmohn.mohn._model import (
+    FAMILY_WISE_ERROR,
+    LEAST_NOISE,
+    LOG_NOISE,
+    fit_scale,
+    standard_ratios,
+)
 from skmohn.mohn._walsh.terms import choice_length, log_comb
 
 # The noise is fitted again until its logarithm changes by less than this.
@@ -31,6 +38,8 @@ _SCORED = 20
 _HIGHEST_ORDER = 3
 # Weights of each order that may be called significant.
 _LISTED = 100
+# With more, Student's t is normal.
+_MANY_ROWS = 1000
 # Sets that are looked at; the highest order is left out where there are more.
 _MOST_CANDIDATES = 50_000
 
@@ -158,6 +167,10 @@ class _Extended:
 
     def leave_one_out(self):
         """See `ExactPosterior.leave_one_out`."""
+        group = self.sample.rows.group
+        if group is not None:
+            root, _ = lapack.dtrtri(self.posterior.factor, lower=1)
+            return leave_groups_out(self.alpha, group, root, self.less)
         precision = self.posterior.precisions - np.sum(self.less**2, axis=1)
         return self.alpha / precision, 1.0 / precision
 
@@ -208,13 +221,15 @@ def _strongest(posterior, max_order):
 def find_significant_terms(model, max_order=None):
     """Weights that are further from 0 than any zero is likely to be.
 
-    Their posterior mean in posterior standard deviations passes the bar of a two-sided
-    Bonferroni test over all weights of their order.
+    The test is Student's t of least squares, as of the terms of sparse models, beside
+    all other weights, which have their prior. It passes the bar of a two-sided
+    Bonferroni test over all weights of the order.
 
     Parameters
     ----------
     model : DenseModel or the like
-        What has ``support``, ``covariance`` and ``weights_of``.
+        What has ``posterior``, ``support``, ``covariance``, ``weights_of`` and
+        ``prior_stds``.
 
     max_order : int, default=None
         See :func:`highest_order`.
@@ -230,21 +245,32 @@ def find_significant_terms(model, max_order=None):
     rows, alpha = model.support()
     base, columns, groups = model.covariance.screening(rows)
     n_members, n_groups = len(groups), len(np.unique(groups))
+    df = _residual_df(model.posterior)
     terms, bars = [], []
     for order in range(1, highest_order(n_members, max_order, n_groups) + 1):
         found = screen(columns, alpha * base, order, _LISTED, groups)
         terms += found
         share = FAMILY_WISE_ERROR / (2 * math.comb(n_members, order))
-        bars += [norm.isf(share)] * len(found)
-    terms += [term for term in model.covariance.terms if term not in terms]
-    bars += [0.0] * (len(terms) - len(bars))
-    bars = np.array(bars)
-    # Doubt of the hyper-parameters takes time, and only makes stds larger.
-    for given in (True, False):
-        means, stds = model.weights_of(terms, given)
-        kept = np.flatnonzero(np.abs(means) > bars * stds)
-        terms, bars = [terms[j] for j in kept], bars[kept]
-    return terms, means[kept], stds[kept]
+        bars += [student.isf(share, df)] * len(found)
+    strong = [term for term in model.covariance.terms if term not in terms]
+    terms, bars = terms + strong, np.append(bars, np.zeros(len(strong)))
+    # What hyper-parameters leave open is how far weights are shrunk, which the test
+    # does not ask.
+    ratios = standard_ratios(*model.weights_of(terms, True), model.prior_stds(terms))
+    kept = np.flatnonzero(np.abs(ratios) > bars)
+    terms = [terms[j] for j in kept]
+    return terms, *model.weights_of(terms, False)
+
+
+def _residual_df(posterior):
+    """Degrees of freedom of the noise: what the fit leaves, and what its prior adds."""
+    sample = posterior.sample
+    if len(sample) > _MANY_ROWS:
+        return math.inf
+    kept = sample.noise(posterior.covariance.prior) * posterior.precisions
+    # The logarithm of an estimate by so many has a variance of about 2 / df.
+    of_prior = 2.0 / LOG_NOISE[1] ** 2
+    return float(np.sum(kept) + np.sum(sample.count - 1.0)) + of_prior
 
 
 def description_length(covariance, n_inputs, log_evidence):

@@ -175,6 +175,15 @@ class WalshPosterior:
             variance[part] -= np.einsum("td,td->t", solution, twice)
         return np.maximum(variance, 0.0)[place.ravel()]
 
+    def covariance_at(self, rows):
+        """Posterior covariance of the function at rows, (n_rows, n_rows)."""
+        system = _System(self.covariance, self.sample)
+        cross = self.covariance.between(rows, self.sample.rows)
+        solution, _ = system.solve(cross, tol=_VARIANCE_TOLERANCE)
+        # An error of the solution enters squared, as in `variance`.
+        known = solution @ (2.0 * cross - system.multiply(solution)).T
+        return self.covariance.between(rows, rows) - (known + known.T) / 2.0
+
     def draw(self, rows, n_draws, rng):
         """Joint draws of the function at rows on the cube, by Matheron's rule.
 

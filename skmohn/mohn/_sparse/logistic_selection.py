@@ -15,6 +15,7 @@ from skmohn._core._fitting import unwatched
 from skmohn.mohn._sparse.logistic import SEARCH_C, LogisticControl, LogisticPath
 from skmohn.mohn._sparse.pool import PairPool, run_together
 from skmohn.mohn._sparse.selection import FEWEST_ROWS, sparsest_of_the_best
+from skmohn.mohn._table.rows import join_groups
 from skmohn.mohn._walsh.design import make_design, number_rows
 from skmohn.mohn._walsh.terms import choice_length, with_kept
 
@@ -206,12 +207,13 @@ def deal_folds(samples, selection, cv):
     inputs, labels, sample_weight = samples.data
     groups = number_rows(inputs)
     n_rows = groups.max() + 1
+    groups = join_groups(groups, samples.rows.group)
     if selection == "ebic" or (selection == "auto" and n_rows < FEWEST_ROWS):
         return []
     if samples.folds is not None:
         return samples.folds
     # A group has the class that most of its weight has.
-    votes = np.zeros((n_rows, len(samples.classes)))
+    votes = np.zeros((groups.max() + 1, len(samples.classes)))
     np.add.at(votes, (groups, labels), 1.0 if sample_weight is None else sample_weight)
     votes = votes.argmax(axis=1)
     n_folds = min(cv, np.bincount(votes).max())

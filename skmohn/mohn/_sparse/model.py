@@ -234,6 +234,15 @@ class SparseModel(Model):
         noise = np.full(len(rows), self.noise) / precision
         return function, noise, share_kept(function, noise)
 
+    def given_covariance(self, rows):
+        """Covariance of the function, as if hyper-parameters were known."""
+        self._require_posterior()
+        if self.factor is None:
+            return np.zeros((len(rows), len(rows)))
+        columns = self._columns(rows.inputs)
+        half = solve_triangular(self.factor, columns, lower=True)
+        return half.T @ half
+
     def noise_variance(self, rows):
         """Noise, with its factor of doubt; the same for all rows."""
         self._require_posterior()

@@ -26,6 +26,7 @@ from skmohn.mohn._sparse.chance import rounding_variance
 from skmohn.mohn._sparse.model import SparseModel
 from skmohn.mohn._sparse.pool import run_together
 from skmohn.mohn._sparse.pursuit import Pursuit
+from skmohn.mohn._table.rows import join_groups
 from skmohn.mohn._walsh.design import find_equal, make_design, number_rows
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 from skmohn.mohn._walsh.terms import choice_length
@@ -192,6 +193,7 @@ class Rivals:
         design, samples = self.design, self.samples
         groups = number_rows(samples.inputs)
         n_rows = groups.max() + 1
+        groups = join_groups(groups, samples.rows.group)
         if samples.held is not None:
             inputs, y, weight = samples.held.data
             held = make_design(inputs, weight), y, weight
@@ -205,7 +207,7 @@ class Rivals:
         if folds is None:
             # Equal rows stay together: a copy of a training row tests nothing.
             dealer = GroupKFold(
-                min(self.cv, n_rows), shuffle=True, random_state=samples.seed
+                min(self.cv, groups.max() + 1), shuffle=True, random_state=samples.seed
             )
             folds = list(dealer.split(samples.inputs, groups=groups))
         return "cv", [self._fold(*fold) for fold in folds], folds

@@ -184,6 +184,10 @@ class SpikeSlabModel(Model):
         noise = np.full(len(rows), self.noise) / precision
         return variance, noise, np.where(kept > _LEAST_KEPT, kept, 0.0)
 
+    def given_covariance(self, rows: Rows) -> NDArray:
+        """Covariance of the function at the hyperparameters."""
+        return self.posterior.covariance_at(self._columns(rows.inputs))
+
     def _variance_and_kept(self, rows: Rows) -> tuple[NDArray, NDArray]:
         found = np.empty((2, len(rows)))
         for part in row_slices((len(rows), len(self.data))):

@@ -74,6 +74,12 @@ class NormalPosterior:
         kept = np.maximum(1.0 - parts.sum(axis=0), 0.0) + self._known @ parts
         return variance, kept
 
+    def covariance_at(self, columns: NDArray) -> NDArray:
+        """Covariance of the function in some rows, see :meth:`variance_at`."""
+        along = self.spectrum.vectors.T @ columns
+        less = along.T @ ((1.0 - self._known)[:, None] * along)
+        return (columns.T @ columns - less) / self.precision
+
     def draw(self, n_draws: int, rng: np.random.Generator) -> NDArray:
         """Draw deviations from the mean, ndarray of shape (n_weights, n_draws)."""
         draws = rng.standard_normal((len(self.mean), n_draws))

@@ -4,6 +4,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from skmohn._core._rows import distinct_rows as distinct
 from skmohn._core._units import binary_unit
@@ -52,11 +54,15 @@ class Rows:
     unknown : ndarray of shape (n_rows, n_inputs), bool, default=None
         Which inputs are unknown: a 0 may as well be the middle of three values. None
         when all are known.
+
+    group : ndarray of shape (n_rows,), int, default=None
+        Rows of one group belong together, as equal rows do; None for no groups.
     """
 
     inputs: np.ndarray
     categories: np.ndarray
     unknown: np.ndarray | None = None
+    group: np.ndarray | None = None
 
     def __len__(self):
         return len(self.inputs)
@@ -64,17 +70,26 @@ class Rows:
     def take(self, index):
         """Some of the rows."""
         unknown = None if self.unknown is None else self.unknown[index]
-        return Rows(self.inputs[index], self.categories[index], unknown)
+        group = None if self.group is None else self.group[index]
+        return Rows(self.inputs[index], self.categories[index], unknown, group)
 
     def join(self, other):
         """These rows, then others."""
         unknown = None
         if self.unknown is not None or other.unknown is not None:
             unknown = np.concatenate([self.mask(), other.mask()])
+        group = None
+        if self.group is not None or other.group is not None:
+            own, others = (
+                np.arange(len(part)) if part.group is None else part.group
+                for part in (self, other)
+            )
+            group = np.append(own, others + own.max(initial=-1) + 1)
         return Rows(
             np.concatenate([self.inputs, other.inputs]),
             np.concatenate([self.categories, other.categories]),
             unknown,
+            group,
         )
 
     def as_float(self):
@@ -109,6 +124,38 @@ def distinct_rows(rows):
         table = np.hstack([table, rows.categories])
     first, place = distinct(table)
     return place, first
+
+
+def join_groups(number, group):
+    """Number the sets of rows that belong together: equal ones, or of one group.
+
+    Parameters
+    ----------
+    number : ndarray of shape (n_rows,), int
+        Of the distinct row that each is.
+
+    group : ndarray of shape (n_rows,), int, or None
+
+    Returns
+    -------
+    together : ndarray of shape (n_rows,), int
+        `number` where there are no groups.
+    """
+    if group is None or not len(number):
+        return number
+    n_numbers = number.max() + 1
+    size = n_numbers + group.max() + 1
+    links = np.ones(len(number)), (number, n_numbers + group)
+    _, label = connected_components(csr_array(links, (size, size)), directed=False)
+    return np.unique(label[number], return_inverse=True)[1]
+
+
+def members_of(group):
+    """The rows of each group, a list of ndarrays of int."""
+    if not len(group):
+        return []
+    order = np.argsort(group, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
 
 
 def row_blocks(n_rows):

@@ -15,6 +15,12 @@ from scipy.stats import cauchy, norm, t
 _LEAST_GAIN = 3.0
 # Its variance is finite above.
 _LEAST_DF = 2.0
+# With fewer rows, distances are those of Student's t: the noise is an estimate.
+FEW_ROWS = 50
+# Its degrees of freedom where terms or hyperparameters were chosen by the same rows, as
+# a fraction of these, and at least. In 14 kinds of tables of 12 or 20 rows, 90 %
+# intervals have 85 to 95 % of new targets, and 79 to 92 % by normal distributions.
+_FREE_FRACTION, _LEAST_FREE = 1.0 / 3.0, 3.0
 
 
 @dataclass(frozen=True)
@@ -127,7 +133,7 @@ def fit_level(squares):
     Parameters
     ----------
     squares : ndarray of shape (n_rows,)
-        Of distances in standard deviations, one for each distinct row.
+        Of distances in standard deviations, one for each distinct row or group.
 
     Returns
     -------
@@ -136,3 +142,26 @@ def fit_level(squares):
     level = float(np.mean(squares))
     gain = 0.5 * len(squares) * (level - 1.0 - math.log(level)) if level > 1.0 else 0.0
     return Tails(scale=math.sqrt(level)) if gain >= _LEAST_GAIN else Tails()
+
+
+def tails_of_few(squares, n_rows, is_chosen):
+    """Tails of Student's t where rows are few; no narrower than left-out rows are off.
+
+    Parameters
+    ----------
+    squares : ndarray of shape (n_known,)
+        As of :func:`fit_level`.
+
+    n_rows : int
+        Rows, or groups, whose targets are observations of their own.
+
+    is_chosen : bool
+        Whether anything but the mean was chosen by these rows.
+
+    Returns
+    -------
+    tails : Tails
+    """
+    df = _FREE_FRACTION * n_rows if is_chosen else n_rows - 1.0
+    level = float(np.mean(squares)) if len(squares) else 1.0
+    return Tails(max(df, _LEAST_FREE), math.sqrt(max(level, 1.0)))

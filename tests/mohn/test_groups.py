@@ -1,0 +1,266 @@
+"""Rows that belong together: `groups` of fit, respected wherever rows are left out."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
+from sklearn.model_selection import GroupKFold, cross_validate
+from sklearn.pipeline import make_pipeline
+
+from skmohn import MOHNClassifier, MOHNRegressor
+from skmohn.mohn._dense.covariance import Covariance
+from skmohn.mohn._dense.evidence import join_equal_rows
+from skmohn.mohn._dense.exact import ExactPosterior
+from skmohn.mohn._dense.kernel import Prior
+from skmohn.mohn._dense.laplace import find_mode, leave_groups_out, leave_one_out
+from skmohn.mohn._dense.model import fit_dense
+from skmohn.mohn._samples import read_groups
+from skmohn.mohn._sparse.model import SparseModel
+from skmohn.mohn._spike_slab.fit import fit_additive
+from skmohn.mohn._table.rows import Rows, join_groups
+from skmohn.mohn._walsh.design import make_design
+from skmohn.mohn._walsh.hypergraph import Hypergraph
+
+
+def make_subjects(n_subjects=20, n_each=4, seed=0):
+    """Rows of subjects, each with an effect of its own on the target."""
+    rng = np.random.default_rng(seed)
+    subject = np.repeat(np.arange(n_subjects), n_each)
+    X = rng.choice([-1.0, 1.0], (n_subjects, 6))[subject]
+    X[:, 5] = rng.choice([-1.0, 1.0], len(subject))
+    X[:, 4] = rng.uniform(-1.0, 1.0, len(subject))
+    y = X[:, 0] + 2.0 * rng.normal(size=n_subjects)[subject]
+    return X, y + 0.1 * rng.normal(size=len(subject)), subject
+
+
+def rows_of(X, group=None):
+    return Rows(X, np.empty((len(X), 0), dtype=int), group=group)
+
+
+def test_equal_rows_and_groups_belong_together():
+    number, group = np.array([0, 1, 1, 2, 3, 4]), np.array([5, 5, 2, 2, 1, 0])
+    assert_array_equal(join_groups(number, group), [0, 0, 0, 0, 1, 2])
+    assert join_groups(number, None) is number
+
+
+PRIOR = Prior(np.array([0.5, 0.2, 0.9]), np.empty(0), 0.8, 0.3, 0.4)
+
+
+def test_groups_are_left_out_of_the_exact_posterior_at_once():
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(-1.0, 1.0, (9, 3)), rng.normal(size=9)
+    X[4] = X[1]
+    group = np.array([0, 0, 1, 1, 1, 2, 2, 3, 0])
+    sample = join_equal_rows(rows_of(X, group), y)
+    covariance = Covariance(PRIOR)
+    residual, variance = ExactPosterior.condition(covariance, sample).leave_one_out()
+    # Of equal rows, one is in group 0 and one in group 1: these are one.
+    assert len(np.unique(sample.rows.group)) == 3
+    for unit in np.unique(sample.rows.group):
+        own = sample.rows.group == unit
+        rest = ExactPosterior.condition(covariance, sample.take(~own))
+        rows = sample.rows.take(own)
+        assert_allclose(residual[own], sample.target[own] - rest.mean(rows), atol=1e-10)
+        noise = sample.noise(PRIOR)[own]
+        assert_allclose(variance[own], rest.variance(rows) + noise, rtol=1e-8)
+
+
+def test_groups_are_left_out_of_classes_at_once():
+    """By the definition of the normal approximation, and one by one as before."""
+    rng = np.random.default_rng(0)
+    root = rng.normal(size=(7, 7))
+    covariance = root @ root.T + np.eye(7)
+    successes = rng.integers(0, 2, 7).astype(float)
+    totals = np.ones(7)
+    mode = find_mode(covariance, successes, totals, 0.1)
+    alone = leave_groups_out(mode, totals, np.arange(7))
+    expected = leave_one_out(mode, np.arange(7), successes == 1.0, totals)
+    assert_allclose(alone, expected, rtol=1e-6)
+    group = np.array([0, 0, 0, 1, 1, 2, 3])
+    found = leave_groups_out(mode, totals, group)
+    curvature = mode.share * (1.0 - mode.share)
+    pretended = mode.latent + mode.alpha / curvature
+    for unit in range(4):
+        own, rest = np.flatnonzero(group == unit), np.flatnonzero(group != unit)
+        known = covariance[np.ix_(rest, rest)] + np.diag(1.0 / curvature[rest])
+        mean = covariance[np.ix_(own, rest)] @ np.linalg.solve(known, pretended[rest])
+        assert_allclose(found[own], mean, rtol=1e-6)
+
+
+def dense(X, y):
+    return fit_dense(rows_of(X), y, noise="constant", strong_terms=False)
+
+
+def sparse(X, y):
+    graph = Hypergraph(((0,), (0, 1)), np.zeros(2), 0.0)
+    return SparseModel.condition(graph, make_design(X), y)
+
+
+def additive(X, y):
+    return fit_additive(X, y, None)
+
+
+@pytest.mark.parametrize("make", [dense, sparse, additive])
+def test_models_leave_groups_out_as_single_rows(make):
+    """Groups of one are rows; those of several leave more of the variance."""
+    rng = np.random.default_rng(1)
+    X = rng.choice([-1.0, 1.0], (30, 4))
+    X[:, 3] = rng.uniform(-1.0, 1.0, 30)
+    y = X[:, 0] + 0.5 * rng.normal(size=30)
+    model, everyone = make(X, y), np.arange(30)
+    single = model.leave_out(rows_of(X), y, None, everyone)
+    same = model.leave_out(rows_of(X, everyone), y, None, everyone)
+    assert_allclose(same.residual, single.residual, rtol=1e-6)
+    assert_allclose(same.variance, single.variance, rtol=1e-5)
+    assert_allclose(same.noise, single.noise)
+    assert_array_equal(same.count, single.count)
+    several = model.leave_out(rows_of(X, everyone // 6), y, None, everyone)
+    assert np.all(several.variance >= single.variance - 1e-9)
+    assert several.variance.mean() > 1.05 * single.variance.mean()
+
+
+def test_left_out_groups_are_those_of_a_model_without_them():
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1.0, 1.0, (24, 3))
+    X[5] = X[4]
+    y, group = X[:, 0] + 0.3 * rng.normal(size=24), np.arange(24) // 4
+    model = dense(X, y)
+    chosen = np.array([4, 5, 7, 20])
+    found = model.leave_out(rows_of(X, group), y, None, chosen)
+    sample = join_equal_rows(rows_of(X), (y - model.centre) / model.scale)
+    for j, i in enumerate(chosen):
+        own = [X[k].tolist() for k in np.flatnonzero(group == group[i])]
+        rest = [row.tolist() not in own for row in sample.rows.inputs]
+        without = ExactPosterior.condition(model.covariance, sample.take(rest))
+        mean = without.mean(rows_of(X[[i]]))[0]
+        assert found.residual[j] == pytest.approx(
+            (y[i] - model.centre) / model.scale - mean, abs=1e-8
+        )
+        variance = without.variance(rows_of(X[[i]]))[0]
+        assert found.variance[j] == pytest.approx(variance, rel=1e-6)
+        assert found.noise[j] == pytest.approx(model.noise)
+
+
+def test_intervals_hold_for_new_groups():
+    """Without groups, rows of new subjects are outside far more often."""
+    covered = {}
+    for name in (False, True):
+        inside = []
+        for seed in range(2):
+            X, y, subject = make_subjects(24, seed=seed)
+            new, targets, _ = make_subjects(60, seed=100 + seed)
+            groups = subject if name else None
+            model = MOHNRegressor("dense", random_state=0).fit(X, y, groups=groups)
+            low, high = model.predict_quantiles(new, [0.05, 0.95]).T
+            inside.append(np.mean((low <= targets) & (targets <= high)))
+        covered[name] = np.mean(inside)
+    assert covered[True] > covered[False] + 0.1
+
+
+@pytest.mark.parametrize("strategy", ["auto", "pursuit", "dense", "spike_slab"])
+def test_labels_and_order_of_groups_do_not_matter(strategy):
+    X, y, subject = make_subjects(12)
+    one = MOHNRegressor(strategy, random_state=0).fit(X, y, groups=subject)
+    names = np.array([f"s{99 - k}" for k in subject])
+    other = MOHNRegressor(strategy, random_state=0)
+    other.fit(X, y, groups=pd.Series(names, dtype="category"))
+    assert_allclose(one.predict(X), other.predict(X))
+    if strategy != "pursuit":
+        assert_allclose(one.predict(X, True)[1], other.predict(X, True)[1])
+
+
+def test_groups_of_one_row_are_no_groups():
+    X, y, _ = make_subjects(12)
+    X = np.random.default_rng(5).uniform(-1.0, 1.0, X.shape)
+    none = MOHNRegressor("dense", random_state=0).fit(X, y)
+    single = MOHNRegressor("dense", random_state=0).fit(X, y, groups=np.arange(len(y)))
+    assert_allclose(single.predict(X), none.predict(X), rtol=1e-6)
+    stds = [model.predict(X, return_std=True)[1] for model in (single, none)]
+    assert_allclose(*stds, rtol=1e-3)
+
+
+def test_folds_of_the_search_keep_groups_together():
+    """As if they had been passed, by a splitter that takes groups."""
+    X, y, subject = make_subjects(12, 5)
+    model = MOHNRegressor("pursuit", selection="cv", random_state=3)
+    model.fit(X, y, groups=subject)
+    seed = np.random.RandomState(3).randint(2**31)
+    folds = GroupKFold(5, shuffle=True, random_state=seed).split(X, y, subject)
+    given = MOHNRegressor("pursuit", selection="cv", random_state=3, cv=list(folds))
+    assert given.fit(X, y).terms_ == model.terms_
+
+
+def test_held_out_rows_are_of_other_groups():
+    X, y, subject = make_subjects(12, 5)
+    model = MOHNRegressor("pursuit", early_stopping=True, random_state=0)
+    model.fit(X, y, groups=subject)
+    assert model.history_[-1]["validation_rmse"] > 0.5
+
+
+@pytest.mark.parametrize("strategy", ["auto", "logistic"])
+def test_classes_of_new_groups_are_as_uncertain_as_they_are(strategy):
+    X, y, subject = make_subjects(20)
+    classes = np.where(y > np.median(y), "high", "low")
+    model = MOHNClassifier(strategy, random_state=0)
+    certain = model.fit(X, classes).predict_proba(X).max(axis=1)
+    found = model.fit(X, classes, groups=subject).predict_proba(X).max(axis=1)
+    assert found.mean() < certain.mean() + 0.02
+    if strategy == "auto":
+        with pytest.raises(ValueError, match="partial_fit takes no groups"):
+            model.partial_fit(X, classes)
+
+
+def test_several_targets_and_weights_have_groups():
+    X, y, subject = make_subjects(12)
+    targets = np.column_stack([y, X[:, 1] - y])
+    weight = np.ones(len(y))
+    weight[::7] = 0.0
+    options = {"groups": subject, "sample_weight": weight}
+    model = MOHNRegressor("dense", random_state=0).fit(X, targets, **options)
+    assert model.predict(X, return_std=True)[1].shape == targets.shape
+    plain = MOHNRegressor("dense", random_state=0).fit(X, targets, sample_weight=weight)
+    wider = model.predict(X, return_std=True)[1].mean(axis=0)
+    assert np.all(wider > plain.predict(X, return_std=True)[1].mean(axis=0))
+
+
+BAD = [
+    (np.zeros(48), "a single group"),
+    (np.arange(47), r"shape \(47,\), but X has 48 samples"),
+    (np.where(np.arange(48) == 7, np.nan, 1.0), "missing value, first for sample 7"),
+    ([None, *"abc" * 15, "a", "b"], "missing value, first for sample 0"),
+    (pd.Series([1, 2, 3, pd.NA] * 12, dtype="Int64"), "missing value.*sample 3"),
+    (np.ma.array(np.arange(48), mask=np.arange(48) == 5), "missing value.*sample 5"),
+    (np.zeros((48, 2)), r"shape \(48, 2\)"),
+]
+
+
+@pytest.mark.parametrize(("groups", "message"), BAD)
+@pytest.mark.parametrize("estimator", [MOHNRegressor("pursuit"), MOHNClassifier()])
+def test_bad_groups_are_refused(estimator, groups, message):
+    X, y, _ = make_subjects(12)
+    with pytest.raises(ValueError, match=f"groups has .*{message}"):
+        estimator.fit(X, y > 0, groups=groups)
+
+
+def test_groups_may_be_of_any_type():
+    labels = [1, "1", 1.5, (2, 3), 1.0]
+    table = np.zeros((5, 1))
+    assert_array_equal(read_groups(pd.Series(labels), table), [0, 1, 2, 3, 0])
+    times = pd.date_range("2020-01-01", periods=5)
+    assert_array_equal(read_groups(times, table), np.arange(5))
+
+
+def test_groups_are_routed():
+    X, y, subject = make_subjects(12)
+    alone = MOHNRegressor("dense", random_state=0).fit(X, y, groups=subject)
+    with config_context(enable_metadata_routing=True):
+        model = MOHNRegressor("dense", random_state=0).set_fit_request(groups=True)
+        pipeline = make_pipeline(model).fit(X, y, groups=subject)
+        assert_allclose(pipeline.predict(X), alone.predict(X))
+        _, std = pipeline[-1].predict(X, return_std=True)
+        assert_allclose(std, alone.predict(X, return_std=True)[1])
+        scores = cross_validate(
+            model, X, y, cv=GroupKFold(2), params={"groups": subject}
+        )
+    assert len(scores["test_score"]) == 2
