@@ -18,6 +18,8 @@ _BETWEEN = {"skmohn", "sklearn", "joblib"}
 _MANY_ROWS = 500
 # What is gathered instead of said, in this thread; None where it is said.
 _GATHERED = ContextVar("_GATHERED", default=None)
+# Whether the table of a fit in this thread was read before, under its own names.
+_IS_READ = ContextVar("_IS_READ", default=False)
 
 
 class History(list):
@@ -74,6 +76,22 @@ def warn_caller(message, category=UserWarning):
     while frame and frame.f_globals.get("__name__", "").split(".")[0] in _BETWEEN:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+def warn_of_table(message):
+    """Warn of what a table holds, once in a fit that has others inside."""
+    if not _IS_READ.get():
+        warn_caller(message)
+
+
+@contextlib.contextmanager
+def table_is_read():
+    """Let fits inside another say nothing of the table that this one has read."""
+    token = _IS_READ.set(True)
+    try:
+        yield
+    finally:
+        _IS_READ.reset(token)
 
 
 def last_of(steps):

@@ -14,7 +14,6 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from skmohn._core._categories import refuse_text
 from skmohn._core._control import Nested, control_of
 from skmohn._core._fitting import FitLoop, warn_caller
 from skmohn._core._html import HTMLRepr
@@ -27,6 +26,7 @@ from skmohn._core._sklearn import (
     safe_indexing,
     with_callbacks,
 )
+from skmohn._core._text import refuse_text
 from skmohn._core._times import validate_columns
 from skmohn._core._validation import (
     as_counts,

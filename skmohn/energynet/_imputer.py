@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._categories import Categories
-from skmohn._core._fitting import all_or_nothing
+from skmohn._core._fitting import all_or_nothing, table_is_read
 from skmohn._core._html import HTMLRepr
 from skmohn._core._names import input_names, unique_names
 from skmohn._core._sklearn import StrOptions, fit_context
@@ -124,7 +124,8 @@ class EnergyNetImputer(HTMLRepr, TransformerMixin, BaseEstimator):
             seed = check_random_state(self.random_state).randint(2**31 - 1)
             transformer.set_params(random_state=seed)
         table = read_columns(self, X, reset=True, like=transformer)
-        self.transformer_ = transformer.fit(X, sample_weight=sample_weight)
+        with table_is_read():
+            self.transformer_ = transformer.fit(X, sample_weight=sample_weight)
         self.indicator_ = None
         if self.add_indicator:
             indicator = MissingIndicator(error_on_new=False)

@@ -30,7 +30,8 @@ from skmohn._core._sklearn import (
     fit_context,
     with_callbacks,
 )
-from skmohn._core._validation import read_sets, read_shares, validate_held_out
+from skmohn._core._tables import validate_held_out
+from skmohn._core._validation import read_sets, read_shares
 from skmohn.mohn import _several as several
 from skmohn.mohn._base import BaseMOHN
 from skmohn.mohn._controls import DeltaControl, DenseControl, MSDAControl, Wishes

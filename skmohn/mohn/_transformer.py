@@ -20,7 +20,8 @@ from skmohn._core._sklearn import (
     fit_context,
     with_callbacks,
 )
-from skmohn._core._validation import read_targets, to_numpy
+from skmohn._core._tables import read_targets
+from skmohn._core._validation import to_numpy
 from skmohn.mohn._base import BaseMOHN
 from skmohn.mohn._controls import MSDAControl, Wishes
 from skmohn.mohn._genotypes import encode, read_inputs
