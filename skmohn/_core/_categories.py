@@ -380,7 +380,7 @@ def to_number(value):
     """A value as a float, NaN if it is none."""
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return np.nan
 
 

@@ -54,6 +54,7 @@ _SEED = 0
 class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator):
     """Find the layers without targets; train a network of these layers with them."""
 
+    _when_long = EnergyNetTransformer._when_long
     _parameter_constraints = {
         "transformer": [EnergyNetTransformer, None],
         "init": [StrOptions({"random", "generative"})],

@@ -23,6 +23,7 @@ from skmohn._core._fitting import (
 )
 from skmohn._core._html import ComputedProperty
 from skmohn._core._sklearn import (
+    N_JOBS,
     CallbackSupportMixin,
     Interval,
     StrOptions,
@@ -291,7 +292,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         "msda_control": [MSDAControl, None],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
+        "n_jobs": [*N_JOBS],
     }
 
     # Those that need no table of numbers.

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from skmohn._core._fitting import FitLoop, History, all_or_nothing, blas_threads_for
 from skmohn._core._names import input_names
 from skmohn._core._sklearn import (
+    N_JOBS,
     CallbackSupportMixin,
     Interval,
     StrOptions,
@@ -58,7 +59,7 @@ class ProductFinder(BaseMOHN):
         "handle_unknown": [StrOptions({"error", "missing"})],
         "msda_control": [MSDAControl, None],
         "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
+        "n_jobs": [*N_JOBS],
     }
 
     def _find(
