@@ -1,7 +1,5 @@
 """Categorical columns: which they are, their categories, and how they are called."""
 
-import itertools
-import re
 from collections.abc import Hashable, Mapping, Set
 from dataclasses import dataclass, field
 from datetime import tzinfo
@@ -11,13 +9,21 @@ from scipy.sparse import issparse
 from sklearn.preprocessing import OrdinalEncoder
 from sklearn.utils.validation import check_array, validate_data
 
-from skmohn._core._fitting import warn_caller
+from skmohn._core._bad_values import name_bad_values, refuse_twin_names
+from skmohn._core._meanings import IT, find_cure, is_text, listed
 from skmohn._core._names import find_columns, index_names, name_columns
 from skmohn._core._sklearn import (
     is_pandas_na,
     is_scalar_nan,
     num_features,
     safe_indexing,
+)
+from skmohn._core._tables import validate_table
+from skmohn._core._text import (
+    column_values,
+    columns_of_text,
+    refuse_text,
+    warn_of_text,
 )
 from skmohn._core._times import (
     TIMES,
@@ -31,22 +37,9 @@ from skmohn._core._times import (
     time_kind,
     time_zones,
 )
-from skmohn._core._validation import (
-    is_whole,
-    name_dtype,
-    to_numpy,
-    validate_table,
-    weighted_rows,
-)
+from skmohn._core._validation import is_whole, name_dtype, to_numpy, weighted_rows
 
-# Of pandas, polars and arrow, in small letters.
-_CATEGORY_TYPES = ("categor", "enum", "dictionary")
-_TEXT_TYPES = (*_CATEGORY_TYPES, "string", "large_string")
-# Days as numbers with marks between, and what may follow.
-_DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ].*)?")
-_TO_TIMES = "pandas.to_datetime makes times"
-# Columns in a message.
-_LISTED = 8
+_TO_TEXT = "astype(str) makes text of all its values"
 
 
 @dataclass(frozen=True)
@@ -104,9 +97,10 @@ class Categories:
             try:
                 encoders[j] = encoder.fit(_column(X, j))
             except TypeError as error:
-                errors.append(f"column {names[j]}: {error}")
+                cure = find_cure(column_values(X, j)) or _TO_TEXT
+                errors.append(f"column {names[j]}: {error}: {cure.replace(IT, 'it')}")
         if errors:
-            raise TypeError(_listed(errors))
+            raise TypeError(listed(errors))
         zones = {j: z for j, z in time_zones(X).items() if isinstance(z, tzinfo)}
         return cls(encoders, handle_unknown, _find_kinds(X, columns), zones)
 
@@ -142,13 +136,15 @@ class Categories:
         times = [j for j in columns_of_times(X) if j not in self.encoders]
         others = sorted({*range(n_features)}.difference(times, self.encoders))
         if others:
-            table[:, others] = check_array(
-                safe_indexing(X, others, axis=1),
-                dtype=np.float64,
-                ensure_all_finite="allow-nan",
-                ensure_min_samples=0,
-                input_name="X",
-            )
+            numbers = safe_indexing(X, others, axis=1)
+            with name_bad_values(numbers):
+                table[:, others] = check_array(
+                    numbers,
+                    dtype=np.float64,
+                    ensure_all_finite="allow-nan",
+                    ensure_min_samples=0,
+                    input_name="X",
+                )
         for j in times:
             table[:, j] = seconds(X, j)
         unknown = []
@@ -163,7 +159,7 @@ class Categories:
         if unknown:
             were = "was" if len(unknown) == 1 else "were"
             raise ValueError(
-                f"{_listed(unknown)}, which {were} not seen in fit; set "
+                f"{listed(unknown)}, which {were} not seen in fit; set "
                 'handle_unknown="missing" to treat such values as missing'
             )
         return table
@@ -266,10 +262,11 @@ def read_table(
             estimator._categories = Categories({}, like.handle_unknown)
     else:
         columns = estimator._categories.encoders
-        if set(_columns_of_text(known)).difference(columns):
+        if set(columns_of_text(known)).difference(columns):
             # Columns in another order are refused as such.
             validate_data(estimator, X, reset=False, skip_check_array=True)
         refuse_text(known, columns, ", where numbers were fitted: convert {it} to such")
+    refuse_twin_names(X)
     categorical = columns
     if not categorical and read_plain:
         given = (X,) if isinstance(y, str) and y == "no_validation" else (X, y)
@@ -290,7 +287,7 @@ def read_table(
         learned = Categories.learn(known, columns, names, like.handle_unknown)
         estimator._categories = learned
         if isinstance(like.categorical_features, str):
-            _warn_of_order(known, columns, names, learned)
+            warn_of_text(known, columns, names)
     table = estimator._categories.encode(known, names)
     if rows is not None:
         given, table = table, np.zeros((X.shape[0], len(names)))
@@ -306,7 +303,7 @@ def as_table(X):
     if not isinstance(X, list | tuple):
         return X
     array = np.asarray(X, dtype=object)
-    holds_text = array.ndim == 2 and any(map(_is_text, array.ravel().tolist()))
+    holds_text = array.ndim == 2 and any(map(is_text, array.ravel().tolist()))
     return array if holds_text else X
 
 
@@ -357,7 +354,7 @@ def find_categorical(X, wanted):
     if wanted is None:
         return []
     if isinstance(wanted, str):
-        return _columns_of_text(X)
+        return columns_of_text(X)
     wanted = np.asarray(wanted)
     if not wanted.size:
         return []
@@ -383,7 +380,7 @@ def to_number(value):
     """A value as a float, NaN if it is none."""
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return np.nan
 
 
@@ -394,7 +391,9 @@ def _find_kinds(X, categorical):
         if j in kinds or j in categorical:
             continue
         if name.startswith("object"):
-            known = [v for v in map(_known, _values(X, j)) if not is_scalar_nan(v)]
+            known = [
+                v for v in map(_known, column_values(X, j)) if not is_scalar_nan(v)
+            ]
             is_bool = all(isinstance(v, bool | np.bool_) for v in known)
             is_int = all(map(is_whole, known))
             name = "bool" if known and is_bool else "int" if known and is_int else ""
@@ -403,103 +402,10 @@ def _find_kinds(X, categorical):
     return kinds
 
 
-def _columns_of_text(X):
-    """Columns of a categorical or text type, and of objects with text among them."""
-    columns = []
-    for j, name in enumerate(column_types(X)):
-        is_object = name.startswith("object")
-        is_text = name == "str" or name.startswith(_TEXT_TYPES)
-        if is_text or (is_object and any(map(_is_text, _values(X, j)))):
-            columns.append(j)
-    return columns
-
-
-def refuse_text(X, categorical, why):
-    """Name all columns of text, other than numbers, that are not categorical.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-
-    categorical : collection of int
-        The categorical columns.
-
-    why : str
-        What is wrong, and the cure; ``{is_}``, ``{it}`` stand for "is" and "it" of one
-        column, "are" and "them" of several.
-
-    Raises
-    ------
-    ValueError
-        If there are any.
-    """
-    found = {}
-    for j in sorted(set(_columns_of_text(X)).difference(categorical)):
-        texts = filter(_is_text, _values(X, j))
-        text = next(itertools.filterfalse(_is_number, texts), None)
-        if text is not None:
-            found[list(X.columns)[j] if hasattr(X, "columns") else j] = text
-    if not found:
-        return
-    parts = [f"column {name} holds text, {text!r}" for name, text in found.items()]
-    is_, it = ("is", "it") if len(parts) == 1 else ("are", "them")
-    dates = [name for name, text in found.items() if _DATE.fullmatch(text)]
-    hint = f"; {_TO_TIMES} of {_listed(dates)}" if dates else ""
-    raise ValueError(_listed(parts) + why.format(is_=is_, it=it) + hint)
-
-
-def _warn_of_order(X, columns, names, categories):
-    """Warn of text that holds dates or numbers, whose order categories have not."""
-    types, found = column_types(X), []
-    for j in columns:
-        known = categories.known()[j].tolist()
-        # Two categories have an order, and a type of categories is a wish.
-        if len(known) < 3 or not types or types[j].startswith(_CATEGORY_TYPES):
-            continue
-        if not all(map(_is_text, known)):
-            continue
-        example = f"column {names[j]} ({known[0]!r}, ...)"
-        if all(map(_DATE.fullmatch, known)):
-            found.append(f"{example} is text of dates: {_TO_TIMES} of it")
-        # Digits alone may be codes, which are written as text to be categories.
-        elif all(map(_is_number, known)) and not all(map(str.isdecimal, known)):
-            found.append(
-                f"{example} is text of numbers: pandas.to_numeric makes numbers of it"
-            )
-    if found:
-        warn_caller(
-            f"{_listed(found)}; it is read as categories, which have no order: name "
-            "it in categorical_features where that is meant"
-        )
-
-
-def _listed(parts):
-    """What a message lists, the first of many."""
-    more = f" and {len(parts) - _LISTED} more" if len(parts) > _LISTED else ""
-    return ", ".join(map(str, parts[:_LISTED])) + more
-
-
-def _is_text(value):
-    return isinstance(value, str)
-
-
-def _is_number(text):
-    """Whether text reads as a number, or as NaN."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _values(X, j):
-    return np.asarray(safe_indexing(X, j, axis=1), dtype=object)
-
-
 def _column(X, j):
     """One column of objects, unknown values as NaN, for an encoder."""
     # Texts are known, and most of what there is.
-    values = [v if isinstance(v, str) else _known(v) for v in _values(X, j)]
+    values = [v if isinstance(v, str) else _known(v) for v in column_values(X, j)]
     column = np.empty((len(values), 1), dtype=object)
     column[:, 0] = values
     return column

@@ -9,15 +9,18 @@ import warnings
 import weakref
 from contextvars import ContextVar
 
+from skmohn._core._long import BETWEEN, say_when_long
 from skmohn._core._optional import import_optional
 from skmohn._core._sklearn import callback_context, threadpool_controller
 
-# Packages that may stand between the line of a user and what it warns of.
-_BETWEEN = {"skmohn", "sklearn", "joblib"}
+# What shows how far a fit is.
+_TO_CALLBACKS = "callbacks, such as sklearn.callback.ProgressBar, show how far it is"
 # Matrices of this many rows keep more than one thread of BLAS busy.
 _MANY_ROWS = 500
 # What is gathered instead of said, in this thread; None where it is said.
 _GATHERED = ContextVar("_GATHERED", default=None)
+# Whether the table of a fit in this thread was read before, under its own names.
+_IS_READ = ContextVar("_IS_READ", default=False)
 
 
 class History(list):
@@ -34,17 +37,21 @@ class History(list):
 
 
 def all_or_nothing(fit):
-    """Make a method that fails leave its estimator as it was.
+    """Make a method that fails leave its estimator as it was, and say if it takes long.
 
     Whatever ends the method early, a bad input as much as a keyboard interrupt, the
-    attributes return to what they were when it was called.
+    attributes return to what they were when it was called. What takes less time is in
+    the attribute ``_when_long``, if the estimator has one.
     """
 
     @functools.wraps(fit)
     def guarded(estimator, *args, **kwargs):
         before = vars(estimator).copy()
+        what = f"{type(estimator).__name__}.{fit.__name__}"
+        cures = getattr(estimator, "_when_long", None), _TO_CALLBACKS
         try:
-            return fit(estimator, *args, **kwargs)
+            with say_when_long(what, ", and ".join(filter(None, cures))):
+                return fit(estimator, *args, **kwargs)
         except BaseException:
             # At one blow: a second interrupt would find it either so or so.
             estimator.__dict__ = before
@@ -71,9 +78,25 @@ def warn_caller(message, category=UserWarning):
         gathered.append(message if isinstance(message, Warning) else category(message))
         return
     level, frame = 2, sys._getframe(1)
-    while frame and frame.f_globals.get("__name__", "").split(".")[0] in _BETWEEN:
+    while frame and frame.f_globals.get("__name__", "").split(".")[0] in BETWEEN:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+def warn_of_table(message):
+    """Warn of what a table holds, once in a fit that has others inside."""
+    if not _IS_READ.get():
+        warn_caller(message)
+
+
+@contextlib.contextmanager
+def table_is_read():
+    """Let fits inside another say nothing of the table that this one has read."""
+    token = _IS_READ.set(True)
+    try:
+        yield
+    finally:
+        _IS_READ.reset(token)
 
 
 def last_of(steps):

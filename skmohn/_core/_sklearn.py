@@ -50,6 +50,7 @@ documented for other packages, `_doc_link_module`, `_doc_link_template` and
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -83,6 +84,7 @@ from sklearn.utils.validation import _num_features as num_features
 from skmohn._core._validation import are_counts, require_memory, to_numpy
 
 __all__ = [
+    "N_JOBS",
     "CallbackSupportMixin",
     "HasMethods",
     "Interval",
@@ -111,6 +113,12 @@ __all__ = [
     "with_callbacks",
 ]
 
+# Of joblib, to which 0 has no meaning.
+N_JOBS = (
+    Interval(Integral, 1, None, closed="left"),
+    Interval(Integral, None, -1, closed="right"),
+    None,
+)
 VERSION = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
 
 if TYPE_CHECKING or VERSION >= (1, 9):

@@ -6,7 +6,9 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
+from skmohn._core._bad_values import name_bad_values, refuse_twin_names
 from skmohn._core._sklearn import is_pandas_na, safe_indexing
+from skmohn._core._tables import warn_of_column_markers, warn_of_target_markers
 from skmohn._core._validation import to_numpy
 
 # Of pandas, polars and arrow, in lower case.
@@ -192,7 +194,20 @@ def validate_columns(estimator, X, y="no_validation", *, reset=True, **options):
     :func:`sklearn.utils.validation.validate_data`.
     """
     X, y = to_numpy(X), to_numpy(y)
+    refuse_twin_names(X)
     compare_zones(estimator, X, reset=reset)
+    has_y = not (isinstance(y, str) and y == "no_validation")
+    with name_bad_values(X, y if has_y else None):
+        found = _validate_columns(estimator, X, y, has_y, reset, options)
+    if reset:
+        warn_of_column_markers(estimator, found[0] if has_y else found)
+        if options.get("y_numeric"):
+            warn_of_target_markers(found[1])
+    return found
+
+
+def _validate_columns(estimator, X, y, has_y, reset, options):
+    """Check a table, and y if there is one, with times as numbers of seconds."""
     times = columns_of_times(X)
     if not times:
         return validate_data(estimator, X, y, reset=reset, **options)
@@ -210,7 +225,7 @@ def validate_columns(estimator, X, y="no_validation", *, reset=True, **options):
         )
     for j in times:
         table[:, j] = seconds(X, j)
-    if isinstance(y, str) and y == "no_validation":
+    if not has_y:
         return check_array(table, estimator=estimator, input_name="X", **options)
     return check_X_y(table, y, estimator=estimator, **options)
 

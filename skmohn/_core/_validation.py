@@ -1,75 +1,14 @@
 """Reading what a user passes, and refusing what cannot work."""
 
 from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator
-from sklearn.utils import column_or_1d
 from sklearn.utils.validation import (
     check_array,
-    check_consistent_length,
-    check_X_y,
-    validate_data,
 )
 
 from skmohn._core._memory import in_words, memory_limit
-
-# What is none of them becomes the first; bytes would take eight times the room.
-_DTYPES = [np.float64, np.int8, np.uint8, np.bool_]
-
-
-def validate_table(estimator, X, y="no_validation", *, reset=False, check_columns=True):
-    """Check a table of numbers, with NaN for unknown values.
-
-    Parameters
-    ----------
-    estimator : estimator
-
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-    y : array-like of shape (n_samples,), default="no_validation"
-        Checked together with X when given.
-
-    reset : bool, default=False
-        Whether to remember the number and names of the columns, as in `fit`, or to
-        compare with those remembered. The dtype is remembered in ``_input_dtype``.
-
-    check_columns : bool, default=True
-        Without, the number and names of the columns are left alone.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, n_features)
-        Dense; float64, or values of one byte as they were.
-
-    y : ndarray of shape (n_samples,)
-        Only when given.
-    """
-    source = X
-    alone = isinstance(y, str) and y == "no_validation"
-    options = {
-        "dtype": _DTYPES,
-        "accept_sparse": "csr",
-        "ensure_all_finite": "allow-nan",
-        # A single sample leaves nothing to learn from.
-        "ensure_min_samples": 2 if reset else 1,
-    }
-    if not alone:
-        options["y_numeric"] = True
-    given = (X,) if alone else (X, y)
-    if check_columns:
-        checked = validate_data(estimator, *given, reset=reset, **options)
-    else:
-        check = check_array if alone else check_X_y
-        checked = check(*given, estimator=estimator, **options)
-    X, y = (checked, None) if alone else checked
-    if reset:
-        estimator._input_dtype = name_dtype(source)
-    X = densify(X)
-    return X if alone else (X, np.asarray(y, dtype=np.float64))
 
 
 def input_dtype(estimator):
@@ -104,25 +43,6 @@ def _fill_masked(values):
     if kind not in "fc":
         dtype = np.float64 if kind in "biu" else object
     return values.astype(dtype).filled(np.nan)
-
-
-def read_targets(
-    y: ArrayLike,
-    *,
-    estimator: BaseEstimator | None = None,
-    several: bool = False,
-    numeric: bool = False,
-) -> Any:
-    """Check targets: finite, of one dimension unless there may be several."""
-    y = check_array(
-        to_numpy(y) if several else column_or_1d(to_numpy(y), warn=True),
-        accept_sparse="csr",
-        ensure_2d=False,
-        dtype=None,
-        input_name="y",
-        estimator=estimator,
-    )
-    return y.astype(np.float64) if numeric and y.dtype.kind == "O" else y
 
 
 def read_vector(values, name, ensure_all_finite=True):
@@ -409,18 +329,6 @@ def is_pair_given(X, y, which="_val"):
             f"X{which} and y{which} go together, but {missing}{which} is missing"
         )
     return True
-
-
-def validate_held_out(estimator, X_val, y_val, read=validate_table):
-    """Check validation samples; return them, or None when there are none."""
-    if not is_pair_given(X_val, y_val):
-        return None
-    X_val = read(estimator, X_val)
-    y_val = np.asarray(to_numpy(y_val), dtype=np.float64)
-    if y_val.ndim != 1 or not np.isfinite(y_val).all():
-        raise ValueError("y_val must be one-dimensional and finite")
-    check_consistent_length(X_val, y_val)
-    return X_val, y_val
 
 
 def require_memory(n_bytes, what, advice):

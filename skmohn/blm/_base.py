@@ -14,12 +14,12 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from skmohn._core._categories import refuse_text
 from skmohn._core._control import Nested, control_of
 from skmohn._core._fitting import FitLoop, warn_caller
 from skmohn._core._html import HTMLRepr
 from skmohn._core._scaling import fitted_scaler
 from skmohn._core._sklearn import (
+    N_JOBS,
     CallbackSupportMixin,
     Interval,
     StrOptions,
@@ -27,6 +27,7 @@ from skmohn._core._sklearn import (
     safe_indexing,
     with_callbacks,
 )
+from skmohn._core._text import refuse_text
 from skmohn._core._times import validate_columns
 from skmohn._core._validation import (
     as_counts,
@@ -57,6 +58,7 @@ def _positive(kind):
 class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator):
     """Network trained by local search on the bits of its weights."""
 
+    _when_long = "max_time or a lower max_flips ends it earlier"
     _controls = {"search_control": SearchControl}
     _parameter_constraints = {
         "hidden_layer_sizes": [
@@ -82,7 +84,7 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
+        "n_jobs": [*N_JOBS],
     }
 
     # Whether StandardScaler scales the targets, and the built-in loss whose outputs are
@@ -407,7 +409,8 @@ class BaseBLM(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEstimator
         -----
         UserWarning
             If `single` moves a mean by over a thousandth of a standard deviation, as
-            that of seconds since 1970.
+            that of seconds since 1970, and if columns hold times, whose zones are not
+            stored.
         """
         check_is_fitted(self)
         return write_network(self, names, single)

@@ -211,6 +211,7 @@ class BLMController(DeviceMixin, Nested, HTMLRepr, CallbackSupportMixin, BaseEst
     stopping_reason_: str
     n_features_in_: int
 
+    _when_long = "max_time ends it earlier"
     _controls = {"search_control": SearchControl}
     _parameter_constraints = {
         **{name: BaseBLM._parameter_constraints[name] for name in _SHARED},

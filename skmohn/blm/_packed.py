@@ -26,6 +26,7 @@ import struct
 import numpy as np
 
 from skmohn._core._fitting import warn_caller
+from skmohn._core._names import name_columns
 from skmohn.blm import _codec
 from skmohn.blm._network import Layout
 
@@ -233,6 +234,21 @@ def _require_steps(steps, n_bits):
 # ------------------------------------------------------- classifiers and regressors
 
 
+def _warn_of_zones(model):
+    """Warn of columns of times: bytes have no room for their zones."""
+    zones = getattr(model, "_time_zones", {})
+    moments = [j for j, zone in zones.items() if not isinstance(zone, str)]
+    if moments:
+        names = name_columns(
+            getattr(model, "feature_names_in_", None), model.n_features_in_
+        )
+        warn_caller(
+            f"column {', '.join(names[j] for j in moments)} holds times, and whether "
+            "these have a zone is not stored: what from_packed returns takes times "
+            "without a zone for those of UTC; convert all of them alike, or to seconds"
+        )
+
+
 def write_network(model, names, single):
     """Bytes of a fitted classifier or regressor.
 
@@ -249,6 +265,7 @@ def write_network(model, names, single):
     packed : bytes
     """
     made_with, header = model._made_with, model._header()
+    _warn_of_zones(model)
     columns = getattr(model, "feature_names_in_", np.array([])) if names else []
     sizes = model.n_features_in_, *made_with["hidden_layer_sizes"], model.n_outputs_
     plain = header.get("classes"), header.get("dtype")

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.utils import gen_batches
 
+from skmohn._core._meanings import listed
 from skmohn._core._quantiles import quantile_thresholds
 from skmohn._core._units import binary_units
 from skmohn._core._validation import require_memory
@@ -522,11 +523,12 @@ def _are_bits_or_likely(X, low, high, is_number):
 def _require_known(X, names):
     nothing = np.flatnonzero(np.isnan(X).all(axis=0))
     if len(nothing):
-        column = nothing[0] if names is None else repr(str(names[nothing[0]]))
-        further = f" and {len(nothing) - 1} more columns" if len(nothing) > 1 else ""
+        columns = [j if names is None else repr(str(names[j])) for j in nothing]
+        several = len(columns) > 1
         raise ValueError(
-            f"Input X contains NaN in all samples of column {column}{further}: there "
-            "is nothing to learn of it, leave it out"
+            f"Input X contains NaN in all samples of column{'s' * several} "
+            f"{listed(columns)}: there is nothing to learn of "
+            f"{'them, leave them out' if several else 'it, leave it out'}"
         )
 
 

@@ -18,7 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skmohn._core._categories import Categories, as_table
-from skmohn._core._fitting import History, all_or_nothing
+from skmohn._core._fitting import History, all_or_nothing, table_is_read
 from skmohn._core._html import HTMLRepr
 from skmohn._core._scaling import fitted_scaler
 from skmohn._core._sklearn import (
@@ -29,7 +29,8 @@ from skmohn._core._sklearn import (
     safe_indexing,
     with_callbacks,
 )
-from skmohn._core._validation import read_targets, to_numpy
+from skmohn._core._tables import read_targets, warn_of_target_markers
+from skmohn._core._validation import to_numpy
 from skmohn.energynet._building import widths_of
 from skmohn.energynet._coding import MINMAX
 from skmohn.energynet._heads import candidates, choose, folds_of
@@ -53,6 +54,7 @@ _SEED = 0
 class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator):
     """Find the layers without targets; train a network of these layers with them."""
 
+    _when_long = EnergyNetTransformer._when_long
     _parameter_constraints = {
         "transformer": [EnergyNetTransformer, None],
         "init": [StrOptions({"random", "generative"})],
@@ -108,9 +110,10 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator):
         kept, weights = _weighted(X, sample_weight)
         require_mlp_weights(mlp, weights)
         stages = Stages(self, *given)
-        self.transformer_ = stages.fit_layers(
-            transformer, self._of_layers(X, given[0], kept), weights
-        )
+        with table_is_read():
+            self.transformer_ = stages.fit_layers(
+                transformer, self._of_layers(X, given[0], kept), weights
+            )
         self.mlp_ = self._train(mlp, X[kept], y[kept], weights, stages)
         return self
 
@@ -239,6 +242,8 @@ class _BaseEnergyNet(HTMLRepr, CallbackSupportMixin, BaseEstimator):
             )
         X = self._read_table(X, reset=True, weights=[sample_weight])
         y = read_targets(y, estimator=self, several=True, numeric=is_regressor(self))
+        if is_regressor(self):
+            warn_of_target_markers(y)
         check_consistent_length(X, y)
         return X, y
 

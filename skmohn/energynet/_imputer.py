@@ -9,13 +9,17 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skmohn._core._categories import Categories
-from skmohn._core._fitting import all_or_nothing
+from skmohn._core._fitting import all_or_nothing, table_is_read
 from skmohn._core._html import HTMLRepr
+from skmohn._core._long import say_when_long
 from skmohn._core._names import input_names, unique_names
 from skmohn._core._sklearn import StrOptions, fit_context
 from skmohn.energynet._coding import MINMAX
 from skmohn.energynet._reading import in_container, read_columns
 from skmohn.energynet._transformer import EnergyNetTransformer
+
+# What takes less time than to fill in many rows.
+_TO_FEWER = "fewer incomplete rows at once, or fewer columns in fit, take less time"
 
 
 class EnergyNetImputer(HTMLRepr, TransformerMixin, BaseEstimator):
@@ -77,6 +81,7 @@ class EnergyNetImputer(HTMLRepr, TransformerMixin, BaseEstimator):
     feature_names_in_: np.ndarray
     _categories: Categories
 
+    _when_long = EnergyNetTransformer._when_long
     _parameter_constraints = {
         "transformer": [EnergyNetTransformer, None],
         "strategy": [StrOptions({"mean", "mode"})],
@@ -124,7 +129,8 @@ class EnergyNetImputer(HTMLRepr, TransformerMixin, BaseEstimator):
             seed = check_random_state(self.random_state).randint(2**31 - 1)
             transformer.set_params(random_state=seed)
         table = read_columns(self, X, reset=True, like=transformer)
-        self.transformer_ = transformer.fit(X, sample_weight=sample_weight)
+        with table_is_read():
+            self.transformer_ = transformer.fit(X, sample_weight=sample_weight)
         self.indicator_ = None
         if self.add_indicator:
             indicator = MissingIndicator(error_on_new=False)
@@ -148,13 +154,14 @@ class EnergyNetImputer(HTMLRepr, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         table = read_columns(self, X)
-        if self.sample_posterior:
-            random_state = check_random_state(self.random_state)
-            (filled,) = self.transformer_.impute(
-                X, n_draws=1, random_state=random_state
-            )
-        else:
-            filled = self.transformer_.impute(X, strategy=self.strategy)
+        with say_when_long(f"{type(self).__name__}.transform", _TO_FEWER):
+            if self.sample_posterior:
+                random_state = check_random_state(self.random_state)
+                (filled,) = self.transformer_.impute(
+                    X, n_draws=1, random_state=random_state
+                )
+            else:
+                filled = self.transformer_.impute(X, strategy=self.strategy)
         if self.indicator_ is not None:
             gaps = self.indicator_.transform(table).astype(table.dtype)
             filled = np.hstack([filled, gaps])

@@ -306,6 +306,7 @@ class EnergyNetTransformer(
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
     }
+    _when_long = "fewer rows, or n_components instead of growth, take less time"
     _controls = {"paper_control": PaperControl}
 
     def __init__(

@@ -11,9 +11,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
 from skmohn._core._categories import read_table
-from skmohn._core._fitting import gather_warnings, warn_caller
+from skmohn._core._fitting import gather_warnings, table_is_read, warn_caller
+from skmohn._core._long import say_when_long
 from skmohn._core._optional import import_optional
-from skmohn._core._sklearn import Interval, validate_params
+from skmohn._core._sklearn import N_JOBS, Interval, validate_params
 from skmohn.mohn import MOHNRegressor
 from skmohn.mohn._table.coding import NUMERIC, InputCoding
 
@@ -28,7 +29,7 @@ _SHARE = 1.0 - math.exp(-1.0)
         "y": ["array-like"],
         "n_resamples": [Interval(Integral, 1, None, closed="left")],
         "replace": ["boolean"],
-        "n_jobs": [Integral, None],
+        "n_jobs": [*N_JOBS],
         "random_state": ["random_state"],
     },
     prefer_skip_nested_validation=False,
@@ -110,9 +111,10 @@ def selection_stability(
     # A column of targets is one target.
     table, y = read_table(reader, X, y, reset=True)
     ends = InputCoding.learn(table)
-    refits = Parallel(n_jobs=n_jobs)(
-        delayed(_refit)(model, X, y, replace, ends, seed) for seed in seeds.tolist()
-    )
+    with say_when_long("selection_stability", "fewer n_resamples take less time"):
+        refits = Parallel(n_jobs=n_jobs)(
+            delayed(_refit)(model, X, y, replace, ends, seed) for seed in seeds.tolist()
+        )
     n_early = sum(ended_early for _, ended_early in refits)
     if n_early:
         warn_caller(
@@ -153,7 +155,7 @@ def _refit(model, X, y, replace, ends, seed):
     random = np.random.RandomState(seed)
     counts = _draw(len(y), replace, random)
     refit = clone(model).set_params(random_state=random.randint(2**31))
-    with gather_warnings() as gathered:
+    with gather_warnings() as gathered, table_is_read():
         refit.fit(X, y, sample_weight=counts)
     is_late = [isinstance(warning, ConvergenceWarning) for warning in gathered]
     for warning, late in zip(gathered, is_late, strict=True):

@@ -19,6 +19,8 @@ from skmohn.mohn._table.vocabulary import Vocabulary
 class BaseMOHN(HTMLRepr, Nested):
     """Base of the MOHN estimators: named and categorical columns, metadata routing."""
 
+    _when_long = 'fewer rows or columns, or strategy="pursuit", take less time'
+
     @property
     def categories_(self):
         """Categories of each categorical column.

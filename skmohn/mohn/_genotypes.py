@@ -9,7 +9,8 @@ from sklearn.utils import check_consistent_length
 from skmohn._core._categories import Categories, read_table
 from skmohn._core._fitting import warn_caller
 from skmohn._core._names import unique_names
-from skmohn._core._validation import read_targets, to_numpy
+from skmohn._core._tables import read_targets
+from skmohn._core._validation import to_numpy
 from skmohn.mohn._table.coding import CONSTANT, NUMERIC, InputCoding
 from skmohn.mohn._table.columns import repeated_name
 from skmohn.mohn._table.rows import Rows
@@ -158,8 +159,7 @@ class Genotypes:
         counts = np.asarray(to_numpy(counts))
         if counts.ndim != 2 or not all(counts.shape):
             raise ValueError(
-                "counts must be a table of samples by variants with at least one of "
-                f"each, got shape {counts.shape}"
+                f"counts must be a table of samples by variants, got {counts.shape}"
             )
         parts = []
         for start in range(0, counts.shape[1], _COLUMNS_AT_ONCE):
@@ -531,7 +531,7 @@ def read_inputs(estimator, X, y="no_validation", *, reset=False, weights=()):
         X = _align(estimator, X)
     if isinstance(y, str) and y == "no_validation":
         return X
-    y = read_targets(to_numpy(y), estimator=estimator, numeric=True)
+    y = read_targets(y, estimator=estimator, numeric=True)
     check_consistent_length(X, y)
     return X, np.asarray(y, dtype=np.float64)
 

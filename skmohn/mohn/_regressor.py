@@ -23,6 +23,7 @@ from skmohn._core._fitting import (
 )
 from skmohn._core._html import ComputedProperty
 from skmohn._core._sklearn import (
+    N_JOBS,
     CallbackSupportMixin,
     Interval,
     StrOptions,
@@ -30,7 +31,8 @@ from skmohn._core._sklearn import (
     fit_context,
     with_callbacks,
 )
-from skmohn._core._validation import read_sets, read_shares, validate_held_out
+from skmohn._core._tables import validate_held_out
+from skmohn._core._validation import read_sets, read_shares
 from skmohn.mohn import _effects as effects
 from skmohn.mohn import _several as several
 from skmohn.mohn._base import BaseMOHN
@@ -290,7 +292,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
         "msda_control": [MSDAControl, None],
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
+        "n_jobs": [*N_JOBS],
     }
 
     # Those that need no table of numbers.

@@ -14,13 +14,15 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from skmohn._core._fitting import FitLoop, History, all_or_nothing, blas_threads_for
 from skmohn._core._names import input_names
 from skmohn._core._sklearn import (
+    N_JOBS,
     CallbackSupportMixin,
     Interval,
     StrOptions,
     fit_context,
     with_callbacks,
 )
-from skmohn._core._validation import read_targets, to_numpy
+from skmohn._core._tables import read_targets
+from skmohn._core._validation import to_numpy
 from skmohn.mohn._base import BaseMOHN
 from skmohn.mohn._controls import MSDAControl, Wishes
 from skmohn.mohn._genotypes import encode, read_inputs
@@ -58,7 +60,7 @@ class ProductFinder(BaseMOHN):
         "handle_unknown": [StrOptions({"error", "missing"})],
         "msda_control": [MSDAControl, None],
         "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
+        "n_jobs": [*N_JOBS],
     }
 
     def _find(

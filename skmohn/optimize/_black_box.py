@@ -12,7 +12,12 @@ from scipy.optimize import OptimizeResult
 from sklearn.utils import check_random_state
 
 from skmohn._core._fitting import History, all_or_nothing, gather_warnings, warn_caller
-from skmohn._core._sklearn import Interval, StrOptions, validate_parameter_constraints
+from skmohn._core._sklearn import (
+    N_JOBS,
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
 from skmohn._core._validation import read_vector, refuse_set
 from skmohn.mohn._regressor import MOHNRegressor
 from skmohn.optimize._maximize import mirror
@@ -31,7 +36,7 @@ _RUN_CONSTRAINTS = {
     "f": [callable],
     "n_evaluations": [_COUNT],
     "batch_size": [_COUNT],
-    "n_jobs": [_COUNT, Interval(Integral, None, -1, closed="right"), None],
+    "n_jobs": [*N_JOBS],
     "time_limit": [Interval(Real, 0, None, closed="neither"), None],
     "callback": [callable, None],
 }

@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skmohn._core._fitting import FitLoop, History, all_or_nothing
 from skmohn._core._html import HTMLRepr
 from skmohn._core._sklearn import (
+    N_JOBS,
     CallbackSupportMixin,
     HasMethods,
     Interval,
@@ -148,7 +149,7 @@ class MOHNFeatureSelector(
         "scoring": [StrOptions(set(get_scorer_names())), callable, None],
         "cv": ["cv_object"],
         "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
+        "n_jobs": [*N_JOBS],
     }
 
     def __init__(

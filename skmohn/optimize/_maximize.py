@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from skmohn._core._fitting import warn_caller
 from skmohn._core._names import index_names
-from skmohn._core._sklearn import Interval, StrOptions, validate_params
+from skmohn._core._sklearn import N_JOBS, Interval, StrOptions, validate_params
 from skmohn._core._units import binary_unit
 from skmohn._core._validation import has_read_inputs
 from skmohn.mohn._walsh.hypergraph import Hypergraph
@@ -40,11 +40,7 @@ _CONSTRAINTS = {
     "options": [dict, None],
     "callback": [callable, None],
     "random_state": ["random_state"],
-    "n_jobs": [
-        Interval(Integral, 1, None, closed="left"),
-        Interval(Integral, None, -1, closed="right"),
-        None,
-    ],
+    "n_jobs": [*N_JOBS],
 }
 _MESSAGES = {
     DONE: "the search ended by itself",

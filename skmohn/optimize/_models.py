@@ -92,14 +92,20 @@ class Columns:
         else:
             number = self.categories.number(j, value)
         is_known = not np.isnan(number)
+        if is_whole(value) and is_known and j not in self.n_categories:
+            # Floats would take it for its neighbor.
+            is_known = int(number) == value
+            number = number if is_known else np.nan
         if number in (low, high) or (is_known and j in self.n_categories):
             return number
         if np.isnan(low) and not is_known and isinstance(value, float):
             return number  # a column of which no value is known
         if self.is_range[j] and low < number < high:
             return number
+        is_huge = is_whole(value) and abs(value) > sys.float_info.max
+        shown = "of an integer beyond any float" if is_huge else repr(value)
         raise ValueError(
-            f"{parameter} gives variable {self.names[j]!r} the value {value!r}; the "
+            f"{parameter} gives variable {self.names[j]!r} the value {shown}; the "
             f"model knows {self._allowed(j)}"
         )
 
@@ -141,6 +147,9 @@ class Columns:
             if not {type(value) for value in values.flat} <= {bool, int, float}:
                 return values
             table = values.astype(float)
+            # Integers above 2**53 may be categories.
+            if np.any((values != table) & ~np.isnan(table)):
+                return values
         own = table.astype(self.dtype)
         return own if np.array_equal(own, table, equal_nan=True) else table
 

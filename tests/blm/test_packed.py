@@ -9,8 +9,9 @@ import warnings
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 from skmohn import BLMClassifier, BLMController, BLMRegressor
@@ -393,3 +394,17 @@ def test_means_that_single_precision_moves():
     model = BLMRegressor(**QUICK).fit(X, 1e60 * Y)
     with pytest.raises(ValueError, match="too large or too small for single"):
         model.to_packed(single=True)
+
+
+def test_zones_of_times_are_not_stored():
+    days = pd.to_datetime(np.arange(20), unit="D")
+    duration = pd.to_timedelta(np.arange(20), unit="h")
+    y = np.arange(20.0)
+    for at in (days, days.tz_localize("Europe/Berlin")):
+        X = pd.DataFrame({"z": y, "at": at, "for": duration})
+        model = BLMRegressor((2,), tol=1.0, random_state=0).fit(X, y)
+        with pytest.warns(UserWarning, match="column at holds times, and whether"):
+            packed = model.to_packed(names=True)
+        found = BLMRegressor.from_packed(packed).predict(X)
+        assert_allclose(found, model.predict(X))
+    BLMRegressor((2,), tol=1.0, random_state=0).fit(X[["z", "for"]], y).to_packed()

@@ -60,6 +60,7 @@ def imputer(**options):
     return EnergyNetImputer(layers, random_state=0, **options)
 
 
+@pytest.mark.filterwarnings("ignore:column grade has ordered categories")
 @pytest.mark.parametrize("fill", FILLS)
 @pytest.mark.parametrize(
     "names",
@@ -94,6 +95,7 @@ def test_next_step_takes_codes_for_categories():
     assert filled["code"].isin(range(5)).all()
 
 
+@pytest.mark.filterwarnings("ignore:column grade has ordered categories")
 def test_rows_of_other_frames_have_their_own_types():
     """Categories in another order, or fewer of them; one that was not there in fit."""
     gaps = with_gaps(whole()[["grade", "size"]])

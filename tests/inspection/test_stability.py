@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from skmohn import MOHNRegressor
+from skmohn import BLMRegressor, MOHNFeatureSelector, MOHNRegressor, MOHNTransformer
 from skmohn.datasets import make_sparse_walsh
 from skmohn.inspection import selection_stability
 
@@ -174,3 +174,19 @@ def test_bad_input_is_named(wrong, name):
     given = {"model": MOHNRegressor(), "X": np.eye(4), "y": np.arange(4.0)} | wrong
     with pytest.raises(ValueError, match=name):
         selection_stability(given.pop("model"), given.pop("X"), given.pop("y"), **given)
+
+
+def test_no_jobs():
+    X = np.random.default_rng(0).choice([-1.0, 1.0], (20, 2))
+    model = MOHNRegressor("full", max_order=1)
+    with pytest.raises(ValueError, match="'n_jobs' parameter of selection_stability"):
+        selection_stability(model, X, X[:, 0], n_jobs=0)
+    for estimator in (
+        model.set_params(n_jobs=0),
+        MOHNTransformer(n_jobs=0),
+        BLMRegressor(n_jobs=0),
+        MOHNFeatureSelector(MOHNRegressor(), n_jobs=0),
+    ):
+        name = type(estimator).__name__
+        with pytest.raises(ValueError, match=f"'n_jobs' parameter of {name}"):
+            estimator.fit(X, X[:, 0])

@@ -203,3 +203,28 @@ def test_model_is_left_as_it_was(model):
 def test_weights_that_are_no_numbers(weight):
     with pytest.raises(ValueError, match=r"for the term \(0,\), which no float can be"):
         maximize({(0,): weight})
+
+
+# ------------------------------------------------------------------ large integers
+
+
+@pytest.mark.parametrize("given", [10**400, -(10**400), 2**53 + 1])
+def test_integers_that_are_no_floats(given):
+    X = np.array([[0.0, 1.0], [2.0**53, 1.0], [0.0, -1.0], [2.0**53, -1.0]])
+    model = MOHNRegressor("full", max_order=1).fit(X, X[:, 1])
+    assert minimize(model, fixed={0: 2**53}).x[0] == 2**53
+    match = "the value (of an integer beyond any float|9007199254740993); the model"
+    with pytest.raises(ValueError, match="fixed gives variable 0 " + match):
+        minimize(model, fixed={0: given})
+    with pytest.raises(ValueError, match="x0 gives variable 0 " + match):
+        minimize(model, x0=[given, 1])
+
+
+def test_categories_that_are_no_floats():
+    codes = 2**53 + np.arange(24) % 4
+    X = pd.DataFrame({"code": codes, "z": np.arange(24) // 4 % 2})
+    model = MOHNRegressor("dense", categorical_features=["code"])
+    model.fit(X, X["z"] + np.arange(24) % 4)
+    for code in codes[:4].tolist():
+        x = minimize(model, fixed={"code": code}).x
+        assert x.tolist() == [code, 0]

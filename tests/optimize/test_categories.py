@@ -19,7 +19,9 @@ from skmohn.optimize._dense import DenseMean, ProductSum, _State, hill_climb, ta
 from skmohn.optimize._methods import Budget
 from skmohn.optimize._models import read_model
 
-pytestmark = pytest.mark.filterwarnings("ignore:every column may be moved")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:every column may be moved", "ignore:column grade has ordered categories"
+)
 METHODS = ["auto", "exact", "tabu", "hill_climb"]
 both = pytest.mark.parametrize(
     ("search", "extreme"), [(maximize, np.max), (minimize, np.min)]

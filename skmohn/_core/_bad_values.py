@@ -1,0 +1,147 @@
+"""Values that a fit cannot use, or should not: where they are, and the cure."""
+
+import contextlib
+from collections import Counter
+
+import numpy as np
+from scipy.sparse import issparse
+
+from skmohn._core._fitting import warn_of_table
+from skmohn._core._meanings import IT, find_cure, is_number, is_text, is_unknown, listed
+from skmohn._core._sklearn import safe_indexing
+
+# What stands for a missing value in many files; the positive 9 and 99 are ages, too.
+_MARKERS = [-9.0, -99.0, *(s * (10.0**k - 1.0) for k in range(3, 7) for s in (-1, 1))]
+# With fewer other values nothing is far from them.
+_FEWEST_OTHERS = 3
+
+
+@contextlib.contextmanager
+def name_bad_values(X, y=None):
+    """Name the columns, and the cure, in scikit-learn's refusals of values.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features) or None
+
+    y : array-like of shape (n_samples, ...), default=None
+    """
+    try:
+        # Sums of infinities are how scikit-learn finds them.
+        with np.errstate(invalid="ignore"):
+            yield
+    except ValueError as error:
+        # Its further lines advise other estimators.
+        what = str(error).partition("\n")[0].removesuffix(".")
+        if what.startswith("Input X contains"):
+            where = _describe_columns(X, "NaN" in what)
+        elif what.startswith(("Input y contains", "Input contains")):
+            where = _describe_targets(y)
+        elif what.startswith("could not convert string") and _has_text(y):
+            where = _describe_text(y)
+        else:
+            where = ""
+        if not where:
+            raise
+        raise ValueError(what + where) from error
+
+
+def refuse_twin_names(X):
+    """Refuse a data frame of which several columns have one name.
+
+    Raises
+    ------
+    ValueError
+    """
+    counts = Counter(getattr(X, "columns", ()))
+    twins = [repr(name) for name, count in counts.items() if count > 1]
+    if twins:
+        raise ValueError(
+            f"X has several columns named {listed(twins)}: give each a name of its "
+            "own, or pass X.to_numpy()"
+        )
+
+
+def warn_of_markers(table, names):
+    """Warn of numbers that files put in the place of missing ones, such as -999.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_samples, n_columns)
+
+    names : sequence of str
+        Of the columns.
+    """
+    if not table.size:
+        return
+    with np.errstate(invalid="ignore"):
+        ends = np.fmin.reduce(table), np.fmax.reduce(table)
+    parts, found = [], set()
+    for j in np.flatnonzero(np.isin(ends, _MARKERS).any(axis=0)).tolist():
+        values = table[:, j].astype(np.float64)
+        is_marker = np.isin(values, _MARKERS)
+        others = np.unique(values[~is_marker & np.isfinite(values)])
+        if len(others) < _FEWEST_OTHERS:
+            continue
+        low, high = others[[0, -1]]
+        for marker in np.unique(values[is_marker]).tolist():
+            distance = max(low - marker, marker - high)
+            if distance > high - low or marker < 0.0 <= low:
+                count = np.count_nonzero(values == marker)
+                parts.append(f"{names[j]} has {marker:g} in {count} of {len(values)}")
+                found.add(int(marker))
+    if parts:
+        warn_of_table(
+            f"{listed(parts)} rows, far from all other values: where it stands for a "
+            f"missing value, pandas.read_csv(na_values={sorted(found)}) makes it NaN"
+        )
+
+
+def _describe_columns(X, are_missing):
+    """Which columns have values that are not finite, and what to do."""
+    if X is None or issparse(X):
+        return ""
+    table = X if hasattr(X, "shape") else np.asarray(X, dtype=object)
+    names = getattr(table, "columns", range(table.shape[1]))
+    bad = []
+    for j, name in enumerate(names):
+        values = np.asarray(safe_indexing(table, j, axis=1), dtype=object)
+        is_bad = is_unknown if are_missing else _is_infinite
+        if any(map(is_bad, values)):
+            bad.append(repr(name))
+    if not bad:
+        return ""
+    columns = f" in column{'s' if len(bad) > 1 else ''} {listed(bad)}: "
+    if are_missing:
+        return columns + (
+            "fill such values in, for instance with skmohn.EnergyNetImputer or "
+            "sklearn.impute.SimpleImputer, or leave these rows or columns out"
+        )
+    return columns + "make such values NaN, or leave these rows out"
+
+
+def _describe_targets(y):
+    """How many targets are not finite."""
+    values = np.asarray(y, dtype=object)
+    if values.ndim != 1:
+        return ""
+    n_bad = sum(is_unknown(value) or _is_infinite(value) for value in values)
+    return f" in {n_bad} of {len(values)} rows: leave these rows out" if n_bad else ""
+
+
+def _has_text(y):
+    values = np.asarray(y, dtype=object).ravel()
+    return any(is_text(value) and not is_number(value) for value in values)
+
+
+def _describe_text(y):
+    """What makes numbers of targets of text."""
+    cure = find_cure(np.asarray(y, dtype=object).ravel())
+    return f" in y: {cure.replace(IT, 'it') if cure else 'classifiers take text'}"
+
+
+def _is_infinite(value):
+    try:
+        return bool(np.isinf(float(value)))
+    except (TypeError, ValueError, OverflowError):
+        return isinstance(value, int)

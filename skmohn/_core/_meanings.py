@@ -1,0 +1,155 @@
+"""What text of a column stands for, such as dates or numbers with a unit."""
+
+import itertools
+import re
+
+from skmohn._core._sklearn import is_pandas_na, is_scalar_nan
+
+# Columns in a message.
+_LISTED = 8
+# Values that may stand for what is not known, among numbers or dates.
+_MOST_MARKERS = 2
+# Fewer different values have no order to lose.
+FEWEST_ORDERED = 3
+# Units of one column, such as grams and kilograms; more of them are codes.
+_MOST_UNITS = 3
+
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_GROUPED = r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?"
+_MONTH = (
+    r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
+    r"(?:uary|ruary|ch|il|e|y|ust|t|tember|ober|ember)?\.?"
+)
+# The column, in a cure.
+IT = "{it}"
+_TO_NUMBERS = "pandas.to_numeric makes numbers of {it}"
+_TO_TIMES = "pandas.to_datetime makes times of {it}"
+# What text can be, with the cure: the first that all of it is.
+_KINDS = (
+    # Days as numbers with marks between, and what may follow; months by their names.
+    (r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ].*)?", "dates", _TO_TIMES),
+    (r"\d{4}-(0[1-9]|1[0-2])", "dates", _TO_TIMES),
+    (
+        rf"(\w+,? )?(\d{{1,2}}[- ]{_MONTH}|{_MONTH}[- ]\d{{1,2}},?)[- ]\d{{2,4}}( .*)?",
+        "dates",
+        _TO_TIMES,
+    ),
+    (
+        r"\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?[ap]m)?",
+        "times of day",
+        "pandas.to_timedelta makes durations of {it}, written as '08:30:00'",
+    ),
+    (_NUMBER, "numbers", _TO_NUMBERS),
+    (
+        rf"{_GROUPED}|{_NUMBER}",
+        "numbers",
+        "pandas.read_csv(thousands=',') makes numbers of {it}",
+    ),
+    (
+        r"[-+]?\d+,\d+|[-+]?\d+",
+        "numbers",
+        "pandas.read_csv(decimal=',') makes numbers of {it}",
+    ),
+)
+# Of a number, what stands before it, if it is a currency, or behind it.
+_WITH_UNIT = re.compile(
+    rf"(?P<before>-?[$€£¥]?) ?(?P<number>{_GROUPED}|{_NUMBER}) ?"
+    r"(?P<behind>[^\W\d_/]*|[%‰°€$£¥]|°[CF]|[^\W\d_]+[/^][\w^/]+)"
+)
+# In lower case, the false one first.
+_TRUTHS = (("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("off", "on"))
+
+
+def find_cure(values):
+    """What makes numbers or times of a column with text.
+
+    Parameters
+    ----------
+    values : sequence of objects
+
+    Returns
+    -------
+    cure : str or None
+        With ``{it}`` in the place of the column; None where there is none.
+    """
+    known = [value for value in values if not is_unknown(value)]
+    texts = sorted(set(itertools.filterfalse(is_number, filter(is_text, known))))
+    for truths in _TRUTHS:
+        if sorted(text.strip().lower() for text in texts) == sorted(truths):
+            by_truth = sorted(
+                texts, key=lambda text: truths.index(text.strip().lower())
+            )
+            numbers = {text: number for number, text in enumerate(by_truth)}
+            return f"map({numbers}) makes numbers of {IT}"
+    _, cure, _ = read_meaning(texts, fewest=1)
+    return cure or read_meaning(sorted({str(value) for value in known}))[1]
+
+
+def read_meaning(texts, fewest=FEWEST_ORDERED):
+    """What different texts are, the cure, and one of them; None where it is unknown.
+
+    All but a few must be of one kind: those may stand for what is not known.
+    """
+    for pattern, what, cure in _KINDS:
+        fits = [t for t in texts if re.fullmatch(pattern, t.strip(), re.IGNORECASE)]
+        if _are_most(fits, texts, fewest):
+            # Digits alone may be codes, which are written as text to be categories.
+            if what == "numbers" and fits == texts and all(map(str.isdecimal, fits)):
+                return None, None, None
+            return _beside_markers(what, cure, fits, texts)
+    matches = {text: _WITH_UNIT.fullmatch(text.strip()) for text in texts}
+    fits = [text for text in texts if matches[text]]
+    numbers = {matches[text]["number"] for text in fits}
+    parts = {matches[text][part] for text in fits for part in ("before", "behind")}
+    units = sorted(parts.difference(["", "-"]))
+    # Codes such as 7a and 7b have more letters than numbers.
+    is_measured = len(numbers) >= fewest and 0 < len(units) <= _MOST_UNITS
+    if _are_most(fits, texts, fewest) and is_measured:
+        unit = " and ".join(map(repr, units))
+        what = f"numbers with the unit {unit}"
+        cure = f"{_TO_NUMBERS} without {unit}"
+        if len(units) > 1:
+            cure += ", all in one unit"
+        return _beside_markers(what, cure, fits, texts)
+    return None, None, None
+
+
+def _are_most(fits, texts, fewest):
+    """Whether what is of one kind is all but what may stand for unknown values."""
+    n_others = len(texts) - len(fits)
+    return len(fits) >= fewest and (
+        n_others == 0 or (n_others <= _MOST_MARKERS and len(fits) >= FEWEST_ORDERED)
+    )
+
+
+def _beside_markers(what, cure, fits, texts):
+    """The meaning of texts, and of those of another kind."""
+    markers = sorted(set(texts).difference(fits))
+    if markers:
+        what += f" beside {' and '.join(map(repr, markers))}"
+        cure += f", after pandas.read_csv(na_values={markers})"
+    return what, cure, fits[0]
+
+
+def listed(parts):
+    """What a message lists, the first of many."""
+    more = f" and {len(parts) - _LISTED} more" if len(parts) > _LISTED else ""
+    return ", ".join(map(str, parts[:_LISTED])) + more
+
+
+def is_text(value):
+    """Whether a value is text."""
+    return isinstance(value, str)
+
+
+def is_number(text):
+    """Whether text reads as a number, or as NaN."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def is_unknown(value):
+    return value is None or is_pandas_na(value) or is_scalar_nan(value)

@@ -1,0 +1,125 @@
+"""Tables and targets as scikit-learn checks them, with refusals that name columns."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import column_or_1d
+from sklearn.utils.validation import (
+    check_array,
+    check_consistent_length,
+    check_X_y,
+    validate_data,
+)
+
+from skmohn._core._bad_values import (
+    name_bad_values,
+    refuse_twin_names,
+    warn_of_markers,
+)
+from skmohn._core._validation import densify, is_pair_given, name_dtype, to_numpy
+
+# What is none of them becomes the first; bytes would take eight times the room.
+_DTYPES = [np.float64, np.int8, np.uint8, np.bool_]
+
+
+def validate_table(estimator, X, y="no_validation", *, reset=False, check_columns=True):
+    """Check a table of numbers, with NaN for unknown values.
+
+    Parameters
+    ----------
+    estimator : estimator
+
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+    y : array-like of shape (n_samples,), default="no_validation"
+        Checked together with X when given.
+
+    reset : bool, default=False
+        Whether to remember the number and names of the columns, as in `fit`, or to
+        compare with those remembered. The dtype is remembered in ``_input_dtype``.
+
+    check_columns : bool, default=True
+        Without, the number and names of the columns are left alone.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        Dense; float64, or values of one byte as they were.
+
+    y : ndarray of shape (n_samples,)
+        Only when given.
+    """
+    source = X
+    alone = isinstance(y, str) and y == "no_validation"
+    options = {
+        "dtype": _DTYPES,
+        "accept_sparse": "csr",
+        "ensure_all_finite": "allow-nan",
+        # A single sample leaves nothing to learn from.
+        "ensure_min_samples": 2 if reset else 1,
+    }
+    if not alone:
+        options["y_numeric"] = True
+    given = (X,) if alone else (X, y)
+    refuse_twin_names(X)
+    with name_bad_values(*given):
+        if check_columns:
+            checked = validate_data(estimator, *given, reset=reset, **options)
+        else:
+            check = check_array if alone else check_X_y
+            checked = check(*given, estimator=estimator, **options)
+    X, y = (checked, None) if alone else checked
+    if reset:
+        estimator._input_dtype = name_dtype(source)
+        warn_of_column_markers(estimator, X)
+        warn_of_target_markers(y)
+    X = densify(X)
+    return X if alone else (X, np.asarray(y, dtype=np.float64))
+
+
+def warn_of_column_markers(estimator, X):
+    """Warn of numbers in columns of a fit that may stand for missing ones."""
+    if not issparse(X):
+        names = getattr(estimator, "feature_names_in_", range(X.shape[1]))
+        warn_of_markers(X, [f"column {name}" for name in names])
+
+
+def warn_of_target_markers(y):
+    """Warn of numbers among the targets of a fit that may stand for missing ones."""
+    if isinstance(y, np.ndarray) and y.dtype.kind in "biuf":
+        warn_of_markers(y.reshape(len(y), -1), ["y"] * max(y.size, 1))
+
+
+def read_targets(
+    y: ArrayLike,
+    *,
+    estimator: BaseEstimator | None = None,
+    several: bool = False,
+    numeric: bool = False,
+) -> Any:
+    """Check targets: finite, of one dimension unless there may be several."""
+    with name_bad_values(None, y):
+        y = check_array(
+            to_numpy(y) if several else column_or_1d(to_numpy(y), warn=True),
+            accept_sparse="csr",
+            ensure_2d=False,
+            dtype=None,
+            input_name="y",
+            estimator=estimator,
+        )
+        return y.astype(np.float64) if numeric and y.dtype.kind in "OUT" else y
+
+
+def validate_held_out(estimator, X_val, y_val, read=validate_table):
+    """Check validation samples; return them, or None when there are none."""
+    if not is_pair_given(X_val, y_val):
+        return None
+    X_val = read(estimator, X_val)
+    y_val = np.asarray(to_numpy(y_val), dtype=np.float64)
+    if y_val.ndim != 1 or not np.isfinite(y_val).all():
+        raise ValueError("y_val must be one-dimensional and finite")
+    check_consistent_length(X_val, y_val)
+    return X_val, y_val

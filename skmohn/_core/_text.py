@@ -1,0 +1,133 @@
+"""Columns of text: which they are, and what is said where they are not wanted."""
+
+import itertools
+
+import numpy as np
+
+from skmohn._core._fitting import warn_of_table
+from skmohn._core._meanings import (
+    FEWEST_ORDERED,
+    IT,
+    find_cure,
+    is_number,
+    is_text,
+    is_unknown,
+    listed,
+    read_meaning,
+)
+from skmohn._core._sklearn import safe_indexing
+from skmohn._core._times import column_types
+
+# Of pandas, polars and arrow, in small letters.
+_CATEGORY_TYPES = ("categor", "enum", "dictionary")
+_TEXT_TYPES = (*_CATEGORY_TYPES, "string", "large_string")
+# Fewer rows may have different categories by chance.
+_FEWEST_IDS = 10
+
+
+def columns_of_text(X):
+    """Columns of a categorical or text type, and of objects with text among them."""
+    columns = []
+    for j, name in enumerate(column_types(X)):
+        is_object = name.startswith("object")
+        is_text_type = name == "str" or name.startswith(_TEXT_TYPES)
+        if is_text_type or (is_object and any(map(is_text, column_values(X, j)))):
+            columns.append(j)
+    return columns
+
+
+def refuse_text(X, categorical, why):
+    """Name all columns of text, other than numbers, that are not categorical.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+
+    categorical : collection of int
+        The categorical columns.
+
+    why : str
+        What is wrong, and the cure; ``{is_}``, ``{it}`` stand for "is" and "it" of one
+        column, "are" and "them" of several.
+
+    Raises
+    ------
+    ValueError
+        If there are any.
+    """
+    parts, cures = [], {}
+    for j in sorted(set(columns_of_text(X)).difference(categorical)):
+        values = column_values(X, j)
+        text = next(itertools.filterfalse(is_number, filter(is_text, values)), None)
+        if text is None:
+            continue
+        name = list(X.columns)[j] if hasattr(X, "columns") else j
+        parts.append(f"column {name} holds text, {text!r}")
+        cure = find_cure(values)
+        if cure:
+            cures.setdefault(cure, []).append(name)
+    if parts:
+        is_, it = ("is", "it") if len(parts) == 1 else ("are", "them")
+        hints = (cure.replace(IT, listed(of)) for cure, of in cures.items())
+        raise ValueError(
+            "; ".join([listed(parts) + why.format(is_=is_, it=it), *hints])
+        )
+
+
+def warn_of_text(X, columns, names):
+    """Warn of text whose meaning categories lose: dates, numbers, names of rows.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+
+    columns : list of int
+        Those that are read as categories for want of another wish.
+
+    names : list of str
+        Of all columns.
+    """
+    types, found = column_types(X), []
+    for j in columns:
+        # A type of categories is a wish, but for the order that it may have.
+        if types and types[j].startswith(_CATEGORY_TYPES):
+            if _is_ordered(X, j):
+                found.append(
+                    f"column {names[j]} has ordered categories: their codes, such as "
+                    "pandas' cat.codes, are numbers that keep the order"
+                )
+            continue
+        values = column_values(X, j)
+        known = [value for value in values if not is_unknown(value)]
+        texts = sorted(set(filter(is_text, known)))
+        # Two categories have an order.
+        if len(texts) < FEWEST_ORDERED or not all(map(is_text, known)):
+            continue
+        what, cure, example = read_meaning(texts)
+        if what:
+            found.append(
+                f"column {names[j]} ({example!r}, ...) is text of {what}: "
+                + cure.replace(IT, "it")
+            )
+        elif len(texts) == len(known) >= _FEWEST_IDS:
+            found.append(
+                f"column {names[j]} ({texts[0]!r}, ...) has another text in each row, "
+                "as names and remarks have, from which nothing follows for other rows: "
+                "leave it out"
+            )
+    if found:
+        warn_of_table(
+            f"{listed(found)}; it is read as categories, which have no order: name "
+            "it in categorical_features where that is meant"
+        )
+
+
+def column_values(X, j):
+    """Values of one column as an array of objects."""
+    return np.asarray(safe_indexing(X, j, axis=1), dtype=object)
+
+
+def _is_ordered(X, j):
+    dtype = list(X.dtypes)[j]
+    is_ordered = getattr(dtype, "ordered", False)
+    return bool(is_ordered) and len(dtype.categories) >= FEWEST_ORDERED

@@ -1,0 +1,438 @@
+"""Dirty tables of strangers, from the text of a file to what its owner decides.
+
+Each docstring says what an owner expects who knows the table and not this package: that
+nothing is misread without a word, that one message names all columns that are wrong
+and the cure, and that the cure leads to the right answer.
+"""
+
+import io
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skmohn import (
+    BLMClassifier,
+    BLMRegressor,
+    DenseControl,
+    EnergyNetClassifier,
+    EnergyNetImputer,
+    EnergyNetRegressor,
+    EnergyNetTransformer,
+    MOHNClassifier,
+    MOHNRegressor,
+)
+
+N = 32
+RNG = np.random.default_rng(0)
+DOSE = RNG.permutation(np.arange(N) % 8 + 1)
+OTHER = RNG.normal(size=N).round(2)
+EFFECT = (3.0 * DOSE + RNG.normal(scale=0.1, size=N)).round(3)
+LAYER = EnergyNetTransformer(None, 2, max_layers=1, polish=1, n_temperatures=10)
+
+
+def mohn():
+    """Without a search for what takes the time of most fits here."""
+    options = DenseControl(target_transform=None)
+    return MOHNRegressor("dense", dense_control=options, random_state=0)
+
+
+def blm():
+    return BLMRegressor((4,), max_flips=4000, random_state=0)
+
+
+def energynet():
+    return EnergyNetRegressor(LAYER, random_state=0)
+
+
+FAMILIES = pytest.mark.parametrize("family", [mohn, blm, energynet])
+CATEGORICAL = pytest.mark.parametrize("family", [mohn, energynet])
+
+
+def read(*columns, **options):
+    """Read columns as a file: each a name and the values as they are written."""
+    rows = zip(*(values for _, values in columns), strict=True)
+    header = [",".join(name for name, _ in columns)]
+    lines = [",".join(f'"{v}"' if "," in str(v) else str(v) for v in r) for r in rows]
+    return pd.read_csv(io.StringIO("\n".join(header + lines)), **options)
+
+
+def warned(model, X, y, *parts):
+    """Fit a model, whose one warning has all parts."""
+    with warnings.catch_warnings(record=True) as record:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+    messages = [str(w.message) for w in record if w.category is UserWarning]
+    assert len(messages) == 1, messages
+    for part in parts:
+        assert part in messages[0]
+    return model
+
+
+def refused(model, X, y, *parts, error=ValueError):
+    """Refuse a fit by an error with all parts."""
+    with pytest.raises(error) as raised:
+        model.fit(X, y)
+    for part in parts:
+        assert part in str(raised.value)
+
+
+def decided(X, y, column):
+    """The column that matters, and predictions by it, of the model that names them."""
+    model = MOHNRegressor(random_state=0).fit(X, y)
+    importances = dict(zip(X.columns, model.feature_importances_, strict=True))
+    assert max(importances, key=importances.get) == column
+    assert model.score(X, y) > 0.99
+    return model
+
+
+# ---------------------------------------------------------------------- ids
+
+
+IDS = read(("id", [f"P{i:04d}" for i in range(N)]), ("dose", DOSE), ("other", OTHER))
+
+
+@CATEGORICAL
+def test_ids(family):
+    """The id of a patient predicts nothing; it is to be left out."""
+    warned(family(), IDS, EFFECT, "column id ('P0000', ...)", "leave it out")
+    # As it may be meant, in a few rows by chance, and where ids repeat.
+    few = IDS.iloc[:9].assign(id=list("abcdefghi"))
+    mohn().fit(few, EFFECT[:9])
+    mohn().fit(IDS.assign(id=[f"P{i // 6}" for i in range(N)]), EFFECT)
+    assert decided(IDS.drop(columns="id"), EFFECT, "dose").terms_
+
+
+# ---------------------------------------------------------------------- dates
+
+
+DAYS = pd.Timestamp("2024-01-31") + pd.to_timedelta(DOSE, unit="D")
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["%Y-%m-%d", "%m/%d/%Y %H:%M", "%d.%m.%y", "%b %d, %Y", "%d-%b-%y", "%d %B %Y"],
+)
+def test_dates_as_text(pattern):
+    """Sales grow by the day: dates are an order, however they are written."""
+    X = read(("day", DAYS.strftime(pattern)), ("other", OTHER))
+    warned(mohn(), X, EFFECT, "column day", "is text of dates: pandas.to_datetime")
+    refused(
+        blm(), X, EFFECT, "column day holds", "pandas.to_datetime makes times of day"
+    )
+
+
+def test_dates():
+    """As dates they are an order, for each family."""
+    X = read(("day", DAYS.strftime("%Y-%m-%d")), ("other", OTHER))
+    X["day"] = pd.to_datetime(X["day"])
+    decided(X, EFFECT, "day")
+    assert blm().fit(X, EFFECT).score(X, EFFECT) > 0.9
+
+
+def test_times_of_day_and_months():
+    """Clocks and months are orders, too."""
+    clock = read(("at", [f"{d:02d}:30" for d in DOSE]), ("other", OTHER))
+    warned(mohn(), clock, EFFECT, "is text of times of day: pandas.to_timedelta")
+    clock["at"] = pd.to_timedelta(clock["at"] + ":00")
+    decided(clock, EFFECT, "at")
+    month = read(("in", [f"20{10 + d}-07" for d in DOSE]), ("other", OTHER))
+    warned(mohn(), month, EFFECT, "is text of dates")
+
+
+# ---------------------------------------------------------------------- units
+
+
+UNITS = (
+    ("weight", [f"{d} kg" for d in DOSE]),
+    ("income", [f"{1000 * d:,}.5" for d in DOSE]),
+    ("share", [f"{d}%" for d in DOSE]),
+    ("price", [f"${d}.50" for d in DOSE]),
+    ("length", [f"{d},5" for d in DOSE]),
+    ("speed", [f"{d} km/h" for d in DOSE]),
+    ("dose", [f"{d} {'mg' if d % 2 else 'g'}" for d in DOSE]),
+)
+
+
+@CATEGORICAL
+def test_numbers_with_units_are_warned_of(family):
+    """Measurements with units are numbers: all columns of them are named at once."""
+    table = read(*UNITS)
+    cures = [
+        "column weight ('1 kg', ...) is text of numbers with the unit 'kg': "
+        "pandas.to_numeric makes numbers of it without 'kg'",
+        "column income ('1,000.5', ...) is text of numbers: "
+        "pandas.read_csv(thousands=',')",
+        "column share ('1%', ...) is text of numbers with the unit '%'",
+        "column price ('$1.50', ...) is text of numbers with the unit '$'",
+        "column length ('1,5', ...) is text of numbers: pandas.read_csv(decimal=',')",
+        "column speed ('1 km/h', ...) is text of numbers with the unit 'km/h'",
+        "makes numbers of it without 'g' and 'mg', all in one unit",
+    ]
+    warned(family(), table, EFFECT, *cures)
+
+
+def test_numbers_with_units_are_refused_by_column():
+    """Who needs numbers says which columns are none, and how they become such."""
+    table = read(*UNITS[:2], ("other", OTHER))
+    cures = "numbers of weight without 'kg'", "read_csv(thousands=',') makes numbers of"
+    refused(blm(), table, EFFECT, "column weight holds text", *cures)
+    table = read(*UNITS[:2], ("other", OTHER), thousands=",")
+    table["weight"] = pd.to_numeric(table["weight"].str.removesuffix(" kg"))
+    assert table["income"].dtype == float
+    assert blm().fit(table, EFFECT).score(table, EFFECT) > 0.9
+    decided(table.drop(columns="income"), EFFECT, "weight")
+
+
+def test_codes_are_no_numbers():
+    """Products, flats and classes are called by numbers and letters, without order."""
+    codes = [
+        "7a 7b 7c 7a",
+        "7a 8b 9c 6d",
+        "A1 A2 B1 B2",
+        "4x4 2x4 4x2 2x2",
+        "12 7 3 1",
+        "x y z -",
+    ]
+    columns = [(f"c{j}", np.array(t.split())[DOSE % 4]) for j, t in enumerate(codes)]
+    table = read(*columns, dtype=str)
+    assert mohn().fit(table, EFFECT).is_categorical_.all()
+
+
+# ---------------------------------------------------------------------- missing
+
+
+MISSING = np.arange(N) % 8 == 3
+
+
+@CATEGORICAL
+@pytest.mark.parametrize("marker", ["-", "unknown"])
+def test_text_for_missing_values(family, marker):
+    """A dash among numbers is a value that nobody measured, not a category."""
+    X = read(("dose", np.where(MISSING, marker, DOSE)), ("other", OTHER))
+    cure = f"beside {marker!r}: pandas.to_numeric makes numbers of it, after "
+    warned(family(), X, EFFECT, cure + f"pandas.read_csv(na_values=[{marker!r}])")
+
+
+def test_markers_are_read_as_missing():
+    """Read as missing, the rows that are known are predicted as without the others."""
+    columns = ("dose", np.where(MISSING, "-", DOSE)), ("other", OTHER)
+    refused(blm(), read(*columns), EFFECT, "na_values=['-']")
+    X = read(*columns, na_values=["-"])
+    model = mohn().fit(X, EFFECT)
+    known = X[~MISSING]
+    np.testing.assert_allclose(model.predict(known), EFFECT[~MISSING], atol=1.5)
+    refused(blm(), X, EFFECT, "contains NaN in column 'dose': fill", "EnergyNetImputer")
+    filled = EnergyNetImputer(LAYER, random_state=0).fit_transform(X)
+    assert blm().fit(filled, EFFECT).score(filled[~MISSING], EFFECT[~MISSING]) > 0.9
+
+
+@FAMILIES
+@pytest.mark.parametrize("marker", [-999, -9, 9999])
+def test_numbers_for_missing_values(family, marker):
+    """-999 is no dose: read as a number it would outweigh all doses there are."""
+    X = read(("dose", np.where(MISSING, marker, DOSE)), ("other", OTHER))
+    expected = f"column dose has {marker} in 4 of {N} rows", f"na_values=[{marker}])"
+    warned(family(), X, EFFECT, *expected)
+
+
+def test_a_number_for_missing_values_within_a_wide_range():
+    """An income of -99 is not far from 0, beside those that are thousands."""
+    X = read(("income", np.where(MISSING, -99, 10_000 * DOSE)), ("other", OTHER))
+    warned(blm(), X, EFFECT, "column income has -99 in 4 of 32 rows")
+    X["income"] = np.where(MISSING, -99, 10_000 * (DOSE - 4))
+    blm().fit(X, EFFECT)
+
+
+@FAMILIES
+def test_a_missing_target(family):
+    """Rows without a target are to be left out, and -999 is none."""
+    X = read(("dose", DOSE), ("other", OTHER))
+    y = pd.Series(EFFECT)
+    refused(family(), X, y.where(~MISSING), "y contains NaN in 4 of 32 rows: leave")
+    warned(family(), X, y.where(~MISSING, -999.0), "y has -999 in 4 of 32 rows")
+
+
+def test_numbers_that_are_no_markers():
+    """A loss of 99 is one among others, and 999 the end of a range."""
+    X = read(("loss", np.where(MISSING, -99, -8 * DOSE)), ("n", 120 * DOSE + 39))
+    assert X["n"].max() == 999
+    blm().fit(X, EFFECT)
+    blm().fit(read(("flag", np.where(MISSING, -9, 1)), ("other", OTHER)), EFFECT)
+
+
+# ---------------------------------------------------------------------- mixed types
+
+
+@CATEGORICAL
+def test_columns_of_several_types(family):
+    """Text among numbers, as of spreadsheets: all columns are named, with cures."""
+    X = read(("dose", DOSE), ("other", OTHER)).assign(
+        a=pd.Series([1, 2.5, 3, "n.a."] * 8, dtype=object),
+        b=pd.Series([1, "two", "three", "four"] * 8, dtype=object),
+    )
+    cures = (
+        "column a: ",
+        "pandas.to_numeric makes numbers of it, after pandas.read_csv(na_values=['n.a",
+        "column b: ",
+        "astype(str) makes text",
+    )
+    refused(family(), X, EFFECT, *cures, error=TypeError)
+
+
+# ---------------------------------------------------------------------- order
+
+
+@CATEGORICAL
+def test_ordered_categories(family):
+    """Small, medium and large are an order, which the type of the column says."""
+    sizes = ["small", "medium", "large"]
+    X = read(("size", np.array(sizes)[DOSE % 3]), ("other", OTHER))
+    family().fit(X, EFFECT)
+    X["size"] = pd.Categorical(X["size"], sizes, ordered=True)
+    warned(family(), X, EFFECT, "column size has ordered categories", "cat.codes")
+    X["size"] = X["size"].cat.codes
+    decided(X, 2.0 * X["size"], "size")
+
+
+# ---------------------------------------------------------------------- constants
+
+
+def test_constant_and_empty_columns():
+    """What never varies does no harm; what is empty is named, all columns at once."""
+    X = read(("dose", DOSE), ("site", ["Bonn"] * N), ("one", [1] * N), ("no", [""] * N))
+    decided(X, EFFECT, "dose")
+    X["nor"], numbers = np.nan, X.drop(columns="site")
+    empty = "NaN in all samples of columns 'no', 'nor': ", "leave them out"
+    refused(energynet(), X, EFFECT, *empty)
+    numbers = X.drop(columns="site")
+    refused(blm(), numbers, EFFECT, "NaN in columns 'no', 'nor': fill")
+    numbers = numbers.drop(columns=["no", "nor"])
+    assert blm().fit(numbers, EFFECT).score(numbers, EFFECT) > 0.9
+
+
+@FAMILIES
+def test_infinities(family):
+    """A division by zero left infinities: their columns are named."""
+    X = read(("a", DOSE), ("b", np.where(MISSING, "inf", OTHER)))
+    X["c"] = -X["b"]
+    refused(
+        family(), X, EFFECT, "infinity", "in columns 'b', 'c': make such values NaN"
+    )
+
+
+# ---------------------------------------------------------------------- copies
+
+
+def test_near_copies_of_rows():
+    """A table joined five times by mistake, with a rounding between, has one answer."""
+    X = read(("dose", DOSE[:16]), ("other", OTHER[:16]))
+    once = mohn().fit(X, EFFECT[:16])
+    five = pd.concat([X + 1e-9 * k for k in range(5)], ignore_index=True)
+    model = decided(five, np.tile(EFFECT[:16], 5), "dose")
+    np.testing.assert_allclose(model.predict(X), once.predict(X), atol=0.5)
+
+
+# ---------------------------------------------------------------------- leaks
+
+
+def test_a_leak_of_the_target():
+    """A column that was computed of the target shows as all there is in the model."""
+    X = read(("dose", DOSE), ("invoice", 1.19 * EFFECT), ("other", OTHER))
+    model = decided(X, EFFECT, "invoice")
+    assert model.terms_ == [(1,)]
+    decided(X.drop(columns="invoice"), EFFECT, "dose")
+
+
+# ---------------------------------------------------------------------- names
+
+
+@FAMILIES
+def test_columns_of_one_name(family):
+    """Columns of one name cannot be told apart: they are named, not mixed up."""
+    X = read(("dose", DOSE), ("other", OTHER), ("dose", DOSE[::-1]))
+    assert list(X.columns) == ["dose", "other", "dose.1"]  # by pandas
+    twins = X.set_axis(["dose", "other", "dose"], axis=1)
+    refused(family(), twins, EFFECT, "X has several columns named 'dose': give each a ")
+    family().fit(X, EFFECT)
+    with pytest.raises(ValueError, match=r"feature names|several columns"):
+        family().fit(X, EFFECT).predict(twins)
+
+
+# ---------------------------------------------------------------------- truth
+
+
+@pytest.mark.parametrize("words", [("no", "yes"), ("N", "Y"), ("FALSE", "TRUE")])
+def test_booleans(words):
+    """Yes and no are two values, by which the target differs as much as it does."""
+    flag = DOSE % 2
+    X = read(("flag", np.array(words)[flag]), ("other", OTHER))
+    y = 10.0 * flag + 0.01 * OTHER
+    model = decided(X, y, "flag")
+    rows = pd.DataFrame({"flag": X["flag"].unique(), "other": 0.0})
+    assert abs(np.diff(model.predict(rows))[0]) == pytest.approx(10.0, abs=0.1)
+    if X["flag"].dtype != bool:
+        numbers = {word: number for number, word in enumerate(words)}
+        refused(blm(), X, y, f"map({numbers}) makes numbers of flag")
+        X["flag"] = X["flag"].map(numbers)
+    assert blm().fit(X, y).score(X, y) > 0.9
+
+
+# ---------------------------------------------------------------------- time zones
+
+
+@FAMILIES
+def test_time_zones(family):
+    """The same moment has many names; a time without a zone is no moment."""
+    moments = DAYS.tz_localize("Europe/Berlin")
+    text = [moment.isoformat(sep=" ") for moment in moments]
+    X = read(("at", text), ("other", OTHER))
+    X["at"] = pd.to_datetime(X["at"], utc=True)
+    model = family().fit(X, EFFECT)
+    there = X.assign(at=X["at"].dt.tz_convert("Asia/Tokyo"))
+    np.testing.assert_array_equal(model.predict(there), model.predict(X))
+    naive = X.assign(at=X["at"].dt.tz_localize(None))
+    with pytest.raises(
+        ValueError, match=r"column 'at' has times without a zone, .*tz_"
+    ):
+        model.predict(naive)
+
+
+# ---------------------------------------------------------------------- targets
+
+
+@FAMILIES
+def test_targets_of_text(family):
+    """A target with units is refused by a message that has the cure."""
+    X = read(("dose", DOSE), ("other", OTHER))
+    for y, cure in (
+        (
+            [f"{v} kg" for v in EFFECT],
+            "in y: pandas.to_numeric makes numbers of it",
+        ),
+        ([f"{1000 * v:,.1f}" for v in EFFECT], "in y: pandas.read_csv(thousands=',')"),
+        (DAYS.strftime("%Y-%m-%d"), "in y: pandas.to_datetime makes times of it"),
+        (np.array(["low", "high"])[DOSE % 2], "in y: classifiers take text"),
+    ):
+        refused(family(), X, pd.Series(y), "could not convert string to float", cure)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        MOHNClassifier(random_state=0),
+        BLMClassifier((2,), tol=1.0, random_state=0),
+        EnergyNetClassifier(LAYER, random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_classes_of_text(model):
+    """Classes are words, some of them missing; measurements are no classes."""
+    X = read(("dose", DOSE), ("other", OTHER))
+    y = pd.Series(np.where(DOSE > 4, "high", "low"))
+    refused(model, X, y.where(~MISSING), "contains NaN in 4 of 32 rows: leave these")
+    refused(model, X, pd.Series(EFFECT), re.escape("continuous"))
+    model.fit(X, y)
+    assert set(model.predict(X)) <= {"high", "low"}
