@@ -4,9 +4,11 @@ import numpy as np
 
 from skmohn._core._validation import is_pair_given
 from skmohn.mohn._genotypes import encode, read_inputs
+from skmohn.mohn._model import NoPosteriorError
 from skmohn.mohn._sparse.equivalents import find_equivalents
 from skmohn.mohn._sparse.normal_scores import normal_scores
 from skmohn.mohn._sparse.significance import correct_p_values, p_values_of_terms
+from skmohn.mohn._strategies import STRATEGIES
 from skmohn.mohn._walsh.design import make_design
 
 
@@ -67,6 +69,37 @@ def findings_of(estimator, samples, solution):
         "_n_tried": n_tried,
         "_corrected_p_values": corrected,
     }
+
+
+def require_posterior(estimator, what):
+    """Return the model of an estimator, or say what has none.
+
+    Parameters
+    ----------
+    estimator : MOHNRegressor
+        Fitted.
+
+    what : str
+        What needs a posterior.
+
+    Returns
+    -------
+    model : Model
+
+    Raises
+    ------
+    NoPosteriorError
+    """
+    if not estimator.model_.has_posterior:
+        why = f'strategy="{estimator.strategy}" has none'
+        if STRATEGIES[estimator.strategy].finds_all:
+            why = "there is none without a column that varies, or after "
+            why += "partial_fit of a sparse model"
+        raise NoPosteriorError(
+            f"{what} needs a posterior, but {why}: fit with "
+            'strategy="dense" or "auto" on columns that vary'
+        )
+    return estimator.model_
 
 
 def no_findings(terms):

@@ -41,13 +41,13 @@ from skmohn.mohn._dense.model import DenseModel
 from skmohn.mohn._findings import (
     findings_of,
     no_findings,
+    require_posterior,
     tabulate_equivalents,
     tabulate_significance,
 )
 from skmohn.mohn._from_terms import read_known
 from skmohn.mohn._genotypes import encode, read_inputs
 from skmohn.mohn._linkage import link_columns
-from skmohn.mohn._model import NoPosteriorError
 from skmohn.mohn._outliers import MOST_FITS, Fit, Targets, leave_outliers_out
 from skmohn.mohn._samples import positive_weights, read_groups
 from skmohn.mohn._show import (
@@ -1055,16 +1055,7 @@ class MOHNRegressor(BaseMOHN, CallbackSupportMixin, RegressorMixin, BaseEstimato
 
     def _posterior(self, what):
         check_is_fitted(self)
-        if not self.model_.has_posterior:
-            why = f'strategy="{self.strategy}" has none'
-            if STRATEGIES[self.strategy].finds_all:
-                why = "there is none without a column that varies, or after "
-                why += "partial_fit of a sparse model"
-            raise NoPosteriorError(
-                f"{what} needs a posterior, but {why}: fit with "
-                'strategy="dense" or "auto" on columns that vary'
-            )
-        return self.model_
+        return require_posterior(self, what)
 
     def _to_rows(self, X):
         return encode(self.coding_, X, self._names())

@@ -1,7 +1,6 @@
 """What a strategy works on: coded rows, targets, weights, held-out rows and folds."""
 
 import math
-import warnings
 from dataclasses import replace
 from numbers import Integral
 from typing import NamedTuple
@@ -447,11 +446,11 @@ def wanted_folds(cv, X, y, rows, classifier=False, split_params=None, groups=Non
     position = np.full(len(y), -1)
     position[rows] = np.arange(len(rows))
     dealer = check_cv(cv, y, classifier=classifier)
-    with warnings.catch_warnings():
-        # Folds that part a group are refused below.
-        ignored = "The groups parameter is ignored"
-        warnings.filterwarnings("ignore", ignored, UserWarning)
-        folds = list(dealer.split(X, y, **(split_params or {})))
+    asked = dict(split_params or {})
+    if not _takes_groups(dealer):
+        # Folds that part one are refused below.
+        asked.pop("groups", None)
+    folds = list(dealer.split(X, y, **asked))
     folds = [
         tuple(position[part][position[part] >= 0] for part in fold) for fold in folds
     ]
@@ -470,6 +469,13 @@ def wanted_folds(cv, X, y, rows, classifier=False, split_params=None, groups=Non
                     "cv=GroupKFold(), or a number of folds, which keeps groups together"
                 )
     return folds
+
+
+def _takes_groups(dealer):
+    """Whether a splitter does not ignore groups, with a warning."""
+    if not hasattr(dealer, "get_metadata_routing"):
+        return True
+    return bool(dealer.get_metadata_routing().split.requests.get("groups"))
 
 
 def read_groups(groups, X):

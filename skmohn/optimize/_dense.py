@@ -13,9 +13,9 @@ import numpy as np
 
 from skmohn._core._powers import YeoJohnson
 from skmohn._core._validation import require_memory
-from skmohn.mohn._dense.products import Products
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.target import Logarithm, Unchanged
+from skmohn.mohn._walsh.products import Products
 from skmohn.optimize._driver import MAX_WIDTH, Answer, better, restart
 from skmohn.optimize._methods import CALLBACK, DONE, Outcome, tenures
 

@@ -10,12 +10,12 @@ from numpy.testing import assert_allclose
 from sklearn.inspection import permutation_importance
 
 from skmohn import DenseControl, Genotypes, MOHNClassifier, MOHNRegressor
-from skmohn.mohn._dense.products import Products
 from skmohn.mohn._sparse import sobol
 from skmohn.mohn._sparse.sobol import split_variance
 from skmohn.mohn._table.rows import Rows
 from skmohn.mohn._table.variables import Variable
 from skmohn.mohn._walsh.hypergraph import Hypergraph
+from skmohn.mohn._walsh.products import Products
 
 UNCLIPPED = DenseControl(clip=False)
 

@@ -307,7 +307,11 @@ def unposed(n_rows, copies=2, is_weighted=False, rare=0.3):
     labels = (rng.random(len(inputs)) < rare).astype(int)
     weights = rng.integers(1, 9, len(inputs)).astype(float) if is_weighted else None
     return SimpleNamespace(
-        data=(inputs, labels, weights), classes=np.arange(2), folds=None, seed=0
+        data=(inputs, labels, weights),
+        rows=SimpleNamespace(group=None),
+        classes=np.arange(2),
+        folds=None,
+        seed=0,
     )
 
 

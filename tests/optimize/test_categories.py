@@ -11,9 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 from skmohn import DenseControl, MOHNRegressor
-from skmohn.mohn._dense.products import Products
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.target import Unchanged
+from skmohn.mohn._walsh.products import Products
 from skmohn.optimize import maximize, minimize
 from skmohn.optimize._dense import DenseMean, ProductSum, _State, hill_climb, tabu
 from skmohn.optimize._methods import Budget

@@ -374,7 +374,7 @@ def fit_dense(
 
     alphabets : tuple of Alphabet, default=()
 
-    transform : Unchanged, Logarithm or YeoJohnson, default=Unchanged()
+    transform : Unchanged, Logarithm or YeoJohnson, default=UNCHANGED
         Scale of the target.
 
     noise : {"auto", "constant"}, default="auto"

@@ -1,95 +1,10 @@
-"""A posterior mean as a sum of products, and what each column adds to a row's."""
-
-from typing import NamedTuple
+"""Posterior means of all weights, written out as sums of products."""
 
 import numpy as np
 
 from skmohn.mohn._dense.covariance import parity
 from skmohn.mohn._model import CONSTANT_VARIANCE
-
-# Of the quadrature of polynomials in [0, 1]; so many leave only rounding errors.
-_MOST_NODES = 40
-
-
-class Products(NamedTuple):
-    """A sum of products with a factor for each input and categorical, and of lines.
-
-    Attributes
-    ----------
-    coef : ndarray of shape (n_products,)
-
-    low, high : ndarrays of shape (n_inputs, n_products)
-        Factors of each input at -1 and at +1; linear in between.
-
-    tables : list of ndarrays of shape (n_categories, n_products)
-        Factors of each categorical, by its category.
-
-    slopes : ndarray of shape (n_inputs,)
-        What each input adds at +1, and takes at -1.
-
-    steps : list of ndarrays of shape (n_categories,)
-        What each categorical adds, by its category.
-
-    constant : float
-        What is added to it all.
-    """
-
-    coef: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    tables: list
-    slopes: np.ndarray
-    steps: list
-    constant: float
-
-    def scale(self, factor, constant):
-        """The function times a number, and another constant added to it."""
-        return self._replace(
-            coef=factor * self.coef,
-            slopes=factor * self.slopes,
-            steps=[factor * step for step in self.steps],
-            constant=factor * self.constant + constant,
-        )
-
-    def split(self, rows):
-        """Shapley values of one row's inputs and categoricals; unknown is the rest.
-
-        By quadrature of the multilinear extension (Owen, Multilinear extensions of
-        games, Management Science 18, 1972): the value of an input is the mean of what
-        it changes where each other one is known with probability t, over t from 0 to 1.
-        In t a product is a polynomial.
-
-        Parameters
-        ----------
-        rows : Rows
-            One row.
-
-        Returns
-        -------
-        values : ndarray of shape (n_inputs + n_categoricals,)
-            They sum to what the function is more than where all is unknown.
-        """
-        unknown = [np.mean(table, axis=0) for table in self.tables]
-        known, steps = list(unknown), np.zeros(len(unknown))
-        columns = zip(rows.categories[0].tolist(), self.tables, self.steps, strict=True)
-        for k, (category, table, step) in enumerate(columns):
-            if category < len(table):
-                known[k], steps[k] = table[category], step[category] - np.mean(step)
-        middle = (self.low + self.high) / 2.0
-        at_row = middle + rows.inputs[0][:, None] * (self.high - self.low) / 2.0
-        shape = -1, len(self.coef)
-        start = np.concatenate([middle, np.reshape(unknown, shape)])
-        change = np.concatenate([at_row, np.reshape(known, shape)]) - start
-        # What is unknown or does not matter is the same factor in any case.
-        is_moved = np.any(change != 0.0, axis=1)
-        coef = self.coef * np.prod(start[~is_moved], axis=0)
-        start, change = start[is_moved], change[is_moved]
-        values, n_nodes = np.zeros(len(is_moved)), min(len(start) // 2 + 1, _MOST_NODES)
-        for node, weight in zip(*np.polynomial.legendre.leggauss(n_nodes), strict=True):
-            factors = start + 0.5 * (1.0 + node) * change
-            whole = coef * np.prod(factors, axis=0)
-            values[is_moved] += 0.5 * weight * ((change / factors) @ whole)
-        return values + np.concatenate([self.slopes * rows.inputs[0], steps])
+from skmohn.mohn._walsh.products import Products
 
 
 def write_products(covariance, rows, alpha):

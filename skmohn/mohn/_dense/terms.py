@@ -264,9 +264,10 @@ def find_significant_terms(model, max_order=None):
 
 def _residual_df(posterior):
     """Degrees of freedom of the noise: what the fit leaves, and what its prior adds."""
-    sample = posterior.sample
-    if len(sample) > _MANY_ROWS:
+    # Other posteriors are those of many rows.
+    if not isinstance(posterior, ExactPosterior) or len(posterior.sample) > _MANY_ROWS:
         return math.inf
+    sample = posterior.sample
     kept = sample.noise(posterior.covariance.prior) * posterior.precisions
     # The logarithm of an estimate by so many has a variance of about 2 / df.
     of_prior = 2.0 / LOG_NOISE[1] ** 2

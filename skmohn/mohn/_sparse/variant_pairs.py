@@ -71,7 +71,7 @@ class VariantPairs:
         """What a subset explains, in the unit of what chance would, as a ratio."""
         return np.sqrt(np.maximum(explained, 0.0) / self.bars[size - 1])
 
-    def join(self, found, ratios, terms, least, weigh, may_enter=lambda term: True):
+    def join(self, found, ratios, terms, least, weigh, may_enter=None):
         """Put the best subset of products in the place of a pair's single ones.
 
         Parameters
@@ -93,8 +93,8 @@ class VariantPairs:
             inner products with what is left to explain, (n_pairs, n_products), and with
             each other, (n_pairs, n_products, n_products), in the variance of the noise.
 
-        may_enter : callable, default=all
-            Whether a product may.
+        may_enter : callable, default=None
+            Whether a product may; None where any may.
 
         Returns
         -------
@@ -111,6 +111,8 @@ class VariantPairs:
         enough = least**2 * self.bars[-1] / (_MOST * self.bars[0])
         ranked = np.argsort(-np.bincount(owners, squares), kind="stable")
         joined = pairs[ranked[most[ranked] >= enough][:_MOST_PAIRS]].tolist()
+        if may_enter is None:
+            may_enter = bool
         best = {}
         for start in range(0, len(joined), _AT_ONCE):
             part = {

@@ -12,7 +12,6 @@ from scipy.stats import norm
 from skmohn._core._rows import row_slices
 from skmohn._core._units import binary_unit
 from skmohn.mohn._controls import DeltaControl
-from skmohn.mohn._dense.products import Products
 from skmohn.mohn._model import (
     CONSTANT_VARIANCE,
     FAMILY_WISE_ERROR,
@@ -26,6 +25,7 @@ from skmohn.mohn._table.target import require_domain, sum_log_slope
 from skmohn.mohn._table.variables import Variable
 from skmohn.mohn._walsh.design import product_columns
 from skmohn.mohn._walsh.hypergraph import Hypergraph
+from skmohn.mohn._walsh.products import Products
 
 Term = tuple[int, ...]
 # A row whose own fit leaves less of its error says nothing of it.
