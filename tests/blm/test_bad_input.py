@@ -60,6 +60,7 @@ def refused(
 # ------------------------------------------------------------------------- the data
 
 
+@pytest.mark.slow_cases("BLMRegressor-nan")
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_input_that_is_not_finite(network, value):
     word = "NaN" if np.isnan(value) else "infinity"
@@ -296,6 +297,7 @@ def raises_where_it_is_used(target, output):
     return 0.0
 
 
+@pytest.mark.slow_cases("BLMRegressor-no_number_where_it_is_used")
 @pytest.mark.parametrize("loss", [no_number_where_it_is_used, raises_where_it_is_used])
 def test_losses_that_are_never_finite(network, loss):
     refused(network, X, TARGETS[network], match="no weights with a finite", loss=loss)

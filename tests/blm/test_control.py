@@ -342,6 +342,7 @@ def noisy_fits(**parameters):
         yield model, distance(model.policy_, None, np.inf)
 
 
+@pytest.mark.slow
 def test_a_noisy_loss_owes_nothing_to_the_choice():
     gaps = [model.loss_ - truth for model, truth in noisy_fits()]
     # Each is a mean of ten; those by which the weights were chosen are .27 too low.

@@ -223,6 +223,7 @@ def emulated(program, raw):
     return run(program, raw, np.array([len(raw)]))
 
 
+@pytest.mark.slow_cases("2-120")
 @needs_gcc
 @pytest.mark.parametrize(
     ("seed", "n_programs"), [(2, 120), pytest.param(0, 300, marks=pytest.mark.slow)]
@@ -298,6 +299,7 @@ def float_cases(rng, n_programs):
     return cases
 
 
+@pytest.mark.slow_cases(r"gcc fast|g\+\+|clang")
 @pytest.mark.parametrize("way", FUSING)
 def test_floats_equal_c_in_every_bit_whatever_the_input(tmp_path, way):
     compiler = FUSING[way]
@@ -687,6 +689,7 @@ def test_written_test_finds_what_differs(tmp_path, fitted, name, arithmetic):
     assert build_and_run(tmp_path, name) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not there")
 def test_headers_share_a_program_also_in_cpp(tmp_path, fitted):
     devices = made(fitted, "integer", "int16")
@@ -742,6 +745,7 @@ CORTEX = {
 ALLOW_FLOATS = '*(volatile unsigned *)0xE000ED88 |= 15u << 20; __asm volatile("isb");'
 
 
+@pytest.mark.slow_cases("cortex-m0plus")
 @pytest.mark.skipif(
     shutil.which("arm-none-eabi-gcc") is None
     or shutil.which("qemu-system-arm") is None,
@@ -1283,6 +1287,7 @@ def test_ratios_that_are_too_large():
         make_rescale(1e9, 2**30, 2**31 - 1, 256)
 
 
+@pytest.mark.slow
 @needs_gcc
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not there")
 def test_example_project(tmp_path, monkeypatch):

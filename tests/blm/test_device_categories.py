@@ -91,6 +91,7 @@ def built(folder, source, *flags):
     return done.stdout
 
 
+@pytest.mark.slow
 @needs_gcc
 def test_c_equals_the_emulator(tmp_path, devices):
     source, calls = [], []

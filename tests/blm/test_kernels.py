@@ -203,6 +203,7 @@ PHASES = [Phase.explicit, Phase.reuse, Phase.generate]
 # ------------------------------------------------------------------------ losses
 
 
+@pytest.mark.slow_cases("squared-identity")
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 @pytest.mark.parametrize("loss", LOSSES)
 @settings(max_examples=2, phases=PHASES)

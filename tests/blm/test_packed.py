@@ -102,6 +102,7 @@ def test_no_end_that_is_missing_goes_unseen(name):
     assert attempt(name, data) == data
 
 
+@pytest.mark.slow_cases("recalls")
 @pytest.mark.parametrize("name", MODELS)
 def test_forged_bytes_are_refused_or_load_as_they_are(name):
     # Whoever writes bytes may write their digest: what the parser takes, it takes as

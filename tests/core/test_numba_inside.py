@@ -142,6 +142,7 @@ def fits_without(names, **settings):
     return found
 
 
+@pytest.mark.slow_cases("few")
 @pytest.mark.parametrize(
     "names",
     [FAST, pytest.param([*IMPORTS, *ATTRIBUTES], marks=pytest.mark.slow)],

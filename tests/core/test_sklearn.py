@@ -362,6 +362,7 @@ print("done")
 """
 
 
+@pytest.mark.slow
 def test_estimators_do_without_callbacks():
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_CALLBACKS],

@@ -60,6 +60,7 @@ def use(model, X):
     return (model.predict if hasattr(model, "predict") else model.transform)(X)
 
 
+@pytest.mark.slow_cases("EnergyNetRegressor")
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_what_they_alone_have_is_not_known(model):
     y = targets(model)

@@ -176,6 +176,7 @@ def test_scores_are_monitored(solver):
     assert scores[0] < 0.7 < scores[-1]
 
 
+@pytest.mark.slow
 def test_scores_are_monitored_in_pipeline_and_grid_search():
     from sklearn.callback import ScoringMonitor
 

@@ -60,6 +60,7 @@ def imputer(**options):
     return EnergyNetImputer(layers, random_state=0, **options)
 
 
+@pytest.mark.slow_cases("names0-fill0")
 @pytest.mark.filterwarnings("ignore:column grade has ordered categories")
 @pytest.mark.parametrize("fill", FILLS)
 @pytest.mark.parametrize(

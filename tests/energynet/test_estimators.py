@@ -104,6 +104,7 @@ def grown(digits):
     return EnergyNetClassifier(random_state=0).fit(X[:60], y[:60] % 3)
 
 
+@pytest.mark.slow
 def test_architecture_is_the_one_found(digits, grown):
     X, y = digits[0][:60], digits[1][:60] % 3
     net = grown

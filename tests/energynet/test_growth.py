@@ -319,6 +319,7 @@ def by_nats(inputs, seed, report, groups=None, gaps=None):
     return width_by_nats(inputs, plan, replace(WIDTH_ONLY, polish=20.0), seed, report)
 
 
+@pytest.mark.slow
 def test_stack_keeps_the_layers_that_shorten_the_description():
     X = clusters(8)[:600]
     records, stack = told(grow_stack, X, by_nats, StackControl(), 0)
@@ -337,6 +338,7 @@ def test_stack_keeps_the_layers_that_shorten_the_description():
     assert again.total == pytest.approx(kept[-1], rel=1e-3)
 
 
+@pytest.mark.slow
 def test_a_layer_that_is_clearly_not_worth_it_is_found_out_by_few_samples(
     digits, monkeypatch
 ):
@@ -453,6 +455,7 @@ def described(rbm, X, kappa=1.0):
     return description_length([rbm], X, z, kappa=kappa).total
 
 
+@pytest.mark.slow_cases(r"1-16-1\.03")
 @pytest.mark.parametrize(
     ("n_seeds", "most", "longest"),
     [(1, 16, 1.03), pytest.param(8, 12, 1.015, marks=pytest.mark.slow)],

@@ -351,6 +351,7 @@ def test_few_samples(n_samples):
     assert np.isfinite(net().fit(X).transform(X)).all()
 
 
+@pytest.mark.slow
 def test_gaps_and_categories_and_limits():
     rng = np.random.default_rng(0)
     common = rng.integers(0, 3, 300)

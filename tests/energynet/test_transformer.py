@@ -70,6 +70,7 @@ def states(n):
 # ------------------------------------------------------------------------ structure
 
 
+@pytest.mark.slow
 def test_growth_by_price_finds_width_and_depth(grown, bits):
     (width,) = grown.n_components_per_layer_
     assert 10 <= width <= 28
@@ -999,6 +1000,7 @@ def test_memory_is_that_of_the_table_its_units_and_a_batch():
     assert max(peaks[1:]) < units
 
 
+@pytest.mark.slow_cases("parameters1")
 @pytest.mark.parametrize("parameters", [{}, {"whiten": True}, {"coding": "minmax"}])
 def test_how_a_table_lies_in_memory_does_not_matter(parameters):
     rng = np.random.default_rng(0)

@@ -409,6 +409,7 @@ def test_fit_with_gaps_comes_near_to_that_of_all_values():
     assert_array_equal(weighted.weights_[0], repeated.weights_[0])
 
 
+@pytest.mark.slow
 def test_imputer_whitens_by_itself():
     rng, new = np.random.default_rng(0), correlated(300, 6)
     holes = np.where(rng.random(new.shape) < 0.2, NAN, new)
@@ -485,6 +486,7 @@ def test_few_rows_and_many_columns():
     assert np.isfinite(few.score(X))
 
 
+@pytest.mark.slow
 def test_rows_with_gaps_of_both_kinds_are_answered_alone():
     """Categories are unknown beside whitened numbers; sums are estimated."""
     table = np.column_stack([X[:, :2], X[:, :2] > 0.0])
@@ -569,6 +571,7 @@ def test_more_columns_than_rows_are_filled_no_worse_than_by_means(n_factors):
     assert rmse(filled, whole, holes) < most * rmse(by_means, whole, holes)
 
 
+@pytest.mark.slow
 def test_correlations_of_few_rows_are_not_taken_for_true():
     _, independent = wide(0)
     whitening = Whitening.learn(independent, np.arange(60), 0)

@@ -100,6 +100,7 @@ def test_the_tail_of_many_pairs_is_that_of_all():
     assert_allclose(np.log10(display.pair_p_values), np.log10(expected), atol=0.01)
 
 
+@pytest.mark.slow_cases("ManhattanDisplay")
 @pytest.mark.parametrize("display", [ManhattanDisplay, QQDisplay])
 def test_orders_axes_and_kinds_of_models(display, scan):
     import matplotlib.pyplot as plt

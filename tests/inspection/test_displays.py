@@ -25,6 +25,7 @@ DISPLAYS = [
 ]
 
 
+@pytest.mark.slow_cases("DescriptionLengthDisplay")
 @pytest.mark.parametrize("display", DISPLAYS)
 def test_axes_are_those_given(display, grown):
     import matplotlib.pyplot as plt

@@ -54,6 +54,7 @@ def test_it_equals_fits_on_the_drawn_rows(replace):
     assert np.all(np.diff(found["frequency"]) <= 0)
 
 
+@pytest.mark.slow
 def test_true_terms_come_back_and_false_ones_do_not():
     data = noisy(300)
     model = MOHNRegressor("pursuit").fit(data.X, data.y)

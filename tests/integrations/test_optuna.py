@@ -172,6 +172,7 @@ def test_a_study_with_trials_goes_on_where_it_is():
     assert len(set(points_of(study))) == 38
 
 
+@pytest.mark.slow
 def test_a_new_sampler_for_each_trial_knows_what_is_known():
     glass = make_ising((4, 3), random_state=0)
     study = make_study()
@@ -434,6 +435,7 @@ def storages(tmp_path):
         storage.engine.dispose()
 
 
+@pytest.mark.slow
 def test_processes_share_a_storage(storages):
     study = make_study(storage=storages[0], study_name="shared")
     fill(study, 20)
@@ -451,6 +453,7 @@ def test_processes_share_a_storage(storages):
     assert study.best_value == 0.0
 
 
+@pytest.mark.slow
 def test_a_copy_in_another_process_is_reseeded(monkeypatch):
     study = make_study()
     study.optimize(mismatch, n_trials=12)

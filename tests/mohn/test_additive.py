@@ -183,6 +183,7 @@ def test_on_a_scale_further_rows_are_conditioned_on_exactly():
 # ------------------------------------------------------------------------- in "auto"
 
 
+@pytest.mark.slow_cases(r"0\.3")
 @pytest.mark.parametrize("explained", [0.3, 0.0])
 def test_a_skewed_target_is_predicted_on_its_scale(explained):
     X, y, _ = make_table(100, 8, explained, seed=1)
@@ -229,6 +230,7 @@ def test_where_it_was_not_fitted_it_is_not_chosen():
     assert not is_robust({"dense": 10.0, "nothing": 20.0}, "dense", 100)
 
 
+@pytest.mark.slow
 def test_weak_signals_of_many_columns_are_predicted_as_ridge_does():
     X, y, f = make_table(1200, 50, 0.2)
     T, target = X[200:], f[200:]

@@ -204,6 +204,7 @@ def test_true_weights_are_within_their_intervals():
     assert 0.85 < np.mean(held) < 0.95
 
 
+@pytest.mark.slow_cases(r"seeds0-0\.8-0\.97")
 @pytest.mark.parametrize(
     ("seeds", "least", "most"),
     [((0,), 0.8, 0.97), pytest.param((0, 1, 4), 0.85, 0.95, marks=pytest.mark.slow)],
@@ -298,6 +299,7 @@ def test_weights_of_one_strength_are_known_better(snr, n_samples):
     assert errors[0] < 0.5 * errors[1]
 
 
+@pytest.mark.slow
 def test_sparse_models_know_how_sure_they_are(sparse_fit):
     model, fresh, targets = sparse_fit
     assert model.history_[-1]["chosen"] == "sparse"
@@ -316,6 +318,7 @@ def test_sparse_models_know_how_sure_they_are(sparse_fit):
     assert_array_equal(again.predict(fresh, return_std=True)[1], std)
 
 
+@pytest.mark.slow
 def test_dense_functions_are_predicted_as_by_all_weights(dense_fit):
     (X, y), model = make_dense(), dense_fit
     dense = MOHNRegressor("dense", random_state=0).fit(X, y)
@@ -337,6 +340,7 @@ def test_dense_functions_are_predicted_as_by_all_weights(dense_fit):
     assert model.score(T, t) > pursuit.score(T, t)
 
 
+@pytest.mark.slow
 def test_structures_that_are_long_to_say_are_kept_when_they_predict():
     data = make_mk_trap(4, 4, n_samples=250, snr=10, random_state=0)
     model = MOHNRegressor(random_state=0).fit(data.X, data.y)
@@ -348,6 +352,7 @@ def test_structures_that_are_long_to_say_are_kept_when_they_predict():
     assert_array_equal(model.predict(data.X), pursuit.predict(data.X))
 
 
+@pytest.mark.slow_cases("parameters0-max_order asks|parameters1-learning_rule asks")
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
@@ -419,6 +424,7 @@ def test_nothing_stands_out_of_noise(kind, n_rows):
     assert {row["kept"] for row in model.search_coverage_} == {0}
 
 
+@pytest.mark.slow
 def test_of_more_noise_nothing_is_listed_and_little_predicted():
     chosen, moved = [], []
     for seed in range(8):
@@ -455,6 +461,7 @@ def test_a_little_shorter_than_nothing_is_chance(seed, chosen, low, high):
     assert last["chosen"] == chosen
 
 
+@pytest.mark.slow_cases("inf")
 @pytest.mark.parametrize("reach", [None, np.inf])
 def test_a_dense_model_far_out_of_reach_is_given_up(reach, monkeypatch):
     if reach is not None:
@@ -549,6 +556,7 @@ def test_a_few_large_targets_do_not_make_a_model_better():
     assert np.corrcoef(np.log(model.predict(X)), log_y)[0, 1] > 0.95
 
 
+@pytest.mark.slow
 def test_rough_tables_of_many_rows_are_not_taken_for_nothing(monkeypatch):
     monkeypatch.setattr("skmohn.mohn._dense.model._MOST_EXACT", 300)
     monkeypatch.setattr("skmohn.mohn._dense.model._INDUCING", 60)
@@ -632,6 +640,7 @@ def test_constant_targets_are_certain(value):
     assert_allclose(std, 0.0)
 
 
+@pytest.mark.slow_cases("auto")
 @pytest.mark.parametrize("strategy", ["auto", "dense"])
 def test_two_noisy_values_are_classes(strategy):
     """A regressor predicts their mean; who wants probabilities is told where."""

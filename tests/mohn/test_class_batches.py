@@ -116,6 +116,7 @@ def test_batches_are_a_fit_of_all_at_the_same_hyper_parameters(
     assert not np.allclose(found.predict_proba(FRAME), first.predict_proba(FRAME))
 
 
+@pytest.mark.slow
 def test_size_and_order_of_batches_do_not_matter():
     y, weights = LABELS[3], WEIGHTS["fractional"]
     model = MOHNClassifier(class_weight="balanced", random_state=0)

@@ -89,6 +89,7 @@ def test_terms_are_those_of_the_transformer(strategy, y):
     assert model.score(X, y) > 0.8
 
 
+@pytest.mark.slow
 def test_penalty_follows_the_data():
     model = MOHNClassifier("logistic", random_state=0)
     clear = clone(model).fit(X, ODDS > 0)

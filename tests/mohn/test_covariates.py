@@ -177,6 +177,7 @@ def test_what_is_refused(data):
         MOHNRegressor(terms=[0]).fit(np.hstack([X.astype(object), letters]), y)
 
 
+@pytest.mark.slow_cases("False-auto|False-pursuit|True-auto|True-logistic|True-pursuit")
 @pytest.mark.parametrize("strategy", ["auto", "logistic", "pursuit"])
 @pytest.mark.parametrize("include_inputs", [False, True])
 def test_classes_take_terms_too(data, strategy, include_inputs):

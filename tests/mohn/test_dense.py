@@ -192,6 +192,7 @@ def test_memory_is_refused_with_the_figure():
         choose_route(sample, (), 100.0)
 
 
+@pytest.mark.slow_cases("11-850-400-walsh")
 @pytest.mark.parametrize(
     ("n", "n_rows", "most_exact", "route"),
     [(11, 850, 400, "walsh"), (9, 450, 60, "nystroem"), (9, 450, 250, "part")],
@@ -216,6 +217,7 @@ def test_every_route_learns(monkeypatch, n, n_rows, most_exact, route):
             model.update(plain(np.zeros((1, 11))), np.zeros(1))
 
 
+@pytest.mark.slow_cases("part")
 @pytest.mark.parametrize("route", ["part", "nystroem"])
 def test_roughness_says_whether_a_part_of_the_rows_is_better(monkeypatch, route):
     monkeypatch.setattr(_dense_model, "_MOST_EXACT", 300)

@@ -49,6 +49,7 @@ def test_std_covers_new_observations(fitted):
     assert 0.8 < np.mean(np.abs(y - mean) < 1.645 * std) < 0.98
 
 
+@pytest.mark.slow
 def test_significant_terms_have_posterior_errors(fitted):
     assert {(0,), (1, 2), (3,), (0, 4)} <= set(fitted.terms_)
     assert len(fitted.standard_errors_) == len(fitted.weights_) == len(fitted.terms_)
@@ -285,6 +286,7 @@ def test_pickles_grow_with_the_rows_only():
     assert sizes[1] < 4e5
 
 
+@pytest.mark.slow
 def test_copies_of_models_of_many_rows_say_the_same(monkeypatch):
     monkeypatch.setattr("skmohn.mohn._dense.model._MOST_EXACT", 50)
     monkeypatch.setattr("skmohn.mohn._dense.model._INDUCING", 200)

@@ -566,6 +566,7 @@ def test_stages_find_what_all_rows_find(monkeypatch):
     assert set(np.argsort(-staged.rates)[:3]) == {0, 1, 2}
 
 
+@pytest.mark.slow
 def test_an_earlier_climb_is_a_first_stage():
     rng = np.random.default_rng(0)
     inputs = rng.uniform(-1.0, 1.0, (700, 11))

@@ -188,6 +188,7 @@ def test_evidence_is_the_density_of_the_targets(route):
     assert found == pytest.approx(expected, abs=1e-5)
 
 
+@pytest.mark.slow_cases("walsh")
 @any_route
 def test_draws_have_the_posterior_moments(route):
     covariance, sample, rows = make_problem()
@@ -252,6 +253,7 @@ def test_vertices_are_numbered_as_the_transform_expects():
     assert_allclose(vertices(cube(4)), np.arange(16))
 
 
+@pytest.mark.slow
 def test_walsh_route_equals_cholesky_where_weights_are_left_out():
     """More weights than are treated exactly: conjugate gradients have work to do."""
     rng = np.random.default_rng(0)

@@ -142,6 +142,7 @@ def test_left_out_groups_are_those_of_a_model_without_them():
         assert found.noise[j] == pytest.approx(model.noise)
 
 
+@pytest.mark.slow
 def test_intervals_hold_for_new_groups():
     """Without groups, rows of new subjects are outside far more often."""
     covered = {}
@@ -158,6 +159,7 @@ def test_intervals_hold_for_new_groups():
     assert covered[True] > covered[False] + 0.1
 
 
+@pytest.mark.slow_cases("auto|dense|spike_slab")
 @pytest.mark.parametrize("strategy", ["auto", "pursuit", "dense", "spike_slab"])
 def test_labels_and_order_of_groups_do_not_matter(strategy):
     X, y, subject = make_subjects(12)
@@ -198,6 +200,7 @@ def test_held_out_rows_are_of_other_groups():
     assert model.history_[-1]["validation_rmse"] > 0.5
 
 
+@pytest.mark.slow_cases("auto")
 @pytest.mark.parametrize("strategy", ["auto", "logistic"])
 def test_classes_of_new_groups_are_as_uncertain_as_they_are(strategy):
     X, y, subject = make_subjects(20)

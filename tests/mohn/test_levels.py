@@ -64,6 +64,7 @@ def test_lines_stay_lines():
     assert len(forced.coding_.categoricals) == 9
 
 
+@pytest.mark.slow
 def test_the_evidence_decides(fitted):
     X, y = make_step()
     forced = MOHNRegressor(
@@ -150,6 +151,7 @@ def test_unknown_numbers_in_fit():
     assert model.score(X[complete], y[complete]) > 0.95
 
 
+@pytest.mark.slow
 def test_rows_may_follow_and_models_be_copied(fitted):
     X, y = make_step()
     model = pickle.loads(pickle.dumps(fitted))

@@ -39,6 +39,9 @@ def without(X, y, *rows):
     return X[keep], y[keep]
 
 
+@pytest.mark.slow_cases(
+    r"-1000000\.0-auto|-1000000\.0-pursuit|1e\+300-auto|1e\+300-pursuit|20\.0-auto|20\.0-pursuit"
+)
 @pytest.mark.parametrize("strategy", LEAVE_OUT)
 @pytest.mark.parametrize("wild", [20.0, -1e6, 1e300])
 # scikit-learn 1.6 warns of folds without the wild one, in which all others are equal.
@@ -82,6 +85,7 @@ def test_normal_noise_has_no_outliers(strategy):
         assert not MOHNRegressor(strategy, random_state=0).fit(X, y).outliers_.any()
 
 
+@pytest.mark.slow
 def test_skewed_targets_have_no_outliers():
     """On their own scale, the largest are 20 standard deviations away."""
     X, y = make_pairs(300, noise=1.0)
@@ -233,6 +237,7 @@ def test_fits_without_outliers_save_five_nats(length, is_kept):
     assert_array_equal(found, outliers & is_kept)
 
 
+@pytest.mark.slow_cases("pursuit")
 @pytest.mark.parametrize("strategy", ["pursuit", "dense"])
 def test_weights_count_repeated_rows(strategy):
     """Also of the outliers."""

@@ -212,6 +212,7 @@ def test_bytes_are_not_blown_up():
     assert np.array_equal(as_numbers.weights_, model.weights_)
 
 
+@pytest.mark.slow
 def test_bytes_give_the_model_of_numbers():
     rng = np.random.default_rng(0)
     X = rng.integers(2, size=(200, 12)).astype(np.int8)
@@ -227,6 +228,7 @@ def test_bytes_give_the_model_of_numbers():
             assert np.array_equal(model.predict(given), expected.predict(X))
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_steps_aside_with_a_word(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.choice([-1.0, 1.0], (80, 20))

@@ -221,6 +221,7 @@ def test_indices_of_categories():
     check_indices(model, [*categories, (0, 1)], frame.columns)
 
 
+@pytest.mark.slow
 def test_levels_belong_to_their_column():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.uniform(0, 10, 200), rng.integers(0, 2, 200)])

@@ -149,6 +149,7 @@ def test_every_strategy_with_every_rule(name):
         assert kept[order] == sum(len(term) == order for term in model.terms_)
 
 
+@pytest.mark.slow_cases("pursuit-options0")
 @pytest.mark.parametrize(
     ("strategy", "options"), [("pursuit", {"selection": "ebic"}), ("msda", {})]
 )

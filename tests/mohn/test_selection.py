@@ -257,6 +257,7 @@ def precision_and_recall(model, problem):
     return len(found & true) / max(len(found), 1), len(found & true) / len(true)
 
 
+@pytest.mark.slow_cases(r"3-800-0\.85")
 @pytest.mark.parametrize(
     ("snr", "n_samples", "least_recall"),
     [(3, 800, 0.85), pytest.param(10, 500, 0.97, marks=pytest.mark.slow)],
@@ -271,6 +272,7 @@ def test_noisy_ising(snr, n_samples, least_recall):
     assert recall >= least_recall
 
 
+@pytest.mark.slow_cases("3-300")
 @pytest.mark.parametrize(
     ("order", "n_samples"),
     [(3, 300), pytest.param(5, 500, marks=pytest.mark.slow)],

@@ -74,6 +74,7 @@ def test_near_copies_are_copies():
     assert_allclose(near, exact, rtol=0.05)
 
 
+@pytest.mark.slow
 def test_copies_of_rows_do_not_make_certain():
     """Where left-out rows are farther off than they should be, intervals are wider."""
     found = [copies(0.0, seed)[0] for seed in range(8)]

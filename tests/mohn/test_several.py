@@ -64,6 +64,7 @@ def shared():
 # ------------------------------------------------------------------------- conventions
 
 
+@pytest.mark.slow_cases("auto")
 @pytest.mark.parametrize("strategy", ["auto", "dense", "spike_slab", "msda", "full"])
 def test_every_strategy_equals_a_fit_for_each_target_or_shares(strategy):
     model = MOHNRegressor(strategy, max_order=2, max_iter=20, random_state=0)
@@ -119,6 +120,7 @@ def test_lists_and_frames_are_taken():
     )
 
 
+@pytest.mark.slow
 def test_tools_of_scikit_learn():
     model = MOHNRegressor("pursuit", max_order=2, random_state=0)
     assert get_tags(model).target_tags.multi_output
@@ -237,6 +239,7 @@ class _Counter:
         return self.stop and context.task_name == "iteration"
 
 
+@pytest.mark.slow_cases("False")
 @pytest.mark.needs_sklearn("1.9", "callbacks")
 @pytest.mark.parametrize("stop", [False, True])
 def test_callbacks_follow_each_target(stop):

@@ -127,6 +127,7 @@ def choose(design, y, n_terms, start=()):
     ]
 
 
+@pytest.mark.slow_cases("searched-nothing|given too-nothing|given too-two terms matter")
 @pytest.mark.parametrize(
     "signal", [(), [(0,), (1, 2)]], ids=["nothing", "two terms matter"]
 )

@@ -225,6 +225,7 @@ def test_the_lasso_does_not_recover_it(recovered):
     assert 1 - np.mean((lasso.predict(products.transform(T)) - f) ** 2) / f.var() < 0.97
 
 
+@pytest.mark.slow_cases("seeds0")
 @pytest.mark.parametrize(
     "seeds", [(1,), pytest.param((0, 1, 2), marks=pytest.mark.slow)]
 )
@@ -261,6 +262,7 @@ def test_of_noise_nothing_is_found(seed):
     assert_allclose(model.predict(X), y.mean())
 
 
+@pytest.mark.slow_cases("300-gaussian-10-seeds0")
 @pytest.mark.parametrize(
     ("n_rows", "couplings", "snr", "seeds"),
     [
@@ -468,6 +470,7 @@ def test_several_targets():
 # ------------------------------------------------------------------------- "auto"
 
 
+@pytest.mark.slow
 def test_auto_takes_what_is_shortest():
     X, y, T, f, terms = glass(300, "gaussian", 1e4, 0)
     model = MOHNRegressor(random_state=0).fit(X, y)

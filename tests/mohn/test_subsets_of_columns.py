@@ -46,6 +46,9 @@ def quiet():
         yield
 
 
+@pytest.mark.slow_cases(
+    "MOHNClassifier-dense|MOHNRegressor-auto|MOHNRegressor-dense|MOHNRegressor-pursuit|MOHNRegressor-spike_slab"
+)
 @pytest.mark.parametrize("estimator", [*REGRESSORS, *CLASSIFIERS], ids=name_of)
 def test_an_order_above_the_number_of_columns_left_is_no_error(estimator):
     y = target_of(estimator)

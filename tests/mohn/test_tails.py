@@ -79,6 +79,7 @@ def test_no_tails_without_errors(squares):
     assert fit_tails(np.ones(5), np.zeros(5)) == Tails()
 
 
+@pytest.mark.slow_cases("auto")
 @pytest.mark.parametrize("strategy", ["auto", "dense", "spike_slab"])
 def test_heavy_noise_is_found_and_better_foreseen(strategy):
     """Densities of new observations rise; means and standard deviations stay."""

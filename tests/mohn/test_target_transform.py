@@ -131,6 +131,7 @@ def test_log_is_a_fit_of_logarithms():
     assert_allclose(model.log_density(X, y), expected.logpdf(y))
 
 
+@pytest.mark.slow
 def test_auto_finds_the_logarithm_and_predicts_better():
     """Of a product of factors, which is no sum."""
     X, y = curved(200)
@@ -290,6 +291,7 @@ def test_the_best_power_is_taken():
     assert best.transform.power == powers[np.argmax(found)] < 1.0
 
 
+@pytest.mark.slow
 def test_lines_on_a_scale_take_the_place_of_levels():
     """A product of exponential functions is a sum on the scale of logarithms."""
     rng = np.random.default_rng(0)
@@ -593,6 +595,7 @@ def test_means_of_a_scale_are_those_of_one_level_of_noise():
     assert np.median(ratio[is_noisy]) > 3.0 * np.median(ratio[~is_noisy])
 
 
+@pytest.mark.slow
 def test_one_extreme_target_does_not_hide_that_others_are_skewed():
     """It is explained by lines of columns that have nothing to do with it."""
     rng = np.random.default_rng(1000)

@@ -612,6 +612,7 @@ def test_points_told_during_an_interruption_are_not_evaluated_again():
     assert len(set(evaluated)) == len(evaluated) == 20
 
 
+@pytest.mark.slow
 def test_interrupts_anywhere_leave_an_optimizer_that_goes_on(run_lines):
     """At lines of its own code, drawn at random, of a run in progress."""
     started = make(noise=0)

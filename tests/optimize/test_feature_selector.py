@@ -71,6 +71,7 @@ class Table(np.ndarray):
         return super().__getitem__(key)
 
 
+@pytest.mark.slow
 def test_best_of_all_subsets_is_found(fitted, every_score):
     best = max(every_score, key=every_score.get)
     assert tuple(fitted.get_feature_names_out()) == best
@@ -153,6 +154,7 @@ def test_of_equal_subsets_the_smallest_is_selected():
     assert found.n_features_to_select_ == 1
 
 
+@pytest.mark.slow
 def test_same_seed_same_subsets_for_every_n_jobs(fitted):
     X, y = problem()
     with parallel_config(backend="threading"):

@@ -157,6 +157,7 @@ def test_auto_repeats_the_best_points_before_it_takes_noise_for_absent():
     assert not optimizer.ask()
 
 
+@pytest.mark.slow
 def test_auto_looks_for_noise_again_each_time_the_evaluations_have_doubled():
     optimizer = BlackBoxOptimizer(30, random_state=0)
     result = optimizer.run(lambda x: float((x @ np.arange(30)) ** 2), 70)

@@ -342,6 +342,7 @@ def test_unconnected_variables_are_as_in_the_start():
     assert_array_equal(result.x, [1, 1, -1, 1])
 
 
+@pytest.mark.slow_cases("None-auto")
 @pytest.mark.parametrize("method", [*RESTARTED, "auto"])
 @pytest.mark.parametrize("max_evaluations", [None, 5000])
 def test_same_seed_same_result_for_any_n_jobs(method, max_evaluations):

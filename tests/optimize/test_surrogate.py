@@ -29,6 +29,7 @@ def points(result):
     return [record["point"].tolist() for record in result.history]
 
 
+@pytest.mark.slow
 def test_first_values_of_a_table_count_by_their_order():
     few = search(rows(300), cost, 45)
     assert points(

@@ -123,6 +123,7 @@ def test_scaling_the_target_scales_everything(name, seed, noise, exponent, sign)
     assert other.noise_ == pytest.approx(abs(scale) * model.noise_, rel=1e-6)
 
 
+@pytest.mark.slow_cases("pursuit")
 @any_way
 @FEW
 @given(seed=seeds, noise=st.sampled_from([0.0, 0.3]))

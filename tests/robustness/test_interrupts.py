@@ -30,12 +30,14 @@ def check_interrupted(fitted, refit, are_equal, run_lines):
         assert are_equal(model, expected), f"after line {moment} of {n_lines}"
 
 
+@pytest.mark.slow_cases("MOHNClassifier|MOHNRegressor")
 def test_an_interrupted_fit_leaves_the_estimator_as_it_was(fits, are_equal, run_lines):
     estimator, first, second = fits
     fitted = clone(estimator).fit(*first)
     check_interrupted(fitted, lambda m: m.fit(*second), are_equal, run_lines)
 
 
+@pytest.mark.slow_cases("MOHNClassifier")
 def test_an_interrupted_partial_fit_leaves_the_estimator_as_it_was(
     partial_fits, are_equal, run_lines
 ):

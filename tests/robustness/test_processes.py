@@ -17,6 +17,7 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 
+@pytest.mark.slow_cases("MOHNRegressor")
 def test_four_threads_that_fit_at_once(fits, are_equal):
     estimator, *data = fits
     expected = [clone(estimator).fit(*args) for args in data]
@@ -43,6 +44,7 @@ def test_other_processes_find_the_same(method, all_fits, are_equal):
 
 
 # One test: processes are started once, and each of them loads skmohn.
+@pytest.mark.slow
 def test_parts_of_a_fit_may_be_found_in_processes(all_fits, are_equal):
     (_, _, noisy), (_, classes, _), *others = all_fits
     dense = [(MOHNClassifier("dense", random_state=0), classes, None)]
