@@ -310,7 +310,7 @@ def _choose(found, samples, wishes, report, beyond=()):
         how = "nothing stands out"
         if is_robust or not isinstance(scale, Unchanged):
             chosen = "additive"
-            how += ", and the additive model is hardly longer"
+            how += ", and the additive model stays close to the mean"
             found = {**found, "additive": _without_terms(found["additive"])}
     else:
         if is_robust:

@@ -1,7 +1,7 @@
 """Effects that are known of published two-level designs are listed, whatever the model.
 
 Sources: NIST/SEMATECH e-Handbook of Statistical Methods, sections 5.4.7.1 (ceramic
-strength) and 5.7 (defective springs, of Box and Bisgaard 1987), and 1.4.2 (eddy current
+strength), 5.5.9 (defective springs, of Box and Bisgaard 1987) and 5.6.1 (eddy current
 probe); Box, Hunter and Hunter, Statistics for Experimenters, Wiley 1978, Table 10.2
 (pilot plant); Montgomery, Design and Analysis of Experiments, 8th edition, Wiley 2013,
 Example 6.2 (filtration rate); Daniel, Applications of Statistics to Industrial

@@ -18,8 +18,9 @@ _LEAST_DF = 2.0
 # With fewer rows, distances are those of Student's t: the noise is an estimate.
 FEW_ROWS = 50
 # Its degrees of freedom where terms or hyperparameters were chosen by the same rows, as
-# a fraction of these, and at least. In 14 kinds of tables of 12 or 20 rows, 90 %
-# intervals have 85 to 95 % of new targets, and 79 to 92 % by normal distributions.
+# a fraction of these, and at least. In 14 kinds of tables of 12 or 20 rows, by which
+# the fraction was chosen, 90 % intervals have 84 to 96 % of new targets, and 79 to 92 %
+# by normal distributions.
 _FREE_FRACTION, _LEAST_FREE = 1.0 / 3.0, 3.0
 
 
