@@ -261,6 +261,7 @@ def test_copies_are_few_rows_and_repeats_are_many():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:the samples are too few")
 @pytest.mark.parametrize("n_rows", [12, 20])
 @pytest.mark.parametrize("kind", ["noise", "sum", "pair", "numbers"])
 def test_intervals_of_few_rows_have_as_many_targets_as_they_say(kind, n_rows):
