@@ -253,6 +253,30 @@ def test_weak_signals_of_many_columns_are_predicted_as_ridge_does():
     assert model.structure_table().shape[0] == len(model.terms_)
 
 
+def test_what_does_not_stand_out_lists_nothing():
+    rng = np.random.default_rng(79)
+    X, y = rng.choice([-1.0, 1.0], (60, 6)), rng.standard_normal(60)
+    # One weight of six in sixty rows is significant by chance.
+    assert fit_additive(X, y, None).listed()[0].terms
+    model = MOHNRegressor(random_state=0).fit(X, y)
+    assert model.history_[-1]["chosen"] == "additive"
+    assert model.stopping_reason_.startswith("nothing stands out")
+    assert model.terms_ == []
+
+
+def test_noise_has_a_scale_however_much_shorter_its_mean():
+    rng = np.random.default_rng(0)
+    X, y = rng.choice([-1.0, 1.0], (200, 6)), np.exp(rng.standard_normal(200))
+    model = MOHNRegressor(random_state=0).fit(X, y)
+    last = model.history_[-1]
+    nothing = last["description_length_nothing"]
+    assert last["description_length_additive"] > nothing + 3.0
+    assert last["chosen"] == "additive"
+    assert not isinstance(model.target_transform_, Unchanged)
+    # A normal interval would reach below zero by more than the median is above.
+    assert model.predict_quantiles(X, [0.05]).min() > -0.5
+
+
 def test_interactions_are_not_given_up_for_it():
     rng = np.random.default_rng(0)
     X = rng.choice([-1.0, 1.0], (200, 10))
