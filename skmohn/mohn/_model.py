@@ -969,24 +969,6 @@ class Model(ABC):
             On the scale of the target. NaN for what is not known.
         """
 
-    def split(self, rows):
-        """What inputs, then categoricals contribute to one row by all their weights.
-
-        A weight's contribution is shared equally by what it connects (Shapley values of
-        a function in which what is left out is unknown).
-
-        Parameters
-        ----------
-        rows : Rows
-            One row.
-
-        Returns
-        -------
-        contributions : ndarray of shape (n_variables,)
-            On the scale of the target. With the constant they sum to the function.
-        """
-        raise NotImplementedError
-
     @abstractmethod
     def relevance(self):
         """``tau`` of inputs and of categoricals, arrays of numbers from 0 to 1."""
