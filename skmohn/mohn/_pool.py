@@ -11,14 +11,17 @@ from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy.special import logsumexp
+from scipy.special import log_softmax, logsumexp
 
+from skmohn._core._fitting import one_blas_thread
 from skmohn.mohn._dense.classes import (
     LEAST_SQUARES,
     LEVELS,
     LINES,
     LOGISTIC,
+    OUTPUT_SIGNS,
     Lesson,
+    Link,
     Member,
     weigh,
     worth_likelihoods,
@@ -27,13 +30,23 @@ from skmohn.mohn._model import Gaps
 from skmohn.mohn._products import discover, expand, expand_rows
 from skmohn.mohn._sparse.classes import LogisticModel
 from skmohn.mohn._sparse.logistic import SEARCH_C
+from skmohn.mohn._sparse.ridge_logistic import fit_ridge_logistic
+from skmohn.mohn._sparse.ridge_logistic import work_of as ridge_work
 from skmohn.mohn._sparse.sobol import shares_of_products
+from skmohn.mohn._spike_slab.probit import ProbitSample
+from skmohn.mohn._spike_slab.solve import (
+    BRIEF_ORDER,
+    MOST_WORK,
+    count_sets,
+    is_affordable,
+)
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.rows import Rows, member_values
 from skmohn.mohn._walsh.design import product_columns
+from skmohn.mohn._walsh.plane_design import Planes
 from skmohn.mohn._walsh.terms import with_kept
 
-SPARSE = "sparse"
+SPARSE, ADDITIVE, SPIKE_SLAB = "sparse", "additive", "spike and slab"
 # Completions of a row whose probabilities are averaged.
 _MOST_COMPLETIONS = 16
 # Parameters that few weights have, and how they are when nobody asks for these.
@@ -43,6 +56,10 @@ _OF_FEW = {
     "include_inputs": True,
     "terms": None,
 }
+# Observations that a member counts for before any is seen; others count for one. Of 42
+# public tables of 100 rows the log loss is flat from 5 to 100 and worse with one: with
+# few rows, what large models say left out flatters them.
+_PSEUDO_COUNTS = {ADDITIVE: 10.0}
 # What each value of `DenseControl.numeric` makes of numeric columns.
 _WAYS = {
     "auto": (LINES, LEVELS),
@@ -51,21 +68,8 @@ _WAYS = {
 }
 
 
-@dataclass(frozen=True)
-class SparseClasses:
-    """Logistic regression on products.
-
-    Attributes
-    ----------
-    readable : LogisticModel
-
-    coding : InputCoding
-    """
-
-    readable: LogisticModel
-    coding: InputCoding
-    name = SPARSE
-    is_listed = True
+class ProductClasses:
+    """Log-odds that are sums of products, by a model of all weights, `whole`."""
 
     def log_odds(self, rows):
         """Log probabilities of the classes up to a constant for each row.
@@ -78,11 +82,11 @@ class SparseClasses:
         -------
         log_odds : ndarray of shape (n_rows, n_classes)
         """
-        return self.readable.log_odds(expand_rows(rows, self.coding))
+        return self.whole.log_odds(expand_rows(rows, self.coding))
 
     def log_proba(self, rows):
         """Log probabilities of the classes."""
-        return self.readable.log_proba(expand_rows(rows, self.coding))
+        return self.whole.log_proba(expand_rows(rows, self.coding))
 
     def importances(self, vocabulary, marginals):
         """Total Sobol index of each column, for the log-odds.
@@ -99,7 +103,7 @@ class SparseClasses:
         importances : ndarray of shape (n_features,)
         """
         vocabulary = vocabulary.without_levels()
-        terms, weights = self.readable.terms, self.readable.weights
+        terms, weights = self.whole.terms, self.whole.weights
         variables, _ = vocabulary.columns(marginals)
         shares = shares_of_products(terms, weights, vocabulary, variables)
         return _by_column(vocabulary, shares)
@@ -122,7 +126,29 @@ class SparseClasses:
         """
         inputs = np.asarray(expand_rows(rows, self.coding), dtype=float)
         values = product_columns(inputs, self.readable.terms)[0]
-        return values, self.readable.log_odds(inputs)[0]
+        return values, self.whole.log_odds(inputs)[0]
+
+
+@dataclass(frozen=True)
+class SparseClasses(ProductClasses):
+    """Logistic regression on products.
+
+    Attributes
+    ----------
+    readable : LogisticModel
+
+    coding : InputCoding
+    """
+
+    readable: LogisticModel
+    coding: InputCoding
+    name = SPARSE
+    is_listed = True
+
+    @property
+    def whole(self):
+        """The model of all weights: those that are shown."""
+        return self.readable
 
     def relevance(self):
         """None: it has no prior."""
@@ -131,6 +157,59 @@ class SparseClasses:
     def shares_by_name(self):
         """The share of each member, as a dict; the largest first."""
         return {self.name: 1.0}
+
+
+@dataclass(frozen=True)
+class PosteriorClasses(ProductClasses):
+    """Posterior means of all weights, of which the likely ones are shown.
+
+    Attributes
+    ----------
+    readable, whole : LogisticModel
+        What is shown, and all.
+
+    coding : InputCoding
+
+    name : {"additive", "spike and slab"}
+
+    learned : list
+        Hyperparameters of each output: the `mass` of an additive model, or the `priors`
+        of spikes and slabs.
+    """
+
+    readable: LogisticModel
+    coding: InputCoding
+    whole: LogisticModel
+    name: str
+    learned: list
+    is_listed = False
+
+    def split(self, rows, vocabulary, classes):
+        """What inputs, then categoricals contribute to one row.
+
+        Parameters
+        ----------
+        rows : Rows
+            One row.
+
+        vocabulary : Vocabulary
+            Without levels.
+
+        classes : ndarray of shape (n_classes,)
+            Weight of the log-odds of each class in the sum that is split.
+
+        Returns
+        -------
+        contributions : ndarray of shape (n_variables,)
+        """
+        inputs = np.asarray(expand_rows(rows, self.coding), dtype=float)
+        terms, weights = self.whole.terms, self.whole.weights
+        # Of two classes, there are those of the second.
+        parts = product_columns(inputs, terms)[0] * (classes[-len(weights) :] @ weights)
+        contributions = np.zeros(vocabulary.n_categoricals)
+        for term, part in zip(terms, parts.tolist(), strict=True):
+            np.add.at(contributions, vocabulary.groups[list(term)], part / len(term))
+        return contributions
 
 
 class Observed(NamedTuple):
@@ -185,7 +264,7 @@ class PooledClasses:
 
     Attributes
     ----------
-    members : tuple of Member and SparseClasses
+    members : tuple of Member, SparseClasses and PosteriorClasses
 
     shares : ndarray of shape (n_members,)
 
@@ -193,8 +272,8 @@ class PooledClasses:
         What unknown inputs may hide.
 
     readable : LogisticModel
-        Terms and weights to be shown: of few weights where these have most of the
-        shares, else of `dense`.
+        Terms and weights to be shown: those of the member by products that has most of
+        the shares, else of `dense`.
 
     dense : Member
         The one by least squares with the largest share.
@@ -225,21 +304,22 @@ class PooledClasses:
         return log_proba
 
     @property
-    def few(self):
-        """The sparse member, where `readable` is its model; else None."""
-        first = self.members[0]
-        is_few = first.name == SPARSE and first.readable is self.readable
-        return first if is_few else None
+    def shown(self):
+        """The member by products that is shown; None where that is `dense`."""
+        for member in self.members:
+            if getattr(member, "readable", None) is self.readable:
+                return member
+        return None
 
     @property
     def is_listed(self):
         """Whether all weights of the model that is shown are in its terms."""
-        return self.few is not None
+        return self.shown is not None and self.shown.is_listed
 
     def parts(self, rows, vocabulary):
         """What one row is made of, see `SparseClasses.parts`."""
-        if self.few is not None:
-            return self.few.parts(rows, vocabulary)
+        if self.shown is not None:
+            return self.shown.parts(rows, vocabulary)
         members = member_values(rows, vocabulary.alphabets)
         values = [np.prod(members[list(term)]) for term in self.readable.terms]
         return np.array(values), self.dense.log_odds(rows)[0]
@@ -264,16 +344,19 @@ class PooledClasses:
         -------
         others : ndarray of shape (n_features,)
         """
-        if self.dense.numeric == LINES:
+        if self.shown is not None or self.dense.numeric == LINES:
             vocabulary = vocabulary.without_levels()
-        contributions = self.dense.split(rows, classes)
+        if self.shown is None:
+            contributions = self.dense.split(rows, classes)
+        else:
+            contributions = self.shown.split(rows, vocabulary, classes)
         terms = self.readable.terms
         return vocabulary.share_others(terms, parts, contributions)
 
     def importances(self, vocabulary, marginals):
         """Total Sobol indices, see `SparseClasses.importances`; of the scores."""
-        if self.few is not None:
-            return self.few.importances(vocabulary, marginals)
+        if self.shown is not None:
+            return self.shown.importances(vocabulary, marginals)
         if self.dense.numeric == LINES:
             vocabulary = vocabulary.without_levels()
         variables, _ = vocabulary.columns(marginals)
@@ -390,7 +473,10 @@ def solve_pool(samples, wishes, report, *, has_few=False):
         _WAYS[wishes.dense_control.numeric] if samples.coding.thresholds else (LINES,)
     )
     lessons = _lessons(samples, wishes, ways)
-    for lesson, member, chances in _learn(lessons, wishes.n_jobs):
+    learned = _learn(lessons, wishes.n_jobs)
+    if has_few:
+        learned += learn_posteriors(samples, wishes, lessons[0])
+    for lesson, member, chances in learned:
         members.append(member)
         left_out.append(chances)
         model = partial(_pool, samples, wishes, members, left_out, lessons)
@@ -421,9 +507,11 @@ def learn_further(model, observed, samples, wishes):
         What a pool of all observations with these hyper-parameters, terms and penalty
         would be.
     """
-    members, left_out, priors = [], [], {}
+    members, left_out, priors, known = [], [], {}, {}
     for member in model.members:
-        if member.name == SPARSE:
+        if isinstance(member, PosteriorClasses):
+            known[member.name] = member.learned
+        elif member.name == SPARSE:
             few = member.readable
             few = LogisticModel.learn(expand(samples), few.terms, few.C)
             members.append(SparseClasses(few, samples.coding))
@@ -439,7 +527,10 @@ def learn_further(model, observed, samples, wishes):
                 "distinct rows, more than are computed: fit again on all rows, which "
                 "takes inducing rows"
             )
-    for _, member, chances in _learn(lessons, wishes.n_jobs, priors):
+    learned = _learn(lessons, wishes.n_jobs, priors)
+    if known:
+        learned += learn_posteriors(samples, wishes, lessons[0], known)
+    for _, member, chances in learned:
         members.append(member)
         left_out.append(chances)
     judge = observed.judge
@@ -515,6 +606,107 @@ def _learn(lessons, n_jobs, priors=None):
     return learnt
 
 
+def learn_posteriors(samples, wishes, lesson, known=None):
+    """Learn all weights of single inputs, and of products with spikes and slabs.
+
+    Parameters
+    ----------
+    samples : Samples
+
+    wishes : Wishes
+
+    lesson : Lesson
+        With the labels.
+
+    known : dict, default=None
+        Hyperparameters by the names of members, see `PosteriorClasses`; None to learn
+        them.
+
+    Returns
+    -------
+    learned : list of (Lesson, PosteriorClasses, ndarray of shape (n_observations,))
+        See `Lesson.learn`. A member is left out where it would take too long.
+    """
+    inputs = expand(samples).inputs
+    if isinstance(inputs, Planes):
+        return []
+    inputs = np.asarray(inputs, dtype=float)
+    found = {
+        ADDITIVE: _learn_additive(inputs, lesson, known and known.get(ADDITIVE)),
+        SPIKE_SLAB: _learn_products(
+            inputs, lesson, wishes, known and known.get(SPIKE_SLAB)
+        ),
+    }
+    return [
+        (lesson, *_link(name, outputs, lesson, samples.coding))
+        for name, outputs in found.items()
+        if outputs and (known is None or name in known)
+    ]
+
+
+@one_blas_thread
+def _learn_additive(inputs, lesson, known):
+    """Single inputs, for each output; none where that takes too long."""
+    labels, group = lesson.labels, lesson.group_of_observations
+    successes = lesson.successes
+    if ridge_work(*inputs.shape) * len(successes) > MOST_WORK:
+        return []
+    known = [None] * len(successes) if known is None else known
+    return [
+        fit_ridge_logistic(inputs, success, labels.weight, labels.unit, group, mass)
+        for success, mass in zip(successes, known, strict=True)
+    ]
+
+
+@one_blas_thread
+def _learn_products(inputs, lesson, wishes, known):
+    """Spikes and slabs up to the order with the shortest description."""
+    successes = lesson.successes
+    n_rows, n_inputs = inputs.shape
+    labels, group = lesson.labels, lesson.group_of_observations
+    orders = range(1, BRIEF_ORDER + 1) if known is None else [len(known[0])]
+    best = []
+    for order in orders:
+        n_sets = count_sets(n_inputs, order)
+        if not is_affordable(n_rows, n_sets, wishes, len(successes)):
+            break
+        sample = ProbitSample.of(inputs, labels.weight, labels.unit, group, order)
+        priors = [None] * len(successes) if known is None else known
+        found = [
+            sample.fit(success, own)
+            for success, own in zip(successes, priors, strict=True)
+        ]
+        if None in found:
+            continue
+        if not best or sum(m.length for m in found) < sum(m.length for m in best):
+            best = found
+    return best
+
+
+def _link(name, outputs, lesson, coding):
+    """A member from the latent functions of all outputs, and what it says left out."""
+    labels = lesson.labels
+    signs = OUTPUT_SIGNS if len(outputs) == 1 else np.eye(len(outputs))
+    means = np.transpose([output.left_out for output in outputs]) @ signs
+    link = Link.learn(means, labels)
+    weights = link.slope * np.array([output.weights for output in outputs])
+    constants = link.slope * np.array([output.constant for output in outputs])
+    moved = link.constants
+    constants += moved[1:] - moved[:1] if len(outputs) == 1 else moved
+    terms = list(outputs[0].terms)
+    shown = np.any([output.is_likely for output in outputs], axis=0)
+    kept = np.flatnonzero(shown)
+    member = PosteriorClasses(
+        LogisticModel([terms[j] for j in kept], weights[:, kept], constants, None),
+        coding,
+        LogisticModel(terms, weights, constants, None),
+        name,
+        [output.learned for output in outputs],
+    )
+    chances = log_softmax(link.log_odds(means), axis=1)
+    return member, chances[np.arange(len(means)), labels.label]
+
+
 def _pool(samples, wishes, members, left_out, lessons, judge=None):
     """Weigh the members; look at the terms of the one that counts most."""
     observed = None
@@ -526,15 +718,17 @@ def _pool(samples, wishes, members, left_out, lessons, judge=None):
     left_out = np.transpose(left_out)
     known = ~np.isnan(left_out).any(axis=1)
     weight = None if samples.weight is None else samples.weight[known]
-    shares = weigh(left_out[known], weight)
+    pseudo_counts = [_PSEUDO_COUNTS.get(member.name, 1.0) for member in members]
+    shares = weigh(left_out[known], np.array(pseudo_counts), weight)
     by_squares = [
         k
         for k, member in enumerate(members)
         if getattr(member, "likelihood", None) == LEAST_SQUARES
     ]
     dense = members[max(by_squares, key=lambda k: shares[k])]
-    if members[0].name == SPARSE and shares[0] > 0.5:
-        readable = members[0].readable
+    most = members[int(np.argmax(shares))]
+    if isinstance(most, ProductClasses) and max(shares) > 0.5:
+        readable = most.readable
     else:
         (lesson,) = [part for part in lessons if part.numeric == dense.numeric]
         readable = LogisticModel(*lesson.listed(dense, wishes.max_order), None)

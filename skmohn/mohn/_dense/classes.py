@@ -43,6 +43,8 @@ from skmohn.mohn._walsh.terms import in_order
 
 LEAST_SQUARES, LOGISTIC = "least squares", "logistic"
 LINES, LEVELS = "lines", "levels"
+# What the latent function of the second of two classes adds to the score of each.
+OUTPUT_SIGNS = np.array([[-0.5, 0.5]])
 # Of labels there is some noise: without it, equal rows leave none at all.
 _LEAST_NOISE = 0.05
 # Of a class whose weights are next to nothing.
@@ -378,6 +380,20 @@ class Lesson(NamedTuple):
         return not choose_inducing(n_rows, self.memory_budget, is_inverted=True)
 
     @property
+    def successes(self):
+        """Of each latent function, which observations are of its class."""
+        label, n_classes = self.labels.label, len(self.labels.shares)
+        return [
+            label == k for k in (range(1, 2) if n_classes == 2 else range(n_classes))
+        ]
+
+    @property
+    def group_of_observations(self):
+        """What each observation is left out with; None for itself."""
+        group = self.labels.sample.rows.group
+        return None if group is None else group[self.labels.row]
+
+    @property
     def work(self):
         """Operations that a logistic likelihood takes, about."""
         n_classes = len(self.labels.shares)
@@ -512,7 +528,7 @@ class Lesson(NamedTuple):
                 totals = labels.counts.sum(axis=1)
                 left_out = leave_groups_out(mode, totals, rows.group)[labels.row]
             means.append(left_out)
-        signs = np.array([[-0.5, 0.5]]) if n_outputs == 1 else np.eye(n_classes)
+        signs = OUTPUT_SIGNS if n_outputs == 1 else np.eye(n_classes)
         weights, means = np.transpose(weights) @ signs, np.transpose(means) @ signs
         return prior, rows, weights, means
 
@@ -581,13 +597,16 @@ def worth_likelihoods(lessons, squares):
     return [is_cheap or loss == min(losses) for loss in losses]
 
 
-def weigh(left_out, sample_weight=None):
+def weigh(left_out, pseudo_counts, sample_weight=None):
     """How much each member counts, by expectation maximization.
 
     Parameters
     ----------
     left_out : ndarray of shape (n_observations, n_members)
         Log probabilities of what was observed.
+
+    pseudo_counts : ndarray of shape (n_members,)
+        Observations that each is the source of before any is seen.
 
     sample_weight : ndarray of shape (n_observations,), default=None
 
@@ -596,13 +615,13 @@ def weigh(left_out, sample_weight=None):
     shares : ndarray of shape (n_members,)
         Positive; their sum is 1.
     """
-    n_members = left_out.shape[1]
     weight = np.ones(len(left_out)) if sample_weight is None else sample_weight
-    shares = np.full(n_members, 1.0 / n_members)
+    shares = pseudo_counts / pseudo_counts.sum()
     for _ in range(_MOST_ROUNDS):
         joint = left_out + np.log(shares)
         parts = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
-        before, shares = shares, (weight @ parts + 1.0) / (weight.sum() + n_members)
+        before, shares = shares, weight @ parts + pseudo_counts
+        shares /= shares.sum()
         if np.abs(shares - before).max() < _CONVERGED:
             break
     return shares

@@ -1,8 +1,9 @@
 """Learn a spike-and-slab model: candidates, several starts, the best by evidence."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain, combinations
 from typing import NamedTuple
 
@@ -96,18 +97,24 @@ def fit_spike_slab(
     vamp = Vamp(
         sample.spectrum, sample.observed, sample.candidates.classes, sample.least_noise
     )
-    # Of few sets, starts that expect hardly any weight say the same as others.
-    expected = _EXPECTED / len(sample.candidates.terms)
-    least = min(expected, max(start.inclusion for start in starts))
-    starts = [start for start in starts if start.inclusion >= least]
-    found = best_run(vamp, starts, sample.n_observed)
+    classes = sample.candidates.classes
+    charge = partial(_charge, classes, sample.n_observed)
+    starts = starts_for(starts, len(sample.candidates.terms))
+    found = best_run(vamp, starts, charge)
     if found is None:
         return None
     state, evidence = found
     priors = tuple(prior.take(np.array([0])) for prior in state.priors)
     noise, precision = float(state.noise[0]), float(state.precision[0])
-    occam = _charge(noise, priors, sample.candidates.classes, sample.n_observed)
+    occam = charge(state)
     return sample.model(priors, noise, precision, state.data[:, 0], evidence, occam)
+
+
+def starts_for(starts: Sequence[Start], n_terms: int) -> list[Start]:
+    """Those that expect some weight: of few sets, others say the same as these."""
+    expected = _EXPECTED / n_terms
+    least = min(expected, max(start.inclusion for start in starts))
+    return [start for start in starts if start.inclusion >= least]
 
 
 def fit_additive(
@@ -332,9 +339,11 @@ def standardise_columns(
 
 
 def best_run(
-    vamp: Vamp, starts: Sequence[Start], n_observed: float
+    vamp: Vamp, starts: Sequence[Start], charge: Callable[[State], float]
 ) -> tuple[State, float] | None:
     """The run with the shortest description, and its log evidence.
+
+    What the choice of its hyperparameters costs is added by `charge`.
 
     A run that has not converged has no evidence; one of them is better than nothing
     only where none has.
@@ -344,8 +353,7 @@ def best_run(
         evidence = vamp.log_evidence(state)
         for k in range(len(state.noise)):
             part = state.take(np.array([k]))
-            occam = _charge(float(part.noise[0]), part.priors, vamp.classes, n_observed)
-            key = bool(part.has_converged[0]), float(evidence[k]) + occam
+            key = bool(part.has_converged[0]), float(evidence[k]) + charge(part)
             found.append((key, part, float(evidence[k])))
     found = [run for run in found if np.isfinite(run[0][1])]
     if not found:
@@ -354,39 +362,39 @@ def best_run(
     return state, evidence
 
 
-def _charge(
-    noise: float,
-    priors: Sequence[SpikeSlab],
-    classes: Sequence[slice],
-    n_observed: float,
-) -> float:
+def _charge(classes: Sequence[slice], n_observed: float, state: State) -> float:
     """Log share of the hyperparameters' density that the data leave.
 
     Noise and variance of the function have the densities that they have in other
-    models. How likely weights of a class are not zero, how large and how far from
-    zero they then are, costs half a logarithm of what each is learned from.
-
-    Source: Schwarz, Estimating the dimension of a model, Annals of Statistics 6, 1978.
+    models.
     """
-    counts = [members.stop - members.start for members in classes]
-    power = sum(
-        count * float(prior.power[0])
-        for count, prior in zip(counts, priors, strict=True)
-    )
-    included = [
-        count * float(prior.inclusion[0])
-        for count, prior in zip(counts, priors, strict=True)
-    ]
-    variances = np.array([noise, max(power, LEAST_NOISE)])
+    sizes = [members.stop - members.start for members in classes]
+    pairs = list(zip(sizes, state.priors, strict=True))
+    power = sum(size * float(prior.power[0]) for size, prior in pairs)
+    included = sum(size * float(prior.inclusion[0]) for size, prior in pairs)
+    variances = np.array([float(state.noise[0]), max(power, LEAST_NOISE)])
     centers, deviations = np.transpose([LOG_NOISE, LOG_SCALE])
     apart = (np.log(variances) - centers) / deviations
-    known = [n_observed, sum(included)]
     charge = occam_factor(
         -0.5 * float(apart @ apart),
         np.diag(deviations**-2.0),
-        0.5 * np.diag(known),
+        0.5 * np.diag([n_observed, included]),
     )
-    for count, number, prior in zip(counts, included, priors, strict=True):
+    return charge + charge_priors(state.priors, classes)
+
+
+def charge_priors(priors: Sequence[SpikeSlab], classes: Sequence[slice]) -> float:
+    """What the spikes and slabs cost, see `_charge`.
+
+    How likely weights of a class are not zero, how large and how far from zero they
+    then are, costs half a logarithm of what each is learned from.
+
+    Source: Schwarz, Estimating the dimension of a model, Annals of Statistics 6, 1978.
+    """
+    charge = 0.0
+    for members, prior in zip(classes, priors, strict=True):
+        count = members.stop - members.start
+        number = count * float(prior.inclusion[0])
         charge -= 0.5 * (math.log(count) + math.log1p(number))
         # A center is known by as much as the weights are narrower than it is far away.
         narrow = float(prior.center[0] ** 2 / prior.variance[0])

@@ -21,7 +21,7 @@ _MOST_SETS = 50_000
 # and of about 100 iterations of all starts, by entries of the columns and by sets.
 _PER_CUBE, _PER_ENTRY, _PER_SET = 0.6, 200.0, 100_000.0
 # What may be spent on order 3, or beside other models.
-_MOST_WORK = 4e9
+MOST_WORK = 4e9
 # Order up to which "auto" looks: pursuit screens order 3.
 BRIEF_ORDER = 2
 
@@ -121,10 +121,10 @@ def solve_additive(samples: Any, transform: Transform = UNCHANGED) -> Solution:
     )
 
 
-def is_affordable(n_rows: int, n_inputs: int, wishes: Wishes) -> bool:
-    """Whether some order fits in memory and takes seconds at most."""
-    return _fits(n_inputs, n_rows, wishes.memory_budget) and (
-        work_of(n_inputs, n_rows) <= _MOST_WORK
+def is_affordable(n_rows: int, n_sets: int, wishes: Wishes, n_outputs: int = 1) -> bool:
+    """Whether a fit fits in memory and takes seconds at most."""
+    return _fits(n_sets, n_rows, wishes.memory_budget) and (
+        n_outputs * work_of(n_sets, n_rows) <= MOST_WORK
     )
 
 
@@ -159,7 +159,7 @@ def _is_much(
     if n_sets > _MOST_SETS or not _fits(n_sets, n_rows, wishes.memory_budget):
         return True
     is_limited = is_brief or order > BRIEF_ORDER
-    return is_limited and work_of(n_sets, n_rows) > _MOST_WORK
+    return is_limited and work_of(n_sets, n_rows) > MOST_WORK
 
 
 def _fits(n_sets: int, n_rows: int, memory_budget: float) -> bool:

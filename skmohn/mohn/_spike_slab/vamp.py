@@ -274,12 +274,11 @@ class Vamp:
 
     def iterate(self, state: State, damping: float, is_held: bool) -> State:
         """One exchange between both beliefs."""
-        residual = self.along - self._project(state.data)
-        total = state.noise + self.values / state.precision
+        residual, total = self._residual(state)
         pseudo, pseudo_precision = self._linear(state, residual, total)
         if state.pseudo_precision.all():
             pseudo = damping * pseudo + (1.0 - damping) * state.pseudo_data
-            pseudo_precision = _blend(pseudo_precision, state.pseudo_precision, damping)
+            pseudo_precision = blend(pseudo_precision, state.pseudo_precision, damping)
         parts = self._denoise(state.priors, pseudo, pseudo_precision)
         mean, variance, inclusion = (
             np.concatenate([getattr(part, name) for part in parts])
@@ -290,25 +289,46 @@ class Vamp:
             both - pseudo_precision, _LEAST_DATA * both, _MOST_PRECISION
         )
         data = (both * mean - pseudo_precision * pseudo) / precision
-        noise, priors, settled = state.noise, state.priors, np.inf
+        observed = self._observe(state, residual, total, damping, is_held)
+        priors, settled = state.priors, np.inf
         if not is_held:
-            noise = _blend(self._noise(noise, residual, total), noise, damping)
-            priors = [p.learn(part) for p, part in zip(priors, parts, strict=True)]
-            settled = _OF_NOISE * np.abs(np.log(noise / state.noise))
+            priors = self._learn(priors, parts)
+            settled = _OF_NOISE * np.abs(np.log(observed["noise"] / state.noise))
         length = np.linalg.norm(mean, axis=0)
         change = np.linalg.norm(mean - state.mean, axis=0)
-        return State(
+        return replace(
+            state,
             data=damping * data + (1.0 - damping) * state.data,
-            precision=_blend(precision, state.precision, damping),
+            precision=blend(precision, state.precision, damping),
             pseudo_data=pseudo,
             pseudo_precision=pseudo_precision,
-            noise=noise,
             priors=priors,
             mean=mean,
             variance=variance,
             inclusion=inclusion,
             change=np.maximum(change / np.maximum(length, 1e-300), settled),
+            **observed,
         )
+
+    def _residual(self, state):
+        """The target less the mean of the normal prior, and its prior variance."""
+        residual = self._target(state) - self._project(state.data)
+        return residual, state.noise + self.values / state.precision
+
+    def _target(self, state):
+        """What the belief that knows the data is told, along the directions."""
+        return self.along
+
+    def _observe(self, state, residual, total, damping, is_held):
+        """What the data become known by, among the attributes of the state."""
+        if is_held:
+            return {"noise": state.noise}
+        noise = self._noise(state.noise, residual, total)
+        return {"noise": blend(noise, state.noise, damping)}
+
+    def _learn(self, priors, parts):
+        """One step of expectation maximization."""
+        return [p.learn(part) for p, part in zip(priors, parts, strict=True)]
 
     def _linear(self, state, residual, total):
         """Pseudo-data of the belief that knows the data."""
@@ -343,14 +363,6 @@ class Vamp:
         -------
         log_evidence : ndarray of shape (n_starts,)
         """
-        observed, noise = self.observed, state.noise
-        residual = self.along - self._project(state.data)
-        total = noise + self.values / state.precision
-        log_data = -0.5 * (
-            np.sum(residual**2 / total + np.log(2.0 * np.pi * total), axis=0)
-            + observed.others / noise
-            + observed.n_others * np.log(2.0 * np.pi * noise)
-        )
         log_prior = sum(
             prior.log_density(state.pseudo_data[members], 1.0 / state.pseudo_precision)
             for prior, members in zip(state.priors, self.classes, strict=True)
@@ -358,7 +370,17 @@ class Vamp:
         spread = 1.0 / state.precision + 1.0 / state.pseudo_precision
         apart = np.sum((state.pseudo_data - state.data) ** 2, axis=0) / spread
         log_both = -0.5 * (apart + len(self.columns) * np.log(2.0 * np.pi * spread))
-        return log_prior + log_data - log_both
+        return log_prior + self._log_data(state) - log_both
+
+    def _log_data(self, state):
+        """Log density of the target under the normal prior."""
+        observed, noise = self.observed, state.noise
+        residual, total = self._residual(state)
+        return -0.5 * (
+            np.sum(residual**2 / total + np.log(2.0 * np.pi * total), axis=0)
+            + observed.others / noise
+            + observed.n_others * np.log(2.0 * np.pi * noise)
+        )
 
     def _noise(self, noise, residual, total):
         """Noise at which left residuals are as large as it predicts."""
@@ -376,6 +398,6 @@ class Vamp:
         return (self.columns @ along.astype(dtype)).astype(np.float64)
 
 
-def _blend(new, old, damping):
+def blend(new: NDArray, old: NDArray, damping: float) -> NDArray:
     """Damped logarithms."""
     return np.exp(damping * np.log(new) + (1.0 - damping) * np.log(old))

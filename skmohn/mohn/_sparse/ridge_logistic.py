@@ -1,0 +1,187 @@
+"""Logistic regression on single inputs, with a penalty averaged by its evidence."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, log_expit, logsumexp
+from scipy.stats import norm
+from sklearn.linear_model import LogisticRegression
+
+from skmohn.mohn._model import FAMILY_WISE_ERROR
+from skmohn.mohn._table.left_out import leave_groups_out, leave_observations_out
+
+# Standard deviations a priori of the log-odds, from one that is nothing to one that
+# separates the classes: all are as probable.
+_SPREADS = 2.0 ** np.arange(-8.0, 6.0)
+# Variance of a column below which it is constant but for rounding.
+_CONSTANT = 1e-9
+_TOLERANCE = 1e-8
+_MOST_STEPS = 100
+
+
+@dataclass(frozen=True)
+class RidgeLogistic:
+    """Log-odds of one class against all others.
+
+    Attributes
+    ----------
+    weights, stds : ndarrays of shape (n_inputs,)
+        Posterior means and standard deviations.
+
+    constant : float
+        Where all inputs are zero, if the function has mean zero in the data.
+
+    left_out : ndarray of shape (n_observations,)
+        Posterior mean at each observation without it, or without its group, less the
+        constant of the fit.
+
+    mass : ndarray of shape (n_spreads,)
+        Posterior probability of each spread.
+    """
+
+    weights: NDArray
+    stds: NDArray
+    constant: float
+    left_out: NDArray
+    mass: NDArray
+
+    @property
+    def terms(self) -> list[tuple[int, ...]]:
+        """Of the weights."""
+        return [(j,) for j in range(len(self.weights))]
+
+    @property
+    def learned(self) -> NDArray:
+        """The hyperparameters, for further data."""
+        return self.mass
+
+    @property
+    def is_likely(self) -> NDArray:
+        """Which weights pass a two-sided test by Bonferroni."""
+        least = norm.isf(0.5 * FAMILY_WISE_ERROR / len(self.weights))
+        return np.abs(self.weights) > least * self.stds
+
+
+def work_of(n_rows: int, n_inputs: int) -> float:
+    """Rough nanoseconds of a fit, from counts alone."""
+    return len(_SPREADS) * 10.0 * n_rows * float(min(n_rows, n_inputs)) ** 2
+
+
+def fit_ridge_logistic(
+    inputs: NDArray,
+    is_success: NDArray,
+    weight: NDArray,
+    unit: NDArray,
+    group: NDArray | None = None,
+    mass: NDArray | None = None,
+) -> RidgeLogistic:
+    """Average posteriors over the spread of the log-odds, by Laplace's approximation.
+
+    Parameters
+    ----------
+    inputs : ndarray of shape (n_observations, n_inputs)
+
+    is_success : ndarray of shape (n_observations,), bool
+        Both values occur.
+
+    weight, unit : ndarrays of shape (n_observations,)
+        Weight of the observation, and of what is left out: one of its repeats.
+
+    group : ndarray of shape (n_observations,), int, default=None
+        What is left out together.
+
+    mass : ndarray of shape (n_spreads,), default=None
+        Probabilities of the spreads as they are known; None to learn them.
+
+    Notes
+    -----
+    Weights of standardized columns are normal a priori with one variance, and the
+    constant has a flat density.
+
+    Source: MacKay, The evidence framework applied to classification networks, Neural
+    Computation 4, 1992.
+    """
+    inputs = np.asarray(inputs, dtype=float)
+    means = np.average(inputs, axis=0, weights=weight)
+    scales = np.sqrt(np.average((inputs - means) ** 2, axis=0, weights=weight))
+    vary = scales > np.sqrt(_CONSTANT)
+    scales[~vary] = np.inf
+    # Turned to their own axes: the penalty is the same there, and these are fewer.
+    left, values, axes = np.linalg.svd((inputs - means) / scales, full_matrices=False)
+    columns = left * values / np.sqrt(max(np.count_nonzero(vary), 1))
+    known = np.ones(len(_SPREADS), bool) if mass is None else mass > 0.0
+    posteriors = [
+        _condition(spread * columns, is_success, weight, unit, group)
+        for spread in _SPREADS[known]
+    ]
+    if mass is None:
+        evidence = np.array([posterior.evidence for posterior in posteriors])
+        mass = np.exp(evidence - logsumexp(evidence))
+    share = mass[known]
+    unit_weights = np.sqrt(max(np.count_nonzero(vary), 1)) * scales
+    back = axes / unit_weights
+    spreads = _SPREADS[known]
+    each = [s * p.weights @ back for s, p in zip(spreads, posteriors, strict=True)]
+    variances = [
+        s**2 * np.einsum("ij,ik,kj->j", back, p.covariance[:-1, :-1], back)
+        for s, p in zip(spreads, posteriors, strict=True)
+    ]
+    weights = share @ np.array(each)
+    square = share @ (np.array(variances) + np.square(each))
+    return RidgeLogistic(
+        weights,
+        np.sqrt(np.maximum(square - weights**2, 0.0)),
+        -float(means @ weights),
+        share @ np.array([p.left_out - p.constant for p in posteriors]),
+        mass,
+    )
+
+
+@dataclass(frozen=True)
+class _Posterior:
+    """Normal around the mode: weights of columns, then the constant."""
+
+    weights: NDArray
+    constant: float
+    covariance: NDArray
+    left_out: NDArray
+    evidence: float
+
+
+def _condition(columns, is_success, weight, unit, group):
+    """The posterior at one spread, whose weights have a variance of 1 a priori."""
+    model = LogisticRegression(
+        C=1.0, solver="newton-cholesky", tol=_TOLERANCE, max_iter=_MOST_STEPS
+    )
+    model.fit(columns, is_success, sample_weight=weight)
+    weights, constant = model.coef_[0], float(model.intercept_[0])
+    latent = columns @ weights + constant
+    chance = expit(latent)
+    slope = chance * (1.0 - chance)
+    wider = np.column_stack([columns, np.ones(len(columns))])
+    precision = (wider * (weight * slope)[:, None]).T @ wider
+    precision[np.diag_indices(len(weights))] += 1.0
+    covariance = np.linalg.inv(precision)
+    _, volume = np.linalg.slogdet(precision)
+    fit = weight @ log_expit(np.where(is_success, latent, -latent))
+    spread = wider @ covariance
+    pull = is_success - chance
+    if group is None:
+        variance = np.einsum("ij,ij->i", spread, wider)
+        left_out = leave_observations_out(latent, variance, unit * slope, unit * pull)
+    else:
+        left_out = leave_groups_out(
+            latent,
+            partial(_covariance_of, spread, wider),
+            weight * slope,
+            weight * pull,
+            group,
+        )
+    evidence = float(fit - 0.5 * (weights @ weights + volume))
+    return _Posterior(weights, constant, covariance, left_out, evidence)
+
+
+def _covariance_of(spread, wider, some):
+    return spread[some] @ wider[some].T
