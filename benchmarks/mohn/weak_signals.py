@@ -27,8 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LassoCV, LogisticRegressionCV, RidgeCV
+from sklearn.linear_model import LassoCV, LogisticRegression, RidgeCV
 from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -115,8 +116,10 @@ def regressors(seed: int) -> dict[str, object]:
 
 def classifiers(seed: int) -> dict[str, object]:
     """Ours and the baselines, the latter with standardized columns."""
-    logistic = LogisticRegressionCV(
-        Cs=INVERSE_PENALTIES, scoring="neg_log_loss", cv=5, max_iter=1000
+    logistic = GridSearchCV(
+        LogisticRegression(max_iter=1000),
+        {"C": INVERSE_PENALTIES},
+        scoring="neg_log_loss",
     )
     return {
         "MOHN": MOHNClassifier(random_state=seed),

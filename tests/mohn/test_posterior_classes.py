@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose
 from scipy.integrate import quad
 from scipy.special import expit, ndtr, ndtri
 from scipy.stats import norm
-from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import PolynomialFeatures
 
 from skmohn import MOHNClassifier
@@ -197,9 +198,9 @@ def test_posterior_against_exact_draws():
     assert_allclose(found.inclusion, included, atol=0.08)
 
 
-def glass(n_rows=300, seed=0, strength=4.0):
-    """Rows of a spin glass with 36 inputs and 72 pairs, and labels by its odds."""
-    data = make_ising((6, 6), n_samples=n_rows, couplings="gaussian", random_state=seed)
+def glass(n_rows, seed=0, strength=4.0, shape=(4, 4)):
+    """Rows of a spin glass, whose pairs are neighbors, and labels by its odds."""
+    data = make_ising(shape, n_samples=n_rows, couplings="gaussian", random_state=seed)
     score = strength * data.y / np.std(data.y)
     return data.X, np.random.default_rng(seed).random(n_rows) < expit(score), data
 
@@ -250,9 +251,13 @@ def test_pairs_from_few_rows_are_foreseen_better_than_by_the_lasso(seed):
     X, y, data = glass(2300, seed, shape=(6, 6))
     score = 4.0 * data.y / np.std(data.y)
     pairs = PolynomialFeatures(2, interaction_only=True, include_bias=False)
-    lasso = LogisticRegressionCV(
-        Cs=10, penalty="l1", solver="liblinear", scoring="neg_log_loss", cv=5
-    ).fit(pairs.fit_transform(X[:600]), y[:600])
+    # Newer releases of scikit-learn have another name for it.
+    has_ratio = LogisticRegression().penalty == "deprecated"
+    model = LogisticRegression(
+        solver="liblinear", **({"l1_ratio": 1.0} if has_ratio else {"penalty": "l1"})
+    )
+    lasso = GridSearchCV(model, {"C": np.logspace(-2, 2, 9)}, scoring="neg_log_loss")
+    lasso.fit(pairs.fit_transform(X[:600]), y[:600])
     theirs = lasso.predict_proba(pairs.transform(X[600:]))[:, 1]
     ours = MOHNClassifier(random_state=0).fit(X[:600], y[:600]).predict_proba(X[600:])
     losses = [cross_entropy(p, score[600:]) for p in (ours[:, 1], theirs)]
