@@ -77,7 +77,7 @@ MOST_CODE_LINES = 800
 # The rooms in which every argument and result has a type, but for kernels; in those of
 # the first line all rules of pyright hold. Of rooms inside others the innermost counts.
 STRICT_ROOMS = ("_core", "mohn._table", "mohn._walsh")
-TYPED_ROOMS = STRICT_ROOMS
+TYPED_ROOMS = (*STRICT_ROOMS, "mohn._dense")
 NOT_YET_TYPED = (
     "_warm_up",
     "__init__",
@@ -87,6 +87,7 @@ NOT_YET_TYPED = (
     "inspection",
     "integrations",
     "mohn",
+    "mohn._dense.classes",
     "optimize",
 )
 MOST_STATEMENTS = 10
