@@ -2,13 +2,17 @@
 
 import contextlib
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
 from skmohn._core._fitting import warn_of_table
 from skmohn._core._meanings import IT, find_cure, is_number, is_text, is_unknown, listed
 from skmohn._core._sklearn import safe_indexing
+from skmohn._core._types import TableLike
 
 # What stands for a missing value in many files; the positive 9 and 99 are ages, too.
 _MARKERS = [-9.0, -99.0, *(s * (10.0**k - 1.0) for k in range(3, 7) for s in (-1, 1))]
@@ -17,15 +21,8 @@ _FEWEST_OTHERS = 3
 
 
 @contextlib.contextmanager
-def name_bad_values(X, y=None):
-    """Name the columns, and the cure, in scikit-learn's refusals of values.
-
-    Parameters
-    ----------
-    X : {array-like, sparse matrix} of shape (n_samples, n_features) or None
-
-    y : array-like of shape (n_samples, ...), default=None
-    """
+def name_bad_values(X: TableLike, y: ArrayLike | None = None) -> Iterator[None]:
+    """Name the columns, and the cure, in scikit-learn's refusals of values."""
     try:
         # Sums of infinities are how scikit-learn finds them.
         with np.errstate(invalid="ignore"):
@@ -46,13 +43,8 @@ def name_bad_values(X, y=None):
         raise ValueError(what + where) from error
 
 
-def refuse_twin_names(X):
-    """Refuse a data frame of which several columns have one name.
-
-    Raises
-    ------
-    ValueError
-    """
+def refuse_twin_names(X: TableLike) -> None:
+    """Refuse a data frame of which several columns have one name."""
     counts = Counter(getattr(X, "columns", ()))
     twins = [repr(name) for name, count in counts.items() if count > 1]
     if twins:
@@ -62,16 +54,8 @@ def refuse_twin_names(X):
         )
 
 
-def warn_of_markers(table, names):
-    """Warn of numbers that files put in the place of missing ones, such as -999.
-
-    Parameters
-    ----------
-    table : ndarray of shape (n_samples, n_columns)
-
-    names : sequence of str
-        Of the columns.
-    """
+def warn_of_markers(table: NDArray, names: Sequence[str]) -> None:
+    """Warn of numbers that files put in the place of missing ones, such as -999."""
     if not table.size:
         return
     with np.errstate(invalid="ignore"):
@@ -97,7 +81,7 @@ def warn_of_markers(table, names):
         )
 
 
-def _describe_columns(X, are_missing):
+def _describe_columns(X: TableLike, are_missing: bool) -> str:
     """Which columns have values that are not finite, and what to do."""
     if X is None or issparse(X):
         return ""
@@ -120,7 +104,7 @@ def _describe_columns(X, are_missing):
     return columns + "make such values NaN, or leave these rows out"
 
 
-def _describe_targets(y):
+def _describe_targets(y: ArrayLike | None) -> str:
     """How many targets are not finite."""
     values = np.asarray(y, dtype=object)
     if values.ndim != 1:
@@ -129,18 +113,18 @@ def _describe_targets(y):
     return f" in {n_bad} of {len(values)} rows: leave these rows out" if n_bad else ""
 
 
-def _has_text(y):
+def _has_text(y: ArrayLike | None) -> bool:
     values = np.asarray(y, dtype=object).ravel()
     return any(is_text(value) and not is_number(value) for value in values)
 
 
-def _describe_text(y):
+def _describe_text(y: ArrayLike | None) -> str:
     """What makes numbers of targets of text."""
     cure = find_cure(np.asarray(y, dtype=object).ravel())
     return f" in y: {cure.replace(IT, 'it') if cure else 'classifiers take text'}"
 
 
-def _is_infinite(value):
+def _is_infinite(value: Any) -> bool:
     try:
         return bool(np.isinf(float(value)))
     except (TypeError, ValueError, OverflowError):

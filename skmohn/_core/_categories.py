@@ -1,13 +1,14 @@
 """Categorical columns: which they are, their categories, and how they are called."""
 
-from collections.abc import Hashable, Mapping, Set
+from collections.abc import Callable, Container, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import tzinfo
+from typing import Any, Protocol, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.preprocessing import OrdinalEncoder
-from sklearn.utils.validation import check_array, validate_data
 
 from skmohn._core._bad_values import name_bad_values, refuse_twin_names
 from skmohn._core._meanings import IT, find_cure, is_text, listed
@@ -37,9 +38,23 @@ from skmohn._core._times import (
     time_kind,
     time_zones,
 )
+from skmohn._core._types import TableLike, TableReader, check_array, validate_data
 from skmohn._core._validation import is_whole, name_dtype, to_numpy, weighted_rows
 
 _TO_TEXT = "astype(str) makes text of all its values"
+
+
+class CategoricalEstimator(Protocol):
+    """An estimator whose parameters say which columns are categorical."""
+
+    categorical_features: ArrayLike | None
+    handle_unknown: str
+
+
+class CategoryReader(CategoricalEstimator, TableReader, Protocol):
+    """One that keeps categories, in `fit`."""
+
+    _categories: "Categories"
 
 
 @dataclass(frozen=True)
@@ -62,31 +77,20 @@ class Categories:
         Of columns of points in time that have one.
     """
 
-    encoders: dict
+    encoders: dict[int, OrdinalEncoder]
     handle_unknown: str
-    kinds: dict = field(default_factory=dict)
-    zones: dict = field(default_factory=dict)
+    kinds: dict[int, str] = field(default_factory=dict)
+    zones: dict[int, tzinfo] = field(default_factory=dict)
 
     @classmethod
-    def learn(cls, X, columns, names, handle_unknown):
-        """Collect the categories of columns.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        columns : list of int
-            The categorical ones.
-
-        names : list of str
-            Of all columns.
-
-        handle_unknown : {"error", "missing"}
-
-        Returns
-        -------
-        categories : Categories
-        """
+    def learn(
+        cls,
+        X: TableLike,
+        columns: Sequence[int],
+        names: Sequence[str],
+        handle_unknown: str,
+    ) -> Self:
+        """Collect the categories of columns."""
         encoders, errors = {}, []
         for j in columns:
             encoder = OrdinalEncoder(
@@ -104,32 +108,18 @@ class Categories:
         zones = {j: z for j, z in time_zones(X).items() if isinstance(z, tzinfo)}
         return cls(encoders, handle_unknown, _find_kinds(X, columns), zones)
 
-    def known(self):
+    def known(self) -> dict[int, NDArray]:
         """Known categories of each categorical column, as a dict of ndarrays."""
         return {j: self._known_of(j) for j in self.encoders}
 
-    def _known_of(self, j):
+    def _known_of(self, j: int) -> NDArray:
         values = self.encoders[j].categories_[0]
         return np.array([value for value in values if not is_scalar_nan(value)])
 
-    def encode(self, X, names):
+    def encode(self, X: TableLike, names: Sequence[str]) -> NDArray[np.float64]:
         """Write numbers in the place of categories and times, NaN where unknown.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        names : list of str
-            Of all columns, for messages.
-
-        Returns
-        -------
-        table : ndarray of shape (n_samples, n_features)
-
-        Raises
-        ------
-        ValueError
-            For a category that was not there in fit, unless such ones are missing.
+        A category that was not there in fit is refused, unless such ones are missing.
         """
         n_features = len(names)
         table = np.empty((X.shape[0], n_features))
@@ -164,17 +154,8 @@ class Categories:
             )
         return table
 
-    def decode(self, table):
-        """Write a table as the user does: the inverse of :meth:`encode`.
-
-        Parameters
-        ----------
-        table : ndarray of shape (n_samples, n_features)
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features), object
-        """
+    def decode(self, table: NDArray[np.float64]) -> NDArray[np.object_]:
+        """Write a table as the user does: the inverse of :meth:`encode`."""
         X = table.astype(object)
         for j, categories in self.known().items():
             categories = [*categories.tolist(), np.nan]
@@ -190,7 +171,7 @@ class Categories:
                 X[:, j] = [to_kind(n) if n.is_integer() else n for n in X[:, j]]
         return X
 
-    def number(self, j, value):
+    def number(self, j: int, value: object) -> float:
         """What one value of a column is in a table of numbers; NaN if it is none."""
         if j in self.encoders:
             numbers = {c: float(k) for k, c in enumerate(self._known_of(j).tolist())}
@@ -202,52 +183,22 @@ class Categories:
 
 
 def read_table(
-    estimator,
-    X,
-    y="no_validation",
+    estimator: CategoryReader,
+    X: TableLike,
+    y: Any = "no_validation",
     *,
-    reset=False,
-    read_plain=None,
-    like=None,
-    weights=(),
-):
+    reset: bool = False,
+    read_plain: Callable[..., Any] | None = None,
+    like: CategoricalEstimator | None = None,
+    weights: Sequence[ArrayLike | None] = (),
+) -> Any:
     """Check a table whose columns may be categorical, and number their categories.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Keeps the categories, in `fit`.
-
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-    y : array-like of shape (n_samples,), default="no_validation"
-        Checked together with X when given.
-
-    reset : bool, default=False
-        Whether to learn what the columns are, as in `fit`.
-
-    read_plain : callable, default=None
-        Checks and returns a table without categories, and y if given, called as
-        ``read_plain(X, reset=reset)``, with y between if given. None for
-        :func:`validate_table`.
-
-    like : estimator, default=None
-        Its `categorical_features` and `handle_unknown` count; None for the estimator
-        itself.
-
-    weights : sequence of array-like of shape (n_samples,), default=()
-        Of the samples; None among them has no effect, and those of another shape are
-        refused elsewhere. Of samples whose weight is zero nothing is learned, and their
-        categories may be unknown.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, n_features)
-        Numbers of categories in categorical columns; NaN for what is unknown, and 0
-        beside categories and times for samples whose weight is zero.
-
-    y : ndarray of shape (n_samples,)
-        Only when given.
+    Returned is the table, and y if it is given: NaN for what is unknown, and 0 beside
+    categories and times for samples whose weight is zero, of which nothing is learned
+    and whose categories may be unknown. Without categories `read_plain` checks both,
+    :func:`validate_table` by default. `categorical_features` and `handle_unknown` are
+    those of `like`, by default the estimator itself.
     """
     X = as_table(to_numpy(X))
     y, like = to_numpy(y), like or estimator
@@ -261,7 +212,7 @@ def read_table(
         if not columns:
             estimator._categories = Categories({}, like.handle_unknown)
     else:
-        columns = estimator._categories.encoders
+        columns = list(estimator._categories.encoders)
         if set(columns_of_text(known)).difference(columns):
             # Columns in another order are refused as such.
             validate_data(estimator, X, reset=False, skip_check_array=True)
@@ -298,7 +249,7 @@ def read_table(
     return table
 
 
-def as_table(X):
+def as_table(X: TableLike) -> TableLike:
     """Lists of rows as an array that keeps numbers and text apart; else as it is."""
     if not isinstance(X, list | tuple):
         return X
@@ -307,17 +258,8 @@ def as_table(X):
     return array if holds_text else X
 
 
-def one_row(x):
-    """Make a table of what a user gives for one row.
-
-    Parameters
-    ----------
-    x : array-like of shape (n_features,) or (1, n_features)
-
-    Returns
-    -------
-    table : array-like of shape (1, n_features)
-    """
+def one_row(x: TableLike) -> TableLike:
+    """Make a table of what a user gives for one row."""
     if isinstance(x, str | bytes | Mapping | Set) or not np.iterable(x):
         raise ValueError(f"x must be one row, with a value for each column, got {x!r}")
     x = to_numpy(x)
@@ -337,20 +279,8 @@ def one_row(x):
     return x
 
 
-def find_categorical(X, wanted):
-    """Which columns are categorical.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-
-    wanted : "from_dtype", array-like of bool, int or str, or None
-        As in scikit-learn's histogram gradient boosting.
-
-    Returns
-    -------
-    columns : list of int
-    """
+def find_categorical(X: TableLike, wanted: ArrayLike | None) -> list[int]:
+    """Which columns are categorical, as scikit-learn's gradient boosting is told."""
     if wanted is None:
         return []
     if isinstance(wanted, str):
@@ -376,7 +306,7 @@ def find_categorical(X, wanted):
     return sorted(columns)
 
 
-def to_number(value):
+def to_number(value: Any) -> float:
     """A value as a float, NaN if it is none."""
     try:
         return float(value)
@@ -384,7 +314,7 @@ def to_number(value):
         return np.nan
 
 
-def _find_kinds(X, categorical):
+def _find_kinds(X: TableLike, categorical: Container[int]) -> dict[int, str]:
     """Columns without categories that hold something else than floats."""
     kinds = {j: time_kind(X, j) for j in columns_of_times(X) if j not in categorical}
     for j, name in enumerate(column_types(X)):
@@ -402,7 +332,7 @@ def _find_kinds(X, categorical):
     return kinds
 
 
-def _column(X, j):
+def _column(X: TableLike, j: int) -> NDArray[np.object_]:
     """One column of objects, unknown values as NaN, for an encoder."""
     # Texts are known, and most of what there is.
     values = [v if isinstance(v, str) else _known(v) for v in column_values(X, j)]
@@ -411,20 +341,20 @@ def _column(X, j):
     return column
 
 
-def are_unknown(X, j):
+def are_unknown(X: TableLike, j: int) -> NDArray[np.bool_]:
     """Where a column has no value, (n_samples,), bool."""
     column = _column(X, j)[:, 0]
     return column != column
 
 
-def _known(value):
+def _known(value: object) -> object:
     """A category, or NaN for all that stands for none."""
     if value is None or is_pandas_na(value) or is_scalar_nan(value):
         return np.nan
     return value
 
 
-def column_names(estimator):
+def column_names(estimator: TableReader) -> list[str]:
     """Names of the columns seen in fit; x0, x1, ... where they have none."""
     names = getattr(estimator, "feature_names_in_", None)
     return name_columns(names, estimator.n_features_in_)

@@ -1,5 +1,7 @@
 """Parameters that belong together, in an object of their own."""
 
+from typing import TYPE_CHECKING, Any, Self
+
 from sklearn.base import BaseEstimator
 
 from skmohn._core._html import HTMLRepr
@@ -15,19 +17,25 @@ class Control(HTMLRepr, BaseEstimator):
     Subclasses are dataclasses, which write the constructor.
     """
 
-    _parameter_constraints: dict = {}
+    _parameter_constraints: dict[str, list[Any]] = {}
 
 
-class Nested:
+if TYPE_CHECKING:
+    _Owner = BaseEstimator
+else:
+    _Owner = object
+
+
+class Nested(_Owner):
     """What estimators with controls share.
 
     Subclasses name the class of each in ``_controls``. The parameter itself is None by
     default, for a control with all its defaults.
     """
 
-    _controls: dict = {}
+    _controls: dict[str, type[Control]] = {}
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Self:
         """Set parameters, including those of controls, as in ``control__parameter``.
 
         Parameters
@@ -46,27 +54,13 @@ class Nested:
                 params[name] = kind()
         return super().set_params(**params)
 
-    def _validate_params(self):
+    def _validate_params(self) -> None:
         super()._validate_params()
         for name in self._controls:
             check_parameters(control_of(self, name))
 
 
-def control_of(estimator, name):
-    """Read a parameter that is a control.
-
-    Parameters
-    ----------
-    estimator : estimator
-        One that is `Nested`.
-
-    name : str
-        The parameter.
-
-    Returns
-    -------
-    control : Control
-        The default for None.
-    """
+def control_of(estimator: Nested, name: str) -> Control:
+    """A parameter that is a control; the default one for None."""
     given = getattr(estimator, name)
     return estimator._controls[name]() if given is None else given

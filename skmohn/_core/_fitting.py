@@ -7,36 +7,49 @@ import threading
 import time
 import warnings
 import weakref
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from skmohn._core._long import BETWEEN, say_when_long
 from skmohn._core._optional import import_optional
 from skmohn._core._sklearn import callback_context, threadpool_controller
+from skmohn._core._types import TableLike
+
+_Owner = TypeVar("_Owner")
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 # What shows how far a fit is.
 _TO_CALLBACKS = "callbacks, such as sklearn.callback.ProgressBar, show how far it is"
 # Matrices of this many rows keep more than one thread of BLAS busy.
 _MANY_ROWS = 500
 # What is gathered instead of said, in this thread; None where it is said.
-_GATHERED = ContextVar("_GATHERED", default=None)
+_GATHERED: ContextVar[list[Warning] | None] = ContextVar("_GATHERED", default=None)
 # Whether the table of a fit in this thread was read before, under its own names.
 _IS_READ = ContextVar("_IS_READ", default=False)
 
 
-class History(list):
+class History(list[dict[str, Any]]):
     """Records of a fit: a list with one dict per iteration."""
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         # Hundreds of records would bury whatever they are part of.
         names = ", ".join(dict.fromkeys(name for record in self for name in record))
         return f"<History of {len(self):,} records{names and ': '}{names}>"
 
-    def to_frame(self):
+    def to_frame(self) -> Any:
         """Return the records as a pandas DataFrame, one row per iteration."""
         return import_optional("pandas", "to_frame").DataFrame(list(self))
 
 
-def all_or_nothing(fit):
+def all_or_nothing(
+    fit: Callable[Concatenate[_Owner, _P], _T],
+) -> Callable[Concatenate[_Owner, _P], _T]:
     """Make a method that fails leave its estimator as it was, and say if it takes long.
 
     Whatever ends the method early, a bad input as much as a keyboard interrupt, the
@@ -45,7 +58,7 @@ def all_or_nothing(fit):
     """
 
     @functools.wraps(fit)
-    def guarded(estimator, *args, **kwargs):
+    def guarded(estimator: _Owner, *args: _P.args, **kwargs: _P.kwargs) -> _T:
         before = vars(estimator).copy()
         what = f"{type(estimator).__name__}.{fit.__name__}"
         cures = getattr(estimator, "_when_long", None), _TO_CALLBACKS
@@ -60,18 +73,11 @@ def all_or_nothing(fit):
     return guarded
 
 
-def warn_caller(message, category=UserWarning):
+def warn_caller(message: str | Warning, category: type[Warning] = UserWarning) -> None:
     """Warn of what a user's line does, however deep inside it is noticed.
 
     The warning belongs to the innermost frame of other packages than this one and those
     that call it: the line that Python shows, and counts repetitions by.
-
-    Parameters
-    ----------
-    message : str or Warning
-
-    category : type, default=UserWarning
-        Of a message that is a str.
     """
     gathered = _GATHERED.get()
     if gathered is not None:
@@ -83,14 +89,14 @@ def warn_caller(message, category=UserWarning):
     warnings.warn(message, category, stacklevel=level)
 
 
-def warn_of_table(message):
+def warn_of_table(message: str) -> None:
     """Warn of what a table holds, once in a fit that has others inside."""
     if not _IS_READ.get():
         warn_caller(message)
 
 
 @contextlib.contextmanager
-def table_is_read():
+def table_is_read() -> Iterator[None]:
     """Let fits inside another say nothing of the table that this one has read."""
     token = _IS_READ.set(True)
     try:
@@ -99,7 +105,7 @@ def table_is_read():
         _IS_READ.reset(token)
 
 
-def last_of(steps):
+def last_of(steps: Generator[object, None, _T]) -> _T:
     """Go through a generator; return what it returns."""
     while True:
         try:
@@ -109,17 +115,13 @@ def last_of(steps):
 
 
 @contextlib.contextmanager
-def gather_warnings():
+def gather_warnings() -> Iterator[list[Warning]]:
     """Keep back what :func:`warn_caller` would say, in this thread.
 
     The filters of the module ``warnings`` are those of all threads: one that fits
     meanwhile would say what is to be ignored, or not say what is to be heard.
-
-    Yields
-    ------
-    gathered : list of Warning
     """
-    gathered = []
+    gathered: list[Warning] = []
     token = _GATHERED.set(gathered)
     try:
         yield gathered
@@ -151,20 +153,21 @@ class _OneBlasThread(contextlib.ContextDecorator):
     an interrupt may keep it from saying so.
     """
 
-    _inside, _limiter = weakref.WeakSet(), None
+    _inside: weakref.WeakSet["_OneBlasThread"] = weakref.WeakSet()
+    _limiter: Any = None
 
-    def _recreate_cm(self):
+    def _recreate_cm(self) -> Self:
         return type(self)()
 
     @_Locked()
-    def __enter__(self):
+    def __enter__(self) -> None:
         if _OneBlasThread._limiter is None:
             threadpools = threadpool_controller()
             _OneBlasThread._limiter = threadpools.limit(limits=1, user_api="blas")
         self._inside.add(self)
 
     @_Locked()
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         self._inside.discard(self)
         if not self._inside and self._limiter is not None:
             self._limiter.restore_original_limits()
@@ -174,28 +177,18 @@ class _OneBlasThread(contextlib.ContextDecorator):
 one_blas_thread = _OneBlasThread()
 
 
-def blas_threads_for(n_rows):
-    """Return a context with all threads of BLAS for many rows, and one for few.
-
-    Parameters
-    ----------
-    n_rows : int
-        Of the square matrices that are computed with.
-
-    Returns
-    -------
-    context : context manager
-    """
+def blas_threads_for(n_rows: int) -> AbstractContextManager[None]:
+    """A context with all threads of BLAS for square matrices of many rows, else one."""
     return contextlib.nullcontext() if n_rows >= _MANY_ROWS else _OneBlasThread()
 
 
 @contextlib.contextmanager
-def unwatched(name, n_parts):
+def unwatched(name: str, n_parts: int) -> Iterator[Callable[[], None]]:
     """Tell nobody; in the place of :meth:`FitLoop.watch`."""
     yield lambda: None
 
 
-def _no_attributes(*state):
+def _no_attributes(*state: object) -> dict[str, object]:
     return {}
 
 
@@ -230,15 +223,15 @@ class FitLoop:
 
     def __init__(
         self,
-        estimator,
-        X,
-        y,
-        metadata,
-        max_iter,
-        attributes=None,
-        history=(),
-        task=None,
-    ):
+        estimator: BaseEstimator,
+        X: TableLike,
+        y: ArrayLike | None,
+        metadata: Mapping[str, object] | None,
+        max_iter: int | None,
+        attributes: Callable[..., Mapping[str, object]] | None = None,
+        history: Iterable[dict[str, Any]] = (),
+        task: Any = None,
+    ) -> None:
         self.history = History(history)
         self.started = time.perf_counter()
         self._estimator = estimator
@@ -253,16 +246,11 @@ class FitLoop:
         self._task.call_on_fit_task_begin(estimator=estimator, **self._data)
         self._open()
 
-    def step(self, record, *state):
+    def step(self, record: Mapping[str, object], *state: object) -> bool:
         """End an iteration; return whether a callback asks to stop.
 
-        Parameters
-        ----------
-        record : dict
-            What to remember of the iteration; the time is added.
-
-        *state : objects
-            Passed on to `attributes` if a callback wants a fitted estimator.
+        The time is added to the record. `attributes` gets the state, if a callback
+        wants a fitted estimator.
         """
         seconds = time.perf_counter() - self.started
         self.history.append(
@@ -273,7 +261,7 @@ class FitLoop:
         return stop
 
     @contextlib.contextmanager
-    def watch(self, name, n_parts):
+    def watch(self, name: str, n_parts: int) -> Iterator[Callable[[], None]]:
         """Tell callbacks about long work within the fit; see `Wishes.watch`.
 
         No estimator is ready to predict in the midst of it.
@@ -281,7 +269,7 @@ class FitLoop:
         task = self._task.subcontext(task_name=name, max_subtasks=n_parts)
         task.call_on_fit_task_begin(estimator=self._estimator, **self._data)
 
-        def end_part():
+        def end_part() -> None:
             part = task.subcontext(task_name="part")
             part.call_on_fit_task_begin(estimator=self._estimator, **self._data)
             part.call_on_fit_task_end(estimator=self._estimator, **self._data)
@@ -289,7 +277,7 @@ class FitLoop:
         yield end_part
         task.call_on_fit_task_end(estimator=self._estimator, **self._data)
 
-    def finish(self, *state):
+    def finish(self, *state: object) -> None:
         """End the task."""
         self._close(state)
         self._task.call_on_fit_task_end(
@@ -298,11 +286,11 @@ class FitLoop:
             **self._data,
         )
 
-    def _open(self):
+    def _open(self) -> None:
         self._iteration = self._task.subcontext(task_name="iteration")
         self._iteration.call_on_fit_task_begin(estimator=self._estimator, **self._data)
 
-    def _close(self, state):
+    def _close(self, state: tuple[object, ...]) -> bool:
         return self._iteration.call_on_fit_task_end(
             estimator=self._estimator,
             reconstruction_attributes=lambda: self.attributes(*state),

@@ -1,6 +1,7 @@
 """What scikit-learn's HTML of an estimator links to, and what it doesn't wait for."""
 
 from contextvars import ContextVar
+from typing import Any
 
 from skmohn import __version__
 
@@ -15,7 +16,7 @@ class ComputedProperty(property):
     The table of all fitted attributes does without.
     """
 
-    def __get__(self, instance, owner=None):
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
         if instance is not None and _LISTING.get():
             raise AttributeError("computed when it is asked for")
         return super().__get__(instance, owner)
@@ -27,16 +28,16 @@ class HTMLRepr:
     _doc_link_module = "skmohn"
     _doc_link_template = _PAGES + "{version}/generated/skmohn.{name}.html"
 
-    def _doc_link_url_param_generator(self):
+    def _doc_link_url_param_generator(self) -> dict[str, str]:
         is_released = "dev" not in __version__
         return {
             "version": f"v{__version__}" if is_released else "latest",
             "name": type(self).__name__,
         }
 
-    def _get_fitted_attr_html(self, doc_link=""):
+    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
         token = _LISTING.set(True)
         try:
-            return super()._get_fitted_attr_html(doc_link)
+            return super()._get_fitted_attr_html(doc_link)  # pyright: ignore[reportAttributeAccessIssue]
         finally:
             _LISTING.reset(token)

@@ -1,16 +1,30 @@
 """How kernels take many arrays and numbers at once: by the address of all of them."""
 
 from collections import namedtuple
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
-from typing import Annotated, Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    NamedTuple,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numba
 import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from skmohn._core._numba import config
+from skmohn._core._numba import (
+    Builder,
+    CodeContext,
+    Signature,
+    TypingContext,
+    Value,
+    config,
+)
 
 
 class Borrowable:
@@ -96,25 +110,21 @@ def _dtype_of(hint: Any) -> np.dtype:
 
 
 def borrower_of(borrowable: type[Borrowable]) -> Callable:
-    """Make a function that turns an address into pointers and numbers, in a kernel.
-
-    Parameters
-    ----------
-    borrowable : class
-        A dataclass that inherits :class:`Borrowable`.
-
-    Returns
-    -------
-    borrow : numba intrinsic
-        Of `address`; returns a named tuple with the fields of the dataclass.
-    """
+    """Make an intrinsic that turns an address into a named tuple of the fields."""
     fields, _ = _declared(borrowable)
     kind = namedtuple(borrowable.__name__, [field.name for field in fields])
     found = types.NamedTuple([field.as_numba() for field in fields], kind)
 
     @intrinsic
-    def borrow(typing_context, address):
-        def generate(context, builder, signature, values):
+    def borrow(
+        typing_context: TypingContext, address: types.Integer
+    ) -> tuple[Signature, Callable[..., Value]]:
+        def generate(
+            context: CodeContext,
+            builder: Builder,
+            signature: Signature,
+            values: Sequence[Value],
+        ) -> Value:
             place = context.get_value_type(found).as_pointer()
             return builder.load(builder.inttoptr(values[0], place))
 

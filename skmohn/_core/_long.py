@@ -4,6 +4,7 @@ import contextlib
 import sys
 import threading
 import warnings
+from collections.abc import Iterator
 from contextvars import ContextVar
 
 # Seconds in which work that says nothing is taken for one that hangs.
@@ -15,16 +16,11 @@ BETWEEN = {"skmohn", "sklearn", "joblib"}
 
 
 @contextlib.contextmanager
-def say_when_long(what, cure):
+def say_when_long(what: str, cure: str) -> Iterator[None]:
     """Warn of work that goes on for 30 seconds, while it does.
 
-    Parameters
-    ----------
-    what : str
-        The work, as the start of a sentence.
-
-    cure : str
-        What takes less time, or shows how far the work is; a clause.
+    `what` is the start of a sentence; `cure` a clause: what takes less time, or shows
+    how far the work is.
     """
     if _IS_TIMED.get():
         yield
@@ -44,7 +40,7 @@ def say_when_long(what, cure):
         _IS_TIMED.reset(token)
 
 
-def _line_of_user():
+def _line_of_user() -> tuple[str, int]:
     """File and line of the innermost frame of other packages."""
     frame = sys._getframe(1)
     while frame.f_back and (
@@ -54,7 +50,7 @@ def _line_of_user():
     return frame.f_code.co_filename, frame.f_lineno
 
 
-def _warn(message, file, line):
+def _warn(message: str, file: str, line: int) -> None:
     # Filters that make an error of it would end this thread alone, with a traceback.
     with contextlib.suppress(UserWarning):
         warnings.warn_explicit(message, UserWarning, file, line)

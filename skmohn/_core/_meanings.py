@@ -2,6 +2,10 @@
 
 import itertools
 import re
+from collections.abc import Sequence
+from typing import TypeGuard
+
+from numpy.typing import NDArray
 
 from skmohn._core._sklearn import is_pandas_na, is_scalar_nan
 
@@ -60,18 +64,8 @@ _WITH_UNIT = re.compile(
 _TRUTHS = (("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("off", "on"))
 
 
-def find_cure(values):
-    """What makes numbers or times of a column with text.
-
-    Parameters
-    ----------
-    values : sequence of objects
-
-    Returns
-    -------
-    cure : str or None
-        With ``{it}`` in the place of the column; None where there is none.
-    """
+def find_cure(values: Sequence[object] | NDArray) -> str | None:
+    """What makes numbers or times of a column with text; ``{it}`` is the column."""
     known = [value for value in values if not is_unknown(value)]
     texts = sorted(set(itertools.filterfalse(is_number, filter(is_text, known))))
     for truths in _TRUTHS:
@@ -85,7 +79,9 @@ def find_cure(values):
     return cure or read_meaning(sorted({str(value) for value in known}))[1]
 
 
-def read_meaning(texts, fewest=FEWEST_ORDERED):
+def read_meaning(
+    texts: Sequence[str], fewest: int = FEWEST_ORDERED
+) -> tuple[str, str, str] | tuple[None, None, None]:
     """What different texts are, the cure, and one of them; None where it is unknown.
 
     All but a few must be of one kind: those may stand for what is not known.
@@ -97,8 +93,9 @@ def read_meaning(texts, fewest=FEWEST_ORDERED):
             if what == "numbers" and fits == texts and all(map(str.isdecimal, fits)):
                 return None, None, None
             return _beside_markers(what, cure, fits, texts)
-    matches = {text: _WITH_UNIT.fullmatch(text.strip()) for text in texts}
-    fits = [text for text in texts if matches[text]]
+    found = ((text, _WITH_UNIT.fullmatch(text.strip())) for text in texts)
+    matches = {text: match for text, match in found if match}
+    fits = list(matches)
     numbers = {matches[text]["number"] for text in fits}
     parts = {matches[text][part] for text in fits for part in ("before", "behind")}
     units = sorted(parts.difference(["", "-"]))
@@ -114,7 +111,7 @@ def read_meaning(texts, fewest=FEWEST_ORDERED):
     return None, None, None
 
 
-def _are_most(fits, texts, fewest):
+def _are_most(fits: Sequence[str], texts: Sequence[str], fewest: int) -> bool:
     """Whether what is of one kind is all but what may stand for unknown values."""
     n_others = len(texts) - len(fits)
     return len(fits) >= fewest and (
@@ -122,7 +119,9 @@ def _are_most(fits, texts, fewest):
     )
 
 
-def _beside_markers(what, cure, fits, texts):
+def _beside_markers(
+    what: str, cure: str, fits: Sequence[str], texts: Sequence[str]
+) -> tuple[str, str, str]:
     """The meaning of texts, and of those of another kind."""
     markers = sorted(set(texts).difference(fits))
     if markers:
@@ -131,18 +130,18 @@ def _beside_markers(what, cure, fits, texts):
     return what, cure, fits[0]
 
 
-def listed(parts):
+def listed(parts: Sequence[object]) -> str:
     """What a message lists, the first of many."""
     more = f" and {len(parts) - _LISTED} more" if len(parts) > _LISTED else ""
     return ", ".join(map(str, parts[:_LISTED])) + more
 
 
-def is_text(value):
+def is_text(value: object) -> TypeGuard[str]:
     """Whether a value is text."""
     return isinstance(value, str)
 
 
-def is_number(text):
+def is_number(text: str) -> bool:
     """Whether text reads as a number, or as NaN."""
     try:
         float(text)
@@ -151,5 +150,5 @@ def is_number(text):
     return True
 
 
-def is_unknown(value):
+def is_unknown(value: object) -> bool:
     return value is None or is_pandas_na(value) or is_scalar_nan(value)

@@ -1,6 +1,7 @@
 """How much memory a process may have."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 # No library that is at hand reads them: psutil and joblib know the machine's memory
@@ -9,15 +10,12 @@ _GROUPS = Path("/sys/fs/cgroup")
 _OWN_GROUPS = Path("/proc/self/cgroup")
 
 
-def memory_limit():
+def memory_limit() -> float:
     """Bytes of memory that this process may have.
 
-    Returns
-    -------
-    limit : float
-        The least of the machine's memory and of the limits of the control groups that
-        the process is in, those of containers and of batch systems; inf on a system
-        that says neither.
+    The least of the machine's memory and of the limits of the control groups that the
+    process is in, those of containers and of batch systems; inf on a system that says
+    neither.
     """
     try:
         physical = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
@@ -26,7 +24,7 @@ def memory_limit():
     return min([physical, *_group_limits()])
 
 
-def in_words(n_bytes):
+def in_words(n_bytes: float) -> str:
     """Say a number of bytes in a unit in which it is not next to nothing."""
     for size, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
         if n_bytes >= size:
@@ -34,7 +32,7 @@ def in_words(n_bytes):
     return f"{n_bytes:,.0f} bytes"
 
 
-def _group_limits():
+def _group_limits() -> Iterator[float]:
     """Limits of the groups of the process and of all above, of version 1 and 2."""
     try:
         lines = _OWN_GROUPS.read_text().splitlines()

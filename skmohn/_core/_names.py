@@ -1,5 +1,8 @@
 """Columns of a table by their names or numbers."""
 
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin
@@ -7,7 +10,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin
 from skmohn._core._validation import is_whole
 
 
-def name_columns(names, n_features):
+def name_columns(names: Iterable[object] | None, n_features: int) -> list[str]:
     """What columns are called: x0, x1, ... where the user gave them no names."""
     if names is None:
         return [f"x{j}" for j in range(n_features)]
@@ -19,24 +22,15 @@ def input_names(
 ) -> NDArray:
     """What columns are called, as `get_feature_names_out` takes it."""
     # What gives a column for each has the names of the columns themselves.
-    names = OneToOneFeatureMixin.get_feature_names_out(estimator, input_features)
+    names_out: Callable[..., Any] = OneToOneFeatureMixin.get_feature_names_out
+    names = names_out(estimator, input_features)
     return np.asarray(names)
 
 
-def unique_names(names, taken=()):
+def unique_names(names: Sequence[str], taken: Iterable[str] = ()) -> list[str]:
     """Names that differ from one another and from those taken, by a number in brackets.
 
     The first of several keeps its name.
-
-    Parameters
-    ----------
-    names : sequence of str
-
-    taken : iterable of str, default=()
-
-    Returns
-    -------
-    names : list of str
     """
     used, found = set(taken), []
     for name in names:
@@ -48,7 +42,7 @@ def unique_names(names, taken=()):
     return found
 
 
-def index_names(names):
+def index_names(names: Iterable[str] | None) -> dict[str, list[int]]:
     """Columns by their names, lists of them; none where the user gave them none."""
     index = {}
     for j, name in enumerate([] if names is None else names):
@@ -56,13 +50,12 @@ def index_names(names):
     return index
 
 
-def find_column(given, index, n_features, parameter):
+def find_column(
+    given: Any, index: dict[str, list[int]], n_features: int, parameter: str
+) -> int | None:
     """The column of an index or a name; None where there is no such.
 
-    Raises
-    ------
-    ValueError
-        If several columns have the name.
+    A name that several columns have is refused.
     """
     columns = index.get(given, [given])
     if len(columns) > 1:
@@ -75,25 +68,13 @@ def find_column(given, index, n_features, parameter):
     return int(column) if is_column else None
 
 
-def find_columns(wanted, index, n_features, parameter):
-    """Indices of columns given by index or name.
-
-    Parameters
-    ----------
-    wanted : sequence of int or str
-
-    index : dict of str to list of int
-        What :func:`index_names` makes of the names there are.
-
-    n_features : int
-
-    parameter : str
-        What the columns are given in, for messages.
-
-    Returns
-    -------
-    columns : list of int
-    """
+def find_columns(
+    wanted: Sequence[object],
+    index: dict[str, list[int]],
+    n_features: int,
+    parameter: str,
+) -> list[int]:
+    """Indices of columns given by index or name; `index` is as of `index_names`."""
     columns = []
     for given in wanted:
         column = find_column(given, index, n_features, parameter)

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, TypeVar, overload
 
 import numba
 import numpy as np
@@ -22,8 +22,15 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+# What numba gives to intrinsics, of types that are its own.
+TypingContext: TypeAlias = Any
+CodeContext: TypeAlias = Any
+Signature: TypeAlias = Any
+Builder: TypeAlias = ir.IRBuilder
+Value: TypeAlias = ir.Value
 # What environment variables set: documented, if not exported to checkers of types.
-config = numba.config  # pyright: ignore[reportPrivateImportUsage]
+config: Any = numba.config  # pyright: ignore[reportPrivateImportUsage]
+_Kernel = TypeVar("_Kernel", bound=Callable)
 CACHE_VARIABLE = "SKMOHN_JIT_CACHE"
 # What reading a name raises that another version of numba has not, or not like that.
 _CHANGED = ImportError, AttributeError, LookupError, TypeError
@@ -179,12 +186,20 @@ def _replace(owner: Any, name: str, part: Any) -> None:
     setattr(owner, name, part)
 
 
-def _common_kind(kind):
+def _common_kind(kind: Any) -> types.Type:
     """The type that a kernel's argument is cast to by another kernel's call."""
     kind = types.unliteral(kind)
-    if isinstance(kind, types.Integer) and kind.bitwidth < types.int64.bitwidth:
+    if isinstance(kind, types.Integer) and kind.bitwidth < types.int64.bitwidth:  # pyright: ignore[reportAttributeAccessIssue]
         return types.int64
     return kind
+
+
+@overload
+def jit(function: _Kernel, *, is_cached: bool = True, **options: Any) -> _Kernel: ...
+
+
+@overload
+def jit(*, is_cached: bool = True, **options: Any) -> Callable[[_Kernel], _Kernel]: ...
 
 
 def jit(
@@ -204,24 +219,9 @@ def jit(
     number of processes may do so at once; next to the package it is found where nobody
     may write, too, unless ``NUMBA_CACHE_DIR`` names another folder. It is compiled anew
     when a kernel in the same folder has changed, and in each process when no folder is
-    writable, or when the environment variable ``SKMOHN_JIT_CACHE`` is ``0``.
-
-    Parameters
-    ----------
-    function : callable, default=None
-        The kernel. None when the decorator is used with options.
-
-    is_cached : bool, default=True
-        Whether to store it. A kernel made of a function of the user's is not: that is
-        another one in each process.
-
-    **options : dict
-        Further options of :func:`numba.njit`, for example ``fastmath``.
-
-    Returns
-    -------
-    dispatcher : numba dispatcher or decorator
-        The compiled kernel, or a decorator when ``function`` is None.
+    writable, or when the environment variable ``SKMOHN_JIT_CACHE`` is ``0``. One that
+    is made of a user's function is not to be stored: that is another one in each
+    process. Further options are those of :func:`numba.njit`, such as ``fastmath``.
     """
     if function is None:
         return lambda function: jit(function, is_cached=is_cached, **options)
@@ -270,20 +270,10 @@ _UNCOMPILED: dict[int, Callable] = {}
 
 @cache
 def address_of(kernel: Any, signature: Any) -> int:
-    """Compile a kernel as a C function, or load it; return its address.
+    """Compile a kernel as a C function, or load it; its address stays valid.
 
-    Parameters
-    ----------
-    kernel : numba dispatcher
-        Made by :func:`jit` with ``no_cfunc_wrapper=False``.
-
-    signature : numba signature
-        Of numbers and pointers, and a double that is returned.
-
-    Returns
-    -------
-    address : int
-        For :func:`call_address`; it stays valid.
+    The kernel is made by :func:`jit` with ``no_cfunc_wrapper=False``; the signature is
+    of numbers and pointers, and a double that is returned.
     """
     if config.DISABLE_JIT:
         _UNCOMPILED[id(kernel)] = kernel
@@ -308,9 +298,21 @@ def _c_function(kernel: Any, signature: Any) -> Any:
     return numba.cfunc(signature, **options)(kernel.py_func)
 
 
-@intrinsic
-def _call_compiled(typing_context, address, arguments):
-    def generate(context, builder, signature, values):
+def _as_intrinsic(function: Callable) -> Any:
+    """Make an intrinsic, which kernels call without the typing context."""
+    return intrinsic(function)
+
+
+@_as_intrinsic
+def _call_compiled(
+    typing_context: TypingContext, address: types.Integer, arguments: types.BaseTuple
+) -> tuple[Signature, Callable[..., Value]]:
+    def generate(
+        context: CodeContext,
+        builder: Builder,
+        signature: Signature,
+        values: Sequence[Value],
+    ) -> Value:
         place, packed = values
         given = [builder.extract_value(packed, k) for k in range(len(arguments))]
         kind = ir.FunctionType(ir.DoubleType(), [value.type for value in given])
@@ -343,15 +345,23 @@ def can_look_up() -> bool:
         from numba.core.registry import cpu_target
 
         # As numba compiles for it, which its environment variables may change.
-        features = cpu_target.target_context.codegen().magic_tuple()[2]
+        context: Any = cpu_target.target_context
+        features = context.codegen().magic_tuple()[2]
     except _CHANGED as error:
         _warn_of_change(error)
         return False
     return "+avx2" in features.split(",")
 
 
-@intrinsic
-def add_found(typing_context, tables, table, codes, code, sums):
+@_as_intrinsic
+def add_found(
+    typing_context: TypingContext,
+    tables: types.Array,
+    table: types.Integer,
+    codes: types.Array,
+    code: types.Integer,
+    sums: types.Array,
+) -> tuple[Signature, Callable[..., Value]]:
     """Look 64 columns of 64 bits up, four bits at a time, and add what is found.
 
     One instruction looks up 32 columns, but compilers do not think of it. Only where
@@ -386,17 +396,22 @@ def add_found(typing_context, tables, table, codes, code, sums):
     twice = ir.Constant(ir.VectorType(ir.IntType(32), 32), [*range(16), *range(16)])
     halves = range(2)
 
-    def generate(context, builder, signature, values):
-        def at(k, offset):
+    def generate(
+        context: CodeContext,
+        builder: Builder,
+        signature: Signature,
+        values: Sequence[Value],
+    ) -> Value:
+        def at(k: int, offset: Value) -> Value:
             array = context.make_array(signature.args[k])(context, builder, values[k])
             start = builder.bitcast(array.data, byte.as_pointer())
             return builder.gep(start, [offset])
 
-        def address(start, offset, kind):
+        def address(start: Value, offset: int, kind: ir.Type) -> Value:
             start = builder.gep(start, [place(offset)])
-            return builder.bitcast(start, kind.as_pointer())
+            return builder.bitcast(start, kind.as_pointer())  # pyright: ignore[reportReturnType]
 
-        def load(start, offset, kind):
+        def load(start: Value, offset: int, kind: ir.Type) -> Value:
             return builder.load(address(start, offset, kind), align=1)
 
         look_up = builder.module.declare_intrinsic(
@@ -410,7 +425,7 @@ def add_found(typing_context, tables, table, codes, code, sums):
         builder.position_at_end(loop)
         k = builder.phi(place)
         starts = [builder.phi(half) for _ in range(2 * TABLES_AT_ONCE)]
-        found = list(starts)
+        found: list[Any] = list(starts)
         its_codes = builder.gep(first_code, [builder.mul(k, place(64))])
         its_tables = builder.gep(
             first_table, [builder.mul(k, place(2 * 16 * TABLES_AT_ONCE))]

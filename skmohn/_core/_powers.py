@@ -7,6 +7,7 @@ symmetry, Biometrika 87, 2000.
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import boxcox1p, inv_boxcox1p
 
 
@@ -28,27 +29,27 @@ class YeoJohnson:
     centre: float | np.ndarray
     scale: float | np.ndarray
 
-    def forward(self, y):
+    def forward(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
         """From values to the scale."""
         standard = (y - self.centre) / self.scale
         away = boxcox1p(np.abs(standard), self._power_at(standard))
         return self.centre + self.scale * np.copysign(away, standard)
 
-    def inverse(self, values):
+    def inverse(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """From the scale to values."""
         standard = (values - self.centre) / self.scale
         away = inv_boxcox1p(np.abs(standard), self._power_at(standard))
         return self.centre + self.scale * np.copysign(away, standard)
 
-    def _power_at(self, standard):
+    def _power_at(self, standard: NDArray[np.float64]) -> NDArray[np.float64]:
         # The lower side is the upper one, mirrored, of the power that 2 lacks.
         return np.where(standard < 0.0, 2.0 - self.power, self.power)
 
-    def log_slope(self, y):
+    def log_slope(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
         """Logarithm of the slope of the scale at a value."""
         standard = (y - self.centre) / self.scale
         away = np.copysign(np.log1p(np.abs(standard)), standard)
         return (self.power - 1.0) * away
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"Yeo-Johnson transform of power {self.power:.1f}"

@@ -1,26 +1,16 @@
 """Levels of numeric columns, about equally full."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 
-def quantile_thresholds(values, n_bins):
-    """Thresholds between quantiles of the values.
+def quantile_thresholds(
+    values: NDArray[np.float64], n_bins: int
+) -> NDArray[np.float64]:
+    """Thresholds between quantiles of finite values, for `n_bins` levels at most.
 
-    Where ties would cost levels that there is room for, quantiles of the distinct
-    values take their place.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_samples,)
-        Finite.
-
-    n_bins : int
-        Most levels that the thresholds divide the values into.
-
-    Returns
-    -------
-    thresholds : ndarray of shape (n_levels - 1,)
-        Increasing; a value at one belongs above it.
+    They increase, and a value at one belongs above it. Where ties would cost levels
+    that there is room for, quantiles of the distinct values take their place.
     """
     # Ranks, since half-way between two numbers may be no number.
     distinct, counts = np.unique(values, return_counts=True)
@@ -36,7 +26,7 @@ def quantile_thresholds(values, n_bins):
     return np.where(between > below, between, above)
 
 
-def _first_ranks(ranks, n_bins):
+def _first_ranks(ranks: NDArray[np.intp], n_bins: int) -> NDArray[np.intp]:
     """Lowest rank in each of so many bins but the first; ties make fewer.
 
     The edges are those of scikit-learn's KBinsDiscretizer, which warns of ties: to hold

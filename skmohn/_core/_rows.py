@@ -1,54 +1,38 @@
 """Rows of a table, whatever order they come in."""
 
+from collections.abc import Iterator
+
 import numpy as np
+from numpy.typing import NDArray
 
 # Values that are looked at in one go.
 _VALUES_AT_ONCE = 2**18
 
 
-def order_of(table):
-    """Order of rows by their bytes: the same of the same rows in another order.
-
-    Parameters
-    ----------
-    table : ndarray of shape (n_rows, n_columns)
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), int
-    """
+def order_of(table: NDArray) -> NDArray[np.intp]:
+    """Order of rows by their bytes: the same of the same rows in another order."""
     return np.argsort(_as_bytes(table), kind="stable")
 
 
-def n_distinct_rows(table):
+def n_distinct_rows(table: NDArray) -> int:
     """How many rows differ in their bytes.
 
     `numpy.unique` along the first axis, for which zeros of either sign are equal, takes
     thirty times as long where many rows are.
-
-    Parameters
-    ----------
-    table : ndarray of shape (n_rows, n_columns)
-
-    Returns
-    -------
-    int
     """
     return len(np.unique(_as_bytes(table)))
 
 
-def _as_bytes(table):
+def _as_bytes(table: NDArray) -> NDArray[np.void]:
     """Each row as one value, (n_rows,)."""
     width = table.shape[1] * table.itemsize
     return np.ascontiguousarray(table).view(np.dtype((np.void, width))).ravel()
 
 
-def row_slices(shape):
+def row_slices(shape: tuple[int, int]) -> Iterator[slice]:
     """Yield slices of rows, so that what is computed of some rows stays small.
 
-    Parameters
-    ----------
-    shape : tuple of (n_rows, n_columns)
+    The shape is that of what is computed, (n_rows, n_columns).
     """
     n_rows, n_columns = shape
     size = max(_VALUES_AT_ONCE // max(n_columns, 1), 1)
@@ -56,25 +40,15 @@ def row_slices(shape):
         yield slice(start, min(start + size, n_rows))
 
 
-def are_signs(table):
+def are_signs(table: NDArray) -> bool:
     """Whether all values of a table are -1 or +1."""
     return all(np.all(np.abs(table[some]) == 1) for some in row_slices(table.shape))
 
 
-def distinct_rows(table):
+def distinct_rows(table: NDArray) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Find the distinct rows of a table, in their sorted order.
 
-    Parameters
-    ----------
-    table : ndarray of shape (n_rows, n_columns)
-
-    Returns
-    -------
-    first : ndarray of shape (n_distinct,), int
-        The first place of each.
-
-    place : ndarray of shape (n_rows,), int
-        Which of them each row is.
+    Returns the first place of each, and which of them each row is.
     """
     rows, axis = table, 0
     if table.dtype == np.int8 and table.size and are_signs(table):

@@ -5,6 +5,7 @@ Private names that are imported, called or set here, and nowhere else in skmohn:
 =============================== ========================================================
 Name                            Why, and what differs between scikit-learn 1.6 and 1.9
 =============================== ========================================================
+BaseMultilayerPerceptron        MLP: what both kinds are, for checkers of types alone.
 HasMethods                      Constraints of parameters, by which estimators refuse
 Interval                        bad ones in scikit-learn's own words, and which its
 Options                         `check_param_validation` reads. In
@@ -51,11 +52,11 @@ documented for other packages, `_doc_link_module`, `_doc_link_template` and
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 import sklearn
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.base import _fit_context as fit_context
 from sklearn.linear_model import LassoCV
@@ -113,12 +114,19 @@ __all__ = [
     "with_callbacks",
 ]
 
+_Method = TypeVar("_Method")
+
 # Of joblib, to which 0 has no meaning.
 N_JOBS = (
     Interval(Integral, 1, None, closed="left"),
     Interval(Integral, None, -1, closed="right"),
     None,
 )
+if TYPE_CHECKING:
+    from sklearn.neural_network._multilayer_perceptron import BaseMultilayerPerceptron
+else:
+    BaseMultilayerPerceptron = object
+
 VERSION = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
 
 if TYPE_CHECKING or VERSION >= (1, 9):
@@ -137,7 +145,7 @@ else:
                 "pip install --upgrade scikit-learn"
             )
 
-    def with_callbacks(method):
+    def with_callbacks(method: _Method) -> _Method:
         """Leave a method as it is: there is nothing to tear down after it."""
         return method
 
@@ -159,7 +167,7 @@ class _NoCallbacks:
         yield
 
 
-def callback_context(estimator: BaseEstimator, max_subtasks: int | None) -> Any:
+def callback_context(estimator: Any, max_subtasks: int | None) -> Any:
     """Context of a fit whose steps callbacks hear of, if there can be any."""
     if VERSION < (1, 9):
         return _NoCallbacks()
@@ -230,20 +238,16 @@ def complete_mlp(
 ) -> None:
     """Give a network that we fill what `predict` and `partial_fit` look for.
 
-    Parameters
-    ----------
-    mlp : MLPClassifier or MLPRegressor
-
-    examples : ndarray, default=None
-        Labels as a user writes them; None for a regressor.
+    Classifiers need examples of labels, as a user writes them.
     """
     mlp._no_improvement_count = 0
     if examples is not None:
-        mlp._label_binarizer = LabelBinarizer().fit(examples)
+        binarizer = LabelBinarizer().fit(examples)
+        mlp._label_binarizer = binarizer  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def require_mlp_weights(
-    mlp: MLPClassifier | MLPRegressor, sample_weight: NDArray | None
+    mlp: BaseMultilayerPerceptron, sample_weight: NDArray | None
 ) -> None:
     """Refuse weights that a watched network cannot take into account."""
     if sample_weight is None or VERSION >= (1, 7):
@@ -257,7 +261,7 @@ def require_mlp_weights(
         )
 
 
-class _WatchedMLP:
+class _WatchedMLP(BaseMultilayerPerceptron):
     """A network whose hidden layers may begin as given ones, and that can be watched.
 
     Attributes
@@ -306,7 +310,7 @@ class _WatchedMLP:
         plain.intercepts_ = [intercept.copy() for intercept in self.intercepts_]
         return plain
 
-    def _initialize(self, y, layer_units, dtype):
+    def _initialize(self, y: NDArray, layer_units: list[int], dtype: DTypeLike) -> None:
         super()._initialize(y, layer_units, dtype)
         for k, (coef, intercept) in enumerate(self.start):
             self.coefs_[k][: coef.shape[0], : coef.shape[1]] = coef
@@ -314,13 +318,15 @@ class _WatchedMLP:
         self._best_coefs = [coef.copy() for coef in self.coefs_]
         self._best_intercepts = [intercept.copy() for intercept in self.intercepts_]
 
-    def _loss_grad_lbfgs(self, *args):
-        loss, gradient = super()._loss_grad_lbfgs(*args)
+    def _loss_grad_lbfgs(
+        self, *args: Any, **more: Any
+    ) -> tuple[float, NDArray[np.float64]]:
+        loss, gradient = super()._loss_grad_lbfgs(*args, **more)
         self.watch(loss)
         return loss, gradient
 
-    def _update_no_improvement_count(self, *args):
-        super()._update_no_improvement_count(*args)
+    def _update_no_improvement_count(self, *args: Any, **more: Any) -> None:
+        super()._update_no_improvement_count(*args, **more)
         self.watch(self.loss_)
 
 
@@ -331,7 +337,12 @@ class _WatchedMLPClassifier(_WatchedMLP, MLPClassifier):
 class _WatchedMLPRegressor(_WatchedMLP, MLPRegressor):
     """MLPRegressor with given first layers, whose loss is watched."""
 
-    def _backprop(self, X, y, *args):
+    def _backprop(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self,
+        X: NDArray,
+        y: NDArray,
+        *args: Any,
+    ) -> tuple[Any, ...]:
         found = super()._backprop(X, y, *args)
         if self.loss != "squared_error" or y.shape[1] == 1:
             return found
@@ -350,12 +361,7 @@ def watched_mlp(
 ) -> _WatchedMLP:
     """A network with the parameters of another one, not fitted, that can be watched.
 
-    Parameters
-    ----------
-    mlp : MLPClassifier or MLPRegressor
-
-    start : sequence of (ndarray, ndarray)
-        Weights and biases of the layers it begins as; none for random ones.
+    Its first layers begin with the weights and biases given; without any, at random.
     """
     is_classifier = isinstance(mlp, MLPClassifier)
     kind = _WatchedMLPClassifier if is_classifier else _WatchedMLPRegressor

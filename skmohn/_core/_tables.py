@@ -1,23 +1,26 @@
 """Tables and targets as scikit-learn checks them, with refusals that name columns."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import column_or_1d
-from sklearn.utils.validation import (
-    check_array,
-    check_consistent_length,
-    check_X_y,
-    validate_data,
-)
+from sklearn.utils.validation import check_consistent_length
 
 from skmohn._core._bad_values import (
     name_bad_values,
     refuse_twin_names,
     warn_of_markers,
+)
+from skmohn._core._types import (
+    TableLike,
+    TableReader,
+    check_array,
+    check_X_y,
+    validate_data,
 )
 from skmohn._core._validation import densify, is_pair_given, name_dtype, to_numpy
 
@@ -25,32 +28,19 @@ from skmohn._core._validation import densify, is_pair_given, name_dtype, to_nump
 _DTYPES = [np.float64, np.int8, np.uint8, np.bool_]
 
 
-def validate_table(estimator, X, y="no_validation", *, reset=False, check_columns=True):
-    """Check a table of numbers, with NaN for unknown values.
+def validate_table(
+    estimator: TableReader,
+    X: TableLike,
+    y: Any = "no_validation",
+    *,
+    reset: bool = False,
+    check_columns: bool = True,
+) -> Any:
+    """Check a table of numbers, with NaN for unknown values, and targets if given.
 
-    Parameters
-    ----------
-    estimator : estimator
-
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-    y : array-like of shape (n_samples,), default="no_validation"
-        Checked together with X when given.
-
-    reset : bool, default=False
-        Whether to remember the number and names of the columns, as in `fit`, or to
-        compare with those remembered. The dtype is remembered in ``_input_dtype``.
-
-    check_columns : bool, default=True
-        Without, the number and names of the columns are left alone.
-
-    Returns
-    -------
-    X : ndarray of shape (n_samples, n_features)
-        Dense; float64, or values of one byte as they were.
-
-    y : ndarray of shape (n_samples,)
-        Only when given.
+    With `reset` its columns, and its dtype in ``_input_dtype``, are remembered, as in
+    `fit`; else compared with those remembered, if `check_columns`. The table is dense;
+    float64, or values of one byte as they were.
     """
     source = X
     alone = isinstance(y, str) and y == "no_validation"
@@ -80,21 +70,21 @@ def validate_table(estimator, X, y="no_validation", *, reset=False, check_column
     return X if alone else (X, np.asarray(y, dtype=np.float64))
 
 
-def warn_of_column_markers(estimator, X):
+def warn_of_column_markers(estimator: TableReader, X: TableLike) -> None:
     """Warn of numbers in columns of a fit that may stand for missing ones."""
     if not issparse(X):
         names = getattr(estimator, "feature_names_in_", range(X.shape[1]))
         warn_of_markers(X, [f"column {name}" for name in names])
 
 
-def warn_of_target_markers(y):
+def warn_of_target_markers(y: object) -> None:
     """Warn of numbers among the targets of a fit that may stand for missing ones."""
     if isinstance(y, np.ndarray) and y.dtype.kind in "biuf":
         warn_of_markers(y.reshape(len(y), -1), ["y"] * max(y.size, 1))
 
 
 def read_targets(
-    y: ArrayLike,
+    y: Any,
     *,
     estimator: BaseEstimator | None = None,
     several: bool = False,
@@ -113,7 +103,12 @@ def read_targets(
         return y.astype(np.float64) if numeric and y.dtype.kind in "OUT" else y
 
 
-def validate_held_out(estimator, X_val, y_val, read=validate_table):
+def validate_held_out(
+    estimator: TableReader,
+    X_val: TableLike | None,
+    y_val: ArrayLike | None,
+    read: Callable[[Any, Any], NDArray] = validate_table,
+) -> tuple[NDArray, NDArray[np.float64]] | None:
     """Check validation samples; return them, or None when there are none."""
     if not is_pair_given(X_val, y_val):
         return None

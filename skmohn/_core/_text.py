@@ -1,8 +1,10 @@
 """Columns of text: which they are, and what is said where they are not wanted."""
 
 import itertools
+from collections.abc import Iterable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skmohn._core._fitting import warn_of_table
 from skmohn._core._meanings import (
@@ -17,6 +19,7 @@ from skmohn._core._meanings import (
 )
 from skmohn._core._sklearn import safe_indexing
 from skmohn._core._times import column_types
+from skmohn._core._types import TableLike
 
 # Of pandas, polars and arrow, in small letters.
 _CATEGORY_TYPES = ("categor", "enum", "dictionary")
@@ -25,7 +28,7 @@ _TEXT_TYPES = (*_CATEGORY_TYPES, "string", "large_string")
 _FEWEST_IDS = 10
 
 
-def columns_of_text(X):
+def columns_of_text(X: TableLike) -> list[int]:
     """Columns of a categorical or text type, and of objects with text among them."""
     columns = []
     for j, name in enumerate(column_types(X)):
@@ -36,24 +39,11 @@ def columns_of_text(X):
     return columns
 
 
-def refuse_text(X, categorical, why):
+def refuse_text(X: TableLike, categorical: Iterable[int], why: str) -> None:
     """Name all columns of text, other than numbers, that are not categorical.
 
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-
-    categorical : collection of int
-        The categorical columns.
-
-    why : str
-        What is wrong, and the cure; ``{is_}``, ``{it}`` stand for "is" and "it" of one
-        column, "are" and "them" of several.
-
-    Raises
-    ------
-    ValueError
-        If there are any.
+    `why` is what is wrong, and the cure; ``{is_}``, ``{it}`` in it stand for "is" and
+    "it" of one column, "are" and "them" of several.
     """
     parts, cures = [], {}
     for j in sorted(set(columns_of_text(X)).difference(categorical)):
@@ -74,18 +64,10 @@ def refuse_text(X, categorical, why):
         )
 
 
-def warn_of_text(X, columns, names):
+def warn_of_text(X: TableLike, columns: Sequence[int], names: Sequence[str]) -> None:
     """Warn of text whose meaning categories lose: dates, numbers, names of rows.
 
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-
-    columns : list of int
-        Those that are read as categories for want of another wish.
-
-    names : list of str
-        Of all columns.
+    The columns are those that are read as categories for want of another wish.
     """
     types, found = column_types(X), []
     for j in columns:
@@ -104,7 +86,7 @@ def warn_of_text(X, columns, names):
         if len(texts) < FEWEST_ORDERED or not all(map(is_text, known)):
             continue
         what, cure, example = read_meaning(texts)
-        if what:
+        if what and cure:
             found.append(
                 f"column {names[j]} ({example!r}, ...) is text of {what}: "
                 + cure.replace(IT, "it")
@@ -122,12 +104,12 @@ def warn_of_text(X, columns, names):
         )
 
 
-def column_values(X, j):
+def column_values(X: TableLike, j: int) -> NDArray[np.object_]:
     """Values of one column as an array of objects."""
     return np.asarray(safe_indexing(X, j, axis=1), dtype=object)
 
 
-def _is_ordered(X, j):
+def _is_ordered(X: TableLike, j: int) -> bool:
     dtype = list(X.dtypes)[j]
     is_ordered = getattr(dtype, "ordered", False)
     return bool(is_ordered) and len(dtype.categories) >= FEWEST_ORDERED

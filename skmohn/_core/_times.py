@@ -1,14 +1,23 @@
 """Columns of dates, times and durations as numbers of seconds."""
 
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
 import numpy as np
-from sklearn.utils.validation import check_array, check_X_y, validate_data
+from numpy.typing import NDArray
 
 from skmohn._core._bad_values import name_bad_values, refuse_twin_names
 from skmohn._core._sklearn import is_pandas_na, safe_indexing
 from skmohn._core._tables import warn_of_column_markers, warn_of_target_markers
+from skmohn._core._types import (
+    TableLike,
+    TableReader,
+    check_array,
+    check_X_y,
+    validate_data,
+)
 from skmohn._core._validation import to_numpy
 
 # Of pandas, polars and arrow, in lower case.
@@ -21,7 +30,7 @@ _NAIVE, _DURATIONS = "times without a zone", "durations"
 _EXACT = 2.0**53
 
 
-def column_types(X):
+def column_types(X: TableLike) -> list[str]:
     """Name of the type of each column, in lower case; none where there are none."""
     if hasattr(X, "dtypes"):
         return [str(dtype).lower() for dtype in X.dtypes]
@@ -31,17 +40,8 @@ def column_types(X):
     return []
 
 
-def columns_of_times(X):
-    """Columns of dates, times and durations.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-
-    Returns
-    -------
-    columns : list of int
-    """
+def columns_of_times(X: TableLike) -> list[int]:
+    """Columns of dates, times and durations."""
     return [
         j
         for j, name in enumerate(column_types(X))
@@ -50,32 +50,16 @@ def columns_of_times(X):
     ]
 
 
-def seconds(X, j):
-    """Seconds since 1970 of a column of times, or of durations; NaN where unknown.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-
-    j : int
-
-    Returns
-    -------
-    ndarray of shape (n_samples,), float64
-    """
+def seconds(X: TableLike, j: int) -> NDArray[np.float64]:
+    """Seconds since 1970 of a column of times, or of durations; NaN where unknown."""
     values = np.asarray(safe_indexing(X, j, axis=1))
     if values.dtype.kind == "O":
         return np.array([second(value) for value in values])
     return _of_array(values)
 
 
-def time_kind(X, j):
-    """Whether a column of times holds points in time or durations.
-
-    Returns
-    -------
-    kind : {"datetime64", "timedelta64"}
-    """
+def time_kind(X: TableLike, j: int) -> Literal["datetime64", "timedelta64"]:
+    """Whether a column of times holds points in time or durations."""
     name = column_types(X)[j]
     is_duration = name.startswith(("timedelta", "duration"))
     if name.startswith("object"):
@@ -84,22 +68,10 @@ def time_kind(X, j):
     return "timedelta64" if is_duration else "datetime64"
 
 
-def time_zones(X):
+def time_zones(X: TableLike) -> dict[int, tzinfo | str | None]:
     """What columns of known times hold: points in time of a zone, or without, or else.
 
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-
-    Returns
-    -------
-    zones : dict of int to tzinfo, None or "durations"
-        By column; None for points in time without a zone.
-
-    Raises
-    ------
-    ValueError
-        If some times of a column have a zone and others have none.
+    None for points in time without a zone, "durations" for these.
     """
     zones = {}
     for j in columns_of_times(X):
@@ -115,24 +87,8 @@ def time_zones(X):
     return zones
 
 
-def compare_zones(estimator, X, *, reset):
-    """Remember whether times have a zone, in `fit`, or refuse those that differ.
-
-    Parameters
-    ----------
-    estimator : estimator
-
-    X : array-like of shape (n_samples, n_features)
-
-    reset : bool
-        As in `fit`.
-
-    Raises
-    ------
-    ValueError
-        If times have a zone and had none in `fit`, or the other way round, or if they
-        are durations in one of both.
-    """
+def compare_zones(estimator: TableReader, X: TableLike, *, reset: bool) -> None:
+    """Remember whether times have a zone, in `fit`, or refuse those that differ."""
     zones = time_zones(X)
     if reset:
         vars(estimator).pop("_time_zones", None)
@@ -151,7 +107,7 @@ def compare_zones(estimator, X, *, reset):
             )
 
 
-def in_zone(time, zone):
+def in_zone(time: np.datetime64, zone: tzinfo) -> datetime | np.datetime64:
     """A numpy time in UTC as a datetime of a zone; NaT as it is."""
     if np.isnat(time):
         return time
@@ -159,22 +115,11 @@ def in_zone(time, zone):
     return moment.replace(tzinfo=UTC).astimezone(zone)
 
 
-def from_seconds(values, kind):
+def from_seconds(values: NDArray[np.float64], kind: str) -> NDArray:
     """Times of numbers of seconds, the inverse of :func:`seconds`.
 
     Those between two ticks, which are nanoseconds near 1970 or for short durations and
     else microseconds, become the one before, so that none falls behind a threshold.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_values,)
-        NaN where unknown.
-
-    kind : {"datetime64", "timedelta64"}
-
-    Returns
-    -------
-    times : ndarray of shape (n_values,)
     """
     is_known = np.isfinite(values)
     known = np.where(is_known, values, 0.0)
@@ -187,7 +132,14 @@ def from_seconds(values, kind):
     return times
 
 
-def validate_columns(estimator, X, y="no_validation", *, reset=True, **options):
+def validate_columns(
+    estimator: TableReader,
+    X: TableLike,
+    y: Any = "no_validation",
+    *,
+    reset: bool = True,
+    **options: Any,
+) -> Any:
     """Check a table as scikit-learn does, with times as numbers of seconds.
 
     The parameters, and what is returned, are those of
@@ -206,7 +158,14 @@ def validate_columns(estimator, X, y="no_validation", *, reset=True, **options):
     return found
 
 
-def _validate_columns(estimator, X, y, has_y, reset, options):
+def _validate_columns(
+    estimator: TableReader,
+    X: TableLike,
+    y: Any,
+    has_y: bool,
+    reset: bool,
+    options: Mapping[str, Any],
+) -> Any:
     """Check a table, and y if there is one, with times as numbers of seconds."""
     times = columns_of_times(X)
     if not times:
@@ -230,7 +189,7 @@ def _validate_columns(estimator, X, y, has_y, reset, options):
     return check_X_y(table, y, estimator=estimator, **options)
 
 
-def _dtype_zone(X, j):
+def _dtype_zone(X: TableLike, j: int) -> tzinfo | None:
     """The zone that the type of a column of pandas, polars or arrow says."""
     if not hasattr(X, "dtypes"):
         return None
@@ -240,7 +199,7 @@ def _dtype_zone(X, j):
     return ZoneInfo(zone) if isinstance(zone, str) else zone
 
 
-def _objects_zone(values, name):
+def _objects_zone(values: NDArray, name: object) -> tzinfo | None:
     """The zone of times; None if they have none."""
     zones = [getattr(v, "tzinfo", None) for v in values if not _is_unknown(v)]
     if any((zone is None) != (zones[0] is None) for zone in zones):
@@ -251,33 +210,35 @@ def _objects_zone(values, name):
     return zones[0]
 
 
-def _in_words(zone):
+def _in_words(zone: tzinfo | str | None) -> str:
     """What a column of times holds, in words."""
-    if zone == _DURATIONS:
+    if isinstance(zone, str):  # durations
         return zone
     return _NAIVE if zone is None else f"times of zone {zone}"
 
 
-def _name(X, j):
+def _name(X: TableLike, j: int) -> int | str:
     return repr(list(X.columns)[j]) if hasattr(X, "columns") else j
 
 
-def _objects(X, j):
+def _objects(X: TableLike, j: int) -> NDArray[np.object_]:
     return np.asarray(safe_indexing(X, j, axis=1), dtype=object)
 
 
-def _holds_times(values):
+def _holds_times(values: NDArray) -> bool:
     """Whether values are times, but for those that are not known."""
     known = [value for value in values if not _is_unknown(value)]
     return bool(known) and all(isinstance(value, TIMES) for value in known)
 
 
-def _is_unknown(value):
+def _is_unknown(
+    value: Any,
+) -> bool:
     # NaN and NaT differ from themselves.
     return value is None or is_pandas_na(value) or bool(np.all(value != value))
 
 
-def second(value):
+def second(value: Any) -> float:
     """Seconds since 1970 of one time, or of a duration; NaN if it is unknown."""
     if _is_unknown(value):
         return np.nan
@@ -293,14 +254,14 @@ def second(value):
     return _count(value - datetime(1970, 1, 1, tzinfo=zone), timedelta(seconds=1))
 
 
-def _of_array(times):
+def _of_array(times: Any) -> Any:
     """Seconds since 1970 of numpy's times, or of durations."""
     # What is not known has no whole seconds.
     with np.errstate(invalid="ignore"):
         return _count(times - np.zeros((), times.dtype), np.timedelta64(1, "s"))
 
 
-def _count(duration, one_second):
+def _count(duration: Any, one_second: Any) -> Any:
     """Seconds of a duration: a number that does not depend on the unit of its ticks.
 
     Whole seconds and the rest are rounded apart: nanoseconds since 1970 are more than

@@ -1,35 +1,19 @@
 """Units in which squares and sums of numbers of any size are within range."""
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 
-def binary_unit(values):
+def binary_unit(values: ArrayLike) -> float:
     """Power of two near the largest magnitude, by which numbers divide exactly.
 
-    Parameters
-    ----------
-    values : array-like
-        Finite.
-
-    Returns
-    -------
-    unit : float
-        1 where all are 0 or there are none.
+    1 where all are 0 or there are none.
     """
     return float(binary_units(np.ravel(values)))
 
 
-def binary_units(values):
-    """Power of two near the largest magnitude of each column, see `binary_unit`.
-
-    Parameters
-    ----------
-    values : array-like of shape (n_rows, ...)
-
-    Returns
-    -------
-    units : ndarray of shape (...)
-    """
+def binary_units(values: ArrayLike) -> NDArray[np.float64]:
+    """Power of two near the largest magnitude of each column, see `binary_unit`."""
     largest = np.max(np.abs(values), axis=0, initial=0.0)
     # So that their reciprocals are within range, too.
     exponents = np.clip(np.frexp(largest)[1], -1021, 1021)

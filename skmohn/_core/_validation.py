@@ -1,27 +1,28 @@
 """Reading what a user passes, and refusing what cannot work."""
 
+from collections.abc import Iterable
 from numbers import Integral, Real
+from typing import Any, Literal, TypeGuard
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
-from sklearn.utils.validation import (
-    check_array,
-)
 
 from skmohn._core._memory import in_words, memory_limit
+from skmohn._core._types import TableLike, check_array
 
 
-def input_dtype(estimator):
+def input_dtype(estimator: object) -> np.dtype:
     """Type of the values of a fit; float64 where it is not known."""
     return np.dtype(getattr(estimator, "_input_dtype", "float64"))
 
 
-def has_read_inputs(estimator):
+def has_read_inputs(estimator: object) -> bool:
     """Whether an estimator was fitted on a table, not made of what was known."""
     return hasattr(estimator, "_input_dtype")
 
 
-def to_numpy(values):
+def to_numpy(values: Any) -> Any:
     """An array of another library as one of numpy; all else as it is.
 
     The array API has no ``len``, no ``reshape`` method, and indices for all axes only.
@@ -33,7 +34,7 @@ def to_numpy(values):
     return np.asarray(values) if is_array else values
 
 
-def _fill_masked(values):
+def _fill_masked(values: Any) -> NDArray:
     """A masked array with NaN, or NaT, in the place of what is masked."""
     if not np.ma.is_masked(values):
         return np.asarray(values)
@@ -45,23 +46,10 @@ def _fill_masked(values):
     return values.astype(dtype).filled(np.nan)
 
 
-def read_vector(values, name, ensure_all_finite=True):
-    """Read a list of numbers.
-
-    Parameters
-    ----------
-    values : array-like of shape (n,)
-
-    name : str
-        The parameter, for the message.
-
-    ensure_all_finite : bool or "allow-nan", default=True
-        As of :func:`~sklearn.utils.check_array`.
-
-    Returns
-    -------
-    vector : ndarray of shape (n,), float64
-    """
+def read_vector(
+    values: ArrayLike, name: str, ensure_all_finite: bool | Literal["allow-nan"] = True
+) -> NDArray[np.float64]:
+    """Read a list of numbers."""
     # What is ragged and what is no list at all is an array of objects too.
     vector = np.asarray(to_numpy(values), dtype=object)
     if vector.ndim != 1 or not all(isinstance(v, Real | np.bool_) for v in vector):
@@ -81,27 +69,17 @@ def read_vector(values, name, ensure_all_finite=True):
     )
 
 
-def is_whole(number):
+def is_whole(number: object) -> TypeGuard[int]:
     """Whether it is a whole number; True is not, though Python takes it for 1."""
     return isinstance(number, Integral) and not isinstance(number, bool)
 
 
-def read_sets(sets, name, *, are_ordered=False):
+def read_sets(
+    sets: Any, name: str, *, are_ordered: bool = False
+) -> list[tuple[int | str, ...]]:
     """Read a list of sets of features; a feature stands for the set of itself.
 
-    Parameters
-    ----------
-    sets : sequence of int, str or sequences of them
-
-    name : str
-        The parameter, for the message.
-
-    are_ordered : bool, default=False
-        Whether each belongs to a number of a list, so that their order counts.
-
-    Returns
-    -------
-    sets : list of tuples of int or str
+    With `are_ordered` each belongs to a number of a list, so that their order counts.
     """
     if are_ordered:
         refuse_set(sets, name)
@@ -112,7 +90,7 @@ def read_sets(sets, name, *, are_ordered=False):
         is_single = isinstance(given, str) or is_whole(given)
         if not is_single and not np.iterable(given):
             raise TypeError(f"{name} has {given!r}, which is not a set of features")
-        members = (given,) if is_single else tuple(given)
+        members = (given,) if is_single else tuple(given)  # pyright: ignore[reportArgumentType]
         for member in members:
             if not (isinstance(member, str) or is_whole(member)):
                 raise ValueError(
@@ -123,20 +101,8 @@ def read_sets(sets, name, *, are_ordered=False):
     return found
 
 
-def refuse_set(values, name):
-    """Refuse what has no order of its own: that of a set differs by process.
-
-    Parameters
-    ----------
-    values : object
-
-    name : str
-        The parameter, for the message.
-
-    Raises
-    ------
-    ValueError
-    """
+def refuse_set(values: object, name: str) -> None:
+    """Refuse what has no order of its own: that of a set differs by process."""
     if isinstance(values, set | frozenset):
         raise ValueError(
             f"{name} must be in an order, and a set has none, got {values!r}: pass a "
@@ -144,20 +110,8 @@ def refuse_set(values, name):
         )
 
 
-def read_names(names, name):
-    """Read a list of strings.
-
-    Parameters
-    ----------
-    names : sequence of str
-
-    name : str
-        The parameter, for the message.
-
-    Returns
-    -------
-    names : list of str
-    """
+def read_names(names: Iterable[str], name: str) -> list[str]:
+    """Read a list of strings."""
     if isinstance(names, str):
         raise ValueError(f"{name} must be a list of strings, got the string {names!r}")
     refuse_set(names, name)
@@ -170,17 +124,10 @@ def read_names(names, name):
     return names
 
 
-def name_dtype(X):
+def name_dtype(X: TableLike) -> str:
     """Name of the dtype that all values of a table have.
 
-    Parameters
-    ----------
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-    Returns
-    -------
-    name : str
-        "float64" where columns differ or are no plain numbers.
+    "float64" where columns differ or are no plain numbers.
     """
     if issparse(X):
         return X.dtype.name
@@ -189,7 +136,7 @@ def name_dtype(X):
     return dtype.name if dtype.kind in "biuf" else "float64"
 
 
-def densify(X):
+def densify(X: TableLike) -> TableLike:
     """Make a sparse table dense, if there is room for it; leave others as they are."""
     if not issparse(X):
         return X
@@ -201,20 +148,13 @@ def densify(X):
     return X.toarray()
 
 
-def weighted_rows(X, weights):
+def weighted_rows(
+    X: TableLike, weights: Iterable[ArrayLike | None]
+) -> NDArray[np.intp] | None:
     """Find the samples that have weight, before weights are checked.
 
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, ...)
-
-    weights : sequence of array-like of shape (n_samples,)
-        None among them, and what has another shape, has no effect.
-
-    Returns
-    -------
-    rows : ndarray of int or None
-        Those with a positive product of weights; None where all have it, or none has.
+    Those with a positive product of weights; None where all have it, or none has.
+    Weights of another shape have no effect.
     """
     shape = getattr(X, "shape", None)
     if shape is None:
@@ -227,7 +167,7 @@ def weighted_rows(X, weights):
     return None if has_weight.all() or not has_weight.any() else has_weight.nonzero()[0]
 
 
-def _are_zero(values):
+def _are_zero(values: ArrayLike | None) -> NDArray[np.bool_]:
     """Which values are zero; none of those that are no numbers."""
     array = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
     if array.dtype.kind in "biuf":
@@ -236,37 +176,18 @@ def _are_zero(values):
     return np.reshape(is_zero, array.shape).astype(bool)
 
 
-def weight_unit(weights):
+def weight_unit(weights: NDArray[np.float64]) -> float:
     """What weights of samples are divided by to be numbers of samples.
 
     Whole numbers are taken at their word: a weight of 2 is a sample that is there
     twice. Others, and those too large for an exact sum, say how samples compare and
     nothing of how many there are: their unit is the mean of the positive ones.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (n_samples,), float64
-        Not negative.
-
-    Returns
-    -------
-    unit : float
     """
     return 1.0 if are_counts(weights) else mean_weight(weights)
 
 
-def are_counts(weights):
-    """Whether weights are whole numbers with an exact sum.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (n_samples,), float64
-        Not negative.
-
-    Returns
-    -------
-    are_counts : bool
-    """
+def are_counts(weights: NDArray[np.float64]) -> bool:
+    """Whether weights are whole numbers with an exact sum."""
     largest = weights.max()
     if largest == 0:
         return True
@@ -274,20 +195,10 @@ def are_counts(weights):
     return bool(is_whole and largest < 2.0**53 / np.count_nonzero(weights))
 
 
-def mean_weight(weights, counts=None):
+def mean_weight(weights: NDArray, counts: NDArray | None = None) -> float:
     """Mean of the positive weights of observations.
 
-    Parameters
-    ----------
-    weights : ndarray of shape (n_samples,), float64
-        Not negative, nor all zero.
-
-    counts : ndarray of shape (n_samples,), default=None
-        How many observations share each of them; None for one.
-
-    Returns
-    -------
-    mean : float
+    `counts` are how many observations share each of them; None for one.
     """
     n_observations = np.count_nonzero(weights) if counts is None else counts.sum()
     largest = weights.max()
@@ -295,22 +206,12 @@ def mean_weight(weights, counts=None):
     return float(largest * (np.sum(weights / largest) / n_observations))
 
 
-def as_counts(weights):
-    """Weights of samples as numbers of samples.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (n_samples,), float64
-        Not negative; those of zero count as no samples.
-
-    Returns
-    -------
-    counts : ndarray of shape (n_samples,), float64
-    """
+def as_counts(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights of samples as numbers of samples; those of zero count as none."""
     return weights / weight_unit(weights)
 
 
-def require_policy(policy):
+def require_policy(policy: object) -> None:
     """Refuse what cannot be asked step by step."""
     if not (hasattr(policy, "initial_state") and hasattr(policy, "step")):
         raise TypeError(
@@ -319,7 +220,7 @@ def require_policy(policy):
         )
 
 
-def is_pair_given(X, y, which="_val"):
+def is_pair_given(X: object, y: object, which: str = "_val") -> bool:
     """Whether there are samples, such as for validation; refuse one half of them."""
     if X is None and y is None:
         return False
@@ -331,24 +232,10 @@ def is_pair_given(X, y, which="_val"):
     return True
 
 
-def require_memory(n_bytes, what, advice):
+def require_memory(n_bytes: float, what: str, advice: str) -> None:
     """Refuse what cannot fit in memory, before it is allocated.
 
-    Parameters
-    ----------
-    n_bytes : float
-        What is needed.
-
-    what : str
-        What needs it, as the start of a sentence.
-
-    advice : str
-        What to do instead.
-
-    Raises
-    ------
-    MemoryError
-        When it is more than this process may have.
+    `what` is the start of a sentence.
     """
     limit = memory_limit()
     if n_bytes > limit:
@@ -358,25 +245,8 @@ def require_memory(n_bytes, what, advice):
         )
 
 
-def read_shares(shares, name):
-    """Check numbers between 0 and 1, both excluded.
-
-    Parameters
-    ----------
-    shares : float or array-like of shape (n_shares,)
-
-    name : str
-        What they are called in the message.
-
-    Returns
-    -------
-    shares : ndarray of shape (n_shares,)
-
-    Raises
-    ------
-    ValueError
-        If one is not, or there are none.
-    """
+def read_shares(shares: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Check numbers between 0 and 1, both excluded."""
     read = check_array(
         np.atleast_1d(shares), dtype=np.float64, ensure_2d=False, input_name=name
     )

@@ -1,13 +1,17 @@
 """What the product prior says of values and weights before any data are seen."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from skmohn._core._types import Term
 from skmohn.mohn._dense.kernel import CategoryTables, Pairs, Prior, find_alike
 from skmohn.mohn._model import CONSTANT_VARIANCE
-from skmohn.mohn._table.rows import row_blocks, sizes_of
+from skmohn.mohn._table.rows import Rows, row_blocks, sizes_of
 
 
 @dataclass(frozen=True)
@@ -34,23 +38,14 @@ class Covariance:
     terms: tuple = ()
     variances: tuple = ()
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         """Leave the tables, which are soon made again."""
         return {name: part for name, part in vars(self).items() if name != "tables"}
 
-    def between(self, left, right, dtype=np.float64):
-        """Covariance of the values at rows with those at rows.
-
-        Parameters
-        ----------
-        left, right : Rows
-
-        dtype : dtype, default=float64
-
-        Returns
-        -------
-        covariance : ndarray of shape (n_left, n_right)
-        """
+    def between(
+        self, left: Rows, right: Rows, dtype: type = np.float64
+    ) -> NDArray[np.float64]:
+        """Covariance of the values at rows with those at rows."""
         covariance = Pairs(left, right, self.alphabets, dtype).covariance(self.prior)
         for term, variance in zip(self.terms, self.variances, strict=True):
             own = (variance * parity(left.inputs, term)).astype(dtype)
@@ -60,7 +55,7 @@ class Covariance:
                 covariance[part] += np.multiply.outer(own[part], other)
         return covariance
 
-    def own(self, rows):
+    def own(self, rows: Rows) -> NDArray[np.float64]:
         """Variance of the value at each row."""
         tau = self.prior.tau
         squares = rows.inputs**2
@@ -75,24 +70,14 @@ class Covariance:
             variance += own * parity(rows.inputs, term) ** 2
         return variance + CONSTANT_VARIANCE
 
-    def with_weight(self, rows, term, categories=()):
-        """Covariance of the values at rows with one weight.
+    def with_weight(
+        self, rows: Rows, term: Term, categories: Sequence[tuple[int, int]] = ()
+    ) -> NDArray[np.float64]:
+        """Covariance of a weight with the function at rows.
 
-        Parameters
-        ----------
-        rows : Rows
-
-        term : tuple of int
-            The inputs that the weight connects.
-
-        categories : tuple of (categorical, category), default=()
-            The categoricals that it connects as well. The weight is then the part of
-            the function that depends on all of them and on nothing else, at these
-            categories.
-
-        Returns
-        -------
-        covariance : ndarray of shape (n_rows,)
+        It connects the inputs of `term`, and categoricals by pairs (categorical,
+        category). With these it is the part of the function that depends on all of them
+        and on nothing else, at these categories.
         """
         tau, chosen = self.prior.tau, dict(categories)
         product = parity(rows.inputs, term)
@@ -109,19 +94,10 @@ class Covariance:
         extra = 0.0 if chosen else self._extra(term)
         return values + self.prior.linear * linear + extra * product
 
-    def split(self, members):
+    def split(self, members: Term) -> tuple[Term, tuple[tuple[int, int], ...]]:
         """Take a set apart: its inputs, then its categoricals and their categories.
 
-        Parameters
-        ----------
-        members : tuple of int
-            Inputs are numbered first, then the categories of all categoricals.
-
-        Returns
-        -------
-        term : tuple of int
-
-        categories : tuple of (categorical, category)
+        Inputs are numbered first, then the categories of all categoricals.
         """
         n_inputs = len(self.prior.rates)
         term = tuple(m for m in members if m < n_inputs)
@@ -133,23 +109,14 @@ class Covariance:
             for m, categorical in zip(others, places, strict=True)
         )
 
-    def screening(self, rows):
+    def screening(
+        self, rows: Rows
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp]]:
         """Columns whose products are covariances with weights of the product part.
 
-        Parameters
-        ----------
-        rows : Rows
-
-        Returns
-        -------
-        base : ndarray of shape (n_rows,)
-            Covariance with the constant, but for a factor.
-
-        columns : ndarray of shape (n_rows, n_members)
-            What each member of a set multiplies it by, see :meth:`split`.
-
-        groups : ndarray of shape (n_members,), int
-            Categories of one categorical share a number: no set has two of them.
+        Returned are the covariance with the constant, but for a factor; what each
+        member of a set multiplies it by, (n_rows, n_members), see :meth:`split`; and
+        the group of each member, of which no set has two.
         """
         base, columns = np.ones(len(rows)), [rows.inputs * self.prior.tau]
         for i, (factors, _) in enumerate(self.tables):
@@ -163,7 +130,7 @@ class Covariance:
         )
         return base, np.hstack(columns), groups.astype(int)
 
-    def categorical_tau(self):
+    def categorical_tau(self) -> list[float]:
         """``tau`` of inputs whose values are as alike as two categories on average."""
         taus = []
         for (factors, _), (size, _) in zip(self.tables, self.alphabets, strict=True):
@@ -172,7 +139,9 @@ class Covariance:
             taus.append(float((1.0 - alike) / (1.0 + alike)))
         return taus
 
-    def of_weight(self, term, categories=()):
+    def of_weight(
+        self, term: Term, categories: Sequence[tuple[int, int]] = ()
+    ) -> float:
         """Variance of one weight, see :meth:`with_weight`."""
         chosen, variance, linear = dict(categories), self._share(term), 0.0
         if len(term) == 1 and not chosen:
@@ -188,17 +157,14 @@ class Covariance:
         extra = 0.0 if chosen else self._extra(term)
         return float(variance + self.prior.linear * linear + extra)
 
-    def weight_stds(self, terms):
+    def weight_stds(self, terms: Sequence[Term]) -> NDArray[np.float64]:
         """Standard deviations of weights, numbered as by :meth:`split`."""
         return np.sqrt([self.of_weight(*self.split(term)) for term in terms])
 
-    def all_weights(self):
+    def all_weights(self) -> NDArray[np.float64]:
         """Variances of all 2^n weights of two-valued inputs.
 
-        Returns
-        -------
-        variances : ndarray of shape (2 ** n_inputs,)
-            Bit i of the index says whether input i is in the set.
+        Bit i of the index says whether input i is in the set.
         """
         variances = np.array([self.prior.scale])
         for tau in self.prior.tau:
@@ -212,20 +178,20 @@ class Covariance:
             variances[sum(1 << i for i in term)] += variance
         return variances
 
-    def _share(self, term):
+    def _share(self, term: Term) -> float:
         """Variance that the product gives to one set of inputs."""
         tau = self.prior.tau
         log_share = np.sum(np.log(tau[list(term)])) - np.sum(np.log1p(tau))
         return self.prior.scale * float(np.exp(log_share))
 
-    def _extra(self, term):
+    def _extra(self, term: Term) -> float:
         """Variance of a weight beside those of product and single inputs."""
         extra = 0.0 if term else CONSTANT_VARIANCE
         own = zip(self.terms, self.variances, strict=True)
         return extra + sum(variance for other, variance in own if other == term)
 
     @cached_property
-    def tables(self):
+    def tables(self) -> list[list[NDArray[np.float64]]]:
         """Factors between the categories of each, and their centred parts."""
         if not self.alphabets:
             return []
@@ -233,6 +199,6 @@ class Covariance:
         return CategoryTables(self.prior.category_rates, categoricals).by_categorical()
 
 
-def parity(inputs, term):
+def parity(inputs: NDArray[np.float64], term: Term) -> NDArray[np.float64]:
     """Product of the inputs of one set, row by row; 1 for the empty set."""
     return inputs[:, list(term)].prod(axis=1)

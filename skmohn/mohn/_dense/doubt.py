@@ -8,24 +8,29 @@ Source: Garnett, Osborne and Hennig, Active learning of linear embeddings for Ga
 processes, UAI 2014, section 4.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import eigvalsh
 from scipy.sparse import csr_array
 
+from skmohn._core._types import Term
 from skmohn.mohn._dense.evidence import (
     LOG_BOUNDS,
     Evidence,
+    Sample,
     density_curvature,
     log_density,
 )
 from skmohn.mohn._dense.exact import ExactPosterior
 from skmohn.mohn._dense.kernel import Pairs, Prior
-from skmohn.mohn._dense.variance import PairVariance
+from skmohn.mohn._dense.variance import Contrast, PairVariance
 from skmohn.mohn._model import occam_factor
-from skmohn.mohn._table.rows import row_blocks
+from skmohn.mohn._table.rows import Alphabet, Rows, row_blocks
+from skmohn.mohn._table.variables import Variable
 
 # Beyond, hyper-parameters are known well enough, and this costs more than the fit.
 MOST_ROWS = 200
@@ -54,17 +59,8 @@ class PriorDoubt:
 
     pairs: tuple
 
-    def slopes(self, rows):
-        """Change of the mean of the function over one standard deviation of each axis.
-
-        Parameters
-        ----------
-        rows : Rows
-
-        Returns
-        -------
-        slopes : ndarray of shape (n_rows, n_axes)
-        """
+    def slopes(self, rows: Rows) -> NDArray[np.float64]:
+        """Change of the function's mean over one standard deviation of each axis."""
         slopes = np.empty((len(rows), len(self.pairs)))
         for part in row_blocks(len(rows)):
             some = rows.take(part)
@@ -72,11 +68,11 @@ class PriorDoubt:
                 slopes[part, j] = up.mean(some) - down.mean(some)
         return slopes
 
-    def variance(self, rows):
+    def variance(self, rows: Rows) -> NDArray[np.float64]:
         """Variance of the mean of the function, ndarray of shape (n_rows,)."""
         return np.sum(self.slopes(rows) ** 2, axis=1)
 
-    def variance_of_weights(self, terms):
+    def variance_of_weights(self, terms: Sequence[Term]) -> NDArray[np.float64]:
         """Variances of the means of weights, ndarray of shape (n_terms,).
 
         Categories of categoricals are numbered after the inputs, see
@@ -87,7 +83,9 @@ class PriorDoubt:
             variance += (up.means_of(terms) - down.means_of(terms)) ** 2
         return variance
 
-    def variance_of_contrasts(self, variables, wanted):
+    def variance_of_contrasts(
+        self, variables: list[Variable], wanted: Sequence[Contrast]
+    ) -> NDArray[np.float64]:
         """Variances of the means of contrasts, see `PairVariance.contrasts`."""
         variance = np.zeros(len(wanted))
         for pair in self.pairs:
@@ -95,14 +93,16 @@ class PriorDoubt:
             variance += (up - down) ** 2
         return variance
 
-    def update(self, more):
+    def update(self, more: Sample) -> "PriorDoubt":
         """The same hyper-parameters after a further sample."""
         return PriorDoubt(
             tuple((up.update(more), down.update(more)) for up, down in self.pairs)
         )
 
 
-def contrasts_of(posterior, variables, wanted):
+def contrasts_of(
+    posterior: ExactPosterior, variables: list[Variable], wanted: Sequence[Contrast]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Posterior means and variances of contrasts, see `PairVariance.contrasts`."""
     rows, alpha = posterior.support()
     sums = PairVariance(posterior.covariance, rows, alpha, variables)
@@ -110,24 +110,14 @@ def contrasts_of(posterior, variables, wanted):
     return cross.T @ alpha, posterior.spread(cross, prior)
 
 
-def doubt_prior(posterior, n_rows):
+def doubt_prior(
+    posterior: ExactPosterior, n_rows: int
+) -> tuple[PriorDoubt, float] | tuple[None, float]:
     """How uncertain the hyper-parameters of a posterior are, and what that is worth.
 
-    Parameters
-    ----------
-    posterior : ExactPosterior
-        Of up to `MOST_ROWS` rows, and of one target or several.
-
-    n_rows : int
-        From how many the hyper-parameters were learnt.
-
-    Returns
-    -------
-    doubt : PriorDoubt or None
-        None when they are more than `MOST_ROWS`.
-
-    occam : float
-        Log evidence over all hyper-parameters less that at the best ones.
+    The posterior is of up to `MOST_ROWS` rows, the hyper-parameters were learned from
+    `n_rows`. None when there are too many of them; with the log evidence over all less
+    that at the best ones.
     """
     covariance, sample = posterior.covariance, posterior.sample
     best, n_inputs = covariance.prior.to_logs(), len(covariance.prior.rates)
@@ -139,7 +129,7 @@ def doubt_prior(posterior, n_rows):
     spread, axes = np.linalg.eigh(felt.by_data * share + felt.by_density)
     spread = 1.0 / np.sqrt(np.maximum(spread, _LEAST_CURVATURE))
 
-    def moved(shift):
+    def moved(shift: NDArray[np.float64]) -> ExactPosterior:
         logs = np.clip(best + shift @ basis, *LOG_BOUNDS)
         prior = Prior.from_logs(logs, n_inputs)
         return ExactPosterior.condition(replace(covariance, prior=prior), sample)
@@ -181,7 +171,7 @@ class Felt(NamedTuple):
     ratios: np.ndarray
 
     @classmethod
-    def around(cls, posterior):
+    def around(cls, posterior: ExactPosterior) -> Self:
         """Look around the hyper-parameters of a posterior of one target or several."""
         covariance = posterior.covariance
         best = covariance.prior.to_logs()
@@ -202,41 +192,27 @@ class Felt(NamedTuple):
             -(others @ gradient) / own,
         )
 
-    def gain_by_chance(self, share=1.0):
+    def gain_by_chance(self, share: float = 1.0) -> float:
         """Nats that the best hyper-parameters gain although others are true.
 
-        Parameters
-        ----------
-        share : float, default=1.0
-            See :meth:`occam`.
-
-        Returns
-        -------
-        gain : float
-            Half of how many hyper-parameters the data determine.
+        Half of how many hyper-parameters the data determine, where they say `share`
+        times as much.
         """
         ratios = np.append(eigvalsh(self.by_data, self.by_density), self.ratios)
         ratios = share * np.maximum(ratios, 0.0)
         return 0.5 * float(np.sum(ratios / (1.0 + ratios)))
 
-    def occam(self, share=1.0):
+    def occam(self, share: float = 1.0) -> float:
         """Log evidence over all hyper-parameters less that at the best ones.
 
-        Parameters
-        ----------
-        share : float, default=1.0
-            How many times as much as here the data say.
-
-        Returns
-        -------
-        occam : float
+        The data say `share` times as much as here.
         """
         occam = occam_factor(self.density, self.by_density, self.by_data * share)
         ratios = np.maximum(share * self.ratios, 0.0)
         return occam - 0.5 * float(np.sum(np.log1p(ratios)))
 
 
-def _directions(n_inputs, alphabets):
+def _directions(n_inputs: int, alphabets: tuple[Alphabet, ...]) -> csr_array:
     """Directions of the logarithms: one for each, but one for all levels of a column.
 
     Levels differ little among each other, and there are many of them.
@@ -251,21 +227,12 @@ def _directions(n_inputs, alphabets):
     return csr_array((np.ones(len(groups)), (groups, range(len(groups)))), shape)
 
 
-def _felt(posterior, basis):
+def _felt(
+    posterior: ExactPosterior, basis: csr_array
+) -> tuple[NDArray[np.float64], Any]:
     """Split directions: those that change the fitted values most, and the others.
 
-    Parameters
-    ----------
-    posterior : ExactPosterior
-
-    basis : csr_array of shape (n_directions, n_logs)
-
-    Returns
-    -------
-    felt : ndarray of shape (up to `_MOST_DIRECTIONS`, n_logs)
-        That of the noise among them.
-
-    others : csr_array of shape (n_others, n_logs)
+    The direction of the noise is among them; the others are returned apart.
     """
     if basis.shape[0] <= _MOST_DIRECTIONS:
         return basis.toarray(), basis[:0]
@@ -275,15 +242,11 @@ def _felt(posterior, basis):
     return basis[np.sort(felt)].toarray(), basis[np.sort(others)]
 
 
-def _fitted_slopes(posterior):
+def _fitted_slopes(posterior: ExactPosterior) -> NDArray[np.float64]:
     """Slopes of the fitted values in all logarithms but that of the noise.
 
     They are ``N K^-1 dK K^-1 y``, with N the noise and dK the slope of the covariance:
     for each row a sum over all pairs of rows.
-
-    Returns
-    -------
-    slopes : ndarray of shape (n_rows, n_logs - 1)
     """
     covariance, sample = posterior.covariance, posterior.sample
     prior = covariance.prior
@@ -298,30 +261,19 @@ def _fitted_slopes(posterior):
     return np.array([pairs.slope(prior, product, outer) for outer in outers])
 
 
-def _curvature(evidence, best, basis):
+def _curvature(
+    evidence: Evidence, best: NDArray[np.float64], basis: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """How evidence and fitted values change along directions of the logarithms.
 
-    Parameters
-    ----------
-    evidence : Evidence
-
-    best : ndarray of shape (n_logs,)
-
-    basis : ndarray of shape (n_directions, n_logs)
-
-    Returns
-    -------
-    gradient : ndarray of shape (n_logs,)
-
-    curvature : ndarray of shape (n_directions, n_directions)
-        Negative Hessian of the log evidence.
-
-    slopes : ndarray of shape (n_rows * n_targets, n_directions)
-        Of the fitted values, without strong terms.
+    Returned are the gradient, the negative Hessian along the directions, and the slopes
+    of the fitted values, (n_rows * n_targets, n_directions), without strong terms.
     """
     n_inputs = evidence.sample.rows.inputs.shape[1]
 
-    def look(logs):
+    def look(
+        logs: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Gradients of the evidence, and what the fits leave of the targets."""
         return evidence.slopes([Prior.from_logs(x, n_inputs) for x in logs])
 

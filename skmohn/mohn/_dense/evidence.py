@@ -6,19 +6,22 @@ climbed by L-BFGS-B. Many rows are climbed in stages, the first ones on a part o
 """
 
 import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import blas, lapack, solve_triangular
-from scipy.optimize import LbfgsInvHessProduct, minimize
+from scipy.optimize import LbfgsInvHessProduct, OptimizeResult, minimize
 from scipy.sparse import block_diag, diags_array
 
 from skmohn.mohn._dense.kernel import Pairs, Prior
 from skmohn.mohn._dense.steps import Steps
 from skmohn.mohn._model import LEAST_NOISE, LOG_NOISE, LOG_SCALE
 from skmohn.mohn._table.rows import (
+    Alphabet,
     Rows,
     count_observations,
     distinct_rows,
@@ -105,24 +108,24 @@ class Sample:
     excess: np.ndarray
     log_weight: float
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.target)
 
     @property
-    def n_targets(self):
+    def n_targets(self) -> int:
         """How many targets there are."""
         return self.target.shape[1] if self.target.ndim > 1 else 1
 
-    def noise(self, prior):
+    def noise(self, prior: Prior) -> NDArray[np.float64]:
         """Noise variance of each target."""
         return prior.noise * self.excess / self.weight
 
-    def take(self, index):
+    def take(self, index: NDArray | slice) -> "Sample":
         """A part of the rows."""
         parts = (getattr(self, name)[index] for name in _PER_ROW)
         return Sample(self.rows.take(index), *parts, self.log_weight)
 
-    def join(self, other):
+    def join(self, other: "Sample") -> "Sample":
         """These rows, then others, whether or not some are equal."""
         parts = (
             np.concatenate([getattr(self, name), getattr(other, name)])
@@ -134,7 +137,7 @@ class Sample:
             self.log_weight + other.log_weight,
         )
 
-    def join_equal(self):
+    def join_equal(self) -> "Sample":
         """Join rows that are equal, as :func:`join_equal_rows` does."""
         place, first = distinct_rows(self.rows)
         total = np.bincount(place, self.weight)
@@ -157,7 +160,7 @@ class Sample:
             self.log_weight,
         )
 
-    def log_density_of_rest(self, prior):
+    def log_density_of_rest(self, prior: Prior) -> float:
         """Log density of the targets given their means in each row."""
         noise = prior.noise * self.excess
         single = np.sum((self.count - 1.0) * np.log(2.0 * np.pi * noise))
@@ -165,25 +168,17 @@ class Sample:
         return -0.5 * (np.sum(self.within / noise) + self.n_targets * single)
 
 
-def join_equal_rows(rows, y, sample_weight=None, count=None):
+def join_equal_rows(
+    rows: Rows,
+    y: NDArray[np.float64],
+    sample_weight: NDArray[np.float64] | None = None,
+    count: NDArray[np.float64] | None = None,
+) -> Sample:
     """Join equal rows into one whose target is their mean; sort them.
 
-    Parameters
-    ----------
-    rows : Rows
-
-    y : ndarray of shape (n_rows,) or (n_rows, n_targets)
-
-    sample_weight : ndarray of shape (n_rows,), default=None
-        Positive. Whole numbers are repeats of a row; others are precisions, relative
-        to a mean of 1.
-
-    count : ndarray of shape (n_rows,), default=None
-        How many observations each stands for; None for :func:`count_observations`.
-
-    Returns
-    -------
-    sample : Sample
+    Whole weights are repeats of a row; others are precisions, relative to a mean of 1.
+    `count` is how many observations each stands for, by default
+    :func:`count_observations`.
     """
     ones = np.ones(len(y))
     weight = ones if sample_weight is None else sample_weight
@@ -201,12 +196,12 @@ def join_equal_rows(rows, y, sample_weight=None, count=None):
     return single.join_equal()
 
 
-def place_of_rows(rows):
+def place_of_rows(rows: Rows) -> NDArray[np.intp]:
     """Where :func:`join_equal_rows` puts each row, ndarray of shape (n_rows,), int."""
     return distinct_rows(rows)[0]
 
 
-def find_rows(rows, among):
+def find_rows(rows: Rows, among: Rows) -> NDArray[np.intp]:
     """Where equal rows are among distinct ones, -1 for none; ndarray of int."""
     place = place_of_rows(among.join(rows))
     first = np.full(place.max(initial=-1) + 1, -1)
@@ -227,7 +222,12 @@ class Evidence:
         float32 halves the time where the noise is not small.
     """
 
-    def __init__(self, sample, alphabets=(), dtype=np.float64):
+    def __init__(
+        self,
+        sample: Sample,
+        alphabets: tuple[Alphabet, ...] = (),
+        dtype: type = np.float64,
+    ) -> None:
         self.sample = sample
         self.pairs = Pairs(sample.rows, sample.rows, alphabets, dtype)
         self.n_categoricals = sample.rows.inputs.shape[1] + len(alphabets)
@@ -238,16 +238,16 @@ class Evidence:
         (self._syrk,) = blas.get_blas_funcs(("syrk",), dtype=self.dtype)
 
     @cached_property
-    def _memory(self):
+    def _memory(self) -> NDArray:
         """Where product and covariance are written: new memory takes a while."""
         return np.empty((2, len(self.sample), len(self.sample)), self.dtype)
 
-    def value(self, prior):
+    def value(self, prior: Prior) -> float:
         """Log evidence; minus infinity where the covariance is not positive."""
         found = self._factor(prior, self.pairs.product(prior, self._memory[0]))
         return -np.inf if found is None else self._density(prior, *found)
 
-    def value_and_slope(self, prior):
+    def value_and_slope(self, prior: Prior) -> tuple[float, Any]:
         """Log evidence and its gradient in the logarithms of the hyper-parameters."""
         product = self.pairs.product(prior, self._memory[0])
         found = self._factor(prior, product)
@@ -256,22 +256,13 @@ class Evidence:
         value = self._density(prior, *found)
         return value, self._slope(prior, product, *found)
 
-    def slopes(self, priors):
+    def slopes(
+        self, priors: Sequence[Prior]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Gradients at several hyper-parameters, and what each fit leaves.
 
-        Parameters
-        ----------
-        priors : list of Prior
-
-        Returns
-        -------
-        slopes : ndarray of shape (n_priors, n_logs)
-            As of :meth:`value_and_slope`.
-
-        left : ndarray of shape (n_priors, n_rows * n_targets)
-            Targets less fitted values.
-
-        Both are 0 where the covariance is not positive.
+        As of :meth:`value_and_slope`, and targets less fitted values, (n_priors, n_rows
+        * n_targets); 0 where the covariance is not positive.
         """
         slopes = np.zeros((len(priors), len(priors[0].to_logs())))
         left = np.zeros((len(priors), self.sample.target.size))
@@ -283,7 +274,9 @@ class Evidence:
                 slopes[k] = self._slope(prior, product, *found)
         return slopes, left
 
-    def _factor(self, prior, product):
+    def _factor(
+        self, prior: Prior, product: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
         """Cholesky factor and ``K^-1 target``, or None."""
         covariance = self.pairs.join(prior, product, self._memory[1])
         size = len(covariance)
@@ -296,7 +289,9 @@ class Evidence:
         alpha, _ = self._potrs(factor, target, lower=1)
         return factor, alpha.reshape(target.shape)
 
-    def _outer(self, factor, alpha):
+    def _outer(
+        self, factor: NDArray[np.float64], alpha: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """``alpha alpha' - K^-1``, for sums over pairs; takes the factor's memory.
 
         Of several targets, the sum.
@@ -308,7 +303,13 @@ class Evidence:
         outer.ravel()[:: len(outer) + 1] *= 0.5
         return outer
 
-    def _slope(self, prior, product, factor, alpha):
+    def _slope(
+        self,
+        prior: Prior,
+        product: NDArray[np.float64],
+        factor: NDArray[np.float64],
+        alpha: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
         """Gradient of the evidence; takes the factor's memory."""
         sample, outer = self.sample, self._outer(factor, alpha)
         slope = self.pairs.slope(prior, product, outer)
@@ -317,7 +318,9 @@ class Evidence:
         noise -= 0.5 * sample.n_targets * np.sum(sample.count - 1.0)
         return np.append(0.5 * slope, noise)
 
-    def _density(self, prior, factor, alpha):
+    def _density(
+        self, prior: Prior, factor: NDArray[np.float64], alpha: NDArray[np.float64]
+    ) -> float:
         diagonal = np.diagonal(factor).astype(np.float64)
         value = -np.log(diagonal).sum() - 0.5 * len(alpha) * math.log(2.0 * math.pi)
         value *= self.sample.n_targets
@@ -325,7 +328,7 @@ class Evidence:
         return float(value + self.sample.log_density_of_rest(prior))
 
 
-def start_prior(n_inputs, alphabets=()):
+def start_prior(n_inputs: int, alphabets: tuple[Alphabet, ...] = ()) -> Prior:
     """Where the search for hyper-parameters begins."""
     n_categoricals = max(n_inputs + len(alphabets), 1)
     return Prior(
@@ -340,6 +343,14 @@ def start_prior(n_inputs, alphabets=()):
         1.0,
         _START_NOISE,
     )
+
+
+class Climbable(Protocol):
+    """An evidence with its slope, and the covariances between its rows."""
+
+    pairs: Pairs
+
+    def value_and_slope(self, prior: Prior) -> tuple[float, Any]: ...
 
 
 class Climb(NamedTuple):
@@ -367,23 +378,13 @@ class Climb(NamedTuple):
     steps: Steps
     inverse: LbfgsInvHessProduct
 
-    def steps_for(self, n_rows):
-        """Coordinates for a further climb on so many rows, see :func:`climb`.
-
-        Returns
-        -------
-        steps : Steps
-        """
+    def steps_for(self, n_rows: int) -> Steps:
+        """Coordinates for a further climb on so many rows, see :func:`climb`."""
         # More rows say more.
         return self.learnt_steps().scaled(math.sqrt(self.n_rows / n_rows))
 
-    def learnt_steps(self):
-        """Coordinates for a further climb on the same rows.
-
-        Returns
-        -------
-        steps : Steps
-        """
+    def learnt_steps(self) -> Steps:
+        """Coordinates for a further climb on the same rows."""
         if not self.inverse.n_corrs:
             return self.steps
         # All other directions are as they were.
@@ -394,45 +395,22 @@ class Climb(NamedTuple):
 
 
 def climb(
-    evidence,
-    start,
-    max_iter=MAX_ITER,
-    tol=1e-4,
-    report=None,
+    evidence: Climbable,
+    start: Prior,
+    max_iter: int = MAX_ITER,
+    tol: float = 1e-4,
+    report: Callable[[float, Prior], bool] | None = None,
     *,
-    least_noise=LEAST_NOISE,
-    ends=LOG_ENDS,
-    steps=None,
-):
+    least_noise: float = LEAST_NOISE,
+    ends: tuple[NDArray[np.float64], NDArray[np.float64]] = LOG_ENDS,
+    steps: Steps | None = None,
+) -> Climb:
     """Maximise the evidence times the density of the hyper-parameters.
 
-    Parameters
-    ----------
-    evidence : Evidence or LaplaceEvidence
-
-    start : Prior
-
-    max_iter : int, default=60
-
-    tol : float, default=1e-4
-        The climb ends when two steps gain less than so many nats for each row.
-
-    report : callable, default=None
-        Called after each iteration with the logarithm reached and the hyper-parameters;
-        returns whether to stop.
-
-    least_noise : float, default=1e-6
-
-    ends : tuple, default=LOG_ENDS
-        See :func:`log_density`.
-
-    steps : Steps, default=None
-        Changes of the logarithms by about a standard deviation each. None for
-        :func:`first_steps`.
-
-    Returns
-    -------
-    climb : Climb
+    It ends when two steps gain less than `tol` nats for each row. `report` is called
+    after each iteration with the logarithm reached and the hyper-parameters, and
+    returns whether to stop. Steps change the logarithms by about a standard deviation
+    each.
     """
     n_inputs, n_rates = len(start.rates), len(start.to_logs()) - 3
     bounds = [_BOUNDS["rate"]] * n_rates + [_BOUNDS["scale"], _BOUNDS["linear"]]
@@ -444,12 +422,14 @@ def climb(
     # The noise is often at its bound, other hyper-parameters hardly ever.
     fall = (lowest[-1] - origin[-1]) / steps.of_noise
 
-    def place(x):
+    def place(
+        x: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         logs = origin + steps @ x
         inside = np.clip(logs, lowest, highest)
         return inside, logs - inside
 
-    def loss(x):
+    def loss(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         logs, beyond = place(x)
         value, slope = evidence.value_and_slope(Prior.from_logs(logs, n_inputs))
         if not np.isfinite(value):
@@ -461,7 +441,7 @@ def climb(
 
     heights, least = [], tol * len(evidence.pairs.left)
 
-    def callback(intermediate_result):
+    def callback(intermediate_result: OptimizeResult) -> None:
         heights.append(-float(intermediate_result.fun))
         prior = Prior.from_logs(place(intermediate_result.x)[0], n_inputs)
         if report is not None and report(heights[-1], prior):
@@ -488,19 +468,8 @@ def climb(
     return Climb(prior, found.nfev, len(evidence.pairs.left), steps, found.hess_inv)
 
 
-def first_steps(n_inputs, alphabets=()):
-    """Standard deviations if the data said as much as a density of spread 1 would.
-
-    Parameters
-    ----------
-    n_inputs : int
-
-    alphabets : tuple of Alphabet, default=()
-
-    Returns
-    -------
-    steps : Steps
-    """
+def first_steps(n_inputs: int, alphabets: tuple[Alphabet, ...] = ()) -> Steps:
+    """Standard deviations if the data said as much as a density of spread 1 would."""
     parts = []
     for part in _curvatures(n_inputs, alphabets):
         if part.ndim == 1:
@@ -511,26 +480,16 @@ def first_steps(n_inputs, alphabets=()):
     return Steps.plain(block_diag(parts, format="csr"))
 
 
-def log_density(logs, n_inputs, alphabets=(), ends=LOG_ENDS):
+def log_density(
+    logs: NDArray[np.float64],
+    n_inputs: int,
+    alphabets: tuple[Alphabet, ...] = (),
+    ends: tuple[NDArray[np.float64], NDArray[np.float64]] = LOG_ENDS,
+) -> tuple[float, NDArray[np.float64]]:
     """Log density of the hyper-parameters, but for a constant, and its gradient.
 
-    Parameters
-    ----------
-    logs : ndarray
-        From `Prior.to_logs`.
-
-    n_inputs : int
-
-    alphabets : tuple of Alphabet, default=()
-
-    ends : tuple of two ndarrays of shape (3,), default=LOG_ENDS
-        Means and standard deviations of the logarithms of `scale`, `linear`, `noise`.
-
-    Returns
-    -------
-    density : float
-
-    slope : ndarray like `logs`
+    `ends` are means and standard deviations of the logarithms of `scale`, `linear`,
+    `noise`; the slope is returned as well.
     """
     centre = -math.log(max(n_inputs + len(alphabets), 1))
     gap, slope = logs.copy(), np.empty_like(logs)
@@ -551,21 +510,19 @@ def log_density(logs, n_inputs, alphabets=(), ends=LOG_ENDS):
     return -0.5 * float(gap @ slope), -slope
 
 
-def density_curvature(n_inputs, alphabets=()):
+def density_curvature(n_inputs: int, alphabets: tuple[Alphabet, ...] = ()) -> Any:
     """Negative Hessian of :func:`log_density`, which is the same everywhere.
 
     The flat density of `linear` has the curvature of the normal one that is as high.
-
-    Returns
-    -------
-    curvature : csr_array of shape (n_logs, n_logs)
     """
     parts = _curvatures(n_inputs, alphabets)
     parts = [diags_array(part) if part.ndim == 1 else part for part in parts]
     return block_diag(parts, format="csr")
 
 
-def _curvatures(n_inputs, alphabets):
+def _curvatures(
+    n_inputs: int, alphabets: tuple[Alphabet, ...]
+) -> Iterator[NDArray[np.float64]]:
     """Blocks of that Hessian: (size,) where it is diagonal, else (size, size)."""
     yield np.full(n_inputs, 1.0 / _LOG_RATE_SPREAD**2)
     for n_categories in sizes_of(alphabets):
@@ -579,46 +536,21 @@ def _curvatures(n_inputs, alphabets):
 
 
 def learn_prior(
-    sample,
-    alphabets=(),
-    start=None,
-    max_iter=MAX_ITER,
-    seed=0,
-    report=None,
-    least_noise=LEAST_NOISE,
-    most_rows=_SECOND_STAGE,
-    first=None,
-):
+    sample: Sample,
+    alphabets: tuple[Alphabet, ...] = (),
+    start: Prior | None = None,
+    max_iter: int = MAX_ITER,
+    seed: int = 0,
+    report: Callable[[float, Prior], bool] | None = None,
+    least_noise: float = LEAST_NOISE,
+    most_rows: int = _SECOND_STAGE,
+    first: Climb | None = None,
+) -> Climb:
     """Hyper-parameters of maximum evidence.
 
-    Parameters
-    ----------
-    sample : Sample
-
-    alphabets : tuple of Alphabet, default=()
-
-    start : Prior, default=None
-        None for :func:`start_prior`.
-
-    max_iter : int, default=60
-        Most iterations of a climb.
-
-    seed : int, default=0
-        Draws the rows of the stages when there are many.
-
-    report, least_noise
-        See :func:`climb`.
-
-    most_rows : int, default=1600
-        Of the last stage.
-
-    first : Climb, default=None
-        One on a part of the rows, or on all of them, that has been made already; None
-        for a first stage where there are many rows. It takes the place of `start`.
-
-    Returns
-    -------
-    climb : Climb
+    `first` is a climb on a part of the rows, or on all, that has been made already; it
+    takes the place of `start`. The last stage has up to `most_rows`, which `seed`
+    draws.
     """
     prior = start or start_prior(sample.rows.inputs.shape[1], alphabets)
     n_rows, is_small = len(sample), len(sample) <= 2 * _FIRST_STAGE

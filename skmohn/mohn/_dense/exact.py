@@ -1,17 +1,22 @@
 """The exact posterior: a Cholesky factor of the covariance of all rows."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, lapack, solve_triangular
 
 from skmohn._core._fitting import one_blas_thread
+from skmohn._core._types import Term
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import Sample
 from skmohn.mohn._dense.variance import PairVariance
-from skmohn.mohn._table.rows import members_of, row_blocks
+from skmohn.mohn._table.rows import Rows, members_of, row_blocks
+from skmohn.mohn._table.variables import Variable
 
 
 @dataclass(frozen=True)
@@ -33,33 +38,30 @@ class ExactPosterior:
     alpha: np.ndarray
 
     @classmethod
-    def condition(cls, covariance, sample):
+    def condition(cls, covariance: Covariance, sample: Sample) -> Self:
         """Condition the prior on a sample. O(n_rows^3)."""
         return cls._solve(covariance, sample, _factorise(covariance, sample))
 
     @classmethod
-    def _solve(cls, covariance, sample, factor):
+    def _solve(
+        cls, covariance: Covariance, sample: Sample, factor: NDArray[np.float64]
+    ) -> Self:
         alpha = cho_solve((factor, True), sample.target, check_finite=False)
         posterior = cls(covariance, sample, alpha)
         vars(posterior)["factor"] = factor
         return posterior
 
     @cached_property
-    def factor(self):
-        """Lower triangle: Cholesky factor of the covariance of the targets.
-
-        Returns
-        -------
-        factor : ndarray of shape (n_rows, n_rows)
-        """
+    def factor(self) -> NDArray[np.float64]:
+        """Lower triangle: Cholesky factor of the covariance of the targets."""
         return _factorise(self.covariance, self.sample)
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         """Leave what is made again: the factor alone grows as n_rows^2."""
         made = "factor", "precisions"
         return {name: part for name, part in vars(self).items() if name not in made}
 
-    def update(self, more):
+    def update(self, more: Sample) -> "ExactPosterior":
         """Condition on a further sample by extending the factor. O(n_rows^2) a row."""
         old, new = self.sample.rows, more.rows
         link = self._whiten(self.covariance.between(old, new))
@@ -74,7 +76,7 @@ class ExactPosterior:
         joined = self.sample.join(more)
         return ExactPosterior._solve(self.covariance, joined, factor)
 
-    def log_evidence(self):
+    def log_evidence(self) -> float:
         """Log density of all targets."""
         value = -np.sum(np.log(np.diagonal(self.factor)))
         value -= 0.5 * len(self.alpha) * math.log(2.0 * math.pi)
@@ -82,11 +84,11 @@ class ExactPosterior:
         value -= 0.5 * float(np.vdot(self.sample.target, self.alpha))
         return float(value + self.sample.log_density_of_rest(self.covariance.prior))
 
-    def mean_variance(self, variables=None):
+    def mean_variance(self, variables: list[Variable] | None = None) -> PairVariance:
         """Variance of the posterior mean over independent variables, and its parts."""
         return PairVariance(self.covariance, *self.support(), variables)
 
-    def mean(self, rows):
+    def mean(self, rows: Rows) -> NDArray[np.float64]:
         """Posterior mean of the function at rows."""
         mean = np.empty(len(rows))
         for part in row_blocks(len(rows)):
@@ -94,12 +96,12 @@ class ExactPosterior:
             mean[part] = cross @ self.alpha
         return mean
 
-    def fitted(self):
+    def fitted(self) -> NDArray[np.float64]:
         """Posterior mean of the function at the rows of the sample. O(n_rows)."""
         noise = self.sample.noise(self.covariance.prior)
         return self.sample.target - (noise * self.alpha.T).T
 
-    def variance(self, rows):
+    def variance(self, rows: Rows) -> NDArray[np.float64]:
         """Posterior variance of the function at rows."""
         variance = self.covariance.own(rows)
         for part in row_blocks(len(rows)):
@@ -109,28 +111,29 @@ class ExactPosterior:
             variance[part] -= np.einsum("dt,dt->t", known, known)
         return np.maximum(variance, 0.0)
 
-    def covariance_at(self, rows):
+    def covariance_at(self, rows: Rows) -> NDArray[np.float64]:
         """Posterior covariance of the function at rows, (n_rows, n_rows)."""
         known = self._whiten(self.covariance.between(self.sample.rows, rows))
         return self.covariance.between(rows, rows) - known.T @ known
 
-    def draw(self, rows, n_draws, rng):
-        """Joint draws of the function at rows.
-
-        Returns
-        -------
-        draws : ndarray of shape (n_rows, n_draws)
-        """
+    def draw(
+        self, rows: Rows, n_draws: int, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
+        """Joint draws of the function at rows."""
         return draw_normal(self.mean(rows), self.covariance_at(rows), n_draws, rng)
 
-    def weight(self, term, categories=()):
+    def weight(
+        self, term: Term, categories: Sequence[tuple[int, int]] = ()
+    ) -> tuple[float, float]:
         """Posterior mean and variance of one weight."""
         cross = self.covariance.with_weight(self.sample.rows, term, categories)
         known = self._whiten(cross)
         variance = self.covariance.of_weight(term, categories) - known @ known
         return float(cross @ self.alpha), max(float(variance), 0.0)
 
-    def weights_of(self, terms):
+    def weights_of(
+        self, terms: Sequence[Term]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Posterior means and variances of weights, ndarrays of shape (n_terms,).
 
         Categories of categoricals are numbered after the inputs, see
@@ -143,44 +146,37 @@ class ExactPosterior:
         variances -= np.einsum("dj,dj->j", known, known)
         return cross @ self.alpha, np.maximum(variances, 0.0)
 
-    def means_of(self, terms):
+    def means_of(self, terms: Sequence[Term]) -> NDArray[np.float64]:
         """The means of :meth:`weights_of` alone, which take less time."""
         return self._cross(terms) @ self.alpha
 
-    def _cross(self, terms):
+    def _cross(self, terms: Sequence[Term]) -> NDArray[np.float64]:
         """Covariances of weights with the values at the rows, (n_terms, n_rows)."""
         rows, covariance = self.sample.rows, self.covariance
         cross = [covariance.with_weight(rows, *covariance.split(t)) for t in terms]
         return np.reshape(cross, (len(terms), len(rows)))
 
-    def spread(self, cross, prior):
+    def spread(
+        self, cross: NDArray[np.float64], prior: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """Posterior variances of sums of values.
 
-        Parameters
-        ----------
-        cross : ndarray of shape (n_rows, n_sums)
-            Their covariances with the values at the rows of :meth:`support`.
-
-        prior : ndarray of shape (n_sums,)
-            Their variances before any data are seen.
-
-        Returns
-        -------
-        variances : ndarray of shape (n_sums,)
+        `cross` are their covariances with the values at the rows of :meth:`support`,
+        `prior` their variances before any data are seen.
         """
         return np.maximum(prior - self.squares(cross), 0.0)
 
-    def support(self):
+    def support(self) -> tuple[Rows, NDArray[np.float64]]:
         """Rows and numbers whose covariances with a weight sum to its mean."""
         return self.sample.rows, self.alpha
 
     @cached_property
-    def precisions(self):
+    def precisions(self) -> NDArray[np.float64]:
         """Inverse variances of targets given all others. O(n_rows^3)."""
         inverse, _ = lapack.dtrtri(self.factor, lower=1)
         return np.einsum("ij,ij->j", inverse, inverse)
 
-    def precision(self, index):
+    def precision(self, index: NDArray[np.intp]) -> NDArray[np.float64]:
         """Inverse variances of some targets given all others. O(n_rows^2) each."""
         # Of all it takes as long as of a third.
         if "precisions" in vars(self) or 3 * len(index) > len(self.alpha):
@@ -193,21 +189,14 @@ class ExactPosterior:
             precision[part] = np.einsum("dt,dt->t", known, known)
         return precision
 
-    def leave_one_out(self, targets=None):
+    def leave_one_out(
+        self, targets: NDArray[np.float64] | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Means and variances of targets given all others (Sundararajan, Keerthi 2001).
 
         Of those that belong to a group, given those outside of it.
 
-        Parameters
-        ----------
-        targets : ndarray of shape (n_rows, n_targets), default=None
-            Others at the same rows; None for the own.
-
-        Returns
-        -------
-        residual : ndarray like `alpha` or `targets`
-
-        variance : ndarray of shape (n_rows,)
+        Residuals and variances; other targets may be given at the same rows.
         """
         alpha = self.alpha if targets is None else self.solve(targets)
         group = self.sample.rows.group
@@ -216,39 +205,28 @@ class ExactPosterior:
             return leave_groups_out(alpha, group, inverse)
         return (alpha.T / self.precisions).T, 1.0 / self.precisions
 
-    def solve(self, columns):
+    def solve(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
         """Inverse covariance of the targets times columns."""
         return cho_solve((self.factor, True), columns, check_finite=False)
 
-    def squares(self, columns):
+    def squares(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
         """``u' K^-1 u`` of columns, K being the covariance of the targets."""
         known = self._whiten(columns)
         return np.einsum("dj,dj->j", known, known)
 
-    def _whiten(self, columns):
+    def _whiten(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
         return solve_triangular(self.factor, columns, lower=True, check_finite=False)
 
 
-def leave_groups_out(alpha, group, root, less=None):
+def leave_groups_out(
+    alpha: NDArray[np.float64],
+    group: NDArray[np.intp],
+    root: NDArray[np.float64],
+    less: NDArray[np.float64] | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Leave all targets of a group out at once, see `ExactPosterior.leave_one_out`.
 
-    Parameters
-    ----------
-    alpha : ndarray of shape (n_rows,) or (n_rows, n_targets)
-
-    group : ndarray of shape (n_rows,), int
-
-    root : ndarray of shape (n_rows, n_rows)
-        The inverse covariance is ``root.T @ root``.
-
-    less : ndarray of shape (n_rows, n_terms), default=None
-        The inverse covariance is smaller by ``less @ less.T``.
-
-    Returns
-    -------
-    residual : ndarray like `alpha`
-
-    variance : ndarray of shape (n_rows,)
+    The inverse covariance is ``root.T @ root``, smaller by ``less @ less.T``.
     """
     residual, variance = np.empty_like(alpha), np.empty(len(alpha))
     for some in members_of(group):
@@ -263,20 +241,20 @@ def leave_groups_out(alpha, group, root, less=None):
 
 # With more threads a factor that is made again would differ in its last bits.
 @one_blas_thread
-def _factorise(covariance, sample):
+def _factorise(covariance: Covariance, sample: Sample) -> NDArray[np.float64]:
     K = covariance.between(sample.rows, sample.rows)
     K.ravel()[:: len(K) + 1] += sample.noise(covariance.prior)
     # The transpose of a symmetric matrix, in LAPACK's order, is factored in place.
     return cholesky(K.T, lower=True, overwrite_a=True, check_finite=False)
 
 
-def draw_normal(mean, covariance, n_draws, rng):
-    """Draw from a normal distribution whose covariance may be singular.
-
-    Returns
-    -------
-    draws : ndarray of shape (n_rows, n_draws)
-    """
+def draw_normal(
+    mean: NDArray[np.float64],
+    covariance: NDArray[np.float64],
+    n_draws: int,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Draw from a normal distribution whose covariance may be singular."""
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     return mean[:, None] + root @ rng.standard_normal((len(mean), n_draws))

@@ -21,10 +21,13 @@ that of a thermometer code, an input for each step. Unknown categories are avera
 all categories, exactly.
 """
 
+from __future__ import annotations
+
 from functools import cache, cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skmohn.mohn._dense.pair_kernels import (
     fold,
@@ -35,7 +38,7 @@ from skmohn.mohn._dense.pair_kernels import (
     sum_lines,
 )
 from skmohn.mohn._model import CONSTANT_VARIANCE
-from skmohn.mohn._table.rows import row_blocks, sizes_of
+from skmohn.mohn._table.rows import Alphabet, Rows, row_blocks, sizes_of
 from skmohn.mohn._walsh.design import find_equal
 
 
@@ -67,17 +70,17 @@ class Prior(NamedTuple):
     noise: float
 
     @property
-    def tau(self):
+    def tau(self) -> NDArray[np.float64]:
         """``tanh(rates)``: each further input multiplies a weight's variance by it."""
         return np.tanh(self.rates)
 
-    def to_logs(self):
+    def to_logs(self) -> NDArray[np.float64]:
         """Write as the vector that the optimiser sees."""
         ends = [self.scale, self.linear, self.noise]
         return np.log(np.concatenate([self.rates, self.category_rates, ends]))
 
     @classmethod
-    def from_logs(cls, logs, n_inputs):
+    def from_logs(cls, logs: NDArray[np.float64], n_inputs: int) -> Self:
         """Read what :meth:`to_logs` has written."""
         values = np.exp(logs)
         scale, linear, noise = (float(value) for value in values[-3:])
@@ -99,7 +102,13 @@ class Pairs:
         Of all that is computed.
     """
 
-    def __init__(self, left, right, alphabets=(), dtype=np.float64):
+    def __init__(
+        self,
+        left: Rows,
+        right: Rows,
+        alphabets: tuple[Alphabet, ...] = (),
+        dtype: type = np.float64,
+    ) -> None:
         real = has_fractions(left.inputs)
         if right is not left:
             real |= has_fractions(right.inputs)
@@ -117,22 +126,14 @@ class Pairs:
         if right is not left:
             self.right = _Side(right, distinct, self.reals, self.categoricals, dtype)
         self.any_unknown = self.left.any_unknown or self.right.any_unknown
-        self._latest = None, None
+        self._latest: tuple[Any, Any] = None, None
 
-    def product(self, prior, out=None):
+    def product(
+        self, prior: Prior, out: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]:
         """The product of all factors, without `scale`.
 
-        Parameters
-        ----------
-        prior : Prior
-
-        out : ndarray of shape (n_left, n_right), default=None
-            Where to write it.
-
-        Returns
-        -------
-        product : ndarray of shape (n_left, n_right)
-            1 for equal rows without unknown inputs.
+        It is 1 for equal rows without unknown inputs, and written to `out` if given.
         """
         left, right = self.left, self.right
         if out is None:
@@ -145,7 +146,9 @@ class Pairs:
             self._look_up(i, part.factors, True, product)
         return self._complete(product)
 
-    def _product_of_signs(self, prior, out):
+    def _product_of_signs(
+        self, prior: Prior, out: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """Write the product of the factors of inputs that are -1, 0 or +1."""
         left, right = self.left, self.right
         if not len(self.signs):
@@ -162,38 +165,51 @@ class Pairs:
             exponent -= np.sum(rates)
         return np.exp(exponent, out=exponent)
 
-    def _sum_equal(self, values):
+    def _sum_equal(self, values: NDArray[np.float64]) -> NDArray:
         """Sums of values of inputs over those whose signs are equal."""
         return np.bincount(self.place, values[self.signs])
 
-    def _lines(self, prior):
+    def _lines(self, prior: Prior) -> list[NDArray]:
         """``level`` and ``slope`` of the factors of inputs with any values."""
         tau = prior.tau[self.reals]
         factors = 1.0 / (1.0 + tau), tau / (1.0 + tau)
         return [part.astype(self.left.reals.dtype) for part in factors]
 
-    def _look_up(self, i, tables, is_factor, out):
+    def _look_up(
+        self,
+        i: int,
+        tables: NDArray[np.float64],
+        is_factor: bool,
+        out: NDArray[np.float64],
+    ) -> None:
         """Multiply by entries of the tables of alike categoricals, or add them."""
         left, right = self.left.categories[i], self.right.categories[i]
         look_up(left, right, tables.astype(out.dtype), is_factor, self.is_half, out)
 
-    def _complete(self, matrix):
+    def _complete(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         """Mirror the half of a matrix, where kernels have computed no more."""
         if self.is_half:
             mirror(matrix)
         return matrix
 
-    def covariance(self, prior):
+    def covariance(self, prior: Prior) -> NDArray[np.float64]:
         """Covariance of the function values."""
         product = self.product(prior)
         product *= prior.scale
         return self._add_to_product(prior, product)
 
-    def join(self, prior, product, out=None):
+    def join(
+        self,
+        prior: Prior,
+        product: NDArray[np.float64],
+        out: NDArray[np.float64] | None = None,
+    ) -> NDArray[np.float64]:
         """Covariance of the function values from their :meth:`product`."""
         return self._add_to_product(prior, np.multiply(prior.scale, product, out=out))
 
-    def _add_to_product(self, prior, covariance):
+    def _add_to_product(
+        self, prior: Prior, covariance: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """Add in place what depends on one input alone, and on none."""
         left, right = self.left, self.right
         covariance += CONSTANT_VARIANCE
@@ -211,25 +227,15 @@ class Pairs:
             self._look_up(i, prior.linear * part.centred, False, covariance)
         return self._complete(covariance)
 
-    def slope(self, prior, product, outer):
+    def slope(
+        self, prior: Prior, product: NDArray[np.float64], outer: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """Gradient of ``sum(outer * covariance)`` with respect to the logarithms.
 
         Rows must be paired with themselves.
 
-        Parameters
-        ----------
-        prior : Prior
-
-        product : ndarray of shape (n_rows, n_rows)
-            From :meth:`product`.
-
-        outer : ndarray of shape (n_rows, n_rows)
-            Its sum with its transpose matters.
-
-        Returns
-        -------
-        slope : ndarray of shape (n_inputs + n_all_categories + 2,)
-            For ``rates``, ``category_rates``, ``scale`` and ``linear``.
+        For ``rates``, ``category_rates``, ``scale`` and ``linear``. Of `outer` its sum
+        with its transpose matters.
         """
         side, tau = self.left, prior.tau
         outer = np.ascontiguousarray(outer, product.dtype)
@@ -272,12 +278,12 @@ class Pairs:
         )
 
     @cached_property
-    def _folds(self):
+    def _folds(self) -> NDArray:
         """Memory for `fold`, which writes up to the diagonal."""
         shape = 2, len(self.left), len(self.left)
         return np.zeros(shape, self.left.signs.dtype)
 
-    def _tables(self, prior):
+    def _tables(self, prior: Prior) -> list[_AlikeTables]:
         """Tables of alike categoricals; once for all that is asked of a prior."""
         rates = prior.category_rates
         if self._latest[0] is not rates:
@@ -288,7 +294,14 @@ class Pairs:
 class _Side:
     """Rows of one side, taken apart by kind of column."""
 
-    def __init__(self, rows, signs, reals, categoricals, dtype):
+    def __init__(
+        self,
+        rows: Rows,
+        signs: NDArray[np.intp],
+        reals: NDArray[np.intp],
+        categoricals: list[Alike],
+        dtype: type,
+    ) -> None:
         self.signs = np.ascontiguousarray(rows.inputs[:, signs], dtype=dtype)
         # A line for each input, as one after the other is multiplied.
         self.reals = np.ascontiguousarray(rows.inputs[:, reals].T, dtype=dtype)
@@ -301,10 +314,12 @@ class _Side:
         ]
         self._sizes = [alike.places.shape for alike in categoricals]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.signs)
 
-    def sum_by_categories(self, i, folded, weighted):
+    def sum_by_categories(
+        self, i: int, folded: NDArray[np.float64], weighted: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """Sums of two matrices by the categories of pairs of rows, tables for each."""
         n_categoricals, n_categories = self._sizes[i]
         places = n_categoricals, n_categories + 1
@@ -333,7 +348,7 @@ class Alike(NamedTuple):
     is_ordered: bool
 
 
-def find_alike(alphabets):
+def find_alike(alphabets: tuple[Alphabet, ...]) -> list[Alike]:
     """Sort categoricals by their alphabets, as a list of `Alike`."""
     first = np.cumsum([0, *sizes_of(alphabets)])
     found = {}
@@ -361,7 +376,7 @@ class _AlikeTables:
         With ``n_places = n_categories + 1``.
     """
 
-    def __init__(self, rates, alike):
+    def __init__(self, rates: NDArray[np.float64], alike: Alike) -> None:
         self.places, self.is_ordered = alike.places, alike.is_ordered
         self._plain = np.exp(-_distances(rates[self.places], self.is_ordered))
         self._average = _averaging(self.places.shape[1])
@@ -370,7 +385,9 @@ class _AlikeTables:
         self._mean = self.factors[:, -1:, -1:]
         self.centred = self._deviation @ self._plain @ self._deviation.T / self._mean
 
-    def slope(self, on_factors, on_centred):
+    def slope(
+        self, on_factors: NDArray[np.float64], on_centred: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """Gradient in the rates from those in the entries of both tables."""
         average, deviation = self._average, self._deviation
         upper = average.T @ on_factors @ average
@@ -391,11 +408,11 @@ class CategoryTables:
     categoricals : list of Alike
     """
 
-    def __init__(self, rates, categoricals):
+    def __init__(self, rates: NDArray[np.float64], categoricals: list[Alike]) -> None:
         self.alike = categoricals
         self.parts = [_AlikeTables(rates, alike) for alike in categoricals]
 
-    def by_categorical(self):
+    def by_categorical(self) -> list[list[NDArray[np.float64]]]:
         """Tables of each categorical, as a list of pairs of `factors` and `centred`."""
         found = {
             categorical: tables
@@ -407,7 +424,7 @@ class CategoryTables:
         return [found[categorical] for categorical in range(len(found))]
 
 
-def _distances(rates, is_ordered):
+def _distances(rates: NDArray[np.float64], is_ordered: bool) -> NDArray[np.float64]:
     """Minus the logarithms of the factors between categories, a table for each."""
     if is_ordered:
         steps = np.cumsum(rates[:, :-1] + rates[:, 1:], axis=1)
@@ -418,7 +435,9 @@ def _distances(rates, is_ordered):
     return distances
 
 
-def _distance_slope(by_distance, is_ordered):
+def _distance_slope(
+    by_distance: NDArray[np.float64], is_ordered: bool
+) -> NDArray[np.float64]:
     """Gradient in the rates from that in each pair's distance, which is symmetric."""
     if not is_ordered:
         return by_distance.sum(axis=2) - np.diagonal(by_distance, axis1=1, axis2=2)
@@ -430,7 +449,7 @@ def _distance_slope(by_distance, is_ordered):
 
 
 @cache
-def _averaging(n_categories):
+def _averaging(n_categories: int) -> NDArray[np.float64]:
     """The categories, then their mean, as functionals of values at the categories."""
     mean = np.full(n_categories, 1.0 / n_categories)
     functionals = np.vstack([np.eye(n_categories), mean])
@@ -438,15 +457,17 @@ def _averaging(n_categories):
     return functionals
 
 
-def has_fractions(inputs):
+def has_fractions(inputs: NDArray) -> NDArray[np.bool_]:
     """Whether columns have values besides -1, 0 and +1."""
     return np.any((inputs != 0.0) & (np.abs(inputs) != 1.0), axis=0)
 
 
-def _diagonal(columns, matrix):
+def _diagonal(
+    columns: NDArray[np.float64], matrix: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """``diag(columns' matrix columns)``."""
     return np.einsum("di,di->i", columns, matrix @ columns).astype(np.float64)
 
 
-def _log_cosh(x):
+def _log_cosh(x: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.logaddexp(x, -x) - np.log(2.0).astype(x.dtype)

@@ -7,14 +7,15 @@ Source: Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006,
 Algorithms 3.1 and 5.1.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import lapack
 from scipy.special import expit, log_expit
 
-from skmohn.mohn._dense.kernel import Pairs
-from skmohn.mohn._table.rows import members_of
+from skmohn.mohn._dense.kernel import Pairs, Prior
+from skmohn.mohn._table.rows import Alphabet, Rows, members_of
 
 _MOST_STEPS = 50
 # Nats by which a step of Newton must raise the posterior of the latent function.
@@ -59,35 +60,26 @@ class Mode(NamedTuple):
     evidence: float
 
 
-def find_mode(covariance, successes, totals, offset, alpha=None):
+def find_mode(
+    covariance: NDArray[np.float64],
+    successes: NDArray[np.float64],
+    totals: NDArray[np.float64],
+    offset: float,
+    alpha: NDArray[np.float64] | None = None,
+) -> Mode | None:
     """The most likely latent function, by Newton's method.
 
-    Parameters
-    ----------
-    covariance : ndarray of shape (n_rows, n_rows)
-
-    successes, totals : ndarrays of shape (n_rows,)
-        Weights of the observations of the class, and of all, in each row.
-
-    offset : float
-        Prior mean of the latent function.
-
-    alpha : ndarray of shape (n_rows,), default=None
-        Where to begin, see `Mode`.
-
-    Returns
-    -------
-    mode : Mode or None
-        None where rounding leaves no positive covariance.
+    Weights of the observations of the class, and of all, in each row. None where
+    rounding leaves no positive covariance.
     """
     n_rows = len(successes)
 
-    def height(alpha, latent):
+    def height(alpha: NDArray[np.float64], latent: NDArray[np.float64]) -> float:
         value = latent + offset
         fit = successes @ log_expit(value) + (totals - successes) @ log_expit(-value)
         return fit - 0.5 * alpha @ latent
 
-    def factorise(root):
+    def factorise(root: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
         scaled = root[:, None] * covariance * root
         scaled.ravel()[:: n_rows + 1] += 1.0
         # The transpose of a symmetric matrix, in LAPACK's order.
@@ -133,7 +125,12 @@ def find_mode(covariance, successes, totals, offset, alpha=None):
     return Mode(latent, alpha, share, precision, np.maximum(variance, 0.0), evidence)
 
 
-def _posterior_variance(covariance, precision, root, inverse):
+def _posterior_variance(
+    covariance: NDArray[np.float64],
+    precision: NDArray[np.float64],
+    root: NDArray[np.float64],
+    inverse: NDArray[np.float64],
+) -> NDArray[np.float64]:
     """Of the latent function; `inverse` is that of 1 and the scaled covariance."""
     curvature = root**2
     variance = (1.0 - np.diagonal(inverse)) / np.maximum(curvature, _LEAST_CURVATURE)
@@ -161,7 +158,12 @@ class LaplaceEvidence:
     alphabets : tuple of Alphabet, default=()
     """
 
-    def __init__(self, rows, counts, alphabets=()):
+    def __init__(
+        self,
+        rows: Rows,
+        counts: NDArray[np.float64],
+        alphabets: tuple[Alphabet, ...] = (),
+    ) -> None:
         self.pairs = Pairs(rows, rows, alphabets)
         self.totals = counts.sum(axis=1)
         # Of two classes one says it all; of more, each is set against all others, which
@@ -175,7 +177,7 @@ class LaplaceEvidence:
         # Each climb takes small steps: the next mode is near.
         self._alphas = [None] * len(self.offsets)
 
-    def mode(self, k, covariance):
+    def mode(self, k: int, covariance: NDArray[np.float64]) -> Mode | None:
         """The mode of one output, see :func:`find_mode`."""
         mode = find_mode(
             covariance,
@@ -188,7 +190,7 @@ class LaplaceEvidence:
             self._alphas[k] = mode.alpha
         return mode
 
-    def value_and_slope(self, prior):
+    def value_and_slope(self, prior: Prior) -> tuple[float, Any]:
         """Log evidence and its gradient in the logarithms of the hyper-parameters."""
         product = self.pairs.product(prior)
         covariance = self.pairs.join(prior, product)
@@ -202,7 +204,9 @@ class LaplaceEvidence:
         slope = 0.5 * self.factor * self.pairs.slope(prior, product, outer)
         return value, np.append(slope, 0.0)
 
-    def _outer(self, mode, covariance):
+    def _outer(
+        self, mode: Mode, covariance: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """Twice the gradient of one output's evidence in the covariance."""
         chance = mode.share
         bend = self.totals * chance * (1.0 - chance) * (1.0 - 2.0 * chance)
@@ -213,25 +217,16 @@ class LaplaceEvidence:
         return outer + cross + cross.T
 
 
-def leave_one_out(mode, rows, is_success, unit):
+def leave_one_out(
+    mode: Mode,
+    rows: NDArray[np.intp],
+    is_success: NDArray[np.bool_],
+    unit: NDArray[np.float64],
+) -> NDArray[np.float64]:
     """Means of the latent function at rows, each without one observation there.
 
-    Parameters
-    ----------
-    mode : Mode
-
-    rows : ndarray of shape (n_observations,), int
-
-    is_success : ndarray of shape (n_observations,), bool
-        What was observed.
-
-    unit : ndarray of shape (n_observations,)
-        Weight of the observation.
-
-    Returns
-    -------
-    means : ndarray of shape (n_observations,)
-        Without the offset.
+    Means without the offset, for each observation: its row, whether it was a success,
+    and its weight.
     """
     share, variance = mode.share[rows], mode.variance[rows]
     left = 1.0 - unit * share * (1.0 - share) * variance
@@ -239,25 +234,15 @@ def leave_one_out(mode, rows, is_success, unit):
     return mode.latent[rows] - cavity * unit * (is_success - share)
 
 
-def leave_groups_out(mode, totals, group):
+def leave_groups_out(
+    mode: Mode, totals: NDArray[np.float64], group: NDArray[np.intp]
+) -> NDArray[np.float64]:
     """Means of the latent function at rows, each without all that its group has seen.
 
     Around the mode the posterior is that of normal observations, whose variances are
     the inverse curvatures: those of a group are left out at once.
 
-    Parameters
-    ----------
-    mode : Mode
-
-    totals : ndarray of shape (n_rows,)
-        Weights of the observations in each row.
-
-    group : ndarray of shape (n_rows,), int
-
-    Returns
-    -------
-    means : ndarray of shape (n_rows,)
-        Without the offset.
+    Means without the offset; `totals` are the weights of the observations in each row.
     """
     curvature = totals * mode.share * (1.0 - mode.share)
     root = np.sqrt(np.maximum(curvature, _LEAST_CURVATURE))

@@ -1,13 +1,18 @@
 """All 2^n weights at once, under the product prior: the model that a fit returns."""
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skmohn._core._memory import in_words
 from skmohn._core._rows import row_slices
+from skmohn._core._types import Term
 from skmohn._core._validation import require_memory
+from skmohn.mohn._controls import DeltaControl
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.doubt import (
     MOST_ROWS,
@@ -17,11 +22,14 @@ from skmohn.mohn._dense.doubt import (
 )
 from skmohn.mohn._dense.evidence import (
     MAX_ITER,
+    Climb,
+    Sample,
     find_rows,
     join_equal_rows,
     learn_prior,
 )
 from skmohn.mohn._dense.exact import ExactPosterior
+from skmohn.mohn._dense.kernel import Prior
 from skmohn.mohn._dense.noise import NoiseMap, map_noise
 from skmohn.mohn._dense.nystroem import NystroemPosterior
 from skmohn.mohn._dense.products import write_products
@@ -30,6 +38,7 @@ from skmohn.mohn._dense.terms import (
     find_significant_terms,
     find_strong_terms,
 )
+from skmohn.mohn._dense.variance import Contrast
 from skmohn.mohn._dense.walsh import WalshPosterior, is_on_cube
 from skmohn.mohn._model import (
     MOST_LEFT_OUT,
@@ -37,9 +46,16 @@ from skmohn.mohn._model import (
     Model,
     share_kept,
 )
-from skmohn.mohn._table.rows import standardise
-from skmohn.mohn._table.target import UNCHANGED, require_domain, sum_log_slope
+from skmohn.mohn._table.rows import Alphabet, Rows, standardise
+from skmohn.mohn._table.target import (
+    UNCHANGED,
+    Transform,
+    require_domain,
+    sum_log_slope,
+)
+from skmohn.mohn._table.variables import Variable
 from skmohn.mohn._walsh.hypergraph import Hypergraph
+from skmohn.mohn._walsh.products import Products
 
 # Rows up to which the Cholesky factor of all is taken, and where it is inverted, too.
 _MOST_EXACT, _MOST_INVERTED = 10_000, 5000
@@ -99,7 +115,7 @@ class DenseModel(Model):
         has that of all.
     """
 
-    posterior: object
+    posterior: ExactPosterior | WalshPosterior | NystroemPosterior
     centre: float
     scale: float
     n_observed: float
@@ -116,25 +132,25 @@ class DenseModel(Model):
     is_listed = False
 
     @property
-    def covariance(self):
+    def covariance(self) -> Covariance:
         """The prior with its hyper-parameters and strong terms."""
         return self.posterior.covariance
 
     @property
-    def prior(self):
+    def prior(self) -> Prior:
         """The hyper-parameters."""
         return self.covariance.prior
 
     @property
-    def noise(self):
+    def noise(self) -> float:
         """Variance of the noise of the standardised target."""
         return self.prior.noise
 
-    def support(self):
+    def support(self) -> tuple[Rows, NDArray[np.float64]]:
         """Rows and numbers whose covariances with a weight sum to its mean."""
         return self.posterior.support()
 
-    def log_evidence(self):
+    def log_evidence(self) -> float:
         """Log density of the targets, in their own units."""
         if self.rate is None:
             own = self.posterior.log_evidence()
@@ -142,48 +158,45 @@ class DenseModel(Model):
             own = self.rate * self.n_observed
         return own - self.n_observed * float(np.log(self.scale)) + self.log_slope
 
-    def description_length(self):
+    def description_length(self) -> float:
         """Nats that the data and the choices of strong terms and prior cost."""
         n_inputs = len(self.prior.rates)
         evidence = self.log_evidence() + self.occam
         return description_length(self.covariance, n_inputs, evidence)
 
-    def function(self, rows):
+    def function(self, rows: Rows) -> NDArray[np.float64]:
         """Posterior mean on the scale of the target."""
         return self.centre + self.scale * self.posterior.mean(rows)
 
-    def products(self):
+    def products(self) -> Products:
         """Write out the mean: products of training rows and strong terms, and lines.
 
         Rows have the factors ``(1 + tau x_i x) / (1 + tau)`` for their ``x_i``, and for
         a category those of the product prior; strong terms have ``x_i``.
-
-        Returns
-        -------
-        products : Products
-            Unclipped, on the scale of the target.
         """
         written = write_products(self.covariance, *self.posterior.support())
         return written.scale(self.scale, self.centre)
 
-    def split(self, rows):
+    def split(self, rows: Rows) -> NDArray[np.float64]:
         """Shapley values of the sum of products, see `Products.split`."""
         return self.products().split(rows)
 
-    def variance(self, rows):
+    def variance(self, rows: Rows) -> NDArray[np.float64]:
         """Posterior variance, and what not knowing the hyper-parameters adds."""
         variance = self.posterior.variance(rows)
         if self.doubt is None:
             return variance
         return variance + self.doubt.variance(rows)
 
-    def noise_variance(self, rows):
+    def noise_variance(self, rows: Rows) -> NDArray[np.float64]:
         """Noise at the rows of new observations."""
         if self.noise_map is None:
             return np.full(len(rows), self.noise)
         return self.noise * self.noise_map.at(rows)
 
-    def given_variances(self, rows, precision=1.0):
+    def given_variances(
+        self, rows: Rows, precision: NDArray[np.float64] | float = 1.0
+    ) -> tuple[NDArray[np.float64], ...]:
         """Variances at the hyper-parameters that were found."""
         noise = np.full(len(rows), self.noise)
         if self.noise_map is not None:
@@ -206,11 +219,13 @@ class DenseModel(Model):
         kept[known] = 1.0 - share + share * left
         return function, noise, kept
 
-    def given_covariance(self, rows):
+    def given_covariance(self, rows: Rows) -> NDArray[np.float64]:
         """Covariance at the hyper-parameters that were found."""
         return self.posterior.covariance_at(rows)
 
-    def draw_function(self, rows, n_draws, rng):
+    def draw_function(
+        self, rows: Rows, n_draws: int, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
         """Joint draws of the function."""
         require_memory(
             8.0 * 3.0 * len(rows) ** 2,
@@ -223,37 +238,31 @@ class DenseModel(Model):
             draws = draws + slopes @ rng.standard_normal((slopes.shape[1], n_draws))
         return self.centre + self.scale * draws
 
-    def weight(self, term):
+    def weight(self, term: Term) -> tuple[float, float]:
         """Posterior mean and standard deviation of one weight, see `weights_of`."""
         (mean,), (std,) = self.weights_of([term])
         return float(mean) if term else self.centre + float(mean), float(std)
 
-    def weights_of(self, terms, given=False):
+    def weights_of(
+        self, terms: Sequence[Term], given: bool = False
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Posterior means and standard deviations of weights but the constant.
 
-        Parameters
-        ----------
-        terms : list of tuples of int
-            Categories of categoricals are numbered after the inputs, see
-            `Covariance.split`.
-
-        given : bool, default=False
-            Whether to take the hyper-parameters as known, which takes less time.
-
-        Returns
-        -------
-        means, stds : ndarrays of shape (n_terms,)
+        Means and standard deviations; `given` takes the hyper-parameters as known,
+        which takes less time.
         """
         means, variances = self.posterior.weights_of(terms)
         if self.doubt is not None and not given:
             variances = variances + self.doubt.variance_of_weights(terms)
         return self.scale * means, self.scale * np.sqrt(variances)
 
-    def prior_stds(self, terms):
+    def prior_stds(self, terms: Sequence[Term]) -> NDArray[np.float64]:
         """A priori standard deviations of weights, see `weights_of`."""
         return self.scale * self.covariance.weight_stds(terms)
 
-    def listed(self, max_order=None):
+    def listed(
+        self, max_order: int | None = None
+    ) -> tuple[Hypergraph, NDArray[np.float64]]:
         """The significant weights and their standard deviations.
 
         See :func:`~skmohn.mohn._dense.terms.find_significant_terms`.
@@ -263,15 +272,19 @@ class DenseModel(Model):
         errors = dict(zip(terms, stds, strict=True))
         return graph, np.array([errors[term] for term in graph.terms])
 
-    def relevance(self):
+    def relevance(self) -> tuple[NDArray[np.float64], list[float]]:
         """Shares of a weight's variance that further inputs and categories leave."""
         return self.prior.tau, self.covariance.categorical_tau()
 
-    def shares(self, variables):
+    def shares(
+        self, variables: list[Variable]
+    ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
         """Parts of the variance of the standardised posterior mean."""
         return self.function_variance(variables), *self.variance_parts(variables)
 
-    def contrasts(self, variables, wanted):
+    def contrasts(
+        self, variables: list[Variable], wanted: Sequence[Contrast]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Posterior means and standard deviations, with doubt of hyper-parameters."""
         means, stds = np.empty((2, len(wanted)))
         for part in row_slices((len(wanted), len(self.posterior.support()[1]))):
@@ -284,32 +297,28 @@ class DenseModel(Model):
             stds[part] = np.sqrt(variances)
         return self.scale * means, self.scale * stds
 
-    def function_variance(self, variables=None):
+    def function_variance(self, variables: list[Variable] | None = None) -> float:
         """Variance of the standardised posterior mean over variables, unclipped.
 
         On inputs of -1 and +1 it is the sum of the squares of all weights but the
         constant.
-
-        Parameters
-        ----------
-        variables : list of Variable, default=None
-            What varies on its own, see `variance`. None for inputs of -1 and +1
-            and categoricals.
         """
         return self.posterior.mean_variance(variables).variance()
 
-    def variance_parts(self, variables=None):
-        """What each variable has of :meth:`function_variance`.
-
-        Returns
-        -------
-        first_order, total : ndarrays of shape (n_variables,)
-            Variances of the parts that depend on it alone, and on it at all.
-        """
+    def variance_parts(
+        self, variables: list[Variable] | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What each variable has of :meth:`function_variance`."""
         parts = self.posterior.mean_variance(variables)
         return parts.first_order(), parts.total()
 
-    def update(self, rows, y, sample_weight=None, control=None):
+    def update(
+        self,
+        rows: Rows,
+        y: NDArray[np.float64],
+        sample_weight: NDArray[np.float64] | None = None,
+        control: DeltaControl | None = None,
+    ) -> Self:
         """Condition on further observations; the hyper-parameters stay."""
         self._require_room(len(rows))
         require_domain(self.transform, y)
@@ -332,7 +341,7 @@ class DenseModel(Model):
             log_slope=self.log_slope + sum_log_slope(self.transform, y, sample_weight),
         ).with_targets(y)
 
-    def _require_room(self, n_rows):
+    def _require_room(self, n_rows: int) -> None:
         if self.route in ("cholesky", "part"):
             n_all = n_rows + len(self.posterior.sample)
             require_memory(
@@ -343,78 +352,29 @@ class DenseModel(Model):
 
 
 def fit_dense(
-    rows,
-    y,
-    sample_weight=None,
+    rows: Rows,
+    y: NDArray[np.float64],
+    sample_weight: NDArray[np.float64] | None = None,
     *,
-    alphabets=(),
-    transform=UNCHANGED,
-    noise="auto",
-    strong_terms=True,
-    max_order=None,
-    memory_budget=1e9,
-    start=None,
-    first=None,
-    covariance=None,
-    max_iter=MAX_ITER,
-    seed=0,
-    report=None,
-):
+    alphabets: tuple[Alphabet, ...] = (),
+    transform: Transform = UNCHANGED,
+    noise: str = "auto",
+    strong_terms: bool = True,
+    max_order: int | None = None,
+    memory_budget: float = 1e9,
+    start: Prior | None = None,
+    first: Climb | None = None,
+    covariance: Covariance | None = None,
+    max_iter: int = MAX_ITER,
+    seed: int = 0,
+    report: Callable[[float, Prior], bool] | None = None,
+) -> DenseModel:
     """Learn all weights under the product prior.
 
-    Parameters
-    ----------
-    rows : Rows
-
-    y : ndarray of shape (n_rows,)
-
-    sample_weight : ndarray of shape (n_rows,), default=None
-        Positive: whole numbers are repeats, others inverse variances relative to a mean
-        of 1.
-
-    alphabets : tuple of Alphabet, default=()
-
-    transform : Unchanged, Logarithm or YeoJohnson, default=UNCHANGED
-        Scale of the target.
-
-    noise : {"auto", "constant"}, default="auto"
-        Whether the noise may differ from row to row.
-
-    strong_terms : bool, default=True
-        Whether single weights may get a variance of their own.
-
-    max_order : int, default=None
-        Largest set of inputs that is tested for one.
-
-    memory_budget : float, default=1e9
-        Bytes.
-
-    start : Prior, default=None
-        Where the hyper-parameters start.
-
-    first : Climb, default=None
-        See `evidence.learn_prior`.
-
-    covariance : Covariance, default=None
-        Hyper-parameters and strong terms to be taken as they are; None to learn them.
-
-    max_iter : int, default=60
-        Most iterations of a climb.
-
-    seed : int, default=0
-        Draws rows where there are too many for all to be used.
-
-    report : callable, default=None
-        See `evidence.climb`.
-
-    Returns
-    -------
-    model : DenseModel
-
-    Raises
-    ------
-    MemoryError
-        When no way fits in `memory_budget`.
+    Whole weights are repeats, others inverse variances relative to a mean of 1. A given
+    covariance is taken as it is, with its strong terms; else hyper-parameters start at
+    `start`, or go on from the climb `first`. A fit for which no way fits in
+    `memory_budget` bytes is refused.
     """
     require_domain(transform, y)
     standard, centre, scale = standardise(transform.forward(y), sample_weight)
@@ -489,34 +449,21 @@ def fit_dense(
     return model.with_range(rows, y, sample_weight)
 
 
-def _condition_many(covariance, sample, shuffled, n_part, n_inducing, seed):
+def _condition_many(
+    covariance: Covariance,
+    sample: Sample,
+    shuffled: NDArray[np.intp],
+    n_part: int,
+    n_inducing: int,
+    seed: int,
+) -> tuple[str, NystroemPosterior, float] | tuple[str, ExactPosterior, float]:
     """Condition on a part of the rows or, by inducing rows, on all.
 
     A rough function is known better by the former, a smooth one by the latter. Rows
     that are not in the part say which, as each is left out of the latter.
 
-    Parameters
-    ----------
-    covariance : Covariance
-
-    sample : Sample
-
-    shuffled : ndarray of shape (n_rows,), int
-        Order of the rows.
-
-    n_part, n_inducing : int
-        How many rows.
-
-    seed : int
-
-    Returns
-    -------
-    route : {"part", "nystroem"}
-
-    posterior : ExactPosterior or NystroemPosterior
-
-    rate : float
-        Log evidence of an observation of the part.
+    Returned are the route, the posterior, and the log evidence of an observation of the
+    part.
     """
     part = sample.take(shuffled[:n_part])
     share = len(part) / len(sample)
@@ -534,23 +481,12 @@ def _condition_many(covariance, sample, shuffled, n_part, n_inducing, seed):
     return "nystroem", through, rate
 
 
-def choose_route(sample, alphabets, memory_budget):
+def choose_route(
+    sample: Sample, alphabets: tuple[Alphabet, ...], memory_budget: float
+) -> tuple[str, int]:
     """How to condition on a sample.
 
-    Parameters
-    ----------
-    sample : Sample
-
-    alphabets : tuple of Alphabet
-
-    memory_budget : float
-
-    Returns
-    -------
-    route : str
-
-    n_inducing : int
-        Inducing rows of ``"nystroem"``.
+    With the number of inducing rows of ``"nystroem"``.
     """
     n_rows, n_inputs = len(sample), sample.rows.inputs.shape[1]
     is_exact = _is_exact(n_rows, memory_budget)
@@ -567,22 +503,13 @@ def choose_route(sample, alphabets, memory_budget):
     return ("nystroem" if n_inducing else "cholesky"), n_inducing
 
 
-def choose_inducing(n_rows, memory_budget, is_inverted=False):
+def choose_inducing(
+    n_rows: int, memory_budget: float, is_inverted: bool = False
+) -> int:
     """Number of inducing rows; 0 where a Cholesky factor of all rows can be had.
 
-    Parameters
-    ----------
-    n_rows : int
-
-    memory_budget : float
-
-    is_inverted : bool, default=False
-        Whether all rows are to be left out in turn.
-
-    Raises
-    ------
-    MemoryError
-        When not even few inducing rows fit in `memory_budget`.
+    `is_inverted` where all rows are to be left out in turn. Refused where not even few
+    fit in the budget.
     """
     if _is_exact(n_rows, memory_budget, is_inverted):
         return 0
@@ -598,28 +525,28 @@ def choose_inducing(n_rows, memory_budget, is_inverted=False):
     return n_inducing
 
 
-def _most_exact(memory_budget):
+def _most_exact(memory_budget: float) -> int:
     """Rows of which a Cholesky factor can be had."""
     return min(_MOST_EXACT, math.isqrt(int(memory_budget / _exact_bytes(1))))
 
 
-def _is_exact(n_rows, memory_budget, is_inverted=False):
+def _is_exact(n_rows: int, memory_budget: float, is_inverted: bool = False) -> bool:
     if is_inverted:
         return n_rows <= _MOST_INVERTED and _learnt_bytes(n_rows) <= memory_budget
     learnt = _learnt_bytes(min(n_rows, MOST_LEFT_OUT))
     return n_rows <= _most_exact(memory_budget) and learnt <= memory_budget
 
 
-def _exact_bytes(n_rows):
+def _exact_bytes(n_rows: int) -> float:
     """Covariance, of which the factor takes the place, and some rows of it."""
     return 8.0 * 1.2 * n_rows**2
 
 
-def _learnt_bytes(n_rows):
+def _learnt_bytes(n_rows: int) -> float:
     """Covariance, factor, inverse and two products with them."""
     return _MANY_BYTES * n_rows**2
 
 
-def _walsh_bytes(n_inputs):
+def _walsh_bytes(n_inputs: int) -> float:
     """A dozen cubes, or batches of smaller ones."""
     return 8.0 * 12.0 * max(2**n_inputs, 2**21)

@@ -8,10 +8,12 @@ Source: Kersting, Plagemann, Pfaff and Burgard, Most likely heteroscedastic Gaus
 process regression, ICML 2007.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, lapack
 
 from skmohn.mohn._dense.covariance import Covariance
@@ -61,7 +63,7 @@ class NoiseMap:
     known: np.ndarray
     scale: float = 1.0
 
-    def at(self, rows):
+    def at(self, rows: Rows) -> NDArray[np.float64]:
         """Relative noise variance at rows, ndarray of shape (n_rows,)."""
         log_noise = np.empty(len(rows))
         prior, alphabets = self.covariance.prior, self.covariance.alphabets
@@ -70,7 +72,7 @@ class NoiseMap:
             log_noise[part] = alike @ self.alpha
         return self.scale * _bounded(log_noise)
 
-    def weighing(self, rows):
+    def weighing(self, rows: Rows) -> NDArray[np.float64]:
         """Relative noise as training rows are weighed, ndarray of shape (n_rows,).
 
         What a row itself is off has no say in its weight.
@@ -104,24 +106,13 @@ class Smoothed(NamedTuple):
     log_noise: np.ndarray | None = None
 
 
-def map_noise(posterior, smoothed=None):
+def map_noise(
+    posterior: ExactPosterior, smoothed: Smoothed | None = None
+) -> tuple[None, float] | tuple[NoiseMap, float]:
     """Learn how noise depends on the row, hyper-parameters held fixed.
 
-    Parameters
-    ----------
-    posterior : ExactPosterior
-
-    smoothed : Smoothed, default=None
-        From :func:`smooth_noise`; None to compute it here.
-
-    Returns
-    -------
-    noise_map : NoiseMap or None
-        None when one level for all has the highest evidence.
-
-    share : float
-        The power of the map by which rows are best weighed: the one with the smallest
-        leave-one-out error.
+    None when one level for all has the highest evidence. Returned with the power of the
+    map by which rows are best weighed: that with the smallest leave-one-out error.
     """
     covariance, sample = posterior.covariance, posterior.sample
     if smoothed is None:
@@ -145,18 +136,12 @@ def map_noise(posterior, smoothed=None):
     return NoiseMap(alike, sample.rows, alpha, excess, scale), share
 
 
-def smooth_noise(posteriors):
+def smooth_noise(
+    posteriors: Sequence[ExactPosterior],
+) -> list[Smoothed]:
     """Regress logarithms of squared leave-one-out residuals on the rows.
 
-    Parameters
-    ----------
-    posteriors : list of ExactPosterior
-        Of targets with the same rows and hyper-parameters; they share the factors.
-
-    Returns
-    -------
-    smoothed : list of Smoothed
-        Of each target.
+    The posteriors are of targets with the same rows and hyper-parameters.
     """
     covariance, sample = posteriors[0].covariance, posteriors[0].sample
     found = [Smoothed(*posterior.leave_one_out()) for posterior in posteriors]
@@ -175,24 +160,20 @@ def smooth_noise(posteriors):
     return found
 
 
-def _density_of_one_level(logarithms):
+def _density_of_one_level(logarithms: NDArray[np.float64]) -> NDArray[np.float64]:
     """Log densities of logarithms that vary around one level of variance 1."""
     flat = np.ones((len(logarithms), len(logarithms)))
     flat.ravel()[:: len(logarithms) + 1] += _LOG_SQUARE_VARIANCE
     return _log_density(flat, logarithms)[0]
 
 
-def _smooth(alike, logarithms):
+def _smooth(
+    alike: NDArray[np.float64], logarithms: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], list[NDArray[np.float64]], list[NDArray[np.float64]]]:
     """Regress logarithms of squares on rows; the amplitude has the highest evidence.
 
-    Returns
-    -------
-    values : ndarray of shape (n_targets,)
-        Log densities of the logarithms.
-
-    alphas, left_out : lists of ndarrays of shape (n_rows,)
-        Weights of `alike` in the logarithm, relative to its mean over the rows, and
-        what it is at each row given the others.
+    Log densities of the logarithms; weights of `alike` in the logarithm, relative to
+    its mean over the rows, and what it is at each row given the others.
     """
     found = []
     for amplitude in _AMPLITUDES:
@@ -213,12 +194,14 @@ def _smooth(alike, logarithms):
     return values.max(axis=0), alphas, left_out
 
 
-def _log_density(covariance, targets):
+def _log_density(
+    covariance: NDArray[np.float64], targets: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     factor = cholesky(covariance, lower=True, check_finite=False)
     alphas = cho_solve((factor, True), targets, check_finite=False)
     values = -0.5 * np.einsum("dk,dk->k", targets, alphas)
     return values - np.sum(np.log(np.diagonal(factor))), factor, alphas
 
 
-def _bounded(log_noise):
+def _bounded(log_noise: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.clip(np.exp(log_noise), *_RANGE)

@@ -8,17 +8,23 @@ processes, AISTATS 2009, Eq 6, 9 and 10.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from skmohn._core._fitting import one_blas_thread
+from skmohn._core._types import Term
 from skmohn.mohn._dense.covariance import Covariance
+from skmohn.mohn._dense.evidence import Sample
 from skmohn.mohn._dense.exact import draw_normal
 from skmohn.mohn._dense.variance import PairVariance
 from skmohn.mohn._table.rows import Rows, row_blocks
+from skmohn.mohn._table.variables import Variable
 
 # Relative to the mean variance of the inducing values, for their Cholesky factor.
 _JITTER = 1e-10
@@ -57,7 +63,9 @@ class NystroemPosterior:
     lost: float
 
     @classmethod
-    def condition(cls, covariance, sample, n_inducing, seed=0):
+    def condition(
+        cls, covariance: Covariance, sample: Sample, n_inducing: int, seed: int = 0
+    ) -> Self:
         """Condition the prior on a sample. O(n_rows n_inducing^2)."""
         rng = np.random.default_rng(seed)
         n_inducing = min(n_inducing, len(sample))
@@ -75,25 +83,25 @@ class NystroemPosterior:
 
     @cached_property
     @one_blas_thread
-    def factor(self):
+    def factor(self) -> NDArray[np.float64]:
         """Lower Cholesky factor of the covariance of the inducing values, (m, m)."""
         K = self.covariance.between(self.inducing, self.inducing)
         K.ravel()[:: len(K) + 1] += _JITTER * np.trace(K) / len(K)
         return cholesky(K.T, lower=True, overwrite_a=True, check_finite=False)
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         """Leave the factor, to be made again, and half of the other matrix: zeros."""
         state = {name: part for name, part in vars(self).items() if name != "factor"}
         return {**state, "root": self.root[np.tril_indices(len(self.root))]}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: dict[str, Any]) -> None:
         """Write out the matrix of which half was stored."""
         n_inducing = len(state["inducing"])
         root = np.zeros((n_inducing, n_inducing), order="F")
         root[np.tril_indices(n_inducing)] = state["root"]
         vars(self).update(state, root=root)
 
-    def update(self, more):
+    def update(self, more: Sample) -> Self:
         """Condition on a further sample. O(n_inducing^2) a row and a factorisation."""
         noise = more.noise(self.covariance.prior)
         precision, projection = self.root @ self.root.T, self.projection.copy()
@@ -121,7 +129,7 @@ class NystroemPosterior:
         vars(posterior)["factor"] = self.factor
         return posterior
 
-    def log_evidence(self):
+    def log_evidence(self) -> float:
         """Lower bound of the log density of all targets."""
         solved = solve_triangular(
             self.root, self.projection, lower=True, check_finite=False
@@ -131,20 +139,12 @@ class NystroemPosterior:
         n_targets = self.projection.shape[1] if self.projection.ndim > 1 else 1
         return float(value - n_targets * single)
 
-    def leave_one_out(self, sample):
+    def leave_one_out(
+        self, sample: Sample
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Means and variances of targets that it was conditioned on, given all others.
 
         The inducing rows stay.
-
-        Parameters
-        ----------
-        sample : Sample
-
-        Returns
-        -------
-        residual : ndarray like the targets
-
-        variance : ndarray of shape (n_rows,)
         """
         centre, residual = self._centre(), np.empty_like(sample.target)
         kept = np.empty(len(sample))
@@ -157,18 +157,18 @@ class NystroemPosterior:
         kept = np.maximum(kept, _LEAST_KEPT)
         return (residual.T / kept).T, noise / kept
 
-    def support(self):
+    def support(self) -> tuple[Rows, NDArray[np.float64]]:
         """Rows and numbers whose covariances with a weight sum to its mean."""
         alpha = solve_triangular(
             self.factor, self._centre(), lower=True, trans=1, check_finite=False
         )
         return self.inducing, alpha
 
-    def mean_variance(self, variables=None):
+    def mean_variance(self, variables: list[Variable] | None = None) -> PairVariance:
         """Variance of the posterior mean over independent variables, and its parts."""
         return PairVariance(self.covariance, *self.support(), variables)
 
-    def mean(self, rows):
+    def mean(self, rows: Rows) -> NDArray[np.float64]:
         """Posterior mean of the function at rows."""
         _, alpha = self.support()
         mean = np.empty(len(rows))
@@ -176,24 +176,28 @@ class NystroemPosterior:
             mean[part] = self.covariance.between(rows.take(part), self.inducing) @ alpha
         return mean
 
-    def variance(self, rows):
+    def variance(self, rows: Rows) -> NDArray[np.float64]:
         """Posterior variance of the function at rows."""
         variance = self.covariance.own(rows)
         for part in row_blocks(len(rows)):
             variance[part] += self._gain(self._whiten(rows.take(part)))
         return np.maximum(variance, 0.0)
 
-    def covariance_at(self, rows):
+    def covariance_at(self, rows: Rows) -> NDArray[np.float64]:
         """Posterior covariance of the function at rows, (n_rows, n_rows)."""
         known = self._whiten(rows)
         left = solve_triangular(self.root, known, lower=True, check_finite=False)
         return self.covariance.between(rows, rows) - known.T @ known + left.T @ left
 
-    def draw(self, rows, n_draws, rng):
+    def draw(
+        self, rows: Rows, n_draws: int, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
         """Joint draws of the function at rows, (n_rows, n_draws)."""
         return draw_normal(self.mean(rows), self.covariance_at(rows), n_draws, rng)
 
-    def weight(self, term, categories=()):
+    def weight(
+        self, term: Term, categories: Sequence[tuple[int, int]] = ()
+    ) -> tuple[float, float]:
         """Posterior mean and variance of one weight."""
         cross = self.covariance.with_weight(self.inducing, term, categories)
         known = solve_triangular(self.factor, cross, lower=True, check_finite=False)
@@ -201,7 +205,9 @@ class NystroemPosterior:
         variance += float(self._gain(known[:, None])[0])
         return float(known @ self._centre()), max(variance, 0.0)
 
-    def weights_of(self, terms):
+    def weights_of(
+        self, terms: Sequence[Term]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Posterior means and variances of weights, ndarrays of shape (n_terms,)."""
         split, of_weight = self.covariance.split, self.covariance.of_weight
         cross = [self.covariance.with_weight(self.inducing, *split(t)) for t in terms]
@@ -211,20 +217,22 @@ class NystroemPosterior:
         variances = np.maximum(variances + self._gain(known), 0.0)
         return known.T @ self._centre(), variances
 
-    def spread(self, cross, prior):
+    def spread(
+        self, cross: NDArray[np.float64], prior: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """Posterior variances of sums of values, see `ExactPosterior.spread`."""
         known = solve_triangular(self.factor, cross, lower=True, check_finite=False)
         return np.maximum(prior + self._gain(known), 0.0)
 
-    def _whiten(self, rows):
+    def _whiten(self, rows: Rows) -> NDArray[np.float64]:
         cross = self.covariance.between(self.inducing, rows)
         return solve_triangular(self.factor, cross, lower=True, check_finite=False)
 
-    def _centre(self):
+    def _centre(self) -> NDArray[np.float64]:
         """Posterior mean of the whitened inducing values."""
         return cho_solve((self.root, True), self.projection, check_finite=False)
 
-    def _gain(self, known):
+    def _gain(self, known: NDArray[np.float64]) -> NDArray[np.float64]:
         """What is left of the explained variance, less what it was."""
         left = solve_triangular(self.root, known, lower=True, check_finite=False)
         return np.einsum("mt,mt->t", left, left) - np.einsum("mt,mt->t", known, known)

@@ -1,30 +1,21 @@
 """Posterior means of all weights, written out as sums of products."""
 
 import numpy as np
+from numpy.typing import NDArray
 
-from skmohn.mohn._dense.covariance import parity
+from skmohn.mohn._dense.covariance import Covariance, parity
 from skmohn.mohn._model import CONSTANT_VARIANCE
+from skmohn.mohn._table.rows import Rows
 from skmohn.mohn._walsh.products import Products
 
 
-def write_products(covariance, rows, alpha):
+def write_products(
+    covariance: Covariance, rows: Rows, alpha: NDArray[np.float64]
+) -> Products:
     """Write out the mean: products of training rows and strong terms, and lines.
 
     Rows have the factors ``(1 + tau x_i x) / (1 + tau)`` for their ``x_i``, and for a
     category those of the product prior; strong terms have ``x_i``.
-
-    Parameters
-    ----------
-    covariance : Covariance
-
-    rows : Rows
-
-    alpha : ndarray of shape (n_rows,)
-
-    Returns
-    -------
-    products : Products
-        Standardised.
     """
     tau, linear = covariance.prior.tau, covariance.prior.linear
     strong = covariance.terms

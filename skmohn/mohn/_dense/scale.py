@@ -5,12 +5,16 @@ The evidence says both. It is that of a Gaussian process with the Jacobian of th
 Source: Snelson, Rasmussen and Ghahramani, Warped Gaussian processes, NIPS 16, 2004.
 """
 
+from __future__ import annotations
+
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from operator import attrgetter
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from skmohn._core._fitting import one_blas_thread
@@ -19,12 +23,14 @@ from skmohn._core._units import binary_unit
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import (
     Climb,
+    Sample,
     join_equal_rows,
     learn_prior,
     place_of_rows,
 )
 from skmohn.mohn._dense.exact import ExactPosterior
 from skmohn.mohn._table.rows import (
+    Alphabet,
     Rows,
     count_observations,
     join_groups,
@@ -32,6 +38,7 @@ from skmohn.mohn._table.rows import (
 )
 from skmohn.mohn._table.target import (
     Logarithm,
+    Transform,
     Unchanged,
     moments,
     require_domain,
@@ -81,7 +88,7 @@ class Scale(NamedTuple):
 class _Trial(NamedTuple):
     """Hyper-parameters on a scale, and what rows say of them."""
 
-    transform: object
+    transform: Transform
     has_levels: bool
     climb: Climb
     posterior: ExactPosterior
@@ -89,36 +96,22 @@ class _Trial(NamedTuple):
 
 
 @one_blas_thread
-def choose_scale(wanted, rows, alphabets, n_levels, y, sample_weight, seed):
+def choose_scale(
+    wanted: str | None,
+    rows: Rows,
+    alphabets: tuple[Alphabet, ...],
+    n_levels: int,
+    y: NDArray[np.float64],
+    sample_weight: NDArray[np.float64] | None,
+    seed: int,
+) -> Scale:
     """Choose the scale of the target, and whether numbers have levels on it.
 
     Another scale is taken for its evidence, and unless it costs accuracy.
 
-    Parameters
-    ----------
-    wanted : {"auto", "log", "yeo-johnson"} or None
-        The scale; None for that of the target.
-
-    rows : Rows
-        With the categories of levels behind those of other categoricals.
-
-    alphabets : tuple of Alphabet
-        Of all categoricals.
-
-    n_levels : int
-        How many of the categoricals are levels; it is chosen whether they are used.
-
-    y : ndarray of shape (n_rows,) or (n_rows, n_targets)
-        Several targets are asked of levels alone.
-
-    sample_weight : ndarray of shape (n_rows,) or None
-
-    seed : int
-        Draws the rows that are asked.
-
-    Returns
-    -------
-    scale : Scale
+    The last `n_levels` categoricals are levels; it is chosen whether they are used.
+    Several targets, (n_rows, n_targets), are asked of levels alone. `wanted` is the
+    transform; None for the target as it is.
     """
     first = Logarithm() if wanted == "log" else Unchanged()
     is_chosen = wanted in ("auto", "yeo-johnson") and y.ndim == 1
@@ -160,7 +153,9 @@ def choose_scale(wanted, rows, alphabets, n_levels, y, sample_weight, seed):
     return Scale(best.transform, best.has_levels, best.climb)
 
 
-def _costs_accuracy(levels, lines, part, compared):
+def _costs_accuracy(
+    levels: _Trial, lines: _Trial, part: _Part, compared: _Part
+) -> bool:
     """Whether the error of left-out rows is larger with levels than without.
 
     Levels can reproduce single rows. Where one row has a large fraction of the sum of
@@ -173,7 +168,9 @@ def _costs_accuracy(levels, lines, part, compared):
     )
 
 
-def _likeliest_accurate(own, others, part, compared):
+def _likeliest_accurate(
+    own: _Trial, others: list[_Trial], part: _Part, compared: _Part
+) -> _Trial:
     """The trial of highest evidence that costs no accuracy; `own` where all do.
 
     Leave-one-out errors at hyperparameters of all rows are optimistic where these
@@ -194,22 +191,17 @@ def _likeliest_accurate(own, others, part, compared):
     return own
 
 
-def keep_scale(covariance, rows, targets, sample_weight, seed):
+def keep_scale(
+    covariance: Covariance,
+    rows: Rows,
+    targets: NDArray[np.float64],
+    sample_weight: NDArray[np.float64] | None,
+    seed: int,
+) -> NDArray[np.bool_]:
     """Which targets no other scale explains better with the same covariance.
 
-    Parameters
-    ----------
-    covariance : Covariance
-        That of the targets as they are.
-
-    targets : ndarray of shape (n_rows, n_targets)
-
-    rows, sample_weight, seed
-        As of :func:`choose_scale`.
-
-    Returns
-    -------
-    keeps : ndarray of shape (n_targets,), bool
+    The covariance is that of the targets as they are; for each of these, whether it
+    keeps its scale.
     """
     part, own, keeps = _Part.draw(rows, targets, sample_weight, seed), None, []
     for y, asked in zip(targets.T, part.y.T, strict=True):
@@ -230,7 +222,9 @@ def keep_scale(covariance, rows, targets, sample_weight, seed):
     return np.array(keeps, dtype=bool)
 
 
-def _powers(y, sample_weight):
+def _powers(
+    y: NDArray[np.float64], sample_weight: NDArray[np.float64] | None
+) -> list[YeoJohnson]:
     _, centre, deviation = standardise(y, sample_weight)
     return [YeoJohnson(power, centre, deviation) for power in _POWERS.tolist()]
 
@@ -252,7 +246,14 @@ class _Part(NamedTuple):
     count: np.ndarray
 
     @classmethod
-    def draw(cls, rows, y, sample_weight, seed, n_rows=_ROWS_ASKED):
+    def draw(
+        cls,
+        rows: Rows,
+        y: NDArray[np.float64],
+        sample_weight: NDArray[np.float64] | None,
+        seed: int,
+        n_rows: int = _ROWS_ASKED,
+    ) -> Self:
         """Draw distinct rows; all where there are no more."""
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         place = place_of_rows(rows)
@@ -262,16 +263,22 @@ class _Part(NamedTuple):
         count = count_observations(weight)[some]
         return cls(rows, y[some], weight[some], count)
 
-    def has_density(self):
+    def has_density(self) -> bool:
         """Whether the targets differ enough to be told from a few values."""
         return len(np.unique(self.y)) >= _FEWEST_VALUES
 
-    def largest_fraction(self):
+    def largest_fraction(self) -> float:
         """Largest fraction of the targets' sum of squares that one row has."""
         standard, _, _ = standardise(self.y, self.weight)
         return float(np.max(standard**2) / self.weight.sum())
 
-    def learn(self, transform, alphabets, has_levels=False, first=None):
+    def learn(
+        self,
+        transform: Transform,
+        alphabets: tuple[Alphabet, ...],
+        has_levels: bool = False,
+        first: Climb | None = None,
+    ) -> _Trial:
         """Learn the hyper-parameters on a scale.
 
         What is a sum on one takes products on another.
@@ -284,12 +291,12 @@ class _Part(NamedTuple):
             (evidence,), _ = self.judge([transform], posterior)
         return _Trial(transform, has_levels, climb, posterior, evidence)
 
-    def error(self, trial):
+    def error(self, trial: _Trial) -> float:
         """Mean square of what rows are off that all others predict, on a scale."""
         own = self.condition(trial.transform, trial.posterior.covariance)
         return float(self.judge([trial.transform], own)[1][0])
 
-    def error_of_refits(self, trial):
+    def error_of_refits(self, trial: _Trial) -> float:
         """Mean squared error of cross-validation with refitted hyperparameters.
 
         In the unit of :meth:`error`. Folds do not depend on the order of the rows.
@@ -311,21 +318,25 @@ class _Part(NamedTuple):
             squares[test] = ((held.y - mean) / unit) ** 2
         return float(np.average(squares, weights=self.weight))
 
-    def _take(self, index):
+    def _take(self, index: NDArray[np.bool_]) -> _Part:
         """Some of the samples."""
         return _Part(self.rows.take(index), *(part[index] for part in self[1:]))
 
-    def condition(self, transform, covariance):
+    def condition(self, transform: Transform, covariance: Covariance) -> ExactPosterior:
         """Condition known hyper-parameters on the rows."""
         sample = self._observe(transform, covariance.alphabets)
         return ExactPosterior.condition(covariance, sample)
 
-    def _observe(self, transform, alphabets):
+    def _observe(
+        self,
+        transform: Transform,
+        alphabets: tuple[Alphabet, ...],
+    ) -> Sample:
         require_domain(transform, self.y)
         standard, _, _ = standardise(transform.forward(self.y), self.weight)
         return join_equal_rows(self._rows_of(alphabets), standard, self.weight)
 
-    def _rows_of(self, alphabets):
+    def _rows_of(self, alphabets: tuple[Alphabet, ...]) -> Rows:
         """The rows without levels, if they are not among the alphabets.
 
         Then an unknown number is equal to one in the middle.
@@ -333,28 +344,21 @@ class _Part(NamedTuple):
         categories = self.rows.categories[:, : len(alphabets)]
         return replace(self.rows, categories=categories, unknown=None)
 
-    def learn_again(self, transform, trial):
+    def learn_again(self, transform: Transform, trial: _Trial) -> _Trial:
         """Learn on another scale, beginning with what was learnt on a first."""
         alphabets = trial.posterior.covariance.alphabets
         return self.learn(transform, alphabets, trial.has_levels, trial.climb)
 
-    def judge(self, transforms, posterior):
+    def judge(
+        self,
+        transforms: Sequence[Transform],
+        posterior: ExactPosterior,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """What the targets say of scales.
 
-        Parameters
-        ----------
-        transforms : list of Unchanged, Logarithm or YeoJohnson
-
-        posterior : ExactPosterior
-            Its covariance is taken as that on each scale, but for a factor.
-
-        Returns
-        -------
-        evidence : ndarray of shape (n_scales,)
-            Log density of the targets, but for a constant.
-
-        errors : ndarray of shape (n_scales,)
-            Mean squares of what rows are off that all others predict, in some unit.
+        Of each scale the log density of the targets, but for a constant, and the mean
+        square of what rows are off that all others predict. The covariance is taken as
+        that on each scale, but for a factor.
         """
         y, weight = self.y, self.weight
         place = place_of_rows(self._rows_of(posterior.covariance.alphabets))

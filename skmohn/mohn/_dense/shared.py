@@ -5,23 +5,31 @@ the rows alone (covariances with rows asked about, variances, factors of further
 is computed once for all of them within :func:`remember`.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from skmohn.mohn._dense.covariance import Covariance
+from skmohn.mohn._dense.evidence import Sample
 from skmohn.mohn._dense.exact import ExactPosterior
-from skmohn.mohn._table.rows import row_blocks
+from skmohn.mohn._table.rows import Rows, row_blocks
 
 # What has been computed for other targets, in this thread; None outside of `remember`.
-_KNOWN = ContextVar("_KNOWN", default=None)
+_KNOWN: ContextVar[dict[Any, Any] | None] = ContextVar("_KNOWN", default=None)
+_T = TypeVar("_T")
 
 
 @contextmanager
-def remember():
+def remember() -> Iterator[None]:
     """Compute what several targets share once, while they are asked the same."""
     token = _KNOWN.set({})
     try:
@@ -30,7 +38,7 @@ def remember():
         _KNOWN.reset(token)
 
 
-def _recall(key, compute):
+def _recall(key: tuple[Any, ...], compute: Callable[[], _T]) -> _T:
     known = _KNOWN.get()
     if known is None:
         return compute()
@@ -39,7 +47,7 @@ def _recall(key, compute):
     return known[key]
 
 
-def _digest(*arrays):
+def _digest(*arrays: NDArray) -> bytes:
     """What tells arrays from others."""
     state = blake2b()
     for array in arrays:
@@ -67,7 +75,12 @@ class SharedFactor:
         Inverse covariance times each target.
     """
 
-    def __init__(self, covariance, sample, lower=None):
+    def __init__(
+        self,
+        covariance: Covariance,
+        sample: Sample,
+        lower: NDArray[np.float64] | None = None,
+    ) -> None:
         self.covariance = covariance
         # The targets are not part of it.
         self.sample = replace(sample, target=np.zeros(len(sample)))
@@ -76,40 +89,30 @@ class SharedFactor:
             self.lower = lower
 
     @cached_property
-    def lower(self):
+    def lower(self) -> NDArray[np.float64]:
         """The Cholesky factor."""
         return ExactPosterior.condition(self.covariance, self.sample).factor
 
     @cached_property
-    def precisions(self):
+    def precisions(self) -> NDArray[np.float64]:
         """Inverse variances of the targets given all others."""
         return ExactPosterior._solve(
             self.covariance, self.sample, self.lower
         ).precisions
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         """Leave the factor, which is made again; see `ExactPosterior`."""
         made = "lower", "precisions"
         return {name: part for name, part in vars(self).items() if name not in made}
 
-    def condition(self, sample):
-        """The posterior of one more target.
-
-        Parameters
-        ----------
-        sample : Sample
-            With the rows and the noise of this one, and one target.
-
-        Returns
-        -------
-        posterior : TargetPosterior
-        """
+    def condition(self, sample: Sample) -> TargetPosterior:
+        """The posterior of one more target."""
         own = ExactPosterior._solve(self.covariance, sample, self.lower)
         self.alphas.append(own.alpha)
         place = len(self.alphas) - 1
         return TargetPosterior(self.covariance, sample, own.alpha, self, place)
 
-    def means(self, rows):
+    def means(self, rows: Rows) -> NDArray[np.float64]:
         """Posterior means of all targets, ndarray of shape (n_rows, n_targets)."""
         alphas = np.stack(self.alphas, axis=1)
         means = np.empty((len(rows), alphas.shape[1]))
@@ -135,16 +138,16 @@ class TargetPosterior(ExactPosterior):
     place: int
 
     @cached_property
-    def factor(self):
+    def factor(self) -> NDArray[np.float64]:
         """The shared Cholesky factor."""
         return self.shared.lower
 
     @cached_property
-    def precisions(self):
+    def precisions(self) -> NDArray[np.float64]:
         """Those of all that share the factor."""
         return self.shared.precisions
 
-    def mean(self, rows):
+    def mean(self, rows: Rows) -> NDArray[np.float64]:
         """Posterior mean of the function at rows."""
         if _KNOWN.get() is None:
             return super().mean(rows)
@@ -153,18 +156,18 @@ class TargetPosterior(ExactPosterior):
         means = _recall(("means", shared, *known), lambda: shared.means(rows))
         return means[:, self.place].copy()
 
-    def variance(self, rows):
+    def variance(self, rows: Rows) -> NDArray[np.float64]:
         """Posterior variance of the function at rows."""
         key = "variance", self.shared, _digest(rows.inputs, rows.categories)
         return _recall(key, lambda: ExactPosterior.variance(self, rows)).copy()
 
-    def update(self, more):
+    def update(self, more: Sample) -> TargetPosterior:
         """Condition on a further sample, with those targets that have the same one."""
         noise = more.noise(self.covariance.prior)
         rows = more.rows
         key = "update", self.shared, _digest(rows.inputs, rows.categories, noise)
 
-        def extend():
+        def extend() -> SharedFactor:
             posterior = ExactPosterior.update(self, more)
             return SharedFactor(self.covariance, posterior.sample, posterior.factor)
 

@@ -1,17 +1,24 @@
 """``strategy="dense"``: from samples to all weights."""
 
 import math
+from collections.abc import Callable
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skmohn._core._fitting import warn_caller
+from skmohn.mohn._controls import Wishes
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.evidence import MAX_ITER
+from skmohn.mohn._dense.kernel import Prior
 from skmohn.mohn._dense.model import DenseModel, fit_dense
 from skmohn.mohn._dense.scale import Scale, choose_scale
 from skmohn.mohn._dense.terms import highest_order
+from skmohn.mohn._dense.together import Held, Samples
 from skmohn.mohn._model import MOST_LEFT_OUT, Solution
+from skmohn.mohn._table.rows import Alphabet
 from skmohn.mohn._table.target import Unchanged
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 from skmohn.mohn._walsh.terms import with_kept
@@ -31,28 +38,19 @@ _NOTHING = Hypergraph((), np.empty(0), 0.0)
 # shorter, when all rows determine the hyperparameters. Of 33 tables none gained more
 # than 0.05.
 _WITHIN_REACH = 0.2
+# Given a record, the weights listed so far and the model or what makes it.
+Report: TypeAlias = Callable[..., bool]
 
 
-def solve_dense(samples, wishes, report, at_most=math.inf):
+def solve_dense(
+    samples: Samples, wishes: Wishes, report: Report, at_most: float = math.inf
+) -> Solution | None:
     """Learn all weights under the product prior.
 
-    Parameters
-    ----------
-    samples : Samples
-
-    wishes : Wishes
-
-    report : callable
-        Called with a record, the weights listed so far and the model or what makes it.
-
-    at_most : float, default=inf
-        Length of another description. Where the one by the hyperparameters of a part
-        of the rows is far longer, they are not learned from all.
-
-    Returns
-    -------
-    solution : Solution or None
-        Its graph has the significant weights. None where that is out of reach.
+    `report` is called with a record, the weights listed so far and the model or what
+    makes it. `at_most` is the length of another description: where that by the
+    hyperparameters of a part of the rows is far longer, they are not learned from all.
+    None where that is out of reach.
     """
     vocabulary = samples.vocabulary
     model = _learn(samples, wishes, report, at_most)
@@ -95,7 +93,9 @@ def solve_dense(samples, wishes, report, at_most=math.inf):
     )
 
 
-def _learn(samples, wishes, report, at_most):
+def _learn(
+    samples: Samples, wishes: Wishes, report: Report, at_most: float
+) -> DenseModel | None:
     """The model, or None where its description is out of reach."""
     alphabets, scale = samples.vocabulary.alphabets, _scale_of(samples, wishes)
     noise = wishes.dense_control.noise
@@ -111,7 +111,7 @@ def _learn(samples, wishes, report, at_most):
         seed=samples.seed,
     )
 
-    def tell(height, prior):
+    def tell(height: float, prior: Prior) -> bool:
         record = {"log_posterior": height, "noise": math.sqrt(prior.noise)}
         # Only a callback that wants to predict has the posterior computed.
         return report(record, _NOTHING, partial(_settle, fit, alphabets, prior))
@@ -133,7 +133,13 @@ def _learn(samples, wishes, report, at_most):
     return model
 
 
-def _on_own_scale(model, fit, samples, noise, max_iter):
+def _on_own_scale(
+    model: DenseModel,
+    fit: Callable[..., DenseModel],
+    samples: Samples,
+    noise: str,
+    max_iter: int,
+) -> DenseModel:
     """The model on the target's own scale, if the mean of y beats that on another.
 
     A scale is chosen by up to 400 rows; leave-one-out errors of all rows decide. With
@@ -149,7 +155,9 @@ def _on_own_scale(model, fit, samples, noise, max_iter):
     return plain if plain.left_out_error(*data) < error else model
 
 
-def _is_out_of_reach(fit, noise, at_most):
+def _is_out_of_reach(
+    fit: Callable[..., DenseModel], noise: str, at_most: float
+) -> bool:
     """Whether the description by known hyperparameters is far longer than another.
 
     Strong weights and a map of the noise take long to find: they are looked for only
@@ -166,11 +174,11 @@ def _is_out_of_reach(fit, noise, at_most):
     return True
 
 
-def _are_classes(y):
+def _are_classes(y: NDArray[np.float64]) -> bool:
     return len(y) >= _FEWEST_OF_CLASSES and len(np.unique(y)) == 2
 
 
-def _scale_of(samples, wishes):
+def _scale_of(samples: Samples, wishes: Wishes) -> Scale:
     """Scale of the target: of all that share, chosen with the coding, or its own."""
     if samples.together is not None and samples.together.is_member:
         return Scale(samples.together.transform, False)
@@ -187,7 +195,7 @@ def _scale_of(samples, wishes):
     )
 
 
-def _earlier_prior(samples):
+def _earlier_prior(samples: Samples) -> Prior | None:
     """Hyper-parameters of the model to begin with, when they fit."""
     earlier, n_inputs = samples.earlier, samples.inputs.shape[1]
     if not isinstance(earlier, DenseModel) or len(earlier.prior.rates) != n_inputs:
@@ -197,14 +205,16 @@ def _earlier_prior(samples):
     return earlier.prior
 
 
-def _settle(fit, alphabets, prior):
+def _settle(
+    fit: Callable[..., DenseModel], alphabets: tuple[Alphabet, ...], prior: Prior
+) -> DenseModel:
     """The model with hyper-parameters as they are."""
     return fit(
         covariance=Covariance(prior, alphabets), noise="constant", strong_terms=False
     )
 
 
-def _validation_rmse(model, held):
+def _validation_rmse(model: DenseModel, held: Held | None) -> float | None:
     if held is None:
         return None
     residual = held.y - model.mean(held.rows)

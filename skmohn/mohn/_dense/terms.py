@@ -9,14 +9,18 @@ models, AISTATS 2003, Eq 18 to 22.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import lapack
 from scipy.stats import t as student
 
-from skmohn.mohn._dense.covariance import parity
+from skmohn._core._types import Term
+from skmohn.mohn._dense.covariance import Covariance, parity
 from skmohn.mohn._dense.exact import ExactPosterior, leave_groups_out
 from skmohn.mohn._model import (
     FAMILY_WISE_ERROR,
@@ -25,6 +29,7 @@ from skmohn.mohn._model import (
     fit_scale,
     standard_ratios,
 )
+from skmohn.mohn._table.rows import Rows
 from skmohn.mohn._walsh.terms import choice_length, log_comb
 
 # The noise is fitted again until its logarithm changes by less than this.
@@ -44,7 +49,9 @@ _MANY_ROWS = 1000
 _MOST_CANDIDATES = 50_000
 
 
-def highest_order(n_inputs, wanted=None, n_groups=None):
+def highest_order(
+    n_inputs: int, wanted: int | None = None, n_groups: int | None = None
+) -> int:
     """Order up to which all sets can be looked at; of each group they have one."""
     highest = min(wanted or _HIGHEST_ORDER, n_inputs if n_groups is None else n_groups)
     while highest > 1 and math.comb(n_inputs, highest) > _MOST_CANDIDATES:
@@ -52,27 +59,16 @@ def highest_order(n_inputs, wanted=None, n_groups=None):
     return highest
 
 
-def screen(inputs, vector, order, most, groups=None):
+def screen(
+    inputs: NDArray[np.float64],
+    vector: NDArray[np.float64],
+    order: int,
+    most: int,
+    groups: NDArray[np.intp] | None = None,
+) -> list[Term]:
     """The sets of one order whose parities have the largest products with a vector.
 
-    Parameters
-    ----------
-    inputs : ndarray of shape (n_rows, n_inputs)
-
-    vector : ndarray of shape (n_rows,)
-
-    order : int
-
-    most : int
-        How many sets.
-
-    groups : ndarray of shape (n_inputs,), default=None
-        Numbers of groups of inputs of which sets have one at most.
-
-    Returns
-    -------
-    terms : list of tuples of int
-        The largest first.
+    The largest first; of each group of inputs, sets have one at most.
     """
     n_inputs = inputs.shape[1]
     if order == 1:
@@ -96,19 +92,12 @@ def screen(inputs, vector, order, most, groups=None):
     return [terms[k] for k in np.argsort(-np.array(sums))[:most]]
 
 
-def find_strong_terms(posterior, max_order=None):
+def find_strong_terms(
+    posterior: ExactPosterior, max_order: int | None = None
+) -> ExactPosterior:
     """Give weights a variance of their own while the description length falls.
 
-    Parameters
-    ----------
-    posterior : ExactPosterior
-
-    max_order : int, default=None
-        None for 3, or less where inputs are many.
-
-    Returns
-    -------
-    posterior : ExactPosterior
+    Without `max_order` of three inputs at most, or fewer where inputs are many.
     """
     extended = _Extended(posterior)
     for _ in range(_MOST_ROUNDS):
@@ -119,16 +108,16 @@ def find_strong_terms(posterior, max_order=None):
     if extended.covariance is posterior.covariance:
         return posterior
     # What a strong term explains was noise to the hyper-parameters.
-    posterior = extended
+    refit: Any = extended
     for _ in range(_MOST_REFITS):
-        level = _noise_level(posterior)
-        prior = posterior.covariance.prior
+        level = _noise_level(refit)
+        prior = refit.covariance.prior
         prior = prior._replace(noise=max(level * prior.noise, LEAST_NOISE))
-        covariance = replace(posterior.covariance, prior=prior)
-        posterior = ExactPosterior.condition(covariance, posterior.sample)
+        covariance = replace(refit.covariance, prior=prior)
+        refit = ExactPosterior.condition(covariance, refit.sample)
         if abs(math.log(level)) < _SMALL_CHANGE:
             break
-    return posterior
+    return refit
 
 
 class _Extended:
@@ -141,12 +130,12 @@ class _Extended:
     posterior : ExactPosterior
     """
 
-    def __init__(self, posterior):
+    def __init__(self, posterior: ExactPosterior) -> None:
         self.posterior, self.sample = posterior, posterior.sample
         self.covariance, self.alpha = posterior.covariance, posterior.alpha
         self.less = np.empty((len(posterior.sample), 0))
 
-    def add(self, term, variance):
+    def add(self, term: Term, variance: float) -> None:
         """Give a weight a variance of its own beside that which it has."""
         covariance = self.covariance
         self.covariance = replace(
@@ -160,12 +149,12 @@ class _Extended:
         self.less = np.column_stack([self.less, solved])
         self.alpha = self.alpha - solved * (solved @ self.sample.target)
 
-    def squares(self, columns):
+    def squares(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
         """``u' K^-1 u`` of columns."""
         own = self.less.T @ columns
         return self.posterior.squares(columns) - np.einsum("dj,dj->j", own, own)
 
-    def leave_one_out(self):
+    def leave_one_out(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """See `ExactPosterior.leave_one_out`."""
         group = self.sample.rows.group
         if group is not None:
@@ -175,7 +164,7 @@ class _Extended:
         return self.alpha / precision, 1.0 / precision
 
 
-def _noise_level(posterior):
+def _noise_level(posterior: Any) -> float:
     """Factor of the noise by which left-out rows, and equal ones, are off."""
     prior, sample = posterior.covariance.prior, posterior.sample
     residual, variance = posterior.leave_one_out()
@@ -190,7 +179,9 @@ def _noise_level(posterior):
     )
 
 
-def _strongest(posterior, max_order):
+def _strongest(
+    posterior: _Extended, max_order: int | None
+) -> tuple[tuple[int, int], float] | tuple[tuple[int, ...], float] | None:
     """The term that shortens the description most, and its variance, or None."""
     inputs, alpha = posterior.sample.rows.inputs, posterior.alpha
     present, terms, prices, bars = posterior.covariance.terms, [], [], []
@@ -218,29 +209,37 @@ def _strongest(posterior, max_order):
     return terms[j], float((q[j] ** 2 - s[j]) / s[j] ** 2)
 
 
-def find_significant_terms(model, max_order=None):
+class Scored(Protocol):
+    """A model of which weights are looked for, such as a `DenseModel`."""
+
+    @property
+    def posterior(self) -> Any: ...
+
+    @property
+    def covariance(self) -> Covariance: ...
+
+    def support(self) -> tuple[Rows, NDArray[np.float64]]: ...
+
+    def weights_of(
+        self, terms: Sequence[Term], given: bool = False
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+
+    def prior_stds(self, terms: Sequence[Term]) -> NDArray[np.float64]: ...
+
+
+def find_significant_terms(
+    model: Scored, max_order: int | None = None
+) -> (
+    tuple[list[Term], NDArray[np.float64], NDArray[np.float64]]
+    | tuple[list[tuple[int, int]], NDArray[np.float64], NDArray[np.float64]]
+):
     """Weights that are further from 0 than any zero is likely to be.
 
     The test is Student's t of least squares, as of the terms of sparse models, beside
     all other weights, which have their prior. It passes the bar of a two-sided
     Bonferroni test over all weights of the order.
 
-    Parameters
-    ----------
-    model : DenseModel or the like
-        What has ``posterior``, ``support``, ``covariance``, ``weights_of`` and
-        ``prior_stds``.
-
-    max_order : int, default=None
-        See :func:`highest_order`.
-
-    Returns
-    -------
-    terms : list of tuples of int
-        Categories of categoricals are numbered after the inputs, see
-        `Covariance.split`.
-
-    means, stds : ndarrays of shape (n_terms,)
+    Their means and standard deviations are returned as well.
     """
     rows, alpha = model.support()
     base, columns, groups = model.covariance.screening(rows)
@@ -262,7 +261,7 @@ def find_significant_terms(model, max_order=None):
     return terms, *model.weights_of(terms, False)
 
 
-def _residual_df(posterior):
+def _residual_df(posterior: ExactPosterior) -> float:
     """Degrees of freedom of the noise: what the fit leaves, and what its prior adds."""
     # Other posteriors are those of many rows.
     if not isinstance(posterior, ExactPosterior) or len(posterior.sample) > _MANY_ROWS:
@@ -274,6 +273,8 @@ def _residual_df(posterior):
     return float(np.sum(kept) + np.sum(sample.count - 1.0)) + of_prior
 
 
-def description_length(covariance, n_inputs, log_evidence):
+def description_length(
+    covariance: Covariance, n_inputs: int, log_evidence: float
+) -> float:
     """Nats that the data and the choice of the terms cost."""
     return choice_length(covariance.terms, n_inputs) - log_evidence

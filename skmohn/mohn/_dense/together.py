@@ -7,17 +7,22 @@ that share are given one Cholesky factor. A target with strong terms, or rows we
 its own noise, takes a factor of its own beside the shared hyper-parameters.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
+from skmohn.mohn._controls import Wishes
 from skmohn.mohn._dense.covariance import Covariance
 from skmohn.mohn._dense.doubt import MOST_ROWS, Felt, PriorDoubt, doubt_prior
 from skmohn.mohn._dense.evidence import (
     MAX_ITER,
+    Climb,
     Evidence,
+    Sample,
     climb,
     join_equal_rows,
     learn_prior,
@@ -25,16 +30,18 @@ from skmohn.mohn._dense.evidence import (
     start_prior,
 )
 from skmohn.mohn._dense.exact import ExactPosterior
+from skmohn.mohn._dense.kernel import Prior
 from skmohn.mohn._dense.model import DenseModel, choose_route, fit_dense
-from skmohn.mohn._dense.noise import map_noise, smooth_noise
+from skmohn.mohn._dense.noise import Smoothed, map_noise, smooth_noise
 from skmohn.mohn._dense.scale import keep_scale
 from skmohn.mohn._dense.shared import SharedFactor
 from skmohn.mohn._dense.terms import find_strong_terms
 from skmohn.mohn._model import Gaps
-from skmohn.mohn._table.coding import NUMERIC
-from skmohn.mohn._table.rows import standardise
+from skmohn.mohn._table.coding import NUMERIC, InputCoding
+from skmohn.mohn._table.rows import Alphabet, Rows, standardise
 from skmohn.mohn._table.target import (
     Logarithm,
+    Transform,
     Unchanged,
     require_domain,
     sum_log_slope,
@@ -48,6 +55,56 @@ _OWN_STEPS = 8
 _MOST_SHARED = 1600
 
 
+class Held(Protocol):
+    """Samples to validate on."""
+
+    @property
+    def rows(self) -> Rows: ...
+
+    @property
+    def y(self) -> NDArray[np.float64]: ...
+
+    @property
+    def weight(self) -> NDArray[np.float64] | None: ...
+
+
+class Samples(Protocol):
+    """What a fit reads of the samples of a strategy."""
+
+    @property
+    def rows(self) -> Rows: ...
+
+    @property
+    def inputs(self) -> NDArray: ...
+
+    @property
+    def y(self) -> NDArray[np.float64]: ...
+
+    @property
+    def weight(self) -> NDArray[np.float64] | None: ...
+
+    @property
+    def held(self) -> Held | None: ...
+
+    @property
+    def seed(self) -> int: ...
+
+    @property
+    def earlier(self) -> Any: ...
+
+    @property
+    def coding(self) -> Any: ...
+
+    @property
+    def vocabulary(self) -> Any: ...
+
+    @property
+    def scale(self) -> Any: ...
+
+    @property
+    def together(self) -> "OneOf | None": ...
+
+
 class Together:
     """Several targets, and the models of those that share hyper-parameters.
 
@@ -59,7 +116,7 @@ class Together:
     wishes : Wishes
     """
 
-    def __init__(self, samples, wishes):
+    def __init__(self, samples: Samples, wishes: Wishes) -> None:
         self.samples, self.wishes, self.group = samples, wishes, None
         self.rows = samples.rows.as_float()
         self.alphabets = samples.vocabulary.alphabets
@@ -72,12 +129,12 @@ class Together:
         )
 
     @cached_property
-    def members(self):
+    def members(self) -> list[int]:
         """The targets that share, a list of int."""
         return self._sharing[0]
 
     @cached_property
-    def _sharing(self):
+    def _sharing(self) -> tuple[list[int], Climb | None]:
         """These targets, and a climb for them on a part of the rows."""
         vary = np.flatnonzero(np.ptp(self.standard, axis=0))
         if len(vary) < 2 or not self._has_inputs() or self.wanted == "yeo-johnson":
@@ -100,30 +157,26 @@ class Together:
         return [int(k) for k in sharing if len(sharing) > 1], found
 
     @property
-    def asked(self):
+    def asked(self) -> Climb | None:
         """The climb of those that share on a part of the rows."""
         return self._sharing[1]
 
-    def _keep_scale(self, sharing, prior):
+    def _keep_scale(self, sharing: NDArray[np.intp], prior: Prior) -> NDArray[np.bool_]:
         """Which targets have no use for a scale of their own."""
         samples, covariance = self.samples, Covariance(prior, self.alphabets)
         data = self.rows, samples.y[:, sharing], samples.weight
         return keep_scale(covariance, *data, samples.seed)
 
-    def model(self, k, start=None, report=None):
+    def model(
+        self,
+        k: int,
+        start: Prior | None = None,
+        report: Callable[[float, Prior], bool] | None = None,
+    ) -> DenseModel | None:
         """The model of one target by the hyper-parameters of all that share.
 
-        Parameters
-        ----------
-        k : int
-
-        start, report
-            See `fit_dense`; the first target that is asked for reports.
-
-        Returns
-        -------
-        model : DenseModel or None
-            None where the target has to have hyper-parameters of its own.
+        The first target that is asked for reports. None where it has to have
+        hyper-parameters of its own.
         """
         if k not in self.members:
             return None
@@ -132,15 +185,15 @@ class Together:
         return self.group.model(k)
 
     @property
-    def may_have_levels(self):
+    def may_have_levels(self) -> bool:
         """Whether the evidence decides how numeric columns enter."""
         is_open = self.wishes.dense_control.numeric == "auto"
-        return is_open and np.any(self.samples.coding.kind == NUMERIC)
+        return is_open and bool(np.any(self.samples.coding.kind == NUMERIC))
 
-    def _has_inputs(self):
+    def _has_inputs(self) -> bool:
         return self.rows.inputs.shape[1] + len(self.alphabets) > 0
 
-    def join(self, targets):
+    def join(self, targets: NDArray[np.intp] | int | list[int]) -> Sample:
         """The standardised sample of one target or several."""
         standard = self.standard[:, targets]
         return join_equal_rows(self.rows, standard, self.samples.weight)
@@ -161,7 +214,7 @@ class OneOf(NamedTuple):
     k: int
 
     @property
-    def coding(self):
+    def coding(self) -> InputCoding | None:
         """The coding of all that share; None where the target may have its own."""
         together = self.together
         # Targets decide of levels alone; it takes time to find out which ones share.
@@ -170,54 +223,40 @@ class OneOf(NamedTuple):
         return together.samples.coding
 
     @property
-    def transform(self):
+    def transform(self) -> Transform:
         """Scale of all that share."""
         return self.together.transform
 
     @property
-    def is_member(self):
+    def is_member(self) -> bool:
         """Whether the target shares hyper-parameters with others."""
         return self.k in self.together.members
 
     @property
-    def is_shared(self):
+    def is_shared(self) -> bool:
         """Whether a model of several targets was made, this one's among them."""
         return self.together.group is not None and self.is_member
 
-    def model(self, start, report):
+    def model(
+        self, start: Prior | None, report: Callable[[float, Prior], bool] | None
+    ) -> DenseModel | None:
         """See `Together.model`."""
         return self.together.model(self.k, start, report)
 
 
-def share_prior(sample, singles, alphabets, share=1.0, max_iter=MAX_ITER, earlier=None):
+def share_prior(
+    sample: Sample,
+    singles: list[Sample],
+    alphabets: tuple[Alphabet, ...],
+    share: float = 1.0,
+    max_iter: int = MAX_ITER,
+    earlier: Climb | None = None,
+) -> tuple[NDArray[np.bool_], Climb]:
     """Which targets are best explained by hyper-parameters that they share.
 
-    Parameters
-    ----------
-    sample : Sample
-        Of all targets, a part of the rows.
-
-    singles : list of Sample
-        The same of each target.
-
-    alphabets : tuple of Alphabet
-
-    share : float, default=1.0
-        How many times as many rows there are.
-
-    max_iter : int, default=60
-        Most iterations of a climb.
-
-    earlier : Climb, default=None
-        For all targets, on other rows.
-
-    Returns
-    -------
-    shares : ndarray of shape (n_targets,), bool
-        None of them, or two at least.
-
-    found : Climb
-        The last one for those that share.
+    The sample is of all targets, a part of the rows, `singles` the same of each; there
+    are `share` times as many rows. `earlier` is a climb for all on other rows. Returned
+    are which share, none or two at least, and their last climb.
     """
     n_inputs, evidence = sample.rows.inputs.shape[1], Evidence(sample, alphabets)
     if earlier is None:
@@ -261,7 +300,12 @@ def share_prior(sample, singles, alphabets, share=1.0, max_iter=MAX_ITER, earlie
 class _Group:
     """Targets that share hyper-parameters: what is computed once for all of them."""
 
-    def __init__(self, together, start, report):
+    def __init__(
+        self,
+        together: Together,
+        start: Prior | None,
+        report: Callable[[float, Prior], bool] | None,
+    ) -> None:
         self.together, wishes = together, together.wishes
         self.targets = together.members
         self.sample = together.join(self.targets)
@@ -286,7 +330,7 @@ class _Group:
         self.doubt, occam = doubt_prior(posterior, len(self.sample))
         self.occam = occam / len(self.targets)
 
-    def model(self, k):
+    def model(self, k: int) -> DenseModel:
         """The model of one target."""
         together, wishes = self.together, self.together.wishes
         samples, place = together.samples, self.targets.index(k)
@@ -335,7 +379,7 @@ class _Group:
         return model.with_range(together.rows, y, samples.weight)
 
     @cached_property
-    def posteriors(self):
+    def posteriors(self) -> list[ExactPosterior]:
         """Of each target; those without strong terms of their own share a factor."""
         factor = SharedFactor(self.covariance, self.sample)
         max_order = self.together.wishes.max_order
@@ -343,19 +387,19 @@ class _Group:
         return [find_strong_terms(posterior, max_order) for posterior in singles]
 
     @cached_property
-    def smoothed(self):
+    def smoothed(self) -> list[Smoothed]:
         """What leave-one-out residuals say of each target's noise."""
         return smooth_noise(self.posteriors)
 
     @cached_property
-    def _doubts(self):
+    def _doubts(self) -> list[list[SharedFactor]]:
         """Factors to both sides of the hyper-parameters."""
         return [
             [SharedFactor(p.covariance, p.sample, p.factor) for p in pair]
             for pair in self.doubt.pairs
         ]
 
-    def _doubt_of(self, place):
+    def _doubt_of(self, place: int) -> PriorDoubt | None:
         if self.doubt is None:
             return None
         sample = self.together.join(self.targets[place])

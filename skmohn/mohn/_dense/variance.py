@@ -9,17 +9,27 @@ of variables and on nothing else: Sobol, Global sensitivity indices for nonlinea
 mathematical models, Mathematics and Computers in Simulation 55, 2001.
 """
 
-import numpy as np
+from __future__ import annotations
 
-from skmohn.mohn._dense.covariance import parity
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skmohn.mohn._dense.covariance import Covariance, parity
 from skmohn.mohn._dense.kernel import Pairs, Prior
 from skmohn.mohn._dense.pair_kernels import multiply_means
 from skmohn.mohn._table.rows import Rows
-from skmohn.mohn._table.variables import input_moments, make_variables
+from skmohn.mohn._table.variables import Variable, input_moments, make_variables
 
 _ROWS_AT_ONCE = 1024
 # tanh of a large rate is 1 to the last bit, and then two rows share nothing at all.
 _LARGEST = 1.0 - 1e-15
+
+
+# The number of a variable, and from where to where it moves: an input and a category.
+Contrast: TypeAlias = tuple[int, tuple[float, int], tuple[float, int]]
 
 
 class PairVariance:
@@ -37,7 +47,13 @@ class PairVariance:
         Each input and categorical is in one. None for :func:`make_variables`.
     """
 
-    def __init__(self, covariance, rows, alpha, variables=None):
+    def __init__(
+        self,
+        covariance: Covariance,
+        rows: Rows,
+        alpha: NDArray[np.float64],
+        variables: list[Variable] | None = None,
+    ) -> None:
         prior = covariance.prior
         if variables is None:
             variables = make_variables(len(prior.rates), covariance.alphabets)
@@ -52,7 +68,7 @@ class PairVariance:
         self.others = [f for f in self.factors if not f.is_line]
         self.inputs = rows.inputs[:, [f.variable.input for f in self.lines]]
 
-    def variance(self):
+    def variance(self) -> float:
         """Of the whole function."""
         whole = 0.0
         for part, block in self._blocks(is_half=True):
@@ -62,7 +78,7 @@ class PairVariance:
         whole += sum(self._additive_variances()) + self._strong_variance(None)
         return max(whole, 0.0)
 
-    def first_order(self):
+    def first_order(self) -> NDArray[np.float64]:
         """Of the parts that depend on one variable alone, by variable."""
         found = []
         for factor in self.factors:
@@ -71,7 +87,7 @@ class PairVariance:
             found.append(factor.covariance(constant + more[0], slope))
         return np.array(found)
 
-    def total(self):
+    def total(self) -> NDArray[np.float64]:
         """Of all parts that depend on a variable, by variable. O(n n_rows^2)."""
         inputs, lines = self.inputs, np.zeros(len(self.lines))
         ups, downs = (inputs == 1.0).astype(float), (inputs == -1.0).astype(float)
@@ -106,23 +122,15 @@ class PairVariance:
         ]
         return np.maximum(found, 0.0)
 
-    def contrasts(self, wanted):
+    def contrasts(
+        self, wanted: Sequence[Contrast]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Covariances that say what moving one variable does, averaged over all others.
 
-        Parameters
-        ----------
-        wanted : list of (int, (float, int), (float, int))
-            The variable's number, and from where to where it moves: an input and the
-            category.
-
-        Returns
-        -------
-        cross : ndarray of shape (n_rows, n_wanted)
-            With the function at the rows; its product with the numbers of the rows is
-            the mean of what it does.
-
-        prior : ndarray of shape (n_wanted,)
-            Variances before any data are seen.
+        Wanted are numbers of variables, and from where to where each moves: an input
+        and a category. The product of the covariances, (n_rows, n_wanted), with the
+        numbers of the rows is the mean; returned with the variances before any data are
+        seen.
         """
         covariance = self.covariance
         tau, linear = covariance.prior.tau, covariance.prior.linear
@@ -153,7 +161,9 @@ class PairVariance:
                 prior[k] += linear * (a - 2.0 * b + d)
         return cross, np.maximum(prior, 0.0)
 
-    def _blocks(self, is_half=False):
+    def _blocks(
+        self, is_half: bool = False
+    ) -> Iterator[tuple[slice, NDArray[np.float64]]]:
         """Yield some rows, and what each pair of them and all adds to the mean square.
 
         Of the product part, its constant included; with `is_half` not of all, but of
@@ -177,7 +187,9 @@ class PairVariance:
             block *= numbers[others]
             yield part, block
 
-    def _product_line(self, factor):
+    def _product_line(
+        self, factor: _Factor
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """What the product part is along one variable: a constant and a slope by level.
 
         All other variables are averaged over.
@@ -186,7 +198,9 @@ class PairVariance:
         table = factor.table[:, factor.categories]
         return table @ rest, factor.tau * (table @ (rest * factor.x))
 
-    def _added(self, factor):
+    def _added(
+        self, factor: _Factor
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """What depends on this variable alone a priori, as a constant and a slope."""
         covariance, alpha, variable = self.covariance, self.alpha, factor.variable
         linear, constant = covariance.prior.linear, np.zeros(len(factor.table))
@@ -198,7 +212,7 @@ class PairVariance:
                 slope += own * float(alpha @ factor.x)
         return constant, np.full(len(factor.table), slope)
 
-    def _additive_variances(self):
+    def _additive_variances(self) -> list[float]:
         """What these add to the variance of the product part, by variable."""
         found = []
         for factor in self.factors:
@@ -207,19 +221,24 @@ class PairVariance:
             found.append(whole - factor.covariance(*line))
         return found
 
-    def _own_terms(self):
+    def _own_terms(
+        self,
+    ) -> Iterator[
+        tuple[list[_Factor], tuple[int, int], float]
+        | tuple[list[_Factor], tuple[int, ...], float]
+    ]:
         """Terms with a variance of their own, with their factors and variances."""
         covariance = self.covariance
         for term, own in zip(covariance.terms, covariance.variances, strict=True):
             yield [self.by_input[i] for i in term], term, own
 
-    def _strong_terms(self):
+    def _strong_terms(self) -> Iterator[tuple[list[_Factor], float]]:
         """Those of several inputs, as factors and weights."""
         for factors, term, own in self._own_terms():
             if len(term) > 1:
                 yield factors, own * float(parity(self.rows.inputs, term) @ self.alpha)
 
-    def _strong_slope(self, factor):
+    def _strong_slope(self, factor: _Factor) -> float:
         """What terms of several inputs have of a line along one of them."""
         return sum(
             weight * _mean_product(factors, [factor])
@@ -227,13 +246,10 @@ class PairVariance:
             if factor in factors
         )
 
-    def _strong_variance(self, factor):
+    def _strong_variance(self, factor: _Factor | None) -> float:
         """What terms of several inputs add to the variance, or to that of a variable.
 
-        Parameters
-        ----------
-        factor : _Factor or None
-            The variable; None for the whole variance.
+        Of one variable; None for the whole variance.
         """
         found, strong = 0.0, list(self._strong_terms())
         for factors, weight in strong:
@@ -261,7 +277,7 @@ class PairVariance:
                 found += weight * other * joint
         return found
 
-    def _with_product(self, factors):
+    def _with_product(self, factors: list[_Factor]) -> float:
         """Mean of the product part times some inputs."""
         found = self.constants
         for factor in factors:
@@ -269,12 +285,14 @@ class PairVariance:
         return float(found.sum())
 
 
-def _mean_product(factors, without=()):
+def _mean_product(factors: list[_Factor], without: Sequence[_Factor] = ()) -> float:
     """Mean of the product of inputs but some."""
     return float(np.prod([f.x_mean for f in factors if f not in without]))
 
 
-def _joint_mean(some, others, without=()):
+def _joint_mean(
+    some: list[_Factor], others: list[_Factor], without: Sequence[_Factor] = ()
+) -> float:
     """Mean of the product of two products of inputs, but for some inputs."""
     both = [f.spread for f in some if f in others and f not in without]
     apart = [f for f in some if f not in others] + [f for f in others if f not in some]
@@ -284,7 +302,7 @@ def _joint_mean(some, others, without=()):
 class _Factor:
     """A variable's factor of the covariance of any value with those at rows."""
 
-    def __init__(self, variable, covariance, rows):
+    def __init__(self, variable: Variable, covariance: Covariance, rows: Rows) -> None:
         self.variable = variable
         n_rows = len(rows)
         self.tau, self.x = 0.0, np.zeros(n_rows)
@@ -326,7 +344,7 @@ class _Factor:
         if self.is_line:
             self._find_signs()
 
-    def _find_signs(self):
+    def _find_signs(self) -> None:
         """Write the means of products by the signs of rows as a pair of factors.
 
         The mean over the input of ``(1 + tau x x_r) (1 + tau x x_s)`` at ``x_r, x_s``
@@ -345,17 +363,23 @@ class _Factor:
             self.gain = gains[(self.x > 0.0).astype(int)]
         self.parts = 1 - up**2 / ups, 1 - down**2 / downs, 1 - up * down / apart
 
-    def at(self, x, category):
+    def at(self, x: float, category: int) -> NDArray[np.float64]:
         """The factor of one value with those at rows, ndarray of shape (n_rows,)."""
         line = (1.0 + self.tau * x * self.x) / (1.0 + self.tau)
         return line * self.table[category, self.categories]
 
-    def between(self, one, other):
+    def between(self, one: tuple[float, int], other: tuple[float, int]) -> float:
         """The factor of two values."""
         (x, c), (y, d) = one, other
         return (1.0 + self.tau * x * y) / (1.0 + self.tau) * self.table[c, d]
 
-    def covariance(self, constant, slope, other_constant=None, other_slope=None):
+    def covariance(
+        self,
+        constant: NDArray[np.float64],
+        slope: NDArray[np.float64],
+        other_constant: NDArray[np.float64] | None = None,
+        other_slope: NDArray[np.float64] | None = None,
+    ) -> float:
         """Covariance of two functions of the variable, or variance of one.
 
         Both are lines in the input, by category.
@@ -370,15 +394,10 @@ class _Factor:
         joint = joint + (constant * other_slope + other_constant * slope) * mean
         return float(share @ joint)
 
-    def multiply(self, part, block):
+    def multiply(self, part: slice, block: NDArray[np.float64]) -> None:
         """Multiply by the means of the products of the factors of some rows and others.
 
-        Parameters
-        ----------
-        part : slice
-
-        block : ndarray of shape (n_rows, n_others)
-            The others are the first ones of all. Written in place.
+        The others are the first ones of all.
         """
         categories, lines = self.categories.astype(np.uint32), self.tau * self.x
         base = np.empty((2, self.pairs.shape[1]))
@@ -397,7 +416,9 @@ class CubeVariance:
         Inputs, one after the other. None for -1 and +1 equally probable.
     """
 
-    def __init__(self, weights, variables=None):
+    def __init__(
+        self, weights: NDArray[np.float64], variables: list[Variable] | None = None
+    ) -> None:
         self.n_inputs = len(weights).bit_length() - 1
         if variables is not None:
             moments = zip(*input_moments(self.n_inputs, variables), strict=True)
@@ -410,15 +431,15 @@ class CubeVariance:
         self.squares = weights**2
         self.squares[0] = 0.0
 
-    def variance(self):
+    def variance(self) -> float:
         """Of the whole function."""
         return float(self.squares.sum())
 
-    def first_order(self):
+    def first_order(self) -> NDArray[np.float64]:
         """Of the weights of single inputs."""
         return self.squares[1 << np.arange(self.n_inputs)]
 
-    def total(self):
+    def total(self) -> NDArray[np.float64]:
         """Of all weights with an input, by input."""
         halves = (self.squares.reshape(-1, 2, 1 << i) for i in range(self.n_inputs))
         return np.array([half[:, 1].sum() for half in halves])

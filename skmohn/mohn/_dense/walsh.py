@@ -12,14 +12,20 @@ Source of the log determinant: Gardner et al., GPyTorch, NeurIPS 2018, section 4
 """
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cho_solve, cholesky, eigh_tridiagonal, lapack
 
+from skmohn._core._types import Term
 from skmohn.mohn._dense.covariance import Covariance
+from skmohn.mohn._dense.evidence import Sample
 from skmohn.mohn._dense.variance import CubeVariance
 from skmohn.mohn._table.rows import Rows
+from skmohn.mohn._table.variables import Variable
 
 _EXACT_WEIGHTS = 2048
 _TOLERANCE = 1e-10
@@ -31,19 +37,11 @@ _N_PROBES = 16
 _NUMBERS_AT_ONCE = 1 << 21
 
 
-def walsh_transform(values):
+def walsh_transform(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Sums of ``values[x] * prod_{i in Q} x_i`` over all vertices, for all sets Q.
 
     Bit i of an index says whether input i is -1, or whether it is in the set. The
     transform is its own inverse but for a factor of the length. O(n 2^n).
-
-    Parameters
-    ----------
-    values : ndarray of shape (..., 2 ** n)
-
-    Returns
-    -------
-    sums : ndarray of shape (..., 2 ** n)
     """
     shape = values.shape
     size = shape[-1]
@@ -59,7 +57,7 @@ def walsh_transform(values):
     return values.reshape(shape)
 
 
-def _hadamard(n_bits):
+def _hadamard(n_bits: int) -> NDArray[np.float64]:
     matrix = np.ones((1, 1))
     for _ in range(n_bits):
         matrix = np.block([[matrix, matrix], [matrix, -matrix]])
@@ -69,12 +67,12 @@ def _hadamard(n_bits):
 _HADAMARD = [_hadamard(n_bits) for n_bits in range(6)]
 
 
-def vertices(inputs):
+def vertices(inputs: NDArray[np.float64]) -> NDArray[np.intp]:
     """Index of each row of -1 and +1: bit i is set where input i is -1."""
     return (inputs < 0) @ (1 << np.arange(inputs.shape[1]))
 
 
-def is_on_cube(rows):
+def is_on_cube(rows: Rows) -> NDArray[np.bool_]:
     """Which rows have nothing but -1 and +1."""
     return np.all(np.abs(rows.inputs) == 1.0, axis=1)
 
@@ -104,14 +102,19 @@ class WalshPosterior:
     """
 
     covariance: Covariance
-    sample: object
+    sample: Sample
     alpha: np.ndarray
     weights: np.ndarray
     values: np.ndarray
     n_iter: int
 
     @classmethod
-    def condition(cls, covariance, sample, start=None):
+    def condition(
+        cls,
+        covariance: Covariance,
+        sample: Sample,
+        start: NDArray[np.float64] | None = None,
+    ) -> Self:
         """Condition the prior on a sample. O(n_iter n 2^n)."""
         system = _System(covariance, sample)
         alpha, n_iter = system.solve(sample.target[None], start)
@@ -119,7 +122,7 @@ class WalshPosterior:
         values = walsh_transform(weights)
         return cls(covariance, sample, alpha[0], weights[0], values[0], n_iter)
 
-    def update(self, more):
+    def update(self, more: Sample) -> Self:
         """Condition on a further sample; the solution so far is where it starts."""
         joined = self.sample.join(more).join_equal()
         cube = np.zeros(len(self.weights))
@@ -127,7 +130,7 @@ class WalshPosterior:
         start = cube[vertices(joined.rows.inputs)]
         return self.condition(self.covariance, joined, start[None])
 
-    def log_evidence(self):
+    def log_evidence(self) -> float:
         """Log density of all targets, by quadrature with fixed probes."""
         system = _System(self.covariance, self.sample)
         value = -0.5 * float(self.sample.target @ self.alpha)
@@ -135,12 +138,12 @@ class WalshPosterior:
         value -= 0.5 * len(self.alpha) * math.log(2.0 * math.pi)
         return float(value + self.sample.log_density_of_rest(self.covariance.prior))
 
-    def mean_variance(self, variables=None):
+    def mean_variance(self, variables: list[Variable] | None = None) -> CubeVariance:
         """Variance of the posterior mean over independent variables, and its parts."""
         # On the cube all variables are inputs of -1 and +1.
         return CubeVariance(self.weights, variables)
 
-    def mean(self, rows):
+    def mean(self, rows: Rows) -> NDArray[np.float64]:
         """Posterior mean of the function at rows."""
         on_cube = is_on_cube(rows)
         mean = np.empty(len(rows))
@@ -149,7 +152,7 @@ class WalshPosterior:
             mean[~on_cube] = self._mean_elsewhere(rows.inputs[~on_cube])
         return mean
 
-    def _mean_elsewhere(self, inputs):
+    def _mean_elsewhere(self, inputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Evaluate all weights at rows with unknown or other values. O(2^n) a row."""
         mean = np.empty(len(inputs))
         for d, row in enumerate(inputs):
@@ -160,7 +163,7 @@ class WalshPosterior:
             mean[d] = table[0]
         return mean
 
-    def variance(self, rows):
+    def variance(self, rows: Rows) -> NDArray[np.float64]:
         """Posterior variance of the function at rows, one solution a distinct row."""
         distinct, place = np.unique(rows.inputs, axis=0, return_inverse=True)
         distinct = Rows(distinct, np.empty((len(distinct), 0), dtype=int))
@@ -175,7 +178,7 @@ class WalshPosterior:
             variance[part] -= np.einsum("td,td->t", solution, twice)
         return np.maximum(variance, 0.0)[place.ravel()]
 
-    def covariance_at(self, rows):
+    def covariance_at(self, rows: Rows) -> NDArray[np.float64]:
         """Posterior covariance of the function at rows, (n_rows, n_rows)."""
         system = _System(self.covariance, self.sample)
         cross = self.covariance.between(rows, self.sample.rows)
@@ -184,15 +187,13 @@ class WalshPosterior:
         known = solution @ (2.0 * cross - system.multiply(solution)).T
         return self.covariance.between(rows, rows) - (known + known.T) / 2.0
 
-    def draw(self, rows, n_draws, rng):
+    def draw(
+        self, rows: Rows, n_draws: int, rng: np.random.Generator
+    ) -> NDArray[np.float64]:
         """Joint draws of the function at rows on the cube, by Matheron's rule.
 
         A draw from the prior, corrected by what the posterior mean makes of its
         difference to the targets.
-
-        Returns
-        -------
-        draws : ndarray of shape (n_rows, n_draws)
         """
         system = _System(self.covariance, self.sample)
         noise = np.sqrt(self.sample.noise(self.covariance.prior))
@@ -209,7 +210,9 @@ class WalshPosterior:
             draws[:, j] = walsh_transform(drawn[0])[at]
         return draws
 
-    def weights_of(self, terms):
+    def weights_of(
+        self, terms: Sequence[Term]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Posterior means and variances of weights.
 
         The variances are those given all but the weights that vary least a priori,
@@ -222,7 +225,9 @@ class WalshPosterior:
         index = [sum(1 << i for i in term) for term in terms]
         return self.weights[index], variances[index]
 
-    def spread(self, cross, prior):
+    def spread(
+        self, cross: NDArray[np.float64], prior: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """Posterior variances of sums of values, see `ExactPosterior.spread`."""
         system, found = _System(self.covariance, self.sample), prior.copy()
         for part in system.batches(len(prior)):
@@ -232,11 +237,13 @@ class WalshPosterior:
             found[part] -= np.einsum("td,td->t", solution, twice)
         return np.maximum(found, 0.0)
 
-    def support(self):
+    def support(self) -> tuple[Rows, NDArray[np.float64]]:
         """Rows and numbers whose covariances with a weight sum to its mean."""
         return self.sample.rows, self.alpha
 
-    def weight(self, term, categories=()):
+    def weight(
+        self, term: Term, categories: Sequence[tuple[int, int]] = ()
+    ) -> tuple[float, float]:
         """Posterior mean and variance of one weight."""
         cross = self.covariance.with_weight(self.sample.rows, term, categories)
         solution, _ = _System(self.covariance, self.sample).solve(cross[None])
@@ -248,7 +255,7 @@ class WalshPosterior:
 class _System:
     """The linear system of a sample: product, preconditioner, solution."""
 
-    def __init__(self, covariance, sample):
+    def __init__(self, covariance: Covariance, sample: Sample) -> None:
         self.variances = covariance.all_weights()
         self.at = vertices(sample.rows.inputs)
         self.noise = sample.noise(covariance.prior)
@@ -262,47 +269,40 @@ class _System:
         gram.ravel()[:: n_exact + 1] += 1.0 / self.variances[self.top]
         self.factor = cholesky(gram, lower=True, overwrite_a=True, check_finite=False)
 
-    def scatter(self, columns):
+    def scatter(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
         """Put values of the rows at their vertices. (..., n_rows) -> (..., 2 ** n)."""
         cube = np.zeros((*columns.shape[:-1], len(self.variances)))
         cube[..., self.at] = columns
         return cube
 
-    def multiply(self, columns):
+    def multiply(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
         """Multiply each row of `columns` by the covariance of the targets."""
         weights = self.variances * walsh_transform(self.scatter(columns))
         return walsh_transform(weights)[..., self.at] + self.noise * columns
 
-    def precondition(self, columns):
+    def precondition(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
         """Multiply by the inverse of an approximate covariance of the targets."""
         scaled = columns / self.spread
         small = walsh_transform(self.scatter(scaled))[..., self.top]
         small = cho_solve((self.factor, True), small.T, check_finite=False).T
         return scaled - self._from_top(small) / self.spread
 
-    def _from_top(self, small):
+    def _from_top(self, small: NDArray[np.float64]) -> NDArray[np.float64]:
         cube = np.zeros((*small.shape[:-1], len(self.variances)))
         cube[..., self.top] = small
         return walsh_transform(cube)[..., self.at]
 
-    def solve(self, right, start=None, tol=_TOLERANCE, trace=None):
+    def solve(
+        self,
+        right: NDArray[np.float64],
+        start: NDArray[np.float64] | None = None,
+        tol: float = _TOLERANCE,
+        trace: list | None = None,
+    ) -> tuple[NDArray[np.float64], int]:
         """Solve for several right sides at once, each a row of `right`.
 
-        Parameters
-        ----------
-        right, start : ndarrays of shape (n_sides, n_rows)
-
-        tol : float
-            Norm of the residual, relative to that of the right side.
-
-        trace : list, default=None
-            Given the step lengths and the ratios of each iteration.
-
-        Returns
-        -------
-        solution : ndarray of shape (n_sides, n_rows)
-
-        n_iter : int
+        `tol` is the norm of the residual, relative to that of the right side. The
+        trace, if given, gets the step lengths and the ratios of each iteration.
         """
         solution = np.zeros_like(right) if start is None else start.copy()
         residual = right - self.multiply(solution) if start is not None else right
@@ -325,7 +325,7 @@ class _System:
                 trace.append((step, ratio))
         return solution, _MAX_ITER
 
-    def log_determinant(self, rng):
+    def log_determinant(self, rng: np.random.Generator) -> float:
         """Log determinant of the covariance of the targets, with random probes.
 
         That of the preconditioner is exact; of the ratio of both, probes with the
@@ -343,7 +343,7 @@ class _System:
             ratio += self._log_forms(probes)
         return float(exact + ratio / _N_PROBES)
 
-    def _log_forms(self, probes):
+    def _log_forms(self, probes: NDArray[np.float64]) -> float:
         """Sum of the probes' quadratic forms of the logarithm of the ratio."""
         norms = np.einsum("sd,sd->s", probes, self.precondition(probes))
         trace = []
@@ -358,7 +358,7 @@ class _System:
             total += norms[j] * (vectors[0] ** 2 @ np.log(values))
         return total
 
-    def batches(self, n_sides):
+    def batches(self, n_sides: int) -> Iterator[slice]:
         """Yield slices of right sides that are solved for together."""
         size = max(_NUMBERS_AT_ONCE // len(self.variances), 1)
         for start in range(0, n_sides, size):

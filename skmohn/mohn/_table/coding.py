@@ -1,8 +1,11 @@
 """How columns of a table become inputs in [-1, 1], or categories of a categorical."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skmohn._core._fitting import warn_caller
 from skmohn._core._quantiles import quantile_thresholds
@@ -67,26 +70,18 @@ class InputCoding:
     settings: dict = field(default_factory=dict)
 
     @classmethod
-    def learn(cls, X, n_categories=None, one_hot=(), most_levels=1):
-        """Look at the values of each column.
+    def learn(
+        cls,
+        X: NDArray,
+        n_categories: Mapping[int, int] | None = None,
+        one_hot: Sequence[tuple[int, ...]] = (),
+        most_levels: int = 1,
+    ) -> Self:
+        """Look at the values of each column, NaN where unknown.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            NaN stands for an unknown value.
-
-        n_categories : dict of int to int, default=None
-            How many categories categorical columns have; they hold their numbers.
-
-        one_hot : sequence of tuples of int, default=()
-            Groups of columns of 0 and 1 in which one is 1.
-
-        most_levels : int, default=1
-            Up to how many levels numeric columns have; with 1 they have none.
-
-        Returns
-        -------
-        coding : InputCoding
+        Categorical columns hold numbers of categories; `one_hot` are groups of columns
+        of 0 and 1 in which one is 1. Numeric columns have up to `most_levels` levels;
+        with 1 they have none.
         """
         low, high, has_more = _ends(X)
         settings = _find_settings(X, has_more, n_categories or {})
@@ -96,7 +91,7 @@ class InputCoding:
             has_more[j] = np.any((low[j] < values) & (values < high[j]))
         kind = np.where(has_more, NUMERIC, TWO_VALUED)
         kind[~(low < high)] = CONSTANT
-        categoricals = {
+        categoricals: dict[tuple[int, ...], Alphabet] = {
             (column,): Alphabet(size)
             for column, size in (n_categories or {}).items()
             if size > 2 and kind[column] != CONSTANT
@@ -130,7 +125,7 @@ class InputCoding:
             settings,
         )
 
-    def without_levels(self):
+    def without_levels(self) -> Self:
         """The same coding, but for the levels of numeric columns."""
         n_others = len(self.alphabets) - len(self.thresholds)
         return replace(
@@ -142,11 +137,11 @@ class InputCoding:
         )
 
     @property
-    def usable(self):
+    def usable(self) -> NDArray[np.intp]:
         """Indices of the columns that vary and are an input of their own."""
         return np.flatnonzero(~np.isin(self.kind, [CONSTANT, CATEGORIES, ONE_HOT]))
 
-    def _encode_categories(self, X):
+    def _encode_categories(self, X: NDArray) -> NDArray[np.intp]:
         """Read the category of each; the number of categories means unknown."""
         categories = np.empty((len(X), len(self.categoricals)), dtype=int)
         for i, (columns, (size, _)) in enumerate(
@@ -173,46 +168,28 @@ class InputCoding:
             categories[:, i] = np.where(hot.any(axis=1), np.argmax(hot, axis=1), size)
         return categories
 
-    def _categories_of(self, column, values, size):
+    def _categories_of(
+        self, column: int, values: NDArray[np.float64], size: int
+    ) -> NDArray:
         """Categories of a categorical that is one column."""
         numbers = values
         if column in self.thresholds:
             numbers = np.searchsorted(self.thresholds[column], values, side="right")
         return np.where(np.isnan(values), size, numbers)
 
-    def encode(self, X, names=None, *, as_bytes=False):
+    def encode(
+        self, X: NDArray, names: Sequence[str] | None = None, *, as_bytes: bool = False
+    ) -> Rows:
         """Map the usable columns on their lines; read the category of each other.
 
-        The category of a numeric column is the number of its level, from the lowest. A
-        category of a one-hot group is known where one of its columns is 1, or all but
-        one are 0.
+        Values seen in :meth:`learn` lie in [-1, 1]. The category of a numeric column is
+        the number of its level, from the lowest. A category of a one-hot group is known
+        where one of its columns is 1, or all but one are 0. With `as_bytes` inputs are
+        int8 where all are -1 or +1, and no column is numeric.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            NaN stands for an unknown value.
-
-        names : sequence of str, default=None
-            Column names for messages; None for their numbers.
-
-        as_bytes : bool, default=False
-            Whether inputs are int8 where all are -1 or +1, and no column is numeric.
-
-        Returns
-        -------
-        rows : Rows
-            The values seen in :meth:`learn` lie in [-1, 1].
-
-        Raises
-        ------
-        ValueError
-            When the known columns of a one-hot group are not 0 but for one 1, or a
-            value is 1e15 times as far out as the range of its column.
-
-        Warns
-        -----
-        UserWarning
-            When a two-valued column holds a further value.
+        Refused are groups whose known columns are not 0 but for one 1, and values 1e15
+        times as far out as the range of their column; of further values of two-valued
+        columns it warns.
         """
         columns = self.usable
         as_bytes = as_bytes and bool(np.all(self.kind != NUMERIC))
@@ -235,7 +212,9 @@ class InputCoding:
             _warn_of_new_values(new_values, names)
         return Rows(inputs, self._encode_categories(X), unknown)
 
-    def _rounded(self, values, columns):
+    def _rounded(
+        self, values: NDArray, columns: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
         """Numbers with those near a setting replaced by it."""
         values = values.astype(np.float64, copy=False)
         for place in np.flatnonzero(np.isin(columns, list(self.settings))).tolist():
@@ -244,7 +223,12 @@ class InputCoding:
             )
         return values
 
-    def _encode_rows(self, values, columns, new_values):
+    def _encode_rows(
+        self,
+        values: NDArray[np.float64],
+        columns: NDArray[np.intp],
+        new_values: dict[int, float],
+    ) -> NDArray[np.float64]:
         """Encode rows; note the first further value of each two-valued column."""
         low, high = self.low[columns], self.high[columns]
         known = ~np.isnan(values)
@@ -260,32 +244,30 @@ class InputCoding:
             new_values.setdefault(int(columns[j]), values[new[:, j], j][0])
         return np.where(known, inputs, 0.0)
 
-    def _refuse_far(self, values, inputs, names):
+    def _refuse_far(
+        self,
+        values: NDArray[np.float64],
+        inputs: NDArray[np.float64],
+        names: Sequence[str] | None,
+    ) -> None:
         """Refuse values next to which the range of their column is nothing."""
         far = np.abs(inputs) > _LARGEST_CODE
         if far.any():
             row, place = np.argwhere(far)[0]
-            column = self.usable[place]
+            column = int(self.usable[place])
             low, high = self.low[column], self.high[column]
             raise ValueError(
                 f"column {_called(column, names)} has {values[row, place]:g}, too far "
                 f"from its range in fit, {low:g} to {high:g}: check its unit"
             )
 
-    def by_column(self, of_inputs, of_categoricals):
+    def by_column(
+        self, of_inputs: NDArray[np.float64], of_categoricals: Sequence[float]
+    ) -> NDArray[np.float64]:
         """The largest number of each column among those of what it is coded as.
 
-        Parameters
-        ----------
-        of_inputs : ndarray of shape (n_inputs,)
-
-        of_categoricals : sequence of float
-            The first ones; without levels where they are fewer.
-
-        Returns
-        -------
-        numbers : ndarray of shape (n_features,)
-            0 for columns that do not vary.
+        0 for columns that do not vary. Without levels, only the first categoricals have
+        numbers.
         """
         numbers = np.zeros(len(self.kind))
         numbers[self.usable] = of_inputs
@@ -293,12 +275,12 @@ class InputCoding:
             numbers[list(columns)] = np.maximum(numbers[list(columns)], number)
         return numbers
 
-    def coded_thresholds(self, column):
+    def coded_thresholds(self, column: int) -> NDArray[np.float64]:
         """Thresholds between the levels of a column, as inputs are coded."""
         low, high, edges = self.low[column], self.high[column], self.thresholds[column]
         return ((edges - low) - (high - edges)) / (high - low)
 
-    def level_ends(self, column):
+    def level_ends(self, column: int) -> NDArray[np.float64]:
         """The lowest and the highest value of each level of a column, increasing.
 
         Those of a column of whole numbers are whole, and those of whole days are days.
@@ -314,12 +296,14 @@ class InputCoding:
         ends = [self.low[column]], highest, lowest, [self.high[column]]
         return np.unique(np.concatenate(ends))
 
-    def decode(self, column, sign):
+    def decode(self, column: int, sign: int) -> float:
         """The value of a column that is coded as -1 or +1."""
         return float(self.low[column] if sign < 0 else self.high[column])
 
 
-def _ends(X):
+def _ends(
+    X: NDArray,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
     """Lowest and highest known value of each column, and whether it has others.
 
     NaN where none is known.
@@ -339,7 +323,9 @@ def _ends(X):
     return low, high, has_more
 
 
-def _find_settings(X, has_more, n_categories):
+def _find_settings(
+    X: NDArray, has_more: NDArray[np.bool_], n_categories: Mapping[int, int]
+) -> dict[int, Settings]:
     """Settings of the columns in which some numbers are equal but for rounding."""
     settings = {}
     for columns in row_slices(X.shape[::-1]):
@@ -354,7 +340,7 @@ def _find_settings(X, has_more, n_categories):
     return {j: found for j, found in settings.items() if j not in n_categories}
 
 
-def one_hot_rows(values):
+def one_hot_rows(values: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Which rows are 0 but for one 1, as far as they are known."""
     unknown = np.isnan(values)
     ones = np.sum(values == 1.0, axis=1)
@@ -362,12 +348,14 @@ def one_hot_rows(values):
     return binary & ((ones == 1) | ((ones == 0) & unknown.any(axis=1)))
 
 
-def _called(column, names):
+def _called(column: int, names: Sequence[str] | None) -> int | str:
     """A column in messages."""
     return column if names is None else repr(str(names[column]))
 
 
-def _warn_of_new_values(new_values, names):
+def _warn_of_new_values(
+    new_values: dict[int, float], names: Sequence[str] | None
+) -> None:
     found = (
         f"column {_called(column, names)} has {value:g}"
         for column, value in new_values.items()

@@ -1,29 +1,22 @@
 """Columns of 0 and 1 that are a category together."""
 
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from skmohn._core._names import find_columns, index_names
+from skmohn._core._types import Term
 from skmohn.mohn._table.coding import one_hot_rows
 
 
-def find_one_hot(X, wanted, taken, names):
+def find_one_hot(
+    X: NDArray, wanted: Any, taken: Collection[int], names: Sequence[str]
+) -> list[Term]:
     """Groups of columns of 0 and 1 in which every row has one 1.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-
-    wanted : "auto", sequence of sequences of int or str, or None
-        As for `DenseControl`.
-
-    taken : collection of int
-        Columns that are categorical.
-
-    names : list of str
-
-    Returns
-    -------
-    groups : list of tuples of int
+    `wanted` is as for `DenseControl`; categorical columns are taken.
     """
     if wanted is None:
         return []
@@ -47,7 +40,7 @@ def find_one_hot(X, wanted, taken, names):
     return groups
 
 
-def _detect_one_hot(X, taken):
+def _detect_one_hot(X: NDArray[np.float64], taken: Collection[int]) -> list[Term]:
     """Runs of three neighbouring columns or more that are a one-hot group."""
     n_features = X.shape[1]
     fits = np.all((X == 0) | (X == 1), axis=0) & (X.min(axis=0) < X.max(axis=0))
@@ -68,7 +61,7 @@ def _detect_one_hot(X, taken):
     return groups
 
 
-def repeated_name(names):
+def repeated_name(names: Iterable[Hashable]) -> Any:
     """The first name that there has been before, or None."""
     seen = set()
     return next((name for name in names if name in seen or seen.add(name)), None)

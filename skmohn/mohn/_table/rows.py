@@ -1,9 +1,11 @@
 """Rows of a table with their unknown inputs."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
@@ -29,12 +31,12 @@ class Alphabet(NamedTuple):
     is_ordered: bool = False
 
     @property
-    def n_steps(self):
+    def n_steps(self) -> int:
         """Over how many steps they share the rate of the categorical."""
         return self.size - 1 if self.is_ordered else 1
 
 
-def sizes_of(alphabets):
+def sizes_of(alphabets: tuple[Alphabet, ...]) -> list[int]:
     """Number of categories of each categorical, as a list of int."""
     return [alphabet.size for alphabet in alphabets]
 
@@ -64,16 +66,16 @@ class Rows:
     unknown: np.ndarray | None = None
     group: np.ndarray | None = None
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.inputs)
 
-    def take(self, index):
+    def take(self, index: NDArray | slice) -> "Rows":
         """Some of the rows."""
         unknown = None if self.unknown is None else self.unknown[index]
         group = None if self.group is None else self.group[index]
         return Rows(self.inputs[index], self.categories[index], unknown, group)
 
-    def join(self, other):
+    def join(self, other: "Rows") -> "Rows":
         """These rows, then others."""
         unknown = None
         if self.unknown is not None or other.unknown is not None:
@@ -92,11 +94,13 @@ class Rows:
             group,
         )
 
-    def as_float(self):
+    def as_float(self) -> Self:
         """The same rows, whose inputs may have been small integers."""
         return replace(self, inputs=self.inputs.astype(float, copy=False))
 
-    def columns(self, inputs):
+    def columns(
+        self, inputs: NDArray[np.intp]
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Values of some inputs and which of them are known, (n_rows, n_chosen)."""
         known = np.ones((len(self), len(inputs)), dtype=bool)
         if self.unknown is not None:
@@ -105,19 +109,19 @@ class Rows:
             known = self.inputs.read_known(inputs)
         return self.inputs[:, inputs].astype(float, copy=False), known
 
-    def mask(self):
+    def mask(self) -> NDArray[np.bool_]:
         """Which inputs are unknown, as an array in any case."""
         if self.unknown is None:
             return np.zeros(self.inputs.shape, dtype=bool)
         return self.unknown
 
 
-def count_observations(weight):
+def count_observations(weight: NDArray[np.float64]) -> NDArray[np.float64]:
     """How many observations weights stand for: whole ones are repeats, others one."""
     return weight if np.all(weight == np.rint(weight)) else np.ones(len(weight))
 
 
-def distinct_rows(rows):
+def distinct_rows(rows: Rows) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Number the distinct rows in their sorted order; return numbers, first places."""
     table = rows.inputs
     if rows.categories.shape[1]:
@@ -126,21 +130,10 @@ def distinct_rows(rows):
     return place, first
 
 
-def join_groups(number, group):
-    """Number the sets of rows that belong together: equal ones, or of one group.
-
-    Parameters
-    ----------
-    number : ndarray of shape (n_rows,), int
-        Of the distinct row that each is.
-
-    group : ndarray of shape (n_rows,), int, or None
-
-    Returns
-    -------
-    together : ndarray of shape (n_rows,), int
-        `number` where there are no groups.
-    """
+def join_groups(
+    number: NDArray[np.intp], group: NDArray[np.intp] | None
+) -> NDArray[np.intp]:
+    """Number the sets of rows that belong together: equal ones, or of one group."""
     if group is None or not len(number):
         return number
     n_numbers = number.max() + 1
@@ -150,7 +143,7 @@ def join_groups(number, group):
     return np.unique(label[number], return_inverse=True)[1]
 
 
-def members_of(group):
+def members_of(group: NDArray[np.intp]) -> list[NDArray[np.intp]]:
     """The rows of each group, a list of ndarrays of int."""
     if not len(group):
         return []
@@ -158,20 +151,23 @@ def members_of(group):
     return np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
 
 
-def row_blocks(n_rows):
+def row_blocks(n_rows: int) -> Iterator[slice]:
     """Yield slices: what is computed for some rows at a time stays small."""
     for start in range(0, n_rows, _ROWS_AT_ONCE):
         yield slice(start, min(start + _ROWS_AT_ONCE, n_rows))
 
 
-def standardise(y, sample_weight=None):
+def standardise(
+    y: NDArray[np.float64], sample_weight: NDArray[np.float64] | None = None
+) -> tuple[NDArray[np.float64], Any, Any]:
     """Targets of mean 0 and variance 1, and the mean and deviation that they had.
 
     Several targets, columns of `y`, have as many means and deviations.
     """
     if y.ndim > 1:
         parts = [standardise(column, sample_weight) for column in y.T]
-        return tuple(np.transpose(part) for part in zip(*parts, strict=True))
+        values, means, deviations = zip(*parts, strict=True)
+        return np.transpose(values), np.transpose(means), np.transpose(deviations)
     unit = binary_unit(y)
     y = y / unit
     centre = float(np.average(y, weights=sample_weight))
@@ -179,21 +175,8 @@ def standardise(y, sample_weight=None):
     return (y - centre) / scale, unit * centre, unit * scale
 
 
-def member_values(rows, alphabets):
-    """What one row multiplies the weight of each input and category by.
-
-    Parameters
-    ----------
-    rows : Rows
-        One row.
-
-    alphabets : tuple of Alphabet
-        Of each categorical.
-
-    Returns
-    -------
-    values : ndarray of shape (n_members,)
-    """
+def member_values(rows: Rows, alphabets: tuple[Alphabet, ...]) -> NDArray[np.float64]:
+    """What one row multiplies the weight of each input and category by."""
     hot = [
         np.arange(size) == category
         for (size, _), category in zip(

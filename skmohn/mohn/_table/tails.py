@@ -6,8 +6,10 @@ Journal of the American Statistical Association 84, 1989.
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize
 from scipy.stats import cauchy, norm, t
 
@@ -45,7 +47,7 @@ class Tails:
     scale: float = 1.0
     outliers: float = 0.0
 
-    def quantiles(self, shares):
+    def quantiles(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """Quantiles in standard deviations."""
         regular = self._ask("ppf", shares) * self.scale
         if not self.outliers:
@@ -60,12 +62,12 @@ class Tails:
             ]
         )
 
-    def _cdf(self, away):
+    def _cdf(self, away: float) -> float:
         """Cumulative distribution function."""
         regular = self._ask("cdf", away / self.scale)
         return (1.0 - self.outliers) * regular + self.outliers * cauchy.cdf(away)
 
-    def log_density(self, away):
+    def log_density(self, away: NDArray[np.float64]) -> NDArray[np.float64]:
         """Log density of distances in standard deviations."""
         regular = self._ask("logpdf", away / self.scale) - math.log(self.scale)
         if not self.outliers:
@@ -73,7 +75,9 @@ class Tails:
         of_outliers = math.log(self.outliers) + cauchy_log_density(away)
         return np.logaddexp(math.log1p(-self.outliers) + regular, of_outliers)
 
-    def draw(self, rng, size):
+    def draw(
+        self, rng: np.random.Generator, size: tuple[int, int] | int
+    ) -> NDArray[np.float64]:
         """Draw distances in standard deviations."""
         if math.isinf(self.df):
             drawn = self.scale * rng.standard_normal(size)
@@ -84,40 +88,30 @@ class Tails:
         is_outlier = rng.random(size) < self.outliers
         return np.where(is_outlier, rng.standard_cauchy(size), drawn)
 
-    def _ask(self, name, values):
+    def _ask(self, name: str, values: NDArray[np.float64] | float) -> Any:
         # To freeze a distribution of scipy's takes ten times as long.
         if math.isinf(self.df):
             return getattr(norm, name)(values)
         return getattr(t, name)(values, self.df)
 
 
-def cauchy_log_density(away):
+def cauchy_log_density(away: NDArray[np.float64]) -> NDArray[np.float64]:
     """Log density of Cauchy's distribution; that of scipy 1.13 overflows."""
     return -math.log(math.pi) - 2.0 * np.log(np.hypot(1.0, away))
 
 
-def fit_tails(squares, count):
+def fit_tails(squares: NDArray[np.float64], count: NDArray[np.float64]) -> Tails:
     """Choose the distribution under which left-out observations are most likely.
 
-    Parameters
-    ----------
-    squares : ndarray of shape (n_rows,)
-        Of distances in standard deviations.
-
-    count : ndarray of shape (n_rows,)
-        How many observations each row stands for.
-
-    Returns
-    -------
-    tails : Tails
-        Normal unless that of Student gains clearly.
+    It is normal unless that of Student gains clearly. Squares are of distances in
+    standard deviations, each of `count` observations.
     """
     away = np.sqrt(squares)
     spread = math.sqrt(np.average(squares, weights=count)) if count.any() else 0.0
     if not 0.0 < spread < math.inf:
         return Tails()
 
-    def loss(logs):
+    def loss(logs: NDArray[np.float64]) -> float:
         df, scale = _LEAST_DF + math.exp(logs[0]), spread * math.exp(logs[1])
         return -float(count @ Tails(df, scale).log_density(away))
 
@@ -128,40 +122,22 @@ def fit_tails(squares, count):
     return Tails(_LEAST_DF + math.exp(found.x[0]), spread * math.exp(found.x[1]))
 
 
-def fit_level(squares):
+def fit_level(squares: NDArray[np.float64]) -> Tails:
     """Choose the scale of normal tails, where left-out rows are clearly farther off.
 
-    Parameters
-    ----------
-    squares : ndarray of shape (n_rows,)
-        Of distances in standard deviations, one for each distinct row or group.
-
-    Returns
-    -------
-    tails : Tails
+    Squares are of distances in standard deviations, one for each distinct row or
+    group.
     """
     level = float(np.mean(squares))
     gain = 0.5 * len(squares) * (level - 1.0 - math.log(level)) if level > 1.0 else 0.0
     return Tails(scale=math.sqrt(level)) if gain >= _LEAST_GAIN else Tails()
 
 
-def tails_of_few(squares, n_rows, is_chosen):
+def tails_of_few(squares: NDArray[np.float64], n_rows: int, is_chosen: bool) -> Tails:
     """Tails of Student's t where rows are few; no narrower than left-out rows are off.
 
-    Parameters
-    ----------
-    squares : ndarray of shape (n_known,)
-        As of :func:`fit_level`.
-
-    n_rows : int
-        Rows, or groups, whose targets are observations of their own.
-
-    is_chosen : bool
-        Whether anything but the mean was chosen by these rows.
-
-    Returns
-    -------
-    tails : Tails
+    Squares are as of :func:`fit_level`. Rows, or groups, are those whose targets are
+    observations of their own; `is_chosen` is whether they chose anything but the mean.
     """
     df = _FREE_FRACTION * n_rows if is_chosen else n_rows - 1.0
     level = float(np.mean(squares)) if len(squares) else 1.0

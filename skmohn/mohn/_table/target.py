@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
+from numpy.typing import NDArray
 
 from skmohn._core._powers import YeoJohnson
 from skmohn._core._units import binary_unit
@@ -20,15 +21,15 @@ _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 class Unchanged:
     """The target as it is."""
 
-    def forward(self, y):
+    def forward(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
         """From the target to the scale."""
         return y
 
-    def inverse(self, values):
+    def inverse(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """From the scale to the target."""
         return values
 
-    def log_slope(self, y):
+    def log_slope(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
         """Logarithm of the slope of the scale at a target."""
         return np.zeros_like(y)
 
@@ -37,19 +38,19 @@ class Unchanged:
 class Logarithm:
     """The logarithm of a positive target; see `Unchanged` for the methods."""
 
-    def forward(self, y):
+    def forward(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
         """From the target to the scale."""
         return np.log(y)
 
-    def inverse(self, values):
+    def inverse(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """From the scale to the target."""
         return np.exp(values)
 
-    def log_slope(self, y):
+    def log_slope(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
         """Logarithm of the slope of the scale at a target."""
         return -np.log(y)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "logarithm"
 
 
@@ -57,40 +58,22 @@ Transform = Unchanged | Logarithm | YeoJohnson
 UNCHANGED = Unchanged()
 
 
-def sum_log_slope(transform, y, sample_weight):
-    """Sum of the logarithms of the slopes of a scale at all observations.
-
-    Parameters
-    ----------
-    transform : Unchanged, Logarithm or YeoJohnson
-
-    y : ndarray of shape (n_samples,)
-
-    sample_weight : ndarray of shape (n_samples,) or None
-
-    Returns
-    -------
-    log_slope : float
-    """
+def sum_log_slope(
+    transform: "Transform",
+    y: NDArray[np.float64],
+    sample_weight: NDArray[np.float64] | None,
+) -> float:
+    """Sum of the logarithms of the slopes of a scale at all observations."""
     count = 1.0 if sample_weight is None else count_observations(sample_weight)
     return float(np.sum(count * transform.log_slope(y)))
 
 
-def moments(transform, mean, std):
-    """Mean and standard deviation of what is normal on a scale.
-
-    Parameters
-    ----------
-    transform : Unchanged, Logarithm or YeoJohnson
-
-    mean, std : ndarrays of shape (n_rows,)
-        On the scale.
-
-    Returns
-    -------
-    mean, std : ndarrays of shape (n_rows,)
-        Of the target, by Gauss-Hermite quadrature.
-    """
+def moments(
+    transform: "Transform",
+    mean: NDArray[np.float64],
+    std: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and standard deviation of what is normal on a scale, by quadrature."""
     # What is beyond all numbers is infinite, and so is its spread.
     with np.errstate(over="ignore", invalid="ignore"):
         values = transform.inverse(mean[:, None] + std[:, None] * _NODES)
@@ -101,19 +84,8 @@ def moments(transform, mean, std):
     return centre, np.nan_to_num(spread, nan=np.inf, posinf=np.inf)
 
 
-def require_domain(transform, y):
-    """Refuse targets that have no place on a scale.
-
-    Parameters
-    ----------
-    transform : Unchanged, Logarithm or YeoJohnson
-
-    y : ndarray
-
-    Raises
-    ------
-    ValueError
-    """
+def require_domain(transform: "Transform", y: NDArray[np.float64]) -> None:
+    """Refuse targets that have no place on a scale."""
     if isinstance(transform, Logarithm) and np.min(y) <= 0.0:
         raise ValueError(
             'y has values that are not positive, but target_transform="log" needs '

@@ -4,12 +4,14 @@ And how: evenly over its range or its categories, or as in the rows of a fit.
 """
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skmohn._core._rows import row_slices
-from skmohn.mohn._table.coding import NUMERIC
+from skmohn.mohn._table.coding import NUMERIC, InputCoding
+from skmohn.mohn._table.rows import Alphabet, Rows
 
 _QUARTILES = 0.25, 0.75
 _N_PARTS = 128
@@ -37,17 +39,17 @@ class Variable(NamedTuple):
     mean: np.ndarray
     square: np.ndarray
 
-    def moments(self):
+    def moments(self) -> tuple[float, float]:
         """Mean and mean square of the coded input over all levels."""
         return float(self.share @ self.mean), float(self.share @ self.square)
 
 
-def make_input(i, spread=1.0):
+def make_input(i: int, spread: float = 1.0) -> Variable:
     """An input by itself, of mean 0 and some variance: 1 for -1 and +1."""
     return Variable(i, None, np.ones(1), np.zeros(1), np.full(1, spread))
 
 
-def make_categorical(k, n_categories):
+def make_categorical(k: int, n_categories: int) -> Variable:
     """A categorical whose categories are equally probable."""
     nothing = np.zeros(n_categories)
     return Variable(
@@ -55,7 +57,7 @@ def make_categorical(k, n_categories):
     )
 
 
-def make_levels(i, k, thresholds):
+def make_levels(i: int, k: int, thresholds: NDArray[np.float64]) -> Variable:
     """An input that is uniform over [-1, 1], with levels that begin at thresholds."""
     edges = np.clip(np.concatenate([[-1.0], thresholds, [1.0]]), -1.0, 1.0)
     low, high = edges[:-1], edges[1:]
@@ -63,7 +65,9 @@ def make_levels(i, k, thresholds):
     return Variable(i, k, (high - low) / 2.0, (low + high) / 2.0, square)
 
 
-def make_variables(n_inputs, alphabets=()):
+def make_variables(
+    n_inputs: int, alphabets: tuple[Alphabet, ...] = ()
+) -> list[Variable]:
     """Inputs of -1 and +1 and categoricals, each by itself."""
     inputs = [make_input(i) for i in range(n_inputs)]
     return inputs + [
@@ -71,19 +75,10 @@ def make_variables(n_inputs, alphabets=()):
     ]
 
 
-def input_moments(n_inputs, variables):
-    """Means and variances of inputs; 0 and 1 of those in no variable.
-
-    Parameters
-    ----------
-    n_inputs : int
-
-    variables : list of Variable
-
-    Returns
-    -------
-    means, variances : ndarrays of shape (n_inputs,)
-    """
+def input_moments(
+    n_inputs: int, variables: list[Variable]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Means and variances of inputs; 0 and 1 of those in no variable."""
     means, variances = np.zeros(n_inputs), np.ones(n_inputs)
     for variable in variables:
         if variable.input is not None:
@@ -131,26 +126,15 @@ class Marginals:
     values: dict = field(default_factory=dict)
 
     @classmethod
-    def of(cls, rows, coding, weight=None, inputs=None, with_values=False):
-        """Measure the columns of some rows.
-
-        Parameters
-        ----------
-        rows : Rows
-
-        coding : InputCoding
-
-        weight : ndarray of shape (n_rows,), default=None
-
-        inputs : ndarray of shape (n_measured,), int, default=None
-            Which inputs; None for all.
-
-        with_values : bool, default=False
-
-        Returns
-        -------
-        marginals : Marginals
-        """
+    def of(
+        cls,
+        rows: Rows,
+        coding: InputCoding,
+        weight: NDArray[np.float64] | None = None,
+        inputs: NDArray[np.intp] | None = None,
+        with_values: bool = False,
+    ) -> Self:
+        """Measure the columns of some rows."""
         n_rows, n_inputs = rows.inputs.shape
         weight = np.ones(n_rows) if weight is None else weight
         inputs = np.arange(n_inputs) if inputs is None else inputs
@@ -175,7 +159,11 @@ class Marginals:
         for k, ((column, *_), (size, _)) in enumerate(pairs):
             own = rows.categories[:, k]
 
-            def sums(values, own=own, size=size):
+            def sums(
+                values: NDArray[np.float64],
+                own: NDArray[np.intp] = own,
+                size: int = size,
+            ) -> NDArray[np.float64]:
                 return np.bincount(own, values, minlength=size + 1)[:size]
 
             counts = sums(weight)
@@ -191,17 +179,8 @@ class Marginals:
         parts = inputs, mean, square, tuple(categories)
         return cls(*parts, levels, quartiles, numbers if with_values else {})
 
-    def variable(self, uniform):
-        """The same input, categorical or levels as they were distributed.
-
-        Parameters
-        ----------
-        uniform : Variable
-
-        Returns
-        -------
-        variable : Variable
-        """
+    def variable(self, uniform: Variable) -> Variable:
+        """The same input, categorical or levels as they were distributed."""
         i, k = uniform.input, uniform.categorical
         if k is not None:
             moments = self.levels.get(k, (uniform.mean, uniform.square))
@@ -213,7 +192,9 @@ class Marginals:
         return Variable(i, None, np.ones(1), self.mean[one], self.square[one])
 
 
-def _quantiles(values, weight):
+def _quantiles(
+    values: NDArray[np.float64], weight: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Both quartiles, which are among the values, and what stands for all of them."""
     order = np.argsort(values, kind="stable")
     values, upto = values[order], np.cumsum(weight[order])
@@ -230,6 +211,8 @@ def _quantiles(values, weight):
     return quartiles, np.stack([mean - std, mean + std], axis=1).ravel()
 
 
-def _integrate(values, upto):
+def _integrate(
+    values: NDArray[np.float64], upto: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Sums of values times the steps of a cumulative sum, from 0."""
     return np.append(0.0, np.cumsum(values * np.diff(upto, prepend=0.0)))

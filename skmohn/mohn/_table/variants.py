@@ -1,8 +1,10 @@
 """Which variant each column of genotypes is, and which alleles two tables count."""
 
 from dataclasses import dataclass
+from typing import NoReturn, Self, TypeAlias, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 # PLINK's codes of an allele, and of a chromosome, that is not known.
 UNKNOWN_ALLELES = frozenset({"0", "."})
@@ -11,6 +13,9 @@ _UNKNOWN_CHROMOSOME = "0"
 _CHROMOSOMES = {"23": "X", "24": "Y", "25": "XY", "26": "MT", "M": "MT"}
 # The other strand of the first has the alleles of the second, in the same order.
 _PALINDROMES = ({"A", "T"}, {"C", "G"})
+
+
+Alleles: TypeAlias = list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -35,28 +40,13 @@ class Variants:
 
     n_variants: int
     coding: str
-    names: list | None = None
-    chromosomes: list | None = None
+    names: list[str] | None = None
+    chromosomes: list[str] | None = None
     positions: np.ndarray | None = None
-    alleles: list | None = None
+    alleles: Alleles | None = None
 
-    def find_swapped(self, given):
-        """Compare with as many variants of another table.
-
-        Parameters
-        ----------
-        given : Variants
-
-        Returns
-        -------
-        swapped : ndarray of int
-            The variants of which the other table counts the other allele.
-
-        Raises
-        ------
-        ValueError
-            If the other table has other variants.
-        """
+    def find_swapped(self, given: Self) -> NDArray[np.intp]:
+        """Variants of which another table of the same counts the other allele."""
         self._compare_names(given)
         self._compare_positions(given)
         if self.alleles is None or given.alleles is None:
@@ -65,15 +55,16 @@ class Variants:
         differing = [j for j, (fitted, here) in enumerate(pairs) if fitted != here]
         return np.array([j for j in differing if self._is_swapped(given, j)], dtype=int)
 
-    def name(self, j):
+    def name(self, j: int) -> str:
         """Name a variant for a message."""
         return f"x{j}" if self.names is None else str(self.names[j])
 
-    def count_palindromes(self, variants):
+    def count_palindromes(self, variants: NDArray[np.intp]) -> int:
         """Count the variants whose alleles are the same on both strands."""
-        return sum(set(self.alleles[j]) in _PALINDROMES for j in variants)
+        alleles = cast(Alleles, self.alleles)
+        return sum(set(alleles[j]) in _PALINDROMES for j in variants)
 
-    def _compare_names(self, given):
+    def _compare_names(self, given: Self) -> None:
         if self.names is None or given.names is None:
             return
         pairs = zip(self.names, given.names, strict=True)
@@ -85,7 +76,7 @@ class Variants:
                     "variants, such as X[:, indices]"
                 )
 
-    def _compare_positions(self, given):
+    def _compare_positions(self, given: Self) -> None:
         if self.chromosomes is not None and given.chromosomes is not None:
             pairs = zip(self.chromosomes, given.chromosomes, strict=True)
             for j, (fitted, here) in enumerate(pairs):
@@ -98,20 +89,22 @@ class Variants:
                 here, fitted = given.positions[j], self.positions[j]
                 self._refuse_place(j, "at position", here, fitted)
 
-    def _refuse_place(self, j, what, here, fitted):
+    def _refuse_place(
+        self, j: int, what: str, here: object, fitted: object
+    ) -> NoReturn:
         raise ValueError(
             f"X: variant {self.name(j)} (number {j}) is {what} {here}, and was {what} "
             f"{fitted} in fit: it is another variant, or of another genome build"
         )
 
-    def _is_swapped(self, given, j):
+    def _is_swapped(self, given: Self, j: int) -> bool:
         """Whether the other allele of a variant is counted; refuse other alleles."""
-        fitted, here = self.alleles[j], given.alleles[j]
+        fitted, here = cast(Alleles, self.alleles)[j], cast(Alleles, given.alleles)[j]
         if UNKNOWN_ALLELES.issuperset(fitted) or UNKNOWN_ALLELES.issuperset(here):
             return False
         if _fit_together(fitted, here):
             return False
-        if _fit_together(fitted, here[::-1]):
+        if _fit_together(fitted, (here[1], here[0])):
             return True
         raise ValueError(
             f"X: variant {self.name(j)} (number {j}) has alleles {'/'.join(here)}, and "
@@ -120,16 +113,16 @@ class Variants:
         )
 
 
-def _is_same_chromosome(one, other):
+def _is_same_chromosome(one: str, other: str) -> bool:
     names = {_CHROMOSOMES.get(c, c) for c in map(_without_prefix, (one, other))}
     return len(names) == 1 or _UNKNOWN_CHROMOSOME in names
 
 
-def _without_prefix(chromosome):
+def _without_prefix(chromosome: str) -> str:
     return str(chromosome).upper().removeprefix("CHR")
 
 
-def _fit_together(one, other):
+def _fit_together(one: tuple[str, str], other: tuple[str, str]) -> bool:
     """Whether two pairs share an allele and differ in none that both know.
 
     Where everybody has the same allele, PLINK does not know the other one.

@@ -1,20 +1,30 @@
 """How inputs and categories are called: columns, categories and levels of the table."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from skmohn._core._categories import Categories
 from skmohn._core._names import (
     find_column,
     index_names,
     name_columns,
     unique_names,
 )
+from skmohn._core._types import Term
 from skmohn._core._validation import is_whole
-from skmohn.mohn._table.coding import CATEGORIES, NUMERIC
+from skmohn.mohn._table.coding import CATEGORIES, NUMERIC, InputCoding
 from skmohn.mohn._table.rows import sizes_of
-from skmohn.mohn._table.variables import make_categorical, make_input, make_levels
+from skmohn.mohn._table.variables import (
+    Marginals,
+    Variable,
+    make_categorical,
+    make_input,
+    make_levels,
+)
 
 # Between the members of a product.
 _TIMES = " x "
@@ -66,7 +76,9 @@ class Vocabulary:
         Of the categorical columns, and what the others hold.
     """
 
-    def __init__(self, coding, categories, columns):
+    def __init__(
+        self, coding: InputCoding, categories: Categories, columns: Sequence[str] | None
+    ) -> None:
         known = categories.known()
         self.categories = categories
         self._given = columns
@@ -76,19 +88,19 @@ class Vocabulary:
         self.alphabets = coding.alphabets
         self.has_categories = len(coding.categoricals) > len(coding.thresholds)
         self.n_categoricals = len(inputs) + len(coding.categoricals)
-        self.labels = list(inputs)
+        self.labels: list[Any] = list(inputs)
         self.names = [names[j] for j in inputs]
         self.n_features = len(coding.kind)
-        self.two_categories = {}
+        self.two_categories: dict[int, list[Any]] = {}
         for place, j in enumerate(inputs):
             if j in known:
                 ends = [int(coding.low[j]), int(coding.high[j])]
                 self.two_categories[j] = known[j][ends].tolist()
                 self.names[place] += f"={self.two_categories[j][1]}"
         variances = np.where(coding.kind[inputs] == NUMERIC, 1 / 3, 1.0).tolist()
-        for columns, (size, _) in zip(coding.categoricals, self.alphabets, strict=True):
+        for members, (size, _) in zip(coding.categoricals, self.alphabets, strict=True):
             variances += [1.0 / size] * size
-            j = columns[0]
+            j = members[0]
             if j in coding.thresholds:
                 self.labels += [(j, level) for level in range(size)]
                 self.names += _name_levels(names[j], coding.thresholds[j])
@@ -96,8 +108,8 @@ class Vocabulary:
                 self.labels += [(j, category) for category in known[j].tolist()]
                 self.names += [f"{names[j]}={category}" for category in known[j]]
             else:
-                self.labels += columns
-                self.names += [names[j] for j in columns]
+                self.labels += members
+                self.names += [names[j] for j in members]
         is_made = [
             isinstance(i, tuple) or i in self.two_categories for i in self.labels
         ]
@@ -110,14 +122,14 @@ class Vocabulary:
         groups = [1] * len(inputs) + sizes_of(self.alphabets)
         self.groups = np.repeat(np.arange(len(groups)), groups)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<Vocabulary of {self.describe() or 'nothing'}>"
 
-    def without_levels(self):
+    def without_levels(self) -> "Vocabulary":
         """The same names, but for the levels of numeric columns."""
         return Vocabulary(self._coding.without_levels(), self.categories, self._given)
 
-    def describe(self):
+    def describe(self) -> str:
         """Count the inputs and categoricals, in words."""
         n_ordered = sum(alphabet.is_ordered for alphabet in self.alphabets)
         n_unordered = len(self.alphabets) - n_ordered
@@ -129,11 +141,11 @@ class Vocabulary:
             kinds.append(f"{n_unordered} categorical columns")
         return " and ".join(kinds)
 
-    def share(self, terms):
+    def share(self, terms: Sequence[Term]) -> NDArray[np.float64]:
         """Factor of a squared weight in the variance over uniform inputs."""
         return np.array([np.prod(self.variances[list(term)]) for term in terms])
 
-    def variables(self):
+    def variables(self) -> list[Variable]:
         """Inputs and categoricals as variables, each alone, as weights see them."""
         n_inputs = self.n_categoricals - len(self.alphabets)
         spreads = self.variances[:n_inputs].tolist()
@@ -143,26 +155,17 @@ class Vocabulary:
             for k, alphabet in enumerate(self.alphabets)
         ]
 
-    def share_others(self, terms, parts, contributions):
+    def share_others(
+        self,
+        terms: Sequence[Term],
+        parts: NDArray[np.float64],
+        contributions: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
         """What each column contributes by weights that are not listed.
 
         A weight's contribution is shared equally by what it connects. That of a one-hot
-        group is that of its first column.
-
-        Parameters
-        ----------
-        terms : list of tuples of int
-            Members of the listed weights.
-
-        parts : ndarray of shape (n_terms,)
-            What these contribute.
-
-        contributions : ndarray of shape (n_variables,)
-            What inputs, then categoricals contribute by all weights.
-
-        Returns
-        -------
-        others : ndarray of shape (n_features,)
+        group is that of its first column. `parts` are contributions of the listed
+        weights, `contributions` by all weights, of inputs, then of categoricals.
         """
         others, coding = contributions.copy(), self._coding
         for term, part in zip(terms, parts.tolist(), strict=True):
@@ -171,45 +174,38 @@ class Vocabulary:
         columns = np.array(columns, dtype=int)
         return np.bincount(columns, others, minlength=self.n_features)
 
-    def columns(self, marginals=None):
+    def columns(
+        self, marginals: Marginals | None = None
+    ) -> tuple[list[Variable], list[tuple[int, ...]]]:
         """Variables as they are in a table, where levels belong to an input.
 
-        Parameters
-        ----------
-        marginals : Marginals, default=None
-            How they are distributed; None for evenly, over their range or categories.
-
-        Returns
-        -------
-        variables : list of Variable
-
-        columns : list of tuples of int
-            Those of each variable.
+        Returned with the columns of each. Without marginals they are distributed
+        evenly, over their range or categories.
         """
-        coding, found = self._coding, self.variables()
+        coding, found, removed = self._coding, self.variables(), set()
         inputs = coding.usable.tolist()
-        columns = [*((j,) for j in inputs), *coding.categoricals]
+        columns: list[tuple[int, ...]] = [*((j,) for j in inputs), *coding.categoricals]
         for k, (j, *_) in enumerate(coding.categoricals):
             if j in coding.thresholds:
                 i = inputs.index(j)
                 found[i] = make_levels(i, k, coding.coded_thresholds(j))
-                found[len(inputs) + k] = None
-        kept = [place for place, variable in enumerate(found) if variable is not None]
+                removed.add(len(inputs) + k)
+        kept = [place for place in range(len(found)) if place not in removed]
         variables = [found[p] for p in kept]
         if marginals is not None:
             variables = [marginals.variable(variable) for variable in variables]
         return variables, [columns[p] for p in kept]
 
-    def places(self, terms):
+    def places(self, terms: Sequence[tuple[Any, ...]]) -> list[tuple[int, ...]]:
         """The members of sets that `terms_` calls by their labels."""
         place = {label: m for m, label in enumerate(self.labels)}
         return [tuple(place[label] for label in term) for term in terms]
 
-    def label(self, term):
+    def label(self, term: Term) -> tuple[Any, ...]:
         """The members of a set as `terms_` calls them."""
         return tuple(self.labels[m] for m in term)
 
-    def name_terms(self, terms):
+    def name_terms(self, terms: Sequence[Sequence[int]]) -> list[str]:
         """Names of different sets of members, such as ``"dose x sex=male"``, each once.
 
         A product is not called as a member is, nor as one of other members.
@@ -221,7 +217,7 @@ class Vocabulary:
         made = iter(unique_names(products, self.names))
         return [next(made) if len(term) > 1 else self.names[term[0]] for term in terms]
 
-    def count(self, order):
+    def count(self, order: int) -> int:
         """Number of sets of one order; none has two categories of a categorical."""
         counts = [1] + [0] * order
         for size in np.bincount(self.groups).tolist():
@@ -229,22 +225,10 @@ class Vocabulary:
                 counts[k] += size * counts[k - 1]
         return counts[order]
 
-    def find(self, term, parameter="term"):
-        """The members that a user names.
+    def find(self, term: Any, parameter: str = "term") -> tuple[int, Term]:
+        """The members that a user names, and their sign.
 
-        Parameters
-        ----------
-        term : int, str, or sequence of int, str or pairs of them and a category
-
-        parameter : str, default="term"
-            What the set is given in, for messages.
-
-        Returns
-        -------
-        sign : {-1, 1}
-            -1 where an odd number of them is the first of two categories.
-
-        members : tuple of int
+        -1 where an odd number of them is the first of two categories.
         """
         sign, found = 1, []
         if not np.iterable(term) and not is_whole(term):
@@ -252,10 +236,12 @@ class Vocabulary:
                 f"{parameter} must be a feature or a list of features, got {term!r}"
             )
         is_single = isinstance(term, str) or is_whole(term)
-        for given in (term,) if is_single else term:
+        members: Any = (term,) if is_single else term
+        for given in members:
             is_pair = isinstance(given, tuple | list) and len(given) == 2
             column, category = given if is_pair else (given, None)
-            if not all(isinstance(part, Hashable) for part in (column, category)):
+            parts: tuple[Any, Any] = column, category
+            if not all(isinstance(part, Hashable) for part in parts):
                 raise TypeError(
                     f"{parameter} has {given!r}, which is neither a feature nor a pair "
                     "(feature, category)"
@@ -279,7 +265,7 @@ class Vocabulary:
             raise ValueError(f"{parameter} has {term!r}, which repeats a feature")
         return sign, tuple(sorted(found))
 
-    def _lack(self, column):
+    def _lack(self, column: int) -> str:
         """Why a column has no weight in the way it was given."""
         categories = [
             label[1] for label in self.labels if _is_category_of(column, label)
@@ -292,9 +278,10 @@ class Vocabulary:
         return "was constant in fit and has no weight"
 
 
-def _name_levels(name, thresholds):
+def _name_levels(name: str, thresholds: NDArray[np.float64]) -> list[str]:
     """Call the levels of a numeric column by their ends; the lower one belongs."""
     # So many digits that they differ, as of seconds since 1970.
+    ends: list[str] = []
     for digits in range(6, 18):
         ends = [f"{threshold:.{digits}g}" for threshold in thresholds]
         if len(set(ends)) == len(ends):
@@ -303,30 +290,17 @@ def _name_levels(name, thresholds):
     return [f"{name} < {ends[0]}", *between, f"{name} >= {ends[-1]}"]
 
 
-def _is_category_of(column, label):
+def _is_category_of(column: int, label: int | tuple[int, Any]) -> bool:
     return isinstance(label, tuple) and label[0] == column
 
 
-def find_sets(terms, n_features, index, max_order=None):
-    """Sorted tuples of the columns that sets of indices or names are made of.
-
-    Parameters
-    ----------
-    terms : list of lists of int or str
-        What `read_sets` makes of a parameter of that name.
-
-    n_features : int
-
-    index : dict of str to list of int
-        Columns by their names.
-
-    max_order : int, default=None
-        Size of the largest set that there may be.
-
-    Returns
-    -------
-    sets : list of tuples of int
-    """
+def find_sets(
+    terms: Sequence[tuple[int | str, ...]],
+    n_features: int,
+    index: dict[str, list[int]],
+    max_order: int | None = None,
+) -> list[Term]:
+    """Sorted tuples of the columns that sets of indices or names are made of."""
     found = []
     for given in terms:
         term = []
@@ -346,19 +320,10 @@ def find_sets(terms, n_features, index, max_order=None):
     return found
 
 
-def require_sets(terms, called, max_order=None):
-    """Refuse sets that no model can have.
-
-    Parameters
-    ----------
-    terms : list of tuples of int
-
-    called : list
-        What messages call each.
-
-    max_order : int, default=None
-        Size of the largest set that there may be.
-    """
+def require_sets(
+    terms: Sequence[Term], called: Sequence[object], max_order: int | None = None
+) -> None:
+    """Refuse sets that no model can have."""
     seen = set()
     for term, name in zip(terms, called, strict=True):
         if not term:
@@ -372,7 +337,7 @@ def require_sets(terms, called, max_order=None):
         seen.add(term)
 
 
-def to_inputs(terms, usable):
+def to_inputs(terms: Sequence[Term], usable: NDArray[np.intp]) -> list[Term]:
     """Rewrite feature indices as input indices; leave out terms with unusable ones."""
     position = {int(feature): j for j, feature in enumerate(usable)}
     return [

@@ -1,23 +1,24 @@
 """Bits of many samples as words of 64, padded with zeros."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 # Words are handled in blocks of 8, so that loops over them have no scalar remainder.
 _BLOCK = 8 * 64
 
 
-def pack_bits(bits):
+def pack_bits(bits: NDArray) -> NDArray[np.uint64]:
     """Pack rows of bool, shape (n, D), into words, shape (n, W), padded with 0."""
     packed = np.packbits(bits, axis=1, bitorder="little")
     return words_of(packed, bits.shape[1])
 
 
-def row_bits(n_samples):
+def row_bits(n_samples: int) -> NDArray[np.uint64]:
     """The words, shape (n_words,), of as many set bits as there are samples."""
     return pack_bits(np.ones((1, n_samples), dtype=bool))[0]
 
 
-def words_of(packed, n_samples):
+def words_of(packed: NDArray, n_samples: int) -> NDArray[np.uint64]:
     """Bytes of bits, shape (n, at least D / 8), as words; what is past D is 0."""
     padded = np.zeros((len(packed), -(-n_samples // _BLOCK) * _BLOCK // 8), np.uint8)
     n_bytes = -(-n_samples // 8)
@@ -27,7 +28,7 @@ def words_of(packed, n_samples):
     return padded.view(np.uint64)
 
 
-def unpack_bits(words, n_samples):
+def unpack_bits(words: NDArray[np.uint64], n_samples: int) -> NDArray[np.uint8]:
     """The inverse of :func:`pack_bits`, as uint8."""
     return np.unpackbits(
         words.view(np.uint8), axis=1, bitorder="little", count=n_samples

@@ -5,17 +5,22 @@ Both designs answer the same questions about columns ``u_Q(x) = prod_{i in Q} x_
 any inputs in [-1, 1] and weighted samples.
 """
 
+from __future__ import annotations
+
 import math
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skmohn._core._numba import can_look_up
 from skmohn._core._rows import are_signs, distinct_rows
+from skmohn._core._types import Term
 from skmohn.mohn._walsh import product_kernels as _kernels
 from skmohn.mohn._walsh.lookup import Stems, lay_out
-from skmohn.mohn._walsh.pairs import WIDE
+from skmohn.mohn._walsh.pairs import WIDE, ScorePairs
 
 # Words are handled in blocks of 8, so that loops over them have no scalar remainder.
 _BLOCK = 8 * 64
@@ -29,52 +34,38 @@ _BALANCED = 0.3
 _INPUTS_AT_ONCE, _INPUTS_UNPACKED = 64, 1024
 
 
-def make_design(inputs, sample_weight=None):
-    """Choose the fastest design that can hold the data.
+class BitPlanes(Protocol):
+    """Inputs that are packed; they make their own design."""
 
-    Parameters
-    ----------
-    inputs : ndarray of shape (n_samples, n_features), or Planes
-        Values in [-1, 1].
+    def design(self) -> Design: ...
 
-    sample_weight : ndarray of shape (n_samples,), default=None
-        Non-negative weights; None for equal ones.
+    def number_rows(self) -> NDArray[np.intp]: ...
 
-    Returns
-    -------
-    design : PackedDesign, DenseDesign or PlaneDesign
-    """
-    if hasattr(inputs, "design"):
+
+def make_design(
+    inputs: NDArray | BitPlanes, sample_weight: NDArray[np.float64] | None = None
+) -> Design:
+    """Choose the fastest design that can hold the data, values in [-1, 1]."""
+    if not isinstance(inputs, np.ndarray):
         return inputs.design()
     if sample_weight is None and are_signs(inputs):
         return PackedDesign(inputs)
     return DenseDesign(inputs, sample_weight)
 
 
-def number_rows(inputs):
-    """Numbers of distinct rows, shape (n_samples,).
-
-    Parameters
-    ----------
-    inputs : ndarray of shape (n_samples, n_features), or Planes
-    """
-    if hasattr(inputs, "number_rows"):
+def number_rows(inputs: BitPlanes | NDArray) -> NDArray[np.intp]:
+    """Numbers of distinct rows, shape (n_samples,)."""
+    if not isinstance(inputs, np.ndarray):
         return inputs.number_rows()
     return distinct_rows(inputs)[1]
 
 
-def flatten_sets(sets):
-    """Put sets of inputs in compressed form.
+def flatten_sets(
+    sets: Sequence[Term] | NDArray[np.integer],
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Put sets of inputs in compressed form: where each begins, and their members.
 
-    Parameters
-    ----------
-    sets : sequence of tuples of int, or ndarray of shape (n_sets, longest), int
-        In an array, -1 fills up shorter sets.
-
-    Returns
-    -------
-    indptr : ndarray of shape (n_sets + 1,), int64
-    members : ndarray of shape (sum of sizes,), int32
+    In an array, (n_sets, longest), -1 fills up shorter sets.
     """
     indptr = np.zeros(len(sets) + 1, dtype=np.int64)
     if isinstance(sets, np.ndarray):
@@ -88,7 +79,7 @@ def flatten_sets(sets):
     return indptr, members
 
 
-def find_equal(columns):
+def find_equal(columns: NDArray | Sequence[bytes]) -> NDArray[np.intp]:
     """The first column that is equal to each, shape (n_columns,)."""
     first = {}
     return np.array(
@@ -96,13 +87,13 @@ def find_equal(columns):
     )
 
 
-def as_tuples(sets):
+def as_tuples(sets: NDArray[np.integer]) -> list[Term]:
     """Rows of increasing members, before which shorter sets have -1, as tuples."""
     starts = (sets < 0).sum(axis=1).tolist()
     return [tuple(row[k:]) for row, k in zip(sets.tolist(), starts, strict=True)]
 
 
-def pack_signs(rows):
+def pack_signs(rows: NDArray) -> NDArray[np.uint64]:
     """Pack rows of shape (n, D) into words of shape (n, W); a set bit is negative."""
     n_rows, n_samples = rows.shape
     n_blocks = -(-n_samples // _BLOCK)
@@ -123,55 +114,60 @@ class _Design:
         The variant that each input codes, where several code the same.
     """
 
-    variants = None
+    variants: NDArray[np.intp] | None = None
+    n_features: int
+    score_cost: float
+
+    if TYPE_CHECKING:
+
+        def columns(self, sets: Sequence[Term] | NDArray[np.int32]) -> NDArray: ...
+
+        def _screen_order(
+            self,
+            order: int,
+            residual: NDArray[np.float64],
+            scores: NDArray[np.float64],
+            sets: NDArray[np.int32],
+        ) -> int: ...
+
+        def _screen_parents(
+            self,
+            parents: Sequence[Term],
+            columns: NDArray,
+            residual: NDArray[np.float64],
+            scores: NDArray[np.float64],
+            sets: NDArray[np.int32],
+        ) -> int: ...
 
     @cached_property
-    def first_equal(self):
+    def first_equal(self) -> NDArray[np.intp]:
         """The first input that is equal to each, shape (n_features,)."""
         return find_equal(self.columns([(i,) for i in range(self.n_features)]))
 
-    def screen(self, residual, order, size):
-        """Find the sets of one order that go best with a residual.
-
-        Parameters
-        ----------
-        residual : ndarray of shape (n_samples,)
-        order : int
-            At least 1.
-        size : int
-            How many sets to keep.
-
-        Returns
-        -------
-        sets : list of tuples of int
-            The best first.
-        """
+    def screen(
+        self, residual: NDArray[np.float64], order: int, size: int
+    ) -> list[Term]:
+        """Find the sets of one order that go best with a residual, the best first."""
         scores, sets = _places(size, order)
         found = self._screen_order(order, residual, scores, sets)
         return _best_first(scores[:found], sets[:found])
 
-    def screening_cost(self, order):
+    def screening_cost(self, order: int) -> float:
         """Rough nanoseconds that :meth:`screen` takes, from counts alone."""
         n_sets = math.comb(self.n_features, order)
         n_parents = math.comb(self.n_features, order - 1)
         return (n_sets + n_parents) * self.score_cost
 
-    def screen_children(self, residual, parents, columns, size):
-        """Find the sets ``parent + {i}`` that go best with a residual.
+    def screen_children(
+        self,
+        residual: NDArray[np.float64],
+        parents: Sequence[Term],
+        columns: NDArray,
+        size: int,
+    ) -> list[Term]:
+        """Find the sets ``parent + {i}`` that go best with a residual, each once.
 
-        Parameters
-        ----------
-        residual : ndarray of shape (n_samples,)
-        parents : list of tuples of int
-        columns : ndarray
-            The parity columns of the parents.
-        size : int
-            How many sets to keep.
-
-        Returns
-        -------
-        sets : list of tuples of int
-            The best first, each once.
+        The columns are the parity columns of the parents.
         """
         # A set with k parents among them is met k times.
         scores, sets = _places(3 * size, 1 + max(map(len, parents)))
@@ -179,12 +175,12 @@ class _Design:
         return list(dict.fromkeys(_best_first(scores[:found], sets[:found])))
 
 
-def _places(size, longest):
+def _places(size: int, longest: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """Arrays in which a kernel writes scores and members of the best sets."""
     return np.empty(size), np.empty((size, longest), dtype=np.int32)
 
 
-def _best_first(scores, sets):
+def _best_first(scores: NDArray[np.float64], sets: NDArray[np.int32]) -> list[Term]:
     """What a kernel wrote, as sorted tuples."""
     return as_tuples(np.sort(sets[np.argsort(-scores)], axis=1))
 
@@ -214,7 +210,7 @@ class ComparedBits(NamedTuple):
     steps: np.ndarray
 
 
-def _nonzero(spread, scale):
+def _nonzero(spread: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
     return np.where(spread > 1e-9 * scale, spread, np.inf)
 
 
@@ -227,10 +223,10 @@ class PackedDesign(_Design):
         Values -1 and +1.
     """
 
-    def __init__(self, inputs):
+    def __init__(self, inputs: NDArray) -> None:
         self._hold(pack_signs(inputs.T), len(inputs))
 
-    def _hold(self, bits, n_samples):
+    def _hold(self, bits: NDArray[np.uint64], n_samples: int) -> None:
         self.n_samples, self.n_features = n_samples, len(bits)
         self.weight_sum = float(n_samples)
         self.weights = None
@@ -238,24 +234,13 @@ class PackedDesign(_Design):
         self.score_cost = 10 + 1.5 * bits.shape[1]
 
     @classmethod
-    def of_bits(cls, bits, n_samples):
-        """The design of inputs that are packed.
-
-        Parameters
-        ----------
-        bits : ndarray of shape (n_features, W), uint64
-
-        n_samples : int
-
-        Returns
-        -------
-        design : PackedDesign
-        """
+    def of_bits(cls, bits: NDArray[np.uint64], n_samples: int) -> Self:
+        """The design of inputs that are packed."""
         design = cls.__new__(cls)
         design._hold(bits, n_samples)
         return design
 
-    def take(self, rows):
+    def take(self, rows: NDArray[np.intp]) -> Self:
         """The design of some samples."""
         # Some inputs at a time: as numbers they take many times the room.
         blocks = range(0, self.n_features, _INPUTS_UNPACKED)
@@ -263,41 +248,47 @@ class PackedDesign(_Design):
         bits = [pack_signs(self.unpack(part, np.int8)[:, rows]) for part in parts]
         return self.of_bits(np.concatenate(bits), len(rows))
 
-    def of_products(self, sets):
+    def of_products(self, sets: Sequence[Term] | NDArray[np.int32]) -> Self:
         """A design whose inputs are products of inputs of this one."""
         return self.of_bits(self.columns(sets), self.n_samples)
 
-    def columns(self, sets):
+    def columns(self, sets: Sequence[Term] | NDArray[np.int32]) -> NDArray[np.uint64]:
         """Parity columns of ``sets``, packed: shape (n_sets, W)."""
         indptr, members = flatten_sets(sets)
         columns = np.empty((len(sets), self.bits.shape[1]), dtype=np.uint64)
         _kernels.packed_columns(self.bits, indptr, members, columns)
         return columns
 
-    def gram(self, left, right):
+    def gram(
+        self, left: NDArray[np.uint64], right: NDArray[np.uint64]
+    ) -> NDArray[np.float64]:
         """Inner products of two groups of columns."""
         gram = np.empty((len(left), len(right)))
         _kernels.packed_gram(left, right, left is right, self.n_samples, gram)
         return gram
 
-    def project(self, columns, vector):
+    def project(
+        self, columns: NDArray[np.uint64], vector: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """Inner products of columns with a vector of shape (n_samples,)."""
         projection = np.empty(len(columns))
         _kernels.packed_project(columns, self._padded(vector), projection)
         return projection
 
-    def combine(self, columns, coef):
+    def combine(
+        self, columns: NDArray[np.uint64], coef: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """Sum of columns times coefficients, shape (n_samples,)."""
         total = np.zeros(self.bits.shape[1] * 64)
         _kernels.packed_combine(columns, coef, total)
         return total[: self.n_samples]
 
-    def spread(self, columns):
+    def spread(self, columns: NDArray[np.uint64]) -> NDArray[np.float64]:
         """Sums of squares of the centred columns; inf for those that are constant."""
         sums = self.gram(columns, np.zeros_like(self.bits[:1]))[:, 0]
         return _nonzero(self.weight_sum - sums**2 / self.weight_sum, self.weight_sum)
 
-    def unpack(self, columns, dtype):
+    def unpack(self, columns: NDArray[np.uint64], dtype: type[np.generic]) -> NDArray:
         """Columns as numbers, shape (n_columns, n_samples)."""
         bits = np.unpackbits(
             columns.view(np.uint8), axis=1, bitorder="little", count=self.n_samples
@@ -305,7 +296,7 @@ class PackedDesign(_Design):
         return np.where(bits, dtype(-1), dtype(1))
 
     @cached_property
-    def is_balanced(self):
+    def is_balanced(self) -> bool:
         """Whether no input and no product of two has a mean worth correcting for.
 
         A screening then ranks its candidates without counting means, which matters for
@@ -325,17 +316,17 @@ class PackedDesign(_Design):
         return True
 
     @cached_property
-    def _whole(self):
+    def _whole(self) -> NDArray[np.uint64]:
         """Bits of all samples, shape (1, W)."""
         return pack_signs(np.full((1, self.n_samples), -1, dtype=np.int8))
 
     @cached_property
-    def _codes(self):
+    def _codes(self) -> NDArray[np.uint8]:
         """The inputs as they are looked up."""
         return lay_out(self.bits)
 
     @cached_property
-    def _groups(self):
+    def _groups(self) -> NDArray[np.uint64]:
         """The inputs by groups of 64 side by side, shape (n_groups, W, 64)."""
         n_groups, n_words = -(-self.n_features // 64), self.bits.shape[1]
         groups = np.zeros((n_groups * 64, n_words), dtype=np.uint64)
@@ -344,17 +335,18 @@ class PackedDesign(_Design):
         return np.ascontiguousarray(groups)
 
     @cached_property
-    def _inverse_lengths(self):
+    def _inverse_lengths(self) -> NDArray[np.float64]:
         """One over the length of a centred product, by its negative samples."""
         means = 1 - 2 * np.arange(self.n_samples + 1) / self.n_samples
         return 1 / np.sqrt(_nonzero(self.n_samples * (1 - means**2), self.n_samples))
 
-    def round(self, residual):
+    def round(self, residual: NDArray[np.float64]) -> NDArray[np.float64]:
         """The residual as it is compared with pairs, shape (n_samples,)."""
         steps, step = _coarsely(residual)
-        return np.where(residual < 0, -step, step) * steps
+        signed: NDArray[np.float64] = np.where(residual < 0, -step, step)
+        return signed * steps
 
-    def compare(self, residuals):
+    def compare(self, residuals: NDArray[np.float64]) -> ComparedBits:
         """Lay residuals out for many pairs; see `PairTable`."""
         rounded = [_coarsely(residual) for residual in residuals]
         steps = np.array([steps for steps, _ in rounded], dtype=np.int8)
@@ -375,19 +367,27 @@ class PackedDesign(_Design):
             np.array([step for _, step in rounded]),
         )
 
-    def scorer(self, compared):
+    def scorer(self, compared: ComparedBits) -> Callable[[range], ScorePairs]:
         """What scores pairs of some inputs with others; see `PairTable`."""
         stems = Stems(compared.factors) if can_look_up() else None
         return partial(self._begin_pairs, compared, stems)
 
-    def _begin_pairs(self, compared, stems, first):
+    def _begin_pairs(
+        self, compared: ComparedBits, stems: Stems | None, first: range
+    ) -> ScorePairs:
         bits = self.bits[first.start : first.stop]
         if stems is None:
             return partial(self._score_pairs, compared, bits)
         stems.hold(bits, self._whole)
         return partial(self._score_pairs, compared, stems)
 
-    def _score_pairs(self, compared, stems, second, scores):
+    def _score_pairs(
+        self,
+        compared: ComparedBits,
+        stems: Stems | NDArray[np.uint64],
+        second: range,
+        scores: NDArray[np.float32],
+    ) -> None:
         groups = slice(second.start // 64, -(-second.stop // 64))
         rest = compared.sums, compared.steps, self._inverse_lengths
         if isinstance(stems, Stems):
@@ -405,12 +405,18 @@ class PackedDesign(_Design):
             scores,
         )
 
-    def _padded(self, vector):
+    def _padded(self, vector: NDArray[np.float64]) -> NDArray[np.float64]:
         padded = np.zeros(self.bits.shape[1] * 64)
         padded[: self.n_samples] = vector
         return padded
 
-    def _screen_order(self, order, residual, scores, sets):
+    def _screen_order(
+        self,
+        order: int,
+        residual: NDArray[np.float64],
+        scores: NDArray[np.float64],
+        sets: NDArray[np.int32],
+    ) -> int:
         return _kernels.screen_order_packed(
             self.bits,
             np.arange(order - 1, dtype=np.int32),
@@ -420,7 +426,14 @@ class PackedDesign(_Design):
             sets,
         )
 
-    def _screen_parents(self, parents, columns, residual, scores, sets):
+    def _screen_parents(
+        self,
+        parents: Sequence[Term],
+        columns: NDArray[np.uint64],
+        residual: NDArray[np.float64],
+        scores: NDArray[np.float64],
+        sets: NDArray[np.int32],
+    ) -> int:
         return _kernels.screen_packed(
             self.bits,
             columns,
@@ -430,7 +443,9 @@ class PackedDesign(_Design):
             sets,
         )
 
-    def _compared(self, residual):
+    def _compared(
+        self, residual: NDArray[np.float64]
+    ) -> tuple[NDArray[np.uint64], float, int, bool, NDArray[np.float64]]:
         """What kernels compare sets with, and a scratch row."""
         return (
             *self._quantise(residual),
@@ -439,7 +454,9 @@ class PackedDesign(_Design):
             np.empty(self.n_features),
         )
 
-    def _quantise(self, residual):
+    def _quantise(
+        self, residual: NDArray[np.float64]
+    ) -> tuple[NDArray[np.uint64], float]:
         """Sign and three magnitude bits of a residual, a row for scratch, and the sum.
 
         Seven steps up to 2.8 standard deviations keep the correlation with the exact
@@ -454,20 +471,24 @@ class PackedDesign(_Design):
         return planes, float(steps.sum(dtype=np.int64))
 
 
-def _to_steps(residual, scale, most, reach):
+def _to_steps(
+    residual: NDArray[np.float64], scale: float, most: int, reach: float
+) -> NDArray[np.uint8]:
     """Magnitudes of a residual, up to `reach` times a scale, in so many steps."""
     steps = np.rint(np.abs(residual) * (most / reach) / scale)
     return np.minimum(steps, most).astype(np.uint8)
 
 
-def _coarsely(residual):
+def _coarsely(residual: NDArray[np.float64]) -> tuple[NDArray[np.uint8], float]:
     """Magnitudes in few steps, and what one is; zeros are samples that do not count."""
     n_counting = max(np.count_nonzero(residual), 1)
     scale = np.sqrt(np.sum(residual**2) / n_counting) or 1.0
     return _to_steps(residual, scale, *_COARSE), scale * (_COARSE[1] / _COARSE[0])
 
 
-def _planes_of(residual, steps, n_bits):
+def _planes_of(
+    residual: NDArray[np.float64], steps: NDArray[np.uint8], n_bits: int
+) -> NDArray[np.uint64]:
     """Signs and the bits of the magnitudes, packed."""
     bits = [residual < 0, *(steps >> b & 1 for b in range(n_bits))]
     return pack_signs(-(np.stack(bits) != 0).astype(np.int8))
@@ -484,7 +505,9 @@ class DenseDesign(_Design):
         Non-negative weights; None for equal ones.
     """
 
-    def __init__(self, inputs, sample_weight=None):
+    def __init__(
+        self, inputs: NDArray, sample_weight: NDArray[np.float64] | None = None
+    ) -> None:
         self.n_samples, self.n_features = inputs.shape
         self.inputs = np.ascontiguousarray(inputs.T, dtype=np.float64)
         self._given_weight = sample_weight
@@ -494,65 +517,79 @@ class DenseDesign(_Design):
         self.weight_sum = float(self.weights.sum())
         self.score_cost = 10 + 1.0 * self.n_samples
 
-    def take(self, rows):
+    def take(self, rows: NDArray[np.intp]) -> Design:
         """The design of some samples, which may be -1 and +1 without weights."""
         weight = self._given_weight
         inputs = self.inputs[:, rows].T
         return make_design(inputs, None if weight is None else weight[rows])
 
-    def of_products(self, sets):
+    def of_products(self, sets: Sequence[Term] | NDArray[np.int32]) -> DenseDesign:
         """A design whose inputs are products of inputs of this one."""
         return DenseDesign(self.columns(sets).T, self._given_weight)
 
-    def columns(self, sets):
+    def columns(self, sets: Sequence[Term] | NDArray[np.int32]) -> NDArray[np.float64]:
         """Parity columns of ``sets``, shape (n_sets, n_samples)."""
         indptr, members = flatten_sets(sets)
         columns = np.empty((len(sets), self.n_samples))
         _kernels.dense_columns(self.inputs, indptr, members, columns)
         return columns
 
-    def gram(self, left, right):
+    def gram(
+        self, left: NDArray[np.float64], right: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """Weighted inner products of two groups of columns."""
         weighted = left if self._given_weight is None else left * self.weights
         return weighted @ right.T
 
-    def project(self, columns, vector):
+    def project(
+        self, columns: NDArray[np.float64], vector: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """Weighted inner products of columns with a vector of shape (n_samples,)."""
         return columns @ (self.weights * vector)
 
-    def combine(self, columns, coef):
+    def combine(
+        self, columns: NDArray[np.float64], coef: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """Sum of columns times coefficients, shape (n_samples,)."""
         return coef @ columns
 
-    def spread(self, columns):
+    def spread(self, columns: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sums of squares of the centred columns; inf for those that are constant."""
         sums = columns @ self.weights
         squares = np.einsum("ij,ij,j->i", columns, columns, self.weights)
         return _nonzero(squares - sums**2 / self.weight_sum, self.weight_sum)
 
-    def unpack(self, columns, dtype):
+    def unpack(self, columns: NDArray[np.float64], dtype: type[np.generic]) -> NDArray:
         """Columns as numbers, shape (n_columns, n_samples)."""
         return columns.astype(dtype)
 
-    def round(self, residual):
+    def round(self, residual: NDArray[np.float64]) -> NDArray[np.float64]:
         """The residual as it is compared with pairs, shape (n_samples,)."""
         return residual
 
-    def compare(self, residuals):
+    def compare(self, residuals: NDArray[np.float64]) -> Any:
         """Lay residuals out for many pairs; see `PairTable`."""
         return residuals * self.weights
 
-    def scorer(self, compared):
+    def scorer(self, compared: Any) -> Callable[[range], ScorePairs]:
         """What scores pairs of some inputs with others; see `PairTable`."""
         return partial(self._begin_pairs, compared)
 
-    def _begin_pairs(self, compared, first):
+    def _begin_pairs(self, compared: Any, first: range) -> ScorePairs:
         one = self.inputs[first.start : first.stop]
         weighted = one * self.weights
         stems = weighted, one * weighted, [one * residual for residual in compared]
         return partial(self._score_pairs, compared, stems)
 
-    def _score_pairs(self, compared, stems, second, scores):
+    def _score_pairs(
+        self,
+        compared: Any,
+        stems: tuple[
+            NDArray[np.float64], NDArray[np.float64], list[NDArray[np.float64]]
+        ],
+        second: range,
+        scores: NDArray[np.float32],
+    ) -> None:
         weighted, squared, residual_times = stems
         other = self.inputs[second.start : second.stop]
         means = weighted @ other.T / self.weight_sum
@@ -562,7 +599,13 @@ class DenseDesign(_Design):
             products = one @ other.T - means * residual.sum()
             found[:, : len(second)] = np.abs(products) * inverse
 
-    def _screen_order(self, order, residual, scores, sets):
+    def _screen_order(
+        self,
+        order: int,
+        residual: NDArray[np.float64],
+        scores: NDArray[np.float64],
+        sets: NDArray[np.int32],
+    ) -> int:
         return _kernels.screen_order_dense(
             self.inputs,
             np.arange(order - 1, dtype=np.int32),
@@ -572,7 +615,14 @@ class DenseDesign(_Design):
             sets,
         )
 
-    def _screen_parents(self, parents, columns, residual, scores, sets):
+    def _screen_parents(
+        self,
+        parents: Sequence[Term],
+        columns: NDArray[np.float64],
+        residual: NDArray[np.float64],
+        scores: NDArray[np.float64],
+        sets: NDArray[np.int32],
+    ) -> int:
         return _kernels.screen_dense(
             self.inputs,
             columns,
@@ -582,7 +632,9 @@ class DenseDesign(_Design):
             sets,
         )
 
-    def _compared(self, residual):
+    def _compared(
+        self, residual: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], float, NDArray[np.float64]]:
         """What kernels compare sets with, and a scratch row."""
         return (
             self.weights * residual,
@@ -592,9 +644,14 @@ class DenseDesign(_Design):
         )
 
 
-def product_columns(inputs, terms):
+# PlaneDesign is a DenseDesign whose inputs are bits.
+Design: TypeAlias = PackedDesign | DenseDesign
+
+
+def product_columns(inputs: NDArray, terms: Sequence[Term]) -> NDArray[np.float64]:
     """Products of inputs, shape (n_samples, n_terms)."""
     if not terms or not len(inputs):
         return np.empty((len(inputs), len(terms)))
     design = make_design(inputs)
-    return design.unpack(design.columns(terms), np.float64).T
+    columns: Any = design.columns(terms)
+    return design.unpack(columns, np.float64).T

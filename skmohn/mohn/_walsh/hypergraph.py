@@ -1,12 +1,17 @@
 """A function of n inputs as a sum of weighted products."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
+from skmohn._core._types import Term
 from skmohn.mohn._walsh import product_kernels as _kernels
 from skmohn.mohn._walsh.design import flatten_sets
+from skmohn.mohn._walsh.plane_design import Planes
 
 
 @dataclass(frozen=True)
@@ -34,13 +39,15 @@ class Hypergraph:
     indptr: np.ndarray = field(init=False, repr=False)
     members: np.ndarray = field(init=False, repr=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         indptr, members = flatten_sets(self.terms)
         object.__setattr__(self, "indptr", indptr)
         object.__setattr__(self, "members", members)
 
     @classmethod
-    def sort(cls, terms, coef, intercept):
+    def sort(
+        cls, terms: Sequence[Term], coef: NDArray[np.float64], intercept: float
+    ) -> Self:
         """Make one with terms ordered by size, then by their inputs.
 
         The empty set among the terms is added to the intercept.
@@ -54,26 +61,17 @@ class Hypergraph:
             float(intercept + constant),
         )
 
-    def times(self, factor):
+    def times(self, factor: float) -> "Hypergraph":
         """The function times a number."""
         return Hypergraph(self.terms, factor * self.coef, factor * self.intercept)
 
     @property
-    def n_variables(self):
+    def n_variables(self) -> int:
         """One more than the largest variable in a term."""
         return int(self.members.max(initial=-1)) + 1
 
-    def predict(self, inputs):
-        """Evaluate rows of inputs; an input of 0 averages over its two values.
-
-        Parameters
-        ----------
-        inputs : ndarray of shape (n_samples, n_features), or Planes
-
-        Returns
-        -------
-        values : ndarray of shape (n_samples,)
-        """
+    def predict(self, inputs: NDArray | Planes) -> NDArray[np.float64]:
+        """Evaluate rows of inputs; an input of 0 averages over its two values."""
         values = np.full(len(inputs), self.intercept)
         used, members = np.unique(self.members, return_inverse=True)
         _kernels.evaluate(

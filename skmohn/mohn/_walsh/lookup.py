@@ -8,6 +8,7 @@ import math
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skmohn._core._numba import TABLES_AT_ONCE
 from skmohn.mohn._walsh import lookup_kernels as _kernels
@@ -17,19 +18,11 @@ _AT_ONCE = 64
 _ORDER = np.arange(_AT_ONCE).reshape(2, 2, 16).transpose(0, 2, 1).ravel()
 
 
-def lay_out(*planes):
-    """Bytes of bits of many columns, side by side.
+def lay_out(*planes: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """Bytes of bits of many columns, side by side, (n_groups, 8 * n_words, 64).
 
-    Parameters
-    ----------
-    *planes : ndarrays of shape (n_columns, n_words), uint64
-        One, or two that are to stand beside each other.
-
-    Returns
-    -------
-    codes : ndarray of shape (n_groups, 8 * n_words, 64), uint8
-        Groups of 64 columns of one plane, or of 32 of both. Columns that are not there
-        are 0.
+    Groups are of 64 columns of one plane, or of 32 of two. Columns that are not there
+    are 0.
     """
     n_columns, n_words = planes[0].shape
     width = _AT_ONCE // len(planes)
@@ -66,7 +59,9 @@ class Stems:
         Of the columns times factors.
     """
 
-    def __init__(self, factors, *, with_squares=False):
+    def __init__(
+        self, factors: NDArray[np.int8], *, with_squares: bool = False
+    ) -> None:
         self._factors, self._with_squares = factors, with_squares
         self._n_each = len(factors) + with_squares
         self._n_words = factors.shape[1] // 64
@@ -75,7 +70,7 @@ class Stems:
         self._products = np.empty(0, dtype=np.int32)
         self._make_room(0)
 
-    def _make_room(self, n_blocks):
+    def _make_room(self, n_blocks: int) -> None:
         n_rows = n_blocks * TABLES_AT_ONCE
         shape = n_blocks, 8 * self._n_words, 2, TABLES_AT_ONCE, 2
         self._room = (
@@ -84,13 +79,10 @@ class Stems:
             np.empty((n_rows, 2), dtype=np.int32),
         )
 
-    def hold(self, sign, nonzero):
-        """Take columns in the place of those before.
+    def hold(self, sign: NDArray[np.uint64], nonzero: NDArray[np.uint64]) -> None:
+        """Take columns in the place of those before: bits of -1, and of -1 and +1.
 
-        Parameters
-        ----------
-        sign, nonzero : ndarrays of shape (n_columns, n_words), uint64
-            Bits of -1, and of -1 and +1; of `nonzero` also one row for all columns.
+        Each is (n_columns, n_words); of `nonzero` there may be one row for all columns.
         """
         self._shape = len(sign), self._n_each
         n_used = math.prod(self._shape)
@@ -108,19 +100,10 @@ class Stems:
         self._tables = tables.reshape(n_blocks, -1).view(np.uint8)
         self.sums = self._offsets[:n_used, 0].reshape(self._shape)
 
-    def multiply(self, codes):
-        """Inner products with columns of bits.
+    def multiply(self, codes: NDArray[np.uint8]) -> NDArray[np.int32]:
+        """Inner products with columns of bits, laid out; good until the next call.
 
-        Parameters
-        ----------
-        codes : ndarray of shape (n_groups, 8 * n_words, 64)
-            As of :func:`lay_out`.
-
-        Returns
-        -------
-        products : ndarray of shape (n_columns, n_factors + with_squares, 64 * \
-                n_groups), int32
-            Good until the next call.
+        Of shape (n_columns, n_factors + with_squares, 64 * n_groups).
         """
         shape = len(self._offsets), _AT_ONCE * len(codes)
         if len(self._products) < math.prod(shape):
@@ -133,7 +116,7 @@ class Stems:
 
 
 @cache
-def _all_tables():
+def _all_tables() -> NDArray[np.uint64]:
     """Tables of all quadruples of numbers, (7**4, 2) uint64, the first varying least.
 
     Each is larger by what its negative numbers add up to, so that none is below 0.

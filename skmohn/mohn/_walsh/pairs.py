@@ -4,12 +4,17 @@ What scores them, a table, is asked for a tile at a time: the pairs of some colu
 some others. Nothing grows with the number of pairs.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import NDArray
 
+from skmohn._core._types import Term
 from skmohn.mohn._walsh import product_kernels as _kernels
 
 # So many columns make a table wide: to look at all pairs for each question takes longer
@@ -24,6 +29,10 @@ _MOST_PARTS = 64
 _MOST_KEPT, _FEWEST_KEPT, _BYTES_KEPT = 2**14, 2**11, 2**25
 
 
+# Given a range of columns and an array that it fills with scores.
+ScorePairs: TypeAlias = Callable[[range, NDArray[np.float32]], None]
+
+
 class PairTable(Protocol):
     """What answers how well products of two columns go with residuals.
 
@@ -35,41 +44,22 @@ class PairTable(Protocol):
     n_samples: int
     n_features: int
 
-    def compare(self, residuals):
-        """Lay residuals out for the comparison with many pairs.
+    def compare(self, residuals: NDArray[np.float64]) -> Any:
+        """Lay residuals out for the comparison with many pairs; joblib may send it.
 
-        Parameters
-        ----------
-        residuals : ndarray of shape (n_residuals, n_samples)
-            Zero in samples that take no part.
-
-        Returns
-        -------
-        compared : object
-            Passed back to :meth:`scorer`; joblib may send it elsewhere.
+        They are zero in samples that take no part.
         """
         ...
 
-    def scorer(self, compared):
-        """What scores the pairs of some columns with others.
+    def scorer(self, compared: Any) -> Callable[[range], ScorePairs]:
+        """What scores the pairs of some columns with others, for a range of the first.
 
-        Parameters
-        ----------
-        compared : object
-
-        Returns
-        -------
-        begin : callable
-            Called with a range of columns, returns ``score_pairs``, which is good until
-            the next call.
-
-            That is called with a range of columns, which begins at a multiple of 64 and
-            ends at one or with the last column, and with an array of shape
-            (n_residuals, n_first, padded), float32. The array is set to the length of
-            each residual's part along the centred product of each pair, 0 where that is
-            constant. ``padded`` is the length of the range up to the next multiple of
-            64; what lies past its end, and pairs of a column with itself or one before
-            it, are not looked at.
+        It is good until the next call. The range of the others begins at a multiple of
+        64 and ends at one or with the last column; ``padded`` is its length up to the
+        next multiple. The array, (n_residuals, n_first, padded), is set to the length
+        of each residual's part along the centred product of each pair, 0 where that is
+        constant. What lies past the end, and pairs of a column with itself or one
+        before it, are not looked at.
         """
         ...
 
@@ -93,29 +83,19 @@ class Kept(NamedTuple):
     least: float
 
 
-def best_pairs(table: PairTable, residuals, size, *, n_jobs=None, on_part=None):
+def best_pairs(
+    table: PairTable,
+    residuals: NDArray[np.float64],
+    size: int,
+    *,
+    n_jobs: int | None = None,
+    on_part: Callable[[], None] | None = None,
+) -> list[Kept]:
     """Find the pairs that go best with each of some residuals, in one pass.
 
-    Parameters
-    ----------
-    table : PairTable
-
-    residuals : ndarray of shape (n_residuals, n_samples)
-
-    size : int
-        How many pairs to keep of each residual.
-
-    n_jobs : int, default=None
-        Parts of the pairs that are scored at once, by joblib's threads unless its
-        context says otherwise. The result is the same, bit by bit.
-
-    on_part : callable, default=None
-        Called after each of :func:`count_parts` parts of about as many pairs.
-
-    Returns
-    -------
-    kept : list of Kept
-        One for each residual.
+    Parts of the pairs are scored at once, by joblib's threads unless its context says
+    otherwise; the result is the same, bit by bit. `on_part` is called after each of
+    :func:`count_parts` parts of about as many pairs.
     """
     residuals = np.atleast_2d(residuals)
     n, n_residuals = table.n_features, len(residuals)
@@ -125,8 +105,11 @@ def best_pairs(table: PairTable, residuals, size, *, n_jobs=None, on_part=None):
     empty = np.empty((0, 2), dtype=np.int32), np.empty(0, dtype=np.float32)
     kept = [empty] * n_residuals
     # Parts are of some size already: larger batches would leave workers waiting.
-    workers = Parallel(
-        n_jobs=n_jobs, prefer="threads", return_as="generator", batch_size=1
+    workers: Any = Parallel(
+        n_jobs=n_jobs,
+        prefer="threads",
+        return_as="generator",
+        batch_size=1,  # pyright: ignore[reportArgumentType]
     )
     common = _Pass(table, compared)
     found = workers(
@@ -142,7 +125,11 @@ def best_pairs(table: PairTable, residuals, size, *, n_jobs=None, on_part=None):
     return [_in_order(*one, size) for one in kept]
 
 
-def how_many_to_keep(design, fewest=None):
+class _HasColumns(Protocol):
+    def columns(self, sets: Sequence[Term]) -> NDArray: ...
+
+
+def how_many_to_keep(design: _HasColumns, fewest: int | None = None) -> int:
     """How many products a search may keep of those that it has compared.
 
     As many as fit into some memory, but no fewer than `fewest`; None for thousands.
@@ -152,17 +139,17 @@ def how_many_to_keep(design, fewest=None):
     return int(np.clip(_BYTES_KEPT / column.nbytes, fewest, _MOST_KEPT))
 
 
-def count_parts(n):
+def count_parts(n: int) -> int:
     """In how many parts all pairs of `n` columns are scored."""
     return len(_parts_of(n))
 
 
-def _count(rows, n):
+def _count(rows: range, n: int) -> int:
     """Pairs whose first column is one of some."""
     return sum(n - 1 - i for i in (rows.start, rows.stop - 1)) * len(rows) // 2
 
 
-def _parts_of(n):
+def _parts_of(n: int) -> list[range]:
     """First columns of parts of about as many pairs, each a number of whole tiles."""
     tiles = range(0, n, _ROWS_OF_TILE)
     n_pairs = n * (n - 1) // 2
@@ -187,12 +174,14 @@ class _Pass:
     table: PairTable
     compared: object
 
-    def __sizeof__(self):
+    def __sizeof__(self) -> int:
         """Bytes: a bit for each value of the table, at the least."""
         return self.table.n_samples * self.table.n_features // 8
 
 
-def _screen(common, rows, size, least):
+def _screen(
+    common: _Pass, rows: range, size: int, least: NDArray[np.float32]
+) -> list[tuple[NDArray[np.int32], NDArray[np.float32]]]:
     """The best pairs with a first column in some rows, as joblib hands them out."""
     table, compared = common.table, common.compared
     n, n_residuals = table.n_features, len(least)
@@ -225,9 +214,14 @@ def _screen(common, rows, size, least):
     return [(pairs[r, : sizes[r]], scores[r, : sizes[r]]) for r in range(n_residuals)]
 
 
-def _join(kept, found, size):
+def _join(
+    kept: tuple[NDArray[np.int32], NDArray[np.float32]],
+    found: tuple[NDArray[np.int32], NDArray[np.float32]],
+    size: int,
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """The best of two lists, in any order."""
-    pairs, scores = (np.concatenate(both) for both in zip(kept, found, strict=True))
+    pairs = np.concatenate([kept[0], found[0]])
+    scores = np.concatenate([kept[1], found[1]])
     if len(scores) <= size:
         return pairs, scores
     least = np.partition(scores, len(scores) - size)[len(scores) - size]
@@ -237,7 +231,7 @@ def _join(kept, found, size):
     return pairs[chosen], scores[chosen]
 
 
-def _in_order(pairs, scores, size):
+def _in_order(pairs: NDArray[np.int32], scores: NDArray[np.float32], size: int) -> Kept:
     order = np.lexsort((*pairs.T[::-1], -scores))
     least = float(scores.min()) if len(scores) == size else 0.0
     return Kept(pairs[order], scores[order], least)

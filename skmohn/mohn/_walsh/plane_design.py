@@ -5,15 +5,20 @@ what designs are asked. Pairs are compared on the planes; other products are mad
 numbers, some columns at a time.
 """
 
+from __future__ import annotations
+
 import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations, islice
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from skmohn._core._numba import can_look_up
+from skmohn._core._types import Term
 from skmohn.mohn._walsh import plane_kernels as _kernels
 from skmohn.mohn._walsh.bits import pack_bits, row_bits, unpack_bits
 from skmohn.mohn._walsh.design import (
@@ -24,7 +29,7 @@ from skmohn.mohn._walsh.design import (
     flatten_sets,
 )
 from skmohn.mohn._walsh.lookup import Stems, lay_out
-from skmohn.mohn._walsh.pairs import best_pairs
+from skmohn.mohn._walsh.pairs import ScorePairs, best_pairs
 
 # Columns of which values are written at a time, and products that they extend.
 _COLUMNS_AT_ONCE, _STEMS_AT_ONCE = 1024, 256
@@ -69,23 +74,18 @@ class Planes:
     variants: np.ndarray | None = None
 
     @classmethod
-    def around(cls, sign, nonzero, known, centres, n_samples, variants=None):
+    def around(
+        cls,
+        sign: NDArray[np.uint64],
+        nonzero: NDArray[np.uint64],
+        known: NDArray[np.uint64],
+        centres: NDArray[np.float64],
+        n_samples: int,
+        variants: NDArray[np.intp] | None = None,
+    ) -> Self:
         """Take centres from columns; an unknown value becomes 0.
 
-        Parameters
-        ----------
-        sign, nonzero, known : ndarrays of shape (n_columns, n_words), uint64
-            Of which sign and nonzero are 0 where a value is unknown.
-
-        centres : ndarray of shape (n_columns,)
-
-        n_samples : int
-
-        variants : ndarray of shape (n_columns,), int, default=None
-
-        Returns
-        -------
-        planes : Planes
+        Planes are (n_columns, n_words); sign and nonzero are 0 where it is unknown.
         """
         n_known = np.bitwise_count(known).sum(axis=1, dtype=np.int64)
         gaps = n_known < n_samples
@@ -101,18 +101,20 @@ class Planes:
         return cls(n_samples, sign, nonzero, centres, known, variants)
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, int]:
         """Numbers of rows and columns, as of an array of inputs."""
         return self.n_samples, len(self.sign)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.n_samples
 
-    def __array__(self, dtype=None, copy=None):
+    def __array__(
+        self, dtype: DTypeLike | None = None, copy: bool | None = None
+    ) -> NDArray[np.float64]:
         """All columns as numbers, shape (n_samples, n_columns)."""
         return self.values(range(self.shape[1])).T.astype(dtype or np.float64)
 
-    def take(self, rows):
+    def take(self, rows: NDArray[np.intp]) -> Self:
         """Some of the rows, by their numbers or a mask."""
         rows = np.arange(self.n_samples)[rows]
         sign, nonzero, known = (
@@ -123,17 +125,17 @@ class Planes:
             self, n_samples=len(rows), sign=sign, nonzero=nonzero, known=known
         )
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         """Some rows as planes, or, of all rows, some columns as numbers."""
         if isinstance(index, tuple):
             return self.values(np.arange(self.shape[1])[index[1]]).T
         return self.take(index)
 
-    def design(self):
+    def design(self) -> PlaneDesign:
         """The design of these inputs."""
         return PlaneDesign(self)
 
-    def number_rows(self):
+    def number_rows(self) -> NDArray[np.intp]:
         """Numbers of distinct rows, shape (n_samples,)."""
         rng = np.random.default_rng(0)
         # Sums of random words: those of different rows are different but for one in
@@ -148,19 +150,18 @@ class Planes:
                     total += row * factor
         return np.unique(total, return_inverse=True)[1]
 
-    def read_known(self, columns):
+    def read_known(
+        self, columns: Sequence[int] | NDArray[np.integer]
+    ) -> NDArray[np.bool_]:
         """Which values of some columns are known, shape (n_samples, n_chosen), bool."""
         if self.known is None:
             return np.ones((self.n_samples, len(columns)), dtype=bool)
         return unpack_bits(self.known[columns], self.n_samples).T == 1
 
-    def values(self, columns):
-        """Some columns as numbers, shape (n_chosen, n_samples).
-
-        Parameters
-        ----------
-        columns : sequence of int
-        """
+    def values(
+        self, columns: Sequence[int] | NDArray[np.integer]
+    ) -> NDArray[np.float64]:
+        """Some columns as numbers, shape (n_chosen, n_samples)."""
         columns = np.asarray(columns, dtype=np.intp)
         negative = unpack_bits(self.sign[columns], self.n_samples)
         values = unpack_bits(self.nonzero[columns], self.n_samples).astype(np.float64)
@@ -171,7 +172,9 @@ class Planes:
         return values
 
 
-def _take(plane, n_samples, rows):
+def _take(
+    plane: NDArray[np.uint64], n_samples: int, rows: NDArray[np.intp]
+) -> NDArray[np.uint64]:
     blocks = range(0, len(plane), _COLUMNS_AT_ONCE)
     parts = (plane[start : start + _COLUMNS_AT_ONCE] for start in blocks)
     return np.concatenate(
@@ -215,7 +218,7 @@ class PlaneDesign(DenseDesign):
     planes : Planes
     """
 
-    def __init__(self, planes):
+    def __init__(self, planes: Planes) -> None:
         self.planes = planes
         self.n_samples, self.n_features = planes.shape
         self.variants = planes.variants
@@ -224,7 +227,7 @@ class PlaneDesign(DenseDesign):
         self.score_cost = _COST + _COST_OF_WORD * planes.sign.shape[1]
 
     @cached_property
-    def first_equal(self):
+    def first_equal(self) -> NDArray[np.intp]:
         """The first input that is equal to each, shape (n_features,)."""
         planes = self.planes
         parts = [planes.sign, planes.nonzero, planes.centres.view(np.uint64)[:, None]]
@@ -234,15 +237,15 @@ class PlaneDesign(DenseDesign):
             [b"".join(map(bytes, row)) for row in zip(*parts, strict=True)]
         )
 
-    def take(self, rows):
+    def take(self, rows: NDArray[np.intp]) -> PlaneDesign:
         """The design of some samples."""
         return PlaneDesign(self.planes.take(rows))
 
-    def of_products(self, sets):
+    def of_products(self, sets: Sequence[Term] | NDArray[np.int32]) -> DenseDesign:
         """A design whose inputs are products of inputs of this one."""
         return DenseDesign(self.columns(sets).T)
 
-    def columns(self, sets):
+    def columns(self, sets: Sequence[Term] | NDArray[np.int32]) -> NDArray[np.float64]:
         """Products of inputs, shape (n_sets, n_samples)."""
         planes, columns = self.planes, np.empty((len(sets), self.n_samples))
         _kernels.plane_columns(
@@ -255,7 +258,12 @@ class PlaneDesign(DenseDesign):
         )
         return columns
 
-    def _project_all(self, vector, known, centres):
+    def _project_all(
+        self,
+        vector: NDArray[np.float64],
+        known: NDArray[np.uint64],
+        centres: NDArray[np.float64] | float,
+    ) -> NDArray[np.float64]:
         """Inner products of all inputs with a vector."""
         planes = self.planes
         padded = np.zeros(planes.sign.shape[1] * 64)
@@ -274,13 +282,14 @@ class PlaneDesign(DenseDesign):
 
     # ---------------------------------------------------------------- all pairs
 
-    def round(self, residual):
+    def round(self, residual: NDArray[np.float64]) -> NDArray[np.float64]:
         """The residual as it is compared with pairs, shape (n_samples,)."""
-        return PackedDesign.round(self, residual)
+        return PackedDesign.round(self, residual)  # pyright: ignore[reportArgumentType]
 
-    def compare(self, residuals):
+    def compare(self, residuals: NDArray[np.float64]) -> ComparedPlanes:
         """Lay residuals out for many pairs; see `PairTable`."""
-        planes, factors, _, sums, steps = PackedDesign.compare(self, residuals)
+        compared = PackedDesign.compare(self, residuals)  # pyright: ignore[reportArgumentType]
+        planes, factors, _, sums, steps = compared
         bases = np.zeros((len(residuals), self._sums.shape[1]))
         for residual, step, base in zip(residuals, steps, bases, strict=True):
             # On the planes nothing is centred, and unknown values are whole numbers.
@@ -289,14 +298,16 @@ class PlaneDesign(DenseDesign):
             )
         return ComparedPlanes(planes, factors, sums, steps, bases)
 
-    def scorer(self, compared):
+    def scorer(self, compared: ComparedPlanes) -> Callable[[range], ScorePairs]:
         """What scores pairs of some inputs with others; see `PairTable`."""
         stems = None
         if can_look_up():
             stems = Stems(compared.factors, with_squares=True)
         return partial(self._begin_pairs, compared, stems)
 
-    def _begin_pairs(self, compared, stems, first):
+    def _begin_pairs(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, compared: ComparedPlanes, stems: Stems | None, first: range
+    ) -> ScorePairs:
         rows = slice(first.start, first.stop)
         bits = self.planes.sign[rows], self.planes.nonzero[rows]
         if stems is None:
@@ -304,7 +315,14 @@ class PlaneDesign(DenseDesign):
         stems.hold(*bits)
         return partial(self._score_pairs, compared, stems, rows)
 
-    def _score_pairs(self, compared, stems, rows, second, scores):
+    def _score_pairs(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self,
+        compared: ComparedPlanes,
+        stems: Stems | tuple[NDArray[np.uint64], NDArray[np.uint64]],
+        rows: slice,
+        second: range,
+        scores: NDArray[np.float32],
+    ) -> None:
         columns = slice(second.start, -(-second.stop // 64) * 64)
         sums, bases = (
             [np.ascontiguousarray(numbers[:, part]) for part in (rows, columns)]
@@ -314,27 +332,26 @@ class PlaneDesign(DenseDesign):
         if isinstance(stems, Stems):
             codes = self._codes[columns.start // 32 : columns.stop // 32]
             products, scratch = stems.multiply(codes), np.empty((2, 32))
-            _kernels.plane_scores(*sums, products, *rest, scratch, scores)
+            _kernels.plane_scores(*sums, products, *rest, scratch, scores)  # pyright: ignore[reportCallIssue]
             return
         groups = slice(columns.start // 64, columns.stop // 64)
         others = tuple(plane[groups] for plane in self._groups)
         scratch = np.empty((6, 64), dtype=np.uint64), np.empty((2, 64))
-        _kernels.plane_pairs(
-            stems, others, *sums, compared.planes, *rest, *scratch, scores
-        )
+        given = stems, others, *sums, compared.planes, *rest, *scratch, scores
+        _kernels.plane_pairs(*given)
 
     @cached_property
-    def _codes(self):
+    def _codes(self) -> NDArray[np.uint8]:
         """Nonzero and sign as they are looked up."""
         return lay_out(self.planes.nonzero, self.planes.sign)
 
     @cached_property
-    def _groups(self):
+    def _groups(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         """Sign and nonzero by groups of 64 columns, each (n_groups, W, 64)."""
-        return tuple(_grouped(p) for p in (self.planes.sign, self.planes.nonzero))
+        return _grouped(self.planes.sign), _grouped(self.planes.nonzero)
 
     @cached_property
-    def _sums(self):
+    def _sums(self) -> NDArray[np.float64]:
         """Sum, sum of squares and centre of each column, shape (3, n_padded)."""
         sums = np.zeros((self.n_features, 2))
         _kernels.plane_sums(self.planes.sign, self.planes.nonzero, sums)
@@ -345,7 +362,9 @@ class PlaneDesign(DenseDesign):
 
     # ------------------------------------------------------------- other orders
 
-    def screen(self, residual, order, size):
+    def screen(
+        self, residual: NDArray[np.float64], order: int, size: int
+    ) -> list[Term]:
         """Find the sets of one order that go best with a residual."""
         if order == 2:
             kept = best_pairs(self, residual[None], size)[0]
@@ -359,14 +378,20 @@ class PlaneDesign(DenseDesign):
             self._extend(parents, self.columns(parents), firsts, residual, best)
         return best.sets()
 
-    def screening_cost(self, order):
+    def screening_cost(self, order: int) -> float:
         """Rough nanoseconds that :meth:`screen` takes, from counts alone."""
         if order <= 2:
             return super().screening_cost(order)
         n_sets = math.comb(self.n_features, order)
         return n_sets * (_COST_OF_SET + _COST_OF_SAMPLE * self.n_samples)
 
-    def screen_children(self, residual, parents, columns, size):
+    def screen_children(
+        self,
+        residual: NDArray[np.float64],
+        parents: Sequence[Term],
+        columns: NDArray[np.float64],
+        size: int,
+    ) -> list[Term]:
         """Find the sets ``parent + {i}`` that go best with a residual."""
         best = _Best(size)
         for start in range(0, len(parents), _STEMS_AT_ONCE):
@@ -375,19 +400,19 @@ class PlaneDesign(DenseDesign):
             self._extend(parents[part], columns[part], firsts, residual, best)
         return best.sets()
 
-    def _score_singles(self, residual):
+    def _score_singles(self, residual: NDArray[np.float64]) -> NDArray[np.float64]:
         planes, known = self.planes, self._known
         inner = self._project_all(residual, known, planes.centres)
         means, spreads = self._moments
         return (inner - means * residual.sum()) ** 2 / spreads
 
     @cached_property
-    def _known(self):
+    def _known(self) -> NDArray[np.uint64]:
         known = self.planes.known
         return row_bits(self.n_samples)[None] if known is None else known
 
     @cached_property
-    def _moments(self):
+    def _moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Means of all inputs, and sums of squares less them; inf for constant ones."""
         planes, known = self.planes, self._known
         counts = [
@@ -402,7 +427,14 @@ class PlaneDesign(DenseDesign):
         constant = spreads <= _LEAST * self.n_samples
         return means, np.where(constant, np.inf, spreads)
 
-    def _extend(self, parents, products, firsts, residual, best):
+    def _extend(
+        self,
+        parents: Sequence[Term],
+        products: NDArray[np.float64],
+        firsts: NDArray[np.intp],
+        residual: NDArray[np.float64],
+        best: _Best,
+    ) -> None:
         """Score all products of some with a column from the first of each on."""
         for part in self._blocks(int(firsts.min(initial=self.n_features))):
             others = range(part.start, part.stop)
@@ -417,7 +449,7 @@ class PlaneDesign(DenseDesign):
                 row[[i - part.start for i in parent if i in others]] = 0.0
             best.offer(scores, parents, part.start)
 
-    def _blocks(self, start=0):
+    def _blocks(self, start: int = 0) -> Iterator[slice]:
         for first in range(start, self.n_features, _COLUMNS_AT_ONCE):
             yield slice(first, min(first + _COLUMNS_AT_ONCE, self.n_features))
 
@@ -430,12 +462,14 @@ class _Best:
     size : int
     """
 
-    def __init__(self, size):
+    def __init__(self, size: int) -> None:
         self.size = size
         self.least = 0.0
         self._parts, self._n_waiting = [], 0
 
-    def offer(self, scores, parents, start):
+    def offer(
+        self, scores: NDArray[np.float64], parents: Sequence[Term], start: int
+    ) -> None:
         """Take scores, shape (n_parents, n_columns), with columns from `start` on."""
         flat = scores.ravel()
         chosen = np.flatnonzero(flat > self.least)
@@ -455,11 +489,11 @@ class _Best:
         if self._n_waiting > self.size:
             self._join()
 
-    def sets(self):
+    def sets(self) -> list[Term]:
         """The best first, of those that score the same the first."""
         return as_tuples(self._join()) if self._parts else []
 
-    def _join(self):
+    def _join(self) -> NDArray[np.integer]:
         """Leave one part, each set once; return its sets."""
         width = max(sets.shape[1] for _, sets in self._parts)
         scores = np.concatenate([scores for scores, _ in self._parts])
@@ -478,7 +512,7 @@ class _Best:
         return sets[kept]
 
 
-def _grouped(plane):
+def _grouped(plane: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Rows of words by groups of 64, side by side."""
     n_groups, n_words = -(-len(plane) // 64), plane.shape[1]
     groups = np.zeros((n_groups, n_words, 64), dtype=np.uint64)

@@ -1,11 +1,19 @@
 """Sums of products with a factor for each column, and what each column adds."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 # Of the quadrature of polynomials in [0, 1]; so many leave only rounding errors.
 _MOST_NODES = 40
+
+
+class _Rows(Protocol):
+    """Inputs and categories, as `Rows` has them."""
+
+    inputs: NDArray
+    categories: NDArray
 
 
 class Products(NamedTuple):
@@ -39,7 +47,7 @@ class Products(NamedTuple):
     steps: list
     constant: float
 
-    def scale(self, factor, constant):
+    def scale(self, factor: float, constant: float) -> Self:
         """The function times a number, and another constant added to it."""
         return self._replace(
             coef=factor * self.coef,
@@ -48,23 +56,13 @@ class Products(NamedTuple):
             constant=factor * self.constant + constant,
         )
 
-    def split(self, rows):
+    def split(self, rows: _Rows) -> NDArray[np.float64]:
         """Shapley values of one row's inputs and categoricals; unknown is the rest.
 
         By quadrature of the multilinear extension (Owen, Multilinear extensions of
         games, Management Science 18, 1972): the value of an input is the mean of what
         it changes where each other one is known with probability t, over t from 0 to 1.
         In t a product is a polynomial.
-
-        Parameters
-        ----------
-        rows : Rows
-            One row.
-
-        Returns
-        -------
-        values : ndarray of shape (n_inputs + n_categoricals,)
-            They sum to what the function is more than where all is unknown.
         """
         unknown = [np.mean(table, axis=0) for table in self.tables]
         known, steps = list(unknown), np.zeros(len(unknown))

@@ -1,0 +1,27 @@
+"""Types that annotations share, and functions of scikit-learn with types of our own."""
+
+from collections.abc import Callable
+from datetime import tzinfo
+from typing import Any, Protocol, TypeAlias
+
+from sklearn.utils import validation
+
+# A table as users pass it: arrays of several libraries, sparse matrices, data frames of
+# pandas, polars and arrow, lists of rows, genotypes. No protocol is common to all.
+TableLike: TypeAlias = Any
+# A set of inputs whose product is a term of a model, increasing.
+Term: TypeAlias = tuple[int, ...]
+
+
+class TableReader(Protocol):
+    """What an estimator remembers of the table that it was fitted on."""
+
+    n_features_in_: int
+    _input_dtype: str
+    _time_zones: dict[int, tzinfo | str | None]
+
+
+# Scikit-learn has no types; those that checkers guess of its defaults are wrong.
+check_array: Callable[..., Any] = validation.check_array
+check_X_y: Callable[..., Any] = validation.check_X_y  # noqa: N816 - its name
+validate_data: Callable[..., Any] = validation.validate_data
