@@ -16,9 +16,9 @@ from skmohn.mohn._sparse.chance import Chance, rounding_variance
 from skmohn.mohn._sparse.frontier import BASE_ORDER
 from skmohn.mohn._sparse.given import listed_terms, terms_of_all_models
 from skmohn.mohn._sparse.learning import delta_rule, lasso, moments, ols
-from skmohn.mohn._sparse.normal_scores import prefer_scores
 from skmohn.mohn._sparse.pool import PairPool
 from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
+from skmohn.mohn._sparse.rank_scores import may_mislead, search_scores
 from skmohn.mohn._sparse.selection import Rivals, choose_model, shorter
 from skmohn.mohn._walsh.design import make_design
 from skmohn.mohn._walsh.hypergraph import Hypergraph
@@ -96,8 +96,9 @@ def _solve(find, samples, wishes, report):
     in_unit = _in_unit(report, unit)
     if repeated.inputs.shape[1]:
         solution = find(repeated, wishes, in_unit)
-        said = solution.reason + _mention_dependent(repeated)
-        solution = solution._replace(reason=said)
+        if samples.settled is None:
+            said = solution.reason + _mention_dependent(repeated)
+            solution = solution._replace(reason=said)
     else:
         solution = _learn(repeated, wishes, in_unit, [])._replace(
             warning="no column of X varies: the model is the mean of y"
@@ -151,9 +152,11 @@ def _mention_dependent(samples):
 
 
 def _run_pursuit(samples, wishes, report, always):
-    search, solution = _pursue(samples, wishes, report, always)
-    again = partial(_pursue, wishes=wishes, always=always)
-    solution = prefer_scores(solution, samples, wishes, again, _from_least_squares)
+    if samples.settled is not None:
+        return _keep_terms(samples, samples.settled, report)
+    search, rivals, reason = _search(samples, wishes, report, always)
+    conclude = partial(_conclude, search, rivals, reason, samples, wishes, report)
+    solution = _by_scores(search, reason, samples, wishes, always, conclude)
     if search.is_too_wide:
         solution = solution._replace(reason=solution.reason + _LEFT_OUT)
     n_lost = 1 + len(always) - search.model.n_fixed
@@ -167,8 +170,42 @@ def _run_pursuit(samples, wishes, report, always):
     return solution
 
 
-def _pursue(samples, wishes, report, always):
-    """The search of all samples, and what came of it."""
+def _by_scores(search, reason, samples, wishes, always, conclude):
+    """What came of a search or, where noise is far from normal, of one of scores.
+
+    Mostly it shows before any model is chosen, of which then there is no need.
+    """
+    if reason in ("exact", "stopped"):
+        return conclude()
+    solution, residual = None, search.model.residual
+    if not may_mislead(samples.y, residual):
+        solution = conclude()
+        columns = search.design.columns(solution.graph.terms)
+        fitted = search.design.combine(columns, solution.graph.coef)
+        residual = samples.y - solution.graph.intercept - fitted
+        if not may_mislead(samples.y, residual):
+            return solution
+
+    def pursue(scored, report):
+        searched = _search(scored, wishes, report, always)
+        return _conclude(*searched, scored, wishes, report)
+
+    found = search_scores(samples, wishes, residual, pursue, _from_least_squares)
+    return found or solution or conclude()
+
+
+def _keep_terms(samples, settled, report):
+    """The terms of a solution, with weights of these samples."""
+    design, terms = make_design(samples.inputs, samples.weight), settled.graph.terms
+    model = ActiveSet.of(design, samples.y, list(terms))
+    coverage = with_kept(settled.coverage, terms)
+    solution = _from_least_squares(model, "cv", coverage, settled.warning)
+    report(_fixed_record(design, samples, solution.graph), solution.graph)
+    return solution._replace(reason=settled.reason, on_scores=True)
+
+
+def _search(samples, wishes, report, always):
+    """The search of all samples, its rivals by validation, and why it stopped."""
     design = make_design(samples.inputs, samples.weight)
     control = PursuitControl(
         max_order=min(wishes.max_order or design.n_features, design.n_features),
@@ -195,12 +232,17 @@ def _pursue(samples, wishes, report, always):
         found = [term for term in search.model.terms if term]
         if not Chance(samples.inputs, samples.y).is_excluded(found):
             reason = "stalled"
-    coverage = search.coverage
+    return search, rivals, reason
+
+
+def _conclude(search, rivals, reason, samples, wishes, report):
+    """What came of a search: the model of all samples, or one that validation chose."""
+    design, coverage = search.design, search.coverage
     if reason in ("exact", "stopped"):
         model, warning, chosen = search.model, None, None
     else:
         # Orders whose screening found nothing in all the samples are left alone.
-        rivals.control = replace(control, max_screened=search.frontier.fruitful)
+        rivals.control = replace(rivals.control, max_screened=search.frontier.fruitful)
         chosen = choose_model(rivals, n_jobs=wishes.n_jobs)
         if wishes.selection == "auto" and samples.held is None:
             chosen = shorter(chosen, search)
@@ -211,18 +253,18 @@ def _pursue(samples, wishes, report, always):
             solution = _describe(
                 design, samples.y, graph, reason, coverage, warning, searched=True
             )
-            return search, solution._replace(choice=chosen)
+            return solution._replace(choice=chosen)
         model = ActiveSet.of(design, samples.y, chosen.terms)
     if wishes.learning_rule != "ols":
         terms = [term for term in model.terms if term]
         solution = _learn(samples, wishes, report, terms)
         reason = f"{_REASONS[reason]}; {solution.reason}"
         warnings = filter(None, [warning, solution.warning])
-        return search, solution._replace(
+        return solution._replace(
             reason=reason, coverage=coverage, warning="; ".join(warnings) or None
         )
     solution = _from_least_squares(model, reason, coverage, warning)
-    return search, solution._replace(choice=chosen)
+    return solution._replace(choice=chosen)
 
 
 _LEFT_OUT = (
