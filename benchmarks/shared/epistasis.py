@@ -130,7 +130,7 @@ def draw_linked(
         if j % BLOCK_SIZE:
             numbers[..., j] *= np.sqrt(1.0 - correlation**2)
             numbers[..., j] += correlation * numbers[..., j - 1]
-    return np.sum(numbers < norm.ppf(mafs), axis=0, dtype=np.int8)
+    return (numbers < norm.ppf(mafs)).sum(axis=0, dtype=np.int8)
 
 
 def draw_pairs(
