@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import chi2, norm
 
+from benchmarks.shared import epistasis
 from skmohn import Genotypes, MOHNRegressor
 from skmohn.mohn._genotypes import encode, learn_coding
 from skmohn.mohn._sparse.active_set import ActiveSet
@@ -235,3 +236,15 @@ def test_a_fit_explains_what_counts_alone_do_not():
         Genotypes.from_counts(counts, coding="both"), y
     )
     assert (11, 16) in both.terms_
+
+
+def test_a_signal_among_neighbors_is_listed_once():
+    sample = epistasis.sample_trait("pure", 0.25, 1, 500, 30, 1, linkage=0.8)
+    tested = epistasis.test_tables(sample.counts, sample.y).below(0.05)
+    assert sample.compare(tested)[2] > 3
+    X = Genotypes.from_counts(sample.counts, coding="both")
+    model = MOHNRegressor("pursuit", max_order=2, selection="ebic").fit(X, sample.y)
+    pairs = [tuple(sorted({i % 30 for i in term})) for term in model.terms_]
+    found = {pair for pair in pairs if len(pair) == 2}
+    n_true, _, n_repeated = sample.compare(found)
+    assert (n_true, n_repeated) == (1, 0)
