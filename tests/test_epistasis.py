@@ -130,3 +130,23 @@ def test_boost_is_the_likelihood_ratio_of_logistic_regression(sample):
 def test_bonferroni():
     tests = epistasis.Tests(np.array([[0, 1], [0, 2]]), np.array([0.03, 0.02]))
     assert tests.below(0.05) == {(0, 2)}
+
+
+def test_neighbors_are_in_linkage_disequilibrium():
+    drawn = epistasis.sample_trait("recessive", 0.1, 2, 20_000, 30, 0, linkage=0.7)
+    assert drawn.block_size == epistasis.BLOCK_SIZE == 5
+    squares = np.corrcoef(drawn.counts.T) ** 2
+    beside = np.diag(squares, 1)
+    is_inside = np.arange(1, 30) % 5 > 0
+    assert_allclose(beside[is_inside], 0.7, atol=0.05)
+    assert_allclose(beside[~is_inside], 0.0, atol=0.01)
+    blocks = [i // 5 for pair in drawn.pairs for i in pair]
+    assert len(set(blocks)) == 4
+
+
+def test_pairs_are_compared_by_blocks():
+    sample = epistasis.Sample(np.empty(0), np.empty(0), {(0, 7), (12, 16)}, 5)
+    # The same blocks twice, the other one, a block with itself, and another false one.
+    found = {(1, 8), (4, 9), (14, 15), (0, 1), (3, 19)}
+    assert sample.compare(found) == (2, 2, 1)
+    assert sample._replace(block_size=1).compare({(0, 7), (1, 8)}) == (1, 1, 0)

@@ -15,22 +15,38 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, xlogy
-from scipy.stats import chi2
+from scipy.stats import chi2, norm
 from scipy.stats import f as fisher
 from scipy.stats import t as student
 
 COUNTS = np.arange(3)
+# Neighbors in linkage disequilibrium.
+BLOCK_SIZE = 5
 # Penetrances of a random pure model that do not fit between 0 and 1 are drawn again.
 _MOST_DRAWS = 100_000
 _FITTING_STEPS, _FITTED = 500, 1e-8
 
 
 class Sample(NamedTuple):
-    """Counts of alleles, a trait, and the pairs of variants that matter together."""
+    """Counts of alleles, a trait, and the pairs of variants that matter together.
+
+    `block_size` neighbors are a block, in linkage disequilibrium if they are several.
+    """
 
     counts: NDArray
     y: NDArray
     pairs: set[tuple[int, int]]
+    block_size: int = 1
+
+    def compare(self, found: set[tuple[int, int]]) -> tuple[int, int, int]:
+        """Count pairs of blocks that are true and false, and pairs that repeat one."""
+        blocks = self.to_blocks(found)
+        n_true = len(blocks & self.to_blocks(self.pairs))
+        return n_true, len(blocks) - n_true, len(found) - len(blocks)
+
+    def to_blocks(self, pairs: set[tuple[int, int]]) -> set[tuple[int, int]]:
+        """The blocks of both variants of pairs."""
+        return {(i // self.block_size, j // self.block_size) for i, j in pairs}
 
 
 # ------------------------------------------------------------------------- models
@@ -98,12 +114,33 @@ def draw_counts(n_samples: int, mafs: NDArray, rng: np.random.Generator) -> NDAr
     return rng.binomial(2, mafs, (n_samples, len(mafs))).astype(np.int8)
 
 
+def draw_linked(
+    n_samples: int, mafs: NDArray, linkage: float, rng: np.random.Generator
+) -> NDArray:
+    """Counts of variants in blocks of neighbors, shape (n_samples, n_variants).
+
+    On each of two chromosomes an allele is there where a normal number is below a
+    quantile; along a block these are autoregressive. Neighbors have the squared
+    correlation `linkage` at frequencies of a half, and nearly so at others.
+    """
+    # The correlation of two signs is 2 / pi times the arc sine of that of the numbers.
+    correlation = np.sin(np.pi / 2.0 * np.sqrt(linkage))
+    numbers = rng.standard_normal((2, n_samples, len(mafs)))
+    for j in range(len(mafs)):
+        if j % BLOCK_SIZE:
+            numbers[..., j] *= np.sqrt(1.0 - correlation**2)
+            numbers[..., j] += correlation * numbers[..., j - 1]
+    return (numbers < norm.ppf(mafs)).sum(axis=0, dtype=np.int8)
+
+
 def draw_pairs(
-    n_pairs: int, n_variants: int, rng: np.random.Generator
+    n_pairs: int, n_variants: int, rng: np.random.Generator, block_size: int = 1
 ) -> list[tuple[int, int]]:
-    """Pairs of variants that have none in common."""
-    chosen = rng.permutation(n_variants)[: 2 * n_pairs].reshape(-1, 2)
-    return [(min(pair), max(pair)) for pair in chosen.tolist()]
+    """Pairs of variants of blocks that have none in common."""
+    chosen = rng.permutation(n_variants // block_size)[: 2 * n_pairs]
+    if block_size > 1:
+        chosen = block_size * chosen + rng.integers(block_size, size=2 * n_pairs)
+    return [(min(pair), max(pair)) for pair in chosen.reshape(-1, 2).tolist()]
 
 
 def draw_noise(kind: str, n_samples: int, rng: np.random.Generator) -> NDArray:
@@ -146,6 +183,7 @@ def sample_trait(
     n_variants: int,
     seed: int,
     noise: str = "normal",
+    linkage: float = 0.0,
 ) -> Sample:
     """A trait that is a sum of pairs of variants, each with a share of the variance.
 
@@ -164,12 +202,22 @@ def sample_trait(
         Of "contaminated" noise a twentieth is ten times as wide. A "skewed" trait is
         exp of the one with normal noise in standard deviations, lognormal. Of "cases",
         the trait is the logarithm of the odds, and y is 0 and 1.
+
+    linkage : float, default=0.0
+        Squared correlation of neighbors in blocks of `BLOCK_SIZE`, whose frequencies
+        are equal; 0 for independent variants.
     """
     rng = np.random.default_rng(seed)
     # Both counts of a recessive pair are 2 in 1 % of the samples at the least.
     mafs = rng.uniform(0.32 if kind == "recessive" else 0.1, 0.5, n_variants)
-    counts = draw_counts(n_samples, mafs, rng)
-    signal, pairs = np.zeros(n_samples), draw_pairs(n_pairs, n_variants, rng)
+    block_size = BLOCK_SIZE if linkage else 1
+    if linkage:
+        mafs = mafs[np.arange(n_variants) // BLOCK_SIZE]
+        counts = draw_linked(n_samples, mafs, linkage, rng)
+    else:
+        counts = draw_counts(n_samples, mafs, rng)
+    pairs = draw_pairs(n_pairs, n_variants, rng, block_size)
+    signal = np.zeros(n_samples)
     for pair in pairs if kind != "null" else ():
         two = mafs[list(pair)]
         if kind == "pure":
@@ -188,7 +236,7 @@ def sample_trait(
         y = size * signal + draw_noise(noise, n_samples, rng)
         if noise == "skewed":
             y = np.exp(y / np.sqrt(1.0 + n_pairs * size**2))
-    return Sample(counts, y, set(pairs) if is_joint else set())
+    return Sample(counts, y, set(pairs) if is_joint else set(), block_size)
 
 
 # -------------------------------------------------------------------------- tests

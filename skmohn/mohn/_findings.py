@@ -6,7 +6,7 @@ from skmohn._core._validation import is_pair_given
 from skmohn.mohn._genotypes import encode, read_inputs
 from skmohn.mohn._model import NoPosteriorError
 from skmohn.mohn._sparse.equivalents import find_equivalents
-from skmohn.mohn._sparse.normal_scores import normal_scores
+from skmohn.mohn._sparse.rank_scores import rank_scores
 from skmohn.mohn._sparse.significance import correct_p_values, p_values_of_terms
 from skmohn.mohn._strategies import STRATEGIES
 from skmohn.mohn._walsh.design import make_design
@@ -58,7 +58,7 @@ def findings_of(estimator, samples, solution):
     if not estimator.model_.is_listed:
         return no_findings(terms)
     design = make_design(samples.inputs, samples.weight)
-    y = normal_scores(samples.y) if solution.on_scores else samples.y
+    y = rank_scores(samples.y) if solution.on_scores else samples.y
     p_values = p_values_of_terms(design, y, terms)
     tested = design, y, terms, p_values
     given = always_of(estimator)

@@ -66,8 +66,8 @@ class NoPosteriorError(AttributeError, ValueError):
 class Solution(NamedTuple):
     """A fitted model and what is to be said about it.
 
-    `on_scores` says that its terms were chosen by the normal scores of the target, by
-    which they are tested, too.
+    `on_scores` says that its terms were chosen by the scores of the target's
+    ranks, by which they are tested, too.
     """
 
     graph: Hypergraph

@@ -96,6 +96,36 @@ def test_prior_learns_how_many_weights_there_are():
     assert_allclose(mean[:200], 1.0, atol=0.4)
 
 
+@pytest.mark.parametrize("n_weights", [0, 100])
+def test_many_candidates_are_weighed_as_a_few(n_weights, monkeypatch):
+    rng = np.random.default_rng(0)
+    r, counts = 0.3 * rng.standard_normal(3000), rng.integers(1, 4, 3000)
+    r[:n_weights] += 1.5
+    tabulated, prior = MixturePrior(), MixturePrior()
+    for _ in range(5):
+        found = tabulated.posterior(r, 0.3, counts)
+        with monkeypatch.context() as context:
+            context.setattr(_message_passing, "_NODES", len(r))
+            expected = prior.posterior(r, 0.3, counts)
+        for one, other in zip(found, expected, strict=True):
+            assert_allclose(one, other, atol=1e-4)
+        assert_allclose(tabulated.share, prior.share, atol=1e-5)
+
+
+def test_pseudo_data_far_beyond_the_noise_are_weighed_one_by_one(monkeypatch):
+    n_weighed, weigh = [], MixturePrior._weigh
+
+    def spy(self, sizes, *rest):
+        n_weighed.append(len(sizes))
+        return weigh(self, sizes, *rest)
+
+    monkeypatch.setattr(MixturePrior, "_weigh", spy)
+    r = np.random.default_rng(0).standard_normal(2000)
+    for noise in (1.0, 0.01):
+        MixturePrior().posterior(r, noise, np.ones(2000))
+    assert n_weighed == [_message_passing._NODES, 2000]
+
+
 def test_sign_is_symmetric():
     r = pseudo_data()
     counts = np.ones(len(r))

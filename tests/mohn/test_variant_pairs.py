@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import chi2, norm
 
+from benchmarks.shared import epistasis
 from skmohn import Genotypes, MOHNRegressor
 from skmohn.mohn._genotypes import encode, learn_coding
 from skmohn.mohn._sparse.active_set import ActiveSet
@@ -94,6 +95,46 @@ def test_pairs_of_the_model_and_weak_ones_are_left_as_they_are():
         found, np.array([0.9]), [()], 1.0, weigh(y), lambda term: term != ALL_FOUR[3]
     )
     assert subsets == [found]
+
+
+def test_what_is_known_of_pairs_is_not_asked_again():
+    design, _ = design_of()
+    pairs, known, n_asked = VariantPairs(design), {}, []
+
+    def spy(columns):
+        n_asked.append(len(columns))
+        return weigh(y - y.mean())(columns)
+
+    y, found = spread_target(design, 4.0), [ALL_FOUR[0], (0, 1)]
+    args = [()], 0.5, spy, None, known
+    first = pairs.join(found[:1], np.array([0.9]), *args)
+    both = pairs.join(found, np.array([0.9, 0.9]), *args)
+    assert n_asked == [1, 1]
+    alone = pairs.join(found, np.array([0.9, 0.9]), *args[:-1])
+    assert n_asked == [1, 1, 2]
+    assert both[0] == alone[0]
+    assert first[0] == [ALL_FOUR]
+    assert_allclose(both[1], alone[1])
+
+
+def test_a_lower_bar_asks_for_nothing_again(monkeypatch):
+    design, _ = design_of()
+    search = Pursuit(design, spread_target(design, 2.8, seed=5), PursuitControl(2))
+    _last(search.descend(1.0))
+    fresh = Pursuit(design, search.model.y, PursuitControl(2), start=search.model.terms)
+    known = set(search._joined)
+    monkeypatch.setattr(search, "_score", None)
+    asked, products = [], VariantPairs._products
+
+    def spy(self, key):
+        asked.append(key)
+        return products(self, key)
+
+    monkeypatch.setattr(VariantPairs, "_products", spy)
+    search.bar = fresh.bar = 0.8
+    found = _last(search._look())
+    assert known.isdisjoint(asked)
+    assert found == _last(fresh._look())
 
 
 def test_judged_as_by_the_wald_test():
@@ -195,3 +236,15 @@ def test_a_fit_explains_what_counts_alone_do_not():
         Genotypes.from_counts(counts, coding="both"), y
     )
     assert (11, 16) in both.terms_
+
+
+def test_a_signal_among_neighbors_is_listed_once():
+    sample = epistasis.sample_trait("pure", 0.25, 1, 500, 30, 1, linkage=0.8)
+    tested = epistasis.test_tables(sample.counts, sample.y).below(0.05)
+    assert sample.compare(tested)[2] > 3
+    X = Genotypes.from_counts(sample.counts, coding="both")
+    model = MOHNRegressor("pursuit", max_order=2, selection="ebic").fit(X, sample.y)
+    pairs = [tuple(sorted({i % 30 for i in term})) for term in model.terms_]
+    found = {pair for pair in pairs if len(pair) == 2}
+    n_true, _, n_repeated = sample.compare(found)
+    assert (n_true, n_repeated) == (1, 0)

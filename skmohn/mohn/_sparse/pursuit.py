@@ -136,6 +136,8 @@ class Pursuit:
         self.passes = 0
         self.is_too_wide = False
         self._screened = None, []
+        # Of the same residual: sets with their scores, and pairs of variants.
+        self._scored, self._joined = ([], None), {}
         start = [term for term in start if term]
         start = start[: max(self.most - len(self.model), 0)]
         if start:
@@ -268,6 +270,7 @@ class Pursuit:
                 size = max(batch, SCREENED)
             found = self.frontier.screen_base(residuals, size)
             self._screened = self.model.residual, found
+            self._scored, self._joined = ([], None), {}
         found = list(self._screened[1])
         chosen = self._select(found, batch)
         # Extending all weights costs more than screening the base orders, so it waits
@@ -301,13 +304,9 @@ class Pursuit:
         )
         if not found:
             return []
-        columns = self.design.columns(found)
-        product = self.design.project(columns, self.model.residual)
-        length = np.sqrt(self.design.spread(columns))
-        score = np.abs(product) / (length * max(self.model.noise, 1e-300))
-        score /= self._thresholds(found, present)
-        # Columns that say the same differ by rounding.
-        score = np.round(score, 9)
+        if found != self._scored[0]:
+            self._scored = found, self._score(found, present)
+        score = self._scored[1]
         subsets = [[term] for term in found]
         if self.variant_pairs is not None:
             subsets, score = self.variant_pairs.join(
@@ -317,11 +316,22 @@ class Pursuit:
                 self.bar,
                 self._weigh,
                 self._may_enter,
+                self._joined,
             )
         near = min(NEAR_BEST * score.max(), _BEYOND_DOUBT)
         chosen = np.flatnonzero((score > self.bar) & (score >= near))
         chosen = chosen[np.argsort(-score[chosen], kind="stable")][:batch]
         return self._unlike([subsets[j] for j in chosen])[:batch]
+
+    def _score(self, found, present):
+        """What candidates score over what the best of their rivals would by chance."""
+        columns = self.design.columns(found)
+        product = self.design.project(columns, self.model.residual)
+        length = np.sqrt(self.design.spread(columns))
+        score = np.abs(product) / (length * max(self.model.noise, 1e-300))
+        score /= self._thresholds(found, present)
+        # Columns that say the same differ by rounding.
+        return np.round(score, 9)
 
     def _weigh(self, columns):
         """Inner products of columns with the residual and each other; see `join`."""

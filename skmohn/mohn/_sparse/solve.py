@@ -15,30 +15,23 @@ from skmohn.mohn._sparse.active_set import ActiveSet
 from skmohn.mohn._sparse.chance import Chance, rounding_variance
 from skmohn.mohn._sparse.frontier import BASE_ORDER
 from skmohn.mohn._sparse.given import listed_terms, terms_of_all_models
-from skmohn.mohn._sparse.learning import delta_rule, lasso, moments, ols
-from skmohn.mohn._sparse.normal_scores import prefer_scores
+from skmohn.mohn._sparse.known_terms import (
+    EXACT,
+    REASONS,
+    describe,
+    learn,
+    penalty_of,
+    record_of,
+    rms,
+)
+from skmohn.mohn._sparse.learning import moments, ols
 from skmohn.mohn._sparse.pool import PairPool
 from skmohn.mohn._sparse.pursuit import Pursuit, PursuitControl
+from skmohn.mohn._sparse.rank_scores import may_mislead, search_scores
 from skmohn.mohn._sparse.selection import Rivals, choose_model, shorter
 from skmohn.mohn._walsh.design import make_design
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 from skmohn.mohn._walsh.terms import count_orders, with_kept
-
-_EXACT = "exact: the model reproduces every sample"
-_REASONS = {
-    "exact": _EXACT,
-    "stopped": "a callback stopped the search",
-    "max_rounds": "max_iter was reached",
-    "max_iter": "max_iter was reached",
-    "no_improvement": "no improvement: new weights no longer helped",
-    "exhausted": "all weights up to max_order were tried",
-    "cv": "noise: k-fold validation chose which weights stand out enough",
-    "validation": "noise: the validation samples chose which weights stand out enough",
-    "ebic": "noise: the extended BIC chose which weights stand out enough",
-    "lasso": "noise: k-fold validation preferred shrunken weights (lasso)",
-    "whole": "noise: the search of all samples has a shorter description than the "
-    "model chosen by validation",
-}
 
 
 def solve_pursuit(samples, wishes, report):
@@ -77,16 +70,16 @@ def solve_full(samples, wishes, report):
         'lower max_order or use strategy="pursuit"',
     )
     orders = (combinations(range(n_inputs), k) for k in range(1, order + 1))
-    learn = partial(_learn, terms=list(chain.from_iterable(orders)))
-    return _solve(learn, samples, wishes, report)
+    find = partial(learn, terms=list(chain.from_iterable(orders)))
+    return _solve(find, samples, wishes, report)
 
 
 def solve_given(samples, wishes, report):
     """Learn the weights of the terms that are listed; see `solve_pursuit`."""
     if wishes.terms is None:
         raise ValueError('strategy="given" needs terms, a list of sets of columns')
-    learn = partial(_learn, terms=listed_terms(samples, wishes))
-    return _solve(learn, samples, wishes, report)
+    find = partial(learn, terms=listed_terms(samples, wishes))
+    return _solve(find, samples, wishes, report)
 
 
 def _solve(find, samples, wishes, report):
@@ -96,10 +89,11 @@ def _solve(find, samples, wishes, report):
     in_unit = _in_unit(report, unit)
     if repeated.inputs.shape[1]:
         solution = find(repeated, wishes, in_unit)
-        said = solution.reason + _mention_dependent(repeated)
-        solution = solution._replace(reason=said)
+        if samples.settled is None:
+            said = solution.reason + _mention_dependent(repeated)
+            solution = solution._replace(reason=said)
     else:
-        solution = _learn(repeated, wishes, in_unit, [])._replace(
+        solution = learn(repeated, wishes, in_unit, [])._replace(
             warning="no column of X varies: the model is the mean of y"
         )
     choice = solution.choice
@@ -151,9 +145,11 @@ def _mention_dependent(samples):
 
 
 def _run_pursuit(samples, wishes, report, always):
-    search, solution = _pursue(samples, wishes, report, always)
-    again = partial(_pursue, wishes=wishes, always=always)
-    solution = prefer_scores(solution, samples, wishes, again, _from_least_squares)
+    if samples.settled is not None:
+        return _keep_terms(samples, samples.settled, report)
+    search, rivals, reason = _search(samples, wishes, report, always)
+    conclude = partial(_conclude, search, rivals, reason, samples, wishes, report)
+    solution = _by_scores(search, reason, samples, wishes, always, conclude)
     if search.is_too_wide:
         solution = solution._replace(reason=solution.reason + _LEFT_OUT)
     n_lost = 1 + len(always) - search.model.n_fixed
@@ -167,8 +163,42 @@ def _run_pursuit(samples, wishes, report, always):
     return solution
 
 
-def _pursue(samples, wishes, report, always):
-    """The search of all samples, and what came of it."""
+def _by_scores(search, reason, samples, wishes, always, conclude):
+    """What came of a search or, where noise is far from normal, of one of scores.
+
+    Mostly it shows before any model is chosen, of which then there is no need.
+    """
+    if reason in ("exact", "stopped"):
+        return conclude()
+    solution, residual = None, search.model.residual
+    if not may_mislead(samples.y, residual):
+        solution = conclude()
+        columns = search.design.columns(solution.graph.terms)
+        fitted = search.design.combine(columns, solution.graph.coef)
+        residual = samples.y - solution.graph.intercept - fitted
+        if not may_mislead(samples.y, residual):
+            return solution
+
+    def pursue(scored, report):
+        searched = _search(scored, wishes, report, always)
+        return _conclude(*searched, scored, wishes, report)
+
+    found = search_scores(samples, wishes, residual, pursue, _from_least_squares)
+    return found or solution or conclude()
+
+
+def _keep_terms(samples, settled, report):
+    """The terms of a solution, with weights of these samples."""
+    design, terms = make_design(samples.inputs, samples.weight), settled.graph.terms
+    model = ActiveSet.of(design, samples.y, list(terms))
+    coverage = with_kept(settled.coverage, terms)
+    solution = _from_least_squares(model, "cv", coverage, settled.warning)
+    report(record_of(design, samples, solution.graph), solution.graph)
+    return solution._replace(reason=settled.reason, on_scores=True)
+
+
+def _search(samples, wishes, report, always):
+    """The search of all samples, its rivals by validation, and why it stopped."""
     design = make_design(samples.inputs, samples.weight)
     control = PursuitControl(
         max_order=min(wishes.max_order or design.n_features, design.n_features),
@@ -195,12 +225,17 @@ def _pursue(samples, wishes, report, always):
         found = [term for term in search.model.terms if term]
         if not Chance(samples.inputs, samples.y).is_excluded(found):
             reason = "stalled"
-    coverage = search.coverage
+    return search, rivals, reason
+
+
+def _conclude(search, rivals, reason, samples, wishes, report):
+    """What came of a search: the model of all samples, or one that validation chose."""
+    design, coverage = search.design, search.coverage
     if reason in ("exact", "stopped"):
         model, warning, chosen = search.model, None, None
     else:
         # Orders whose screening found nothing in all the samples are left alone.
-        rivals.control = replace(control, max_screened=search.frontier.fruitful)
+        rivals.control = replace(rivals.control, max_screened=search.frontier.fruitful)
         chosen = choose_model(rivals, n_jobs=wishes.n_jobs)
         if wishes.selection == "auto" and samples.held is None:
             chosen = shorter(chosen, search)
@@ -208,21 +243,21 @@ def _pursue(samples, wishes, report, always):
         warning = _SHORT if chosen.limited else None
         if chosen.how == "lasso":
             graph = Hypergraph.sort(chosen.terms, chosen.coef, chosen.intercept)
-            solution = _describe(
+            solution = describe(
                 design, samples.y, graph, reason, coverage, warning, searched=True
             )
-            return search, solution._replace(choice=chosen)
+            return solution._replace(choice=chosen)
         model = ActiveSet.of(design, samples.y, chosen.terms)
     if wishes.learning_rule != "ols":
         terms = [term for term in model.terms if term]
-        solution = _learn(samples, wishes, report, terms)
-        reason = f"{_REASONS[reason]}; {solution.reason}"
+        solution = learn(samples, wishes, report, terms)
+        reason = f"{REASONS[reason]}; {solution.reason}"
         warnings = filter(None, [warning, solution.warning])
-        return search, solution._replace(
+        return solution._replace(
             reason=reason, coverage=coverage, warning="; ".join(warnings) or None
         )
     solution = _from_least_squares(model, reason, coverage, warning)
-    return search, solution._replace(choice=chosen)
+    return solution._replace(choice=chosen)
 
 
 _LEFT_OUT = (
@@ -243,7 +278,7 @@ def _pursuit_reporter(report, held):
         validation_rmse = None
         if held_out is not None:
             fitted = held_out.combine(held_out.columns(model.terms), model.coef)
-            validation_rmse = _rms(held.y - fitted, held.weight)
+            validation_rmse = rms(held.y - fitted, held.weight)
         record = {
             "learned_rmse": search.learned_rms,
             "training_rmse": model.rms,
@@ -263,7 +298,7 @@ def _from_least_squares(model, reason, coverage, warning):
     graph = Hypergraph.sort(model.terms, model.coef, 0.0)
     if reason == "exact":
         zeros = np.zeros(len(graph.coef))
-        return Solution(graph, zeros, 0.0, _EXACT, coverage, is_exact=True)
+        return Solution(graph, zeros, 0.0, EXACT, coverage, is_exact=True)
     least = math.sqrt(rounding_variance(model.y))
     errors = dict(zip(model.terms, model.standard_errors(least), strict=True))
     errors = np.array([errors[term] for term in graph.terms])
@@ -273,7 +308,7 @@ def _from_least_squares(model, reason, coverage, warning):
         graph,
         errors,
         max(model.noise, least),
-        _REASONS[reason],
+        REASONS[reason],
         coverage,
         warning,
         is_stopped=reason == "stopped",
@@ -301,7 +336,7 @@ def _run_msda(samples, wishes, report):
         samples.seed,
         max_order=min(wishes.max_order or design.n_features, design.n_features),
         max_iter=wishes.max_iter,
-        alpha=_alpha(samples, wishes),
+        alpha=penalty_of(samples, wishes),
         learning_rate=wishes.delta_control.learning_rate,
         validation=validation,
         on_iteration=tell,
@@ -314,7 +349,7 @@ def _run_msda(samples, wishes, report):
             f"msda stopped at max_iter={wishes.max_iter}: raise it, or use "
             'strategy="pursuit"'
         )
-    return _describe(
+    return describe(
         design,
         samples.y,
         graph,
@@ -336,171 +371,3 @@ _RECORD = (
     "removed",
     "discarded",
 )
-
-
-# --------------------------------------------------------------- fixed structures
-
-
-def _learn(samples, wishes, report, terms):
-    """Learn the weights of a fixed structure by the learning rule."""
-    design = make_design(samples.inputs, samples.weight)
-    rules = {"ols": _by_ols, "lasso": _by_lasso, "delta": _by_delta}
-    # Alone the constant is the mean, whatever the rule.
-    rule = rules[wishes.learning_rule] if terms else _by_ols
-    graph, reason, warning = rule(samples, wishes, report, design, terms)
-    tried = enumerate(count_orders(terms).tolist(), start=1)
-    coverage = [
-        {"order": k, "possible": math.comb(design.n_features, k), "tried": count}
-        for k, count in tried
-    ]
-    coverage = with_kept(coverage, graph.terms)
-    is_ols = wishes.learning_rule == "ols"
-    return _describe(design, samples.y, graph, reason, coverage, warning, ols=is_ols)
-
-
-def _by_ols(samples, wishes, report, design, terms):
-    fit = ols(moments(design, design.columns(terms), samples.y), in_order=True)
-    graph = Hypergraph.sort(terms, fit.coef, fit.intercept)
-    report(_fixed_record(design, samples, graph), graph)
-    warning = None
-    if fit.rank < len(terms):
-        warning = (
-            f"{len(terms) - fit.rank} of {len(terms)} weights cannot be told apart "
-            "from the others with these samples and were set to 0"
-        )
-    return graph, "least squares on the given structure", warning
-
-
-def _by_lasso(samples, wishes, report, design, terms):
-    second = moments(design, design.columns(terms), samples.y)
-    alpha = _alpha(samples, wishes)
-    if alpha == "auto":
-        fit, alpha = _scaled_lasso(second)
-    else:
-        fit = lasso(second, alpha)
-    kept = np.flatnonzero(fit.coef)
-    graph = Hypergraph.sort([terms[j] for j in kept], fit.coef[kept], fit.intercept)
-    report(_fixed_record(design, samples, graph), graph)
-    return graph, f"lasso with alpha={samples.unit * alpha:.3g}", None
-
-
-def _alpha(samples, wishes):
-    """The penalty of the lasso in the unit of the target, or "auto"."""
-    return (
-        wishes.alpha if wishes.alpha == "auto" else float(wishes.alpha) / samples.unit
-    )
-
-
-def _scaled_lasso(second):
-    """Lasso whose penalty follows its own noise estimate.
-
-    Source: Sun and Zhang, Biometrika 99 (2012), algorithm (2.4).
-    """
-    n_terms = len(second.projection)
-    share = math.sqrt(2 * math.log(max(n_terms, 2)) / second.weight_sum)
-    noise = math.sqrt(second.target_square / second.weight_sum)
-    coef = None
-    for _ in range(50):
-        fit = lasso(second, share * noise, coef=coef)
-        coef, last = fit.coef, noise
-        noise = math.sqrt(second.residual_square(coef) / second.weight_sum)
-        if abs(noise - last) <= 1e-6 * last:
-            break
-    return fit, share * last
-
-
-def _by_delta(samples, wishes, report, design, terms):
-    coef, intercept = (
-        np.zeros(len(terms)),
-        float(np.average(samples.y, weights=samples.weight)),
-    )
-    rng = np.random.default_rng(samples.seed)
-    best = (np.inf, coef, intercept)
-    waited, reason = 0, "max_iter"
-    control = wishes.delta_control
-    for _ in range(wishes.max_iter):
-        fit = delta_rule(
-            samples.inputs,
-            samples.y,
-            terms,
-            coef,
-            intercept,
-            learning_rate=control.learning_rate,
-            rng=rng,
-            sample_weight=samples.weight,
-        )
-        coef, intercept, rmse = fit.coef, fit.intercept, fit.rmse[-1]
-        graph = Hypergraph.sort(terms, coef, intercept)
-        record = _fixed_record(design, samples, graph)
-        stop = report(record, graph)
-        if samples.held is not None:
-            rmse = record["validation_rmse"]
-        waited = 0 if rmse < best[0] * (1 - control.tol) else waited + 1
-        if rmse < best[0]:
-            best = (rmse, coef, intercept)
-        if stop or waited >= control.n_iter_no_change:
-            reason = "stopped" if stop else "converged"
-            break
-    graph = Hypergraph.sort(terms, best[1], best[2])
-    warning = None
-    if reason == "max_iter":
-        warning = (
-            f"the delta rule stopped at max_iter={wishes.max_iter} epochs: raise it"
-        )
-    return graph, f"delta rule, {reason}", warning
-
-
-def _fixed_record(design, samples, graph):
-    validation_rmse = None
-    if samples.held is not None:
-        inputs, y, weight = samples.held.data
-        validation_rmse = _rms(y - graph.predict(inputs), weight)
-    training_rmse = _rms(samples.y - graph.predict(samples.inputs), samples.weight)
-    return {
-        "learned_rmse": training_rmse,
-        "training_rmse": training_rmse,
-        "validation_rmse": validation_rmse,
-        "n_weights": len(graph.terms),
-        "weights_per_order": tuple(count_orders(graph.terms).tolist()),
-        "proposed": 0,
-        "removed": 0,
-        "discarded": 0,
-    }
-
-
-# ------------------------------------------------------------------- descriptions
-
-
-def _describe(
-    design, y, graph, reason, coverage, warning, *, ols=False, searched=False
-):
-    """Add noise and standard errors to a model."""
-    columns = design.columns(graph.terms)
-    residual = y - graph.intercept - design.combine(columns, graph.coef)
-    spare = design.weight_sum - len(graph.terms) - 1
-    rms = _rms(residual, design.weights)
-    noise = rms * math.sqrt(design.weight_sum / max(spare, 1.0))
-    # What a search among many models leaves unexplained can be little by chance.
-    least = math.sqrt(rounding_variance(y)) if searched else 0.0
-    noise = max(noise, least)
-    errors = np.full(len(graph.terms), np.nan)
-    if reason == "exact":
-        errors, noise = np.zeros(len(errors)), 0.0
-    elif ols and spare > 0 and len(errors):
-        model = ActiveSet.of(design, y, list(graph.terms))
-        known = dict(zip(model.terms, model.standard_errors(least), strict=True))
-        errors = np.array([known.get(term, np.nan) for term in graph.terms])
-    return Solution(
-        graph,
-        errors,
-        noise,
-        _REASONS.get(reason, reason),
-        coverage,
-        warning,
-        is_exact=reason == "exact",
-        is_stopped=reason == "stopped",
-    )
-
-
-def _rms(residual, weights):
-    return float(np.sqrt(np.average(residual**2, weights=weights)))

@@ -71,7 +71,7 @@ class VariantPairs:
         """What a subset explains, in the unit of what chance would, as a ratio."""
         return np.sqrt(np.maximum(explained, 0.0) / self.bars[size - 1])
 
-    def join(self, found, ratios, terms, least, weigh, may_enter=None):
+    def join(self, found, ratios, terms, least, weigh, may_enter=None, known=None):
         """Put the best subset of products in the place of a pair's single ones.
 
         Parameters
@@ -96,6 +96,10 @@ class VariantPairs:
         may_enter : callable, default=None
             Whether a product may; None where any may.
 
+        known : dict, default=None
+            What calls with the same things but for `found` and `least` have found, to
+            which this one adds.
+
         Returns
         -------
         subsets : list of lists of tuples of int
@@ -113,12 +117,12 @@ class VariantPairs:
         joined = pairs[ranked[most[ranked] >= enough][:_MOST_PAIRS]].tolist()
         if may_enter is None:
             may_enter = bool
-        best = {}
-        for start in range(0, len(joined), _AT_ONCE):
-            part = {
-                key: self._products(key) for key in joined[start : start + _AT_ONCE]
-            }
-            best |= self._best_of(
+        known = {} if known is None else known
+        new = [key for key in joined if key not in known]
+        for start in range(0, len(new), _AT_ONCE):
+            part = {key: self._products(key) for key in new[start : start + _AT_ONCE]}
+            known |= dict.fromkeys(part)
+            known |= self._best_of(
                 {
                     key: products
                     for key, products in part.items()
@@ -126,6 +130,7 @@ class VariantPairs:
                 },
                 weigh,
             )
+        best = {key: known[key] for key in joined if known[key] is not None}
         alone = np.flatnonzero(~np.isin(keys, list(best)))
         subsets = [[found[j]] for j in alone] + [subset for subset, _ in best.values()]
         return subsets, np.append(ratios[alone], [ratio for _, ratio in best.values()])

@@ -1,0 +1,191 @@
+"""Weights of known terms by each learning rule, and what is said of a model."""
+
+import math
+
+import numpy as np
+
+from skmohn.mohn._model import Solution
+from skmohn.mohn._sparse.active_set import ActiveSet
+from skmohn.mohn._sparse.chance import rounding_variance
+from skmohn.mohn._sparse.learning import delta_rule, lasso, moments, ols
+from skmohn.mohn._walsh.design import make_design
+from skmohn.mohn._walsh.hypergraph import Hypergraph
+from skmohn.mohn._walsh.terms import count_orders, with_kept
+
+EXACT = "exact: the model reproduces every sample"
+REASONS = {
+    "exact": EXACT,
+    "stopped": "a callback stopped the search",
+    "max_rounds": "max_iter was reached",
+    "max_iter": "max_iter was reached",
+    "no_improvement": "no improvement: new weights no longer helped",
+    "exhausted": "all weights up to max_order were tried",
+    "cv": "noise: k-fold validation chose which weights stand out enough",
+    "validation": "noise: the validation samples chose which weights stand out enough",
+    "ebic": "noise: the extended BIC chose which weights stand out enough",
+    "lasso": "noise: k-fold validation preferred shrunken weights (lasso)",
+    "whole": "noise: the search of all samples has a shorter description than the "
+    "model chosen by validation",
+}
+
+
+def learn(samples, wishes, report, terms):
+    """Learn the weights of a fixed structure by the learning rule."""
+    design = make_design(samples.inputs, samples.weight)
+    rules = {"ols": _by_ols, "lasso": _by_lasso, "delta": _by_delta}
+    # Alone the constant is the mean, whatever the rule.
+    rule = rules[wishes.learning_rule] if terms else _by_ols
+    graph, reason, warning = rule(samples, wishes, report, design, terms)
+    tried = enumerate(count_orders(terms).tolist(), start=1)
+    coverage = [
+        {"order": k, "possible": math.comb(design.n_features, k), "tried": count}
+        for k, count in tried
+    ]
+    coverage = with_kept(coverage, graph.terms)
+    is_ols = wishes.learning_rule == "ols"
+    return describe(design, samples.y, graph, reason, coverage, warning, ols=is_ols)
+
+
+def _by_ols(samples, wishes, report, design, terms):
+    fit = ols(moments(design, design.columns(terms), samples.y), in_order=True)
+    graph = Hypergraph.sort(terms, fit.coef, fit.intercept)
+    report(record_of(design, samples, graph), graph)
+    warning = None
+    if fit.rank < len(terms):
+        warning = (
+            f"{len(terms) - fit.rank} of {len(terms)} weights cannot be told apart "
+            "from the others with these samples and were set to 0"
+        )
+    return graph, "least squares on the given structure", warning
+
+
+def _by_lasso(samples, wishes, report, design, terms):
+    second = moments(design, design.columns(terms), samples.y)
+    alpha = penalty_of(samples, wishes)
+    if alpha == "auto":
+        fit, alpha = _scaled_lasso(second)
+    else:
+        fit = lasso(second, alpha)
+    kept = np.flatnonzero(fit.coef)
+    graph = Hypergraph.sort([terms[j] for j in kept], fit.coef[kept], fit.intercept)
+    report(record_of(design, samples, graph), graph)
+    return graph, f"lasso with alpha={samples.unit * alpha:.3g}", None
+
+
+def penalty_of(samples, wishes):
+    """The penalty of the lasso in the unit of the target, or "auto"."""
+    return (
+        wishes.alpha if wishes.alpha == "auto" else float(wishes.alpha) / samples.unit
+    )
+
+
+def _scaled_lasso(second):
+    """Lasso whose penalty follows its own noise estimate.
+
+    Source: Sun and Zhang, Biometrika 99 (2012), algorithm (2.4).
+    """
+    n_terms = len(second.projection)
+    share = math.sqrt(2 * math.log(max(n_terms, 2)) / second.weight_sum)
+    noise = math.sqrt(second.target_square / second.weight_sum)
+    coef = None
+    for _ in range(50):
+        fit = lasso(second, share * noise, coef=coef)
+        coef, last = fit.coef, noise
+        noise = math.sqrt(second.residual_square(coef) / second.weight_sum)
+        if abs(noise - last) <= 1e-6 * last:
+            break
+    return fit, share * last
+
+
+def _by_delta(samples, wishes, report, design, terms):
+    coef, intercept = (
+        np.zeros(len(terms)),
+        float(np.average(samples.y, weights=samples.weight)),
+    )
+    rng = np.random.default_rng(samples.seed)
+    best = (np.inf, coef, intercept)
+    waited, reason = 0, "max_iter"
+    control = wishes.delta_control
+    for _ in range(wishes.max_iter):
+        fit = delta_rule(
+            samples.inputs,
+            samples.y,
+            terms,
+            coef,
+            intercept,
+            learning_rate=control.learning_rate,
+            rng=rng,
+            sample_weight=samples.weight,
+        )
+        coef, intercept, rmse = fit.coef, fit.intercept, fit.rmse[-1]
+        graph = Hypergraph.sort(terms, coef, intercept)
+        record = record_of(design, samples, graph)
+        stop = report(record, graph)
+        if samples.held is not None:
+            rmse = record["validation_rmse"]
+        waited = 0 if rmse < best[0] * (1 - control.tol) else waited + 1
+        if rmse < best[0]:
+            best = (rmse, coef, intercept)
+        if stop or waited >= control.n_iter_no_change:
+            reason = "stopped" if stop else "converged"
+            break
+    graph = Hypergraph.sort(terms, best[1], best[2])
+    warning = None
+    if reason == "max_iter":
+        warning = (
+            f"the delta rule stopped at max_iter={wishes.max_iter} epochs: raise it"
+        )
+    return graph, f"delta rule, {reason}", warning
+
+
+def record_of(design, samples, graph):
+    """What a history says of a model whose structure is fixed."""
+    validation_rmse = None
+    if samples.held is not None:
+        inputs, y, weight = samples.held.data
+        validation_rmse = rms(y - graph.predict(inputs), weight)
+    training_rmse = rms(samples.y - graph.predict(samples.inputs), samples.weight)
+    return {
+        "learned_rmse": training_rmse,
+        "training_rmse": training_rmse,
+        "validation_rmse": validation_rmse,
+        "n_weights": len(graph.terms),
+        "weights_per_order": tuple(count_orders(graph.terms).tolist()),
+        "proposed": 0,
+        "removed": 0,
+        "discarded": 0,
+    }
+
+
+def describe(design, y, graph, reason, coverage, warning, *, ols=False, searched=False):
+    """Add noise and standard errors to a model."""
+    columns = design.columns(graph.terms)
+    residual = y - graph.intercept - design.combine(columns, graph.coef)
+    spare = design.weight_sum - len(graph.terms) - 1
+    noise = rms(residual, design.weights)
+    noise *= math.sqrt(design.weight_sum / max(spare, 1.0))
+    # What a search among many models leaves unexplained can be little by chance.
+    least = math.sqrt(rounding_variance(y)) if searched else 0.0
+    noise = max(noise, least)
+    errors = np.full(len(graph.terms), np.nan)
+    if reason == "exact":
+        errors, noise = np.zeros(len(errors)), 0.0
+    elif ols and spare > 0 and len(errors):
+        model = ActiveSet.of(design, y, list(graph.terms))
+        known = dict(zip(model.terms, model.standard_errors(least), strict=True))
+        errors = np.array([known.get(term, np.nan) for term in graph.terms])
+    return Solution(
+        graph,
+        errors,
+        noise,
+        REASONS.get(reason, reason),
+        coverage,
+        warning,
+        is_exact=reason == "exact",
+        is_stopped=reason == "stopped",
+    )
+
+
+def rms(residual, weights):
+    """Root mean square under weights."""
+    return float(np.sqrt(np.average(residual**2, weights=weights)))
