@@ -63,10 +63,12 @@ class MOHNClassifier(
 ):
     """Classes by all interactions, by the few that matter, or by a pool of both.
 
-    The default needs no tuning. It pools up to five models and weighs them by what they
-    say of samples left out: least squares and logistic likelihoods on all interactions
-    at once, with numeric columns as lines and as levels, and logistic regression on the
-    products of columns that tell classes apart.
+    The default needs no tuning. It pools up to seven models and weighs them by what
+    they say of samples left out: least squares and logistic likelihoods on all
+    interactions at once, with numeric columns as lines and as levels; logistic
+    regression on the products of columns that tell classes apart, and on the columns
+    alone, with the penalty averaged by its evidence; and the posterior mean over all
+    pairs of columns, most of which do not count.
 
     Parameters
     ----------
@@ -74,7 +76,9 @@ class MOHNClassifier(
             default="auto"
         What to learn.
 
-        - ``"auto"``: the pool of "dense" and "logistic". If you set `max_order`,
+        - ``"auto"``: the pool of "dense", "logistic", ridge logistic regression on the
+          columns ([5]_) and a spike-and-slab model of pairs with a probit link
+          ([6]_), the last two where they take seconds. If you set `max_order`,
           `max_columns`, `include_inputs` or `terms`, which concern products, it is
           "logistic".
         - ``"dense"``: all interactions under the product prior of
@@ -152,8 +156,9 @@ class MOHNClassifier(
     ----------
     terms_ : list of tuples of int
         Column indices of each product, sorted by order, then index. A category of a
-        column with more than two is a pair ``(index, category)``. If dense models have
-        most of the pool, those of their weights that are significant.
+        column with more than two is a pair ``(index, category)``. If a model of all
+        weights has most of the pool, those that are significant or, of spikes and
+        slabs, likelier not zero.
     weights_ : ndarray of shape (1, n_terms) or (n_classes, n_terms)
         Weights of the products in the log-odds: one row per class or, with two classes,
         one row for the second class. A dense model has many more.
@@ -162,8 +167,8 @@ class MOHNClassifier(
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     C_ : float or None
-        Inverse strength of the penalty used; None if `terms_` are those of a dense
-        model, which has none.
+        Inverse strength of the penalty used; None if `terms_` are those of a model of
+        all weights, which has none.
     model_ : SparseClasses or PooledClasses
         The fitted model.
     stopping_reason_ : str
@@ -211,6 +216,10 @@ class MOHNClassifier(
        choosing hyperparameters in Gaussian processes. Neural Computation 13.
     .. [4] Lozano, A., Swirszcz, G. and Abe, N. (2011). Group orthogonal matching
        pursuit for logistic regression. AISTATS.
+    .. [5] MacKay, D. J. C. (1992). The evidence framework applied to classification
+       networks. Neural Computation 4.
+    .. [6] Schniter, P., Rangan, S. and Fletcher, A. K. (2016). Vector approximate
+       message passing for the generalized linear model. arXiv:1612.01186.
 
     Examples
     --------

@@ -674,7 +674,7 @@ def _learn_products(inputs, lesson, wishes, known):
         sample = ProbitSample.of(inputs, labels.weight, labels.unit, group, order)
         priors = [None] * len(successes) if known is None else known
         found = [
-            sample.fit(success, own)
+            sample.learn(success, own)
             for success, own in zip(successes, priors, strict=True)
         ]
         if None in found:

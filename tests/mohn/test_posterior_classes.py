@@ -192,7 +192,7 @@ def test_posterior_against_exact_draws():
     score = X[:, :4] @ [1.0, -1.0, 0.7, -0.4] + 0.3
     success = score + rng.standard_normal(100) > 0.0
     sample = ProbitSample.of(X, one, one, None, 1)
-    found = sample.fit(success, (SpikeSlab(*np.array([[0.2], [0.7], [0.0]])),))
+    found = sample.learn(success, (SpikeSlab(*np.array([[0.2], [0.7], [0.0]])),))
     means, included = draw_posterior(sample.columns, success, 0.2, 0.7)
     assert_allclose(found.weights * X.std(axis=0), means, atol=0.06)
     assert_allclose(found.inclusion, included, atol=0.08)
@@ -208,7 +208,7 @@ def glass(n_rows, seed=0, strength=4.0, shape=(4, 4)):
 def test_pairs_are_found_and_what_is_left_out_is_foreseen():
     X, y, data = glass(400)
     one = np.ones(len(y))
-    found = ProbitSample.of(X, one, one, None, 2).fit(y)
+    found = ProbitSample.of(X, one, one, None, 2).learn(y)
     listed = {found.terms[j] for j in np.flatnonzero(found.is_likely)}
     assert len(listed) >= 10
     assert len(listed & set(data.terms)) / len(listed) > 0.8
@@ -216,7 +216,7 @@ def test_pairs_are_found_and_what_is_left_out_is_foreseen():
     for k in range(0, 400, 100):
         kept = np.arange(400) != k
         other = ProbitSample.of(X[kept], one[kept], one[kept], None, 2)
-        without = other.fit(y[kept], found.priors)
+        without = other.learn(y[kept], found.priors)
         values = np.array([X[k][list(term)].prod() for term in without.terms])
         exact = values @ without.weights + without.constant
         assert found.left_out[k] == pytest.approx(exact, abs=0.2)
@@ -225,13 +225,13 @@ def test_pairs_are_found_and_what_is_left_out_is_foreseen():
 def test_groups_of_one_and_repeats_of_rows():
     X, y, _ = glass(120)
     one = np.ones(120)
-    alone = ProbitSample.of(X, one, one, None, 2).fit(y)
-    single = ProbitSample.of(X, one, one, np.arange(120), 2).fit(y)
+    alone = ProbitSample.of(X, one, one, None, 2).learn(y)
+    single = ProbitSample.of(X, one, one, np.arange(120), 2).learn(y)
     assert_allclose(single.left_out, alone.left_out, atol=1e-8)
-    twice = ProbitSample.of(X, 2.0 * one, one, None, 2).fit(y)
+    twice = ProbitSample.of(X, 2.0 * one, one, None, 2).learn(y)
     both = np.ones(240)
     repeated = ProbitSample.of(np.repeat(X, 2, axis=0), both, both, None, 2)
-    repeated = repeated.fit(np.repeat(y, 2))
+    repeated = repeated.learn(np.repeat(y, 2))
     assert_allclose(twice.weights, repeated.weights, atol=2e-3)
     assert_allclose(twice.left_out, repeated.left_out[::2], atol=2e-2)
 

@@ -156,7 +156,7 @@ def _condition(columns, is_success, weight, unit, group):
         C=1.0, solver="newton-cholesky", tol=_TOLERANCE, max_iter=_MOST_STEPS
     )
     model.fit(columns, is_success, sample_weight=weight)
-    weights, constant = model.coef_[0], float(model.intercept_[0])
+    weights, (constant,) = model.coef_[0], np.ravel(model.intercept_).tolist()
     latent = columns @ weights + constant
     chance = expit(latent)
     slope = chance * (1.0 - chance)

@@ -328,7 +328,7 @@ class ProbitSample:
         candidates, columns = standardise_columns(inputs, weight, tuple(sets))
         return cls(candidates, columns, Spectrum.of(columns), weight, unit, group)
 
-    def fit(
+    def learn(
         self, is_success: NDArray, priors: Sequence[SpikeSlab] | None = None
     ) -> ProbitModel | None:
         """Learn the posterior of all weights.
