@@ -265,7 +265,9 @@ class Whitening:
 
 def _order_of_ranks(X):
     """An order of rows that is the same in other units of the columns."""
-    return order_of(rankdata(X, method="dense", axis=0, nan_policy="omit"))
+    ranks = rankdata(X, method="dense", axis=0, nan_policy="omit")
+    # Ranks of float32 are float32, whose bytes have another order.
+    return order_of(ranks.astype(np.float64))
 
 
 def _moments(Z, rng):

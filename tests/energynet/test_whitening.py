@@ -482,6 +482,14 @@ def test_other_units_move_densities_by_their_logarithms_alone(unknown):
     assert_allclose(found, expected, atol=1e-6)
 
 
+def test_numbers_of_half_the_digits_say_the_same():
+    """Also where gaps are filled at first."""
+    holes = np.where(np.random.default_rng(0).random(X.shape) < 0.1, NAN, X)[:100]
+    found = net(polish=5).fit(holes), net(polish=5).fit(holes.astype(np.float32))
+    scores = [model.score_samples(holes) for model in found]
+    assert_allclose(scores[1], scores[0], atol=1e-4)
+
+
 def test_few_rows_and_many_columns():
     wide = np.random.default_rng(0).normal(size=(30, 60))
     model = net().fit(wide)
