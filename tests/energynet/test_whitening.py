@@ -15,15 +15,17 @@ from sklearn.base import clone
 from sklearn.covariance import oas
 from sklearn.decomposition import PCA
 from sklearn.impute import SimpleImputer
+from sklearn.model_selection import KFold
 from sklearn.preprocessing import PowerTransformer
 
 from skmohn import EnergyNetImputer, EnergyNetTransformer
 from skmohn._core._powers import YeoJohnson
-from skmohn.energynet import _missing
+from skmohn.energynet import _missing, _whitening
 from skmohn.energynet._missing import _spread_places
 from skmohn.energynet._whitening import (
     Completions,
     Whitening,
+    _by_other_rows,
     _log_densities,
     _moments,
     _oracle,
@@ -630,6 +632,50 @@ def test_columns_are_independent_unless_rows_say_otherwise(n_rows):
     assert_array_equal(correlation, np.eye(10))
 
 
+def judge(Z):
+    return _by_other_rows(Z, KFold(5))
+
+
+def test_correlations_are_judged_around_the_means_of_the_rows_they_are_of():
+    Z = np.random.default_rng(0).normal(size=(60, 4)) @ (np.eye(4) + 0.3)
+    assert_allclose(judge(Z + 10.0), judge(Z))
+
+
+def test_what_is_gained_is_over_independent_columns(monkeypatch):
+    monkeypatch.setattr(_whitening, "_SHRINKAGES", (0.5, 1.0))
+    common = np.random.default_rng(0).normal(size=(60, 1))
+    Z = common + np.random.default_rng(1).normal(size=(60, 4))
+    assert judge(Z)[0] == 0.5
+
+
+def test_inflation_is_by_standard_deviations():
+    Z = np.random.default_rng(0).normal(size=(1000, 3))
+    assert judge(Z)[2] < 1.05
+    # Tails beyond a normal distribution of the same variance.
+    far = np.where(np.arange(1000) % 7 == 0, 3.0, 0.1)[:, None] * Z
+    apart = np.quantile(np.abs(far / far.std(axis=0)), 0.9) / norm.ppf(0.95)
+    assert judge(far / far.std(axis=0))[2] == pytest.approx(max(apart, 1.0), abs=0.05)
+
+
+def test_of_many_rows_some_tell_correlations(monkeypatch):
+    """Fewer of those with gaps, which take longer."""
+    monkeypatch.setattr(_whitening, "_MOST_ROWS", 50)
+    monkeypatch.setattr(_whitening, "_MOST_WITH_GAPS", 20)
+    taken = []
+
+    def covariance(Z):
+        taken.append(len(Z))
+        return np.zeros(Z.shape[1]), np.eye(Z.shape[1])
+
+    monkeypatch.setattr(_whitening, "_covariance", covariance)
+    Z = np.random.default_rng(0).normal(size=(80, 3))
+    _moments(Z, np.random.default_rng(0))
+    assert taken == [50, *5 * [40]]
+    Z[:, 0][::3] = NAN
+    _moments(Z, np.random.default_rng(0))
+    assert taken[6:] == [20, *5 * [16]]
+
+
 @pytest.mark.slow
 def test_correlations_of_few_rows_are_not_taken_for_true():
     _, independent = wide(0)
@@ -665,6 +711,23 @@ def test_shrinkage_and_inflation_are_those_of_other_rows():
     _, shrinkage = oas(Z, assume_centered=True)
     assert _oracle(Z.T @ Z / 40, 40) == pytest.approx(shrinkage)
     assert _oracle(np.eye(5), 40) == 1.0
+    # Of two columns by the variances along and across, in equation 23 of its source.
+    assert _oracle(np.diag([5.0, 1.0]), 40) == pytest.approx(2 * 6**2 / (40 * 4**2))
+    # scikit-learn leaves out what is small of many columns.
+    Z = rng.standard_normal((40, 100)) + rng.standard_normal((40, 1))
+    _, shrinkage = oas(Z, assume_centered=True)
+    assert 0.01 < shrinkage < 0.9
+    assert _oracle(Z.T @ Z / 40, 40) == pytest.approx(shrinkage, rel=0.02)
+
+
+def test_covariances_with_gaps_are_settled_in_few_steps(monkeypatch):
+    found = []
+    monkeypatch.setattr(_whitening, "_STEPS", 1000)
+    monkeypatch.setattr(_whitening, "_oracle", lambda *_: found.append(0) or 0.0)
+    holes = np.random.default_rng(0).normal(size=(100, 3))
+    holes[::10, 0] = NAN
+    _whitening._covariance(holes)
+    assert 1 < len(found) < 20
 
 
 @pytest.mark.parametrize(
