@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.inspection import permutation_importance
 
 from skmohn import DenseControl, Genotypes, MOHNClassifier, MOHNRegressor
-from skmohn.mohn._effects import _MeanOfTarget
+from skmohn.mohn._effects import _decode, _independent_errors, _MeanOfTarget
 from skmohn.mohn._sparse import sobol
 from skmohn.mohn._sparse.sobol import split_variance
 from skmohn.mohn._table.coding import NUMERIC, TWO_VALUED
@@ -348,12 +348,12 @@ def test_explanations_of_classes_name_every_column(table):
 
 
 class _Line:
-    """A target that is 2 x0 + x1 b, b a bit; a draw adds to the slope of x0."""
+    """A target that is 1 + 2 x0 + x1 b, b a bit; a draw adds to the slope of x0."""
 
     transform, n_observed = Unchanged(), 100.0
 
     def mean(self, rows, clip):
-        return 2.0 * rows.inputs[:, 0] + rows.inputs[:, 1] * rows.inputs[:, 2]
+        return 1.0 + 2.0 * rows.inputs[:, 0] + rows.inputs[:, 1] * rows.inputs[:, 2]
 
     def draw_function(self, rows, n_draws, rng):
         slopes = 0.5 * rng.standard_normal(n_draws)
@@ -422,3 +422,37 @@ def test_rows_are_quantiles_of_their_columns():
     found = known._rows(points).inputs
     # Four of five bits are -1.
     assert_allclose(found, [[-0.5, 0.25, -1], [0.0, 0.25, -1], [1.0, 0.25, 1]])
+
+
+def test_categories_are_drawn_by_their_probabilities():
+    target = mean_of_target(_Line())
+    shares, nothing = np.array([0.2, 0.3, 0.5]), np.zeros(3)
+    target.shape = 3, 1
+    target.variables = [Variable(None, 0, shares, nothing, nothing)]
+    points = np.array([[0.1], [0.4], [0.6], [0.95]])
+    assert target._rows(points).categories[:, 0].tolist() == [0, 1, 2, 2]
+
+
+def test_nothing_that_varies_has_no_indices():
+    target = mean_of_target(_Line())
+    target.variables = []
+    assert np.shape(target.indices()) == (2, 0)
+
+
+def test_inputs_are_decoded_to_values():
+    coding = SimpleNamespace(low=np.array([2.0]), high=np.array([6.0]))
+    assert _decode(coding, 0, np.array([-1.0, 0.0, 0.5, 1.0])) == [2.0, 4.0, 5.0, 6.0]
+
+
+def test_errors_of_independent_weights_add_up_in_squares():
+    graph = Hypergraph.sort([(0,), (0, 1), (1,)], [1.0, 1.0, 1.0], 0.0)
+    errors = dict(zip([(0,), (0, 1), (1,)], [3.0, 4.0, 5.0], strict=True))
+    estimator = SimpleNamespace(
+        model_=SimpleNamespace(graph=graph),
+        standard_errors_=np.array([errors[term] for term in graph.terms]),
+    )
+    half = Variable(1, None, np.ones(1), np.full(1, 0.5), np.ones(1))
+    move = 0, (-1.0, 0), (1.0, 0)
+    found = _independent_errors(estimator, [make_input(0), half], [move])
+    # Over a way of 2, with the other input at its mean.
+    assert_allclose(found, [np.hypot(2 * 3.0, 2 * 4.0 * 0.5)])
