@@ -183,7 +183,7 @@ def split_pool(model, vocabulary, rows, classes):
     """
     log_odds = np.array([member.log_odds(rows)[0] for member in model.members])
     slopes, score = _average_slopes(log_odds, model.shares, classes)
-    changes = -_split_member(model.few or model.dense, vocabulary, rows, classes)
+    changes = -_split_member(model.shown or model.dense, vocabulary, rows, classes)
     for member, slope in zip(model.members, slopes, strict=True):
         changes += _split_member(member, vocabulary, rows, slope)
     return changes, score
@@ -205,16 +205,20 @@ def _average_slopes(log_odds, shares, classes):
 
 def _split_member(member, vocabulary, rows, classes):
     """What each column contributes to a sum of one member's log-odds, (n_features,)."""
-    if hasattr(member, "readable"):
+    if getattr(member, "is_listed", False):
         values, _ = member.parts(rows, vocabulary)
         terms, weights = member.readable.terms, member.readable.weights
         # Of two classes the first has the log-odds 0.
         parts = values * (classes[-len(weights) :] @ weights)
         nothing = np.zeros(len(vocabulary.variables()))
         return vocabulary.share_others(terms, -parts, nothing)
-    if member.numeric == LINES:
+    if hasattr(member, "whole"):
         vocabulary = vocabulary.without_levels()
-    contributions = member.split(rows, classes)
+        contributions = member.split(rows, vocabulary, classes)
+    else:
+        if member.numeric == LINES:
+            vocabulary = vocabulary.without_levels()
+        contributions = member.split(rows, classes)
     return vocabulary.share_others([], np.zeros(0), contributions)
 
 
