@@ -176,11 +176,13 @@ class UnitCoding:
         return replace(self, whitening=whitening)
 
     def _is_smooth(self, j, X):
-        """Whether a thermometer has more values than levels, none of them in most
-        samples."""
+        """Whether a thermometer has more values than levels, or so many that they
+        hardly repeat, none of them in most samples."""
         _, counts = np.unique(X[~np.isnan(X[:, j]), j], return_counts=True)
-        n_levels = len(self.levels[j])
-        return len(counts) > n_levels > 1 and 2 * counts.max() <= counts.sum()
+        n_levels, n_known = len(self.levels[j]), counts.sum()
+        # Few rows have few values of a measurement, too.
+        many = len(counts) > n_levels or len(counts) > max(n_known / 2, 2)
+        return many and n_levels > 1 and 2 * counts.max() <= n_known
 
     @property
     def scale(self):

@@ -127,8 +127,9 @@ class EnergyNetTransformer(
         first given the power that makes it most nearly normal [3]_. For columns that
         vary together it is the far better density, so set it for :meth:`score_samples`,
         :meth:`sample` and :meth:`impute`; features for other learners are usually
-        worse. Columns of at most `n_bins` values stay as they are, and those that most
-        samples have the same value of.
+        worse. Columns of at most `n_bins` values, which are no more than half as many
+        as samples, stay as they are, and those that most samples have the same value
+        of.
     layer : int or "all", default=-1
         Layer that :meth:`transform` returns: 0 is the lowest, -1 the highest, "all"
         puts all side by side.

@@ -26,8 +26,10 @@ from skmohn._core._units import binary_units
 
 # Weights of the identity in the place of correlations, of which the likeliest for
 # other rows is taken.
-_SHRINKAGES = (1e-5, 1e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1.0)
-_FOLDS = 5
+_SHRINKAGES = 1e-5, 1e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 0.5, 0.7, 0.85, 0.95, 1.0
+# Rows are left out in so many folds; of fewer rows than the last no correlations are
+# looked for.
+_FOLDS, _FEWEST_ROWS = 5, 4
 # Share of numbers that are nearer to what is expected than the distance by which rows
 # are compared.
 _MOST = 0.9
@@ -263,7 +265,9 @@ class Whitening:
 
 def _order_of_ranks(X):
     """An order of rows that is the same in other units of the columns."""
-    return order_of(rankdata(X, method="dense", axis=0, nan_policy="omit"))
+    ranks = rankdata(X, method="dense", axis=0, nan_policy="omit")
+    # Ranks of float32 are float32, whose bytes have another order.
+    return order_of(ranks.astype(np.float64))
 
 
 def _moments(Z, rng):
@@ -279,8 +283,9 @@ def _moments(Z, rng):
     std = np.sqrt(np.diag(covariance))
     std = np.where(std > 0.0, std, 1.0)
     correlation, shrinkage, spreads = covariance / np.outer(std, std), 1.0, (1.0, 1.0)
-    if len(Z) >= 2 * _FOLDS:
-        folds = KFold(_FOLDS, shuffle=True, random_state=int(rng.integers(2**31)))
+    if len(Z) >= _FEWEST_ROWS:
+        seed, n_folds = int(rng.integers(2**31)), min(_FOLDS, len(Z))
+        folds = KFold(n_folds, shuffle=True, random_state=seed)
         shrinkage, *spreads = _by_other_rows((Z - mean) / std, folds)
     return mean, std, shrunk_covariance(correlation, shrinkage), *spreads
 
@@ -292,41 +297,43 @@ def _by_other_rows(Z, folds):
 
     Correlations follow the chance in their rows, the more so the fewer there are. A
     share of the rows is left out at a time, of which what is known counts: what stands
-    in their gaps would be taken from the correlations that are judged.
+    in their gaps would be taken from the correlations that are judged. Columns are
+    independent unless rows say otherwise by more than a standard error.
     """
     learned = [(_covariance(Z[own]), own, other) for own, other in folds.split(Z)]
-    nats = [
-        sum(
-            _log_densities(Z[other] - mean, shrunk_covariance(covariance, shrinkage))
-            for (mean, covariance), _, other in learned
-        )
-        for shrinkage in _SHRINKAGES
-    ]
-    shrinkage = _SHRINKAGES[int(np.argmax(nats))]
-    distance = np.zeros(2)
+    nats = np.zeros((len(_SHRINKAGES), len(Z)))
+    for (mean, covariance), _, other in learned:
+        for found, shrinkage in zip(nats, _SHRINKAGES, strict=True):
+            shrunk = shrunk_covariance(covariance, shrinkage)
+            found[other] = _log_densities(Z[other] - mean, shrunk)
+    best = int(np.argmax(nats.sum(axis=1)))
+    gains = nats[best] - nats[-1]
+    if gains.mean() <= gains.std() / np.sqrt(len(gains)):
+        best = -1
+    shrinkage = _SHRINKAGES[best]
+    apart = [], []
     for (mean, covariance), *parts in learned:
         shrunk = shrunk_covariance(covariance, shrinkage)
-        for k, rows in enumerate(parts):
-            apart = np.abs(_surprises(Z[rows] - mean, shrunk))
-            distance[k] += np.quantile(apart, _MOST)
-    own, other = distance
+        for found, rows in zip(apart, parts, strict=True):
+            found.append(np.abs(_surprises(Z[rows] - mean, shrunk)))
+    own, other = (np.quantile(np.concatenate(found), _MOST) for found in apart)
     stretch = float(max(other / own, 1.0)) if own > 0.0 else 1.0
-    said = len(learned) * norm.ppf((1.0 + _MOST) / 2.0)
+    said = norm.ppf((1.0 + _MOST) / 2.0)
     return shrinkage, stretch, float(max(other / said, 1.0))
 
 
 def _log_densities(Z, covariance):
-    """Sum of the logarithms of the normal densities of what is known of rows."""
-    total = 0.0
+    """Logarithms of the normal densities of what is known of rows, (n_rows,)."""
+    found = np.zeros(len(Z))
     for rows, gaps in _kinds_of_rows(np.isnan(Z)):
         if gaps.all():
             continue  # Nothing has no density.
         known = Z[np.ix_(rows, ~gaps)]
         factor = cholesky(covariance[np.ix_(~gaps, ~gaps)], lower=True)
         standard = solve_triangular(factor, known.T, lower=True)
-        total += norm.logpdf(standard).sum()
-        total -= len(rows) * np.log(np.diag(factor)).sum()
-    return total
+        found[rows] = norm.logpdf(standard).sum(axis=0)
+        found[rows] -= np.log(np.diag(factor)).sum()
+    return found
 
 
 def _surprises(Z, covariance):

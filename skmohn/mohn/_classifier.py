@@ -5,7 +5,6 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
@@ -26,7 +25,7 @@ from skmohn._core._sklearn import (
     with_callbacks,
 )
 from skmohn.mohn._controls import DenseControl, Wishes
-from skmohn.mohn._effects import OBSERVED, marginals_of, measure
+from skmohn.mohn._effects import OBSERVED, marginals_of, measure, split_pool
 from skmohn.mohn._findings import equivalents_of, tabulate_equivalents
 from skmohn.mohn._genotypes import encode, read_inputs
 from skmohn.mohn._model import NoPosteriorError
@@ -220,6 +219,8 @@ class MOHNClassifier(
        networks. Neural Computation 4.
     .. [6] Schniter, P., Rangan, S. and Fletcher, A. K. (2016). Vector approximate
        message passing for the generalized linear model. arXiv:1612.01186.
+    .. [7] Sundararajan, M., Taly, A. and Yan, Q. (2017). Axiomatic attribution for deep
+       networks. ICML.
 
     Examples
     --------
@@ -577,9 +578,12 @@ class MOHNClassifier(
             class against the other one or, of more than two, to its column of
             `decision_function`. ``"(constant)"`` comes first; a dense model adds
             ``"(other weights of ...)"`` for each column, as in
-            :meth:`MOHNRegressor.explain`, and a pool ``"(other models)"``, which is
-            what they change, at the end, after ``"(normalization)"`` if there are more
-            than two classes: a number that makes probabilities sum to 1.
+            :meth:`MOHNRegressor.explain`. A pool adds ``"(other models of ...)"``, what
+            its other models change for each column, by their average slopes on the way
+            from even odds to theirs ([7]_); then ``"(missing values)"`` where there are
+            any, and last ``"(other models)"``, what their constants change. A dense
+            model alone of more than two classes ends with ``"(normalization)"``, which
+            makes probabilities sum to 1.
 
         Raises
         ------
@@ -594,35 +598,33 @@ class MOHNClassifier(
         whole = self.model_.log_odds(rows)[0]
         k = int(np.argmax(whole)) if label is None else self._place_of(label)
         values, own = self.model_.parts(rows, self.vocabulary_)
-        # Probabilities of more than two classes sum to 1 by a constant of the row.
-        scale = -float(logsumexp(own)) if len(self.classes_) > 2 else 0.0
+        classes = np.eye(len(self.classes_))[k]
         weights, constant = self.weights_[-1], self.intercept_[-1]
-        if len(self.classes_) > 2:
-            weights, constant, whole, own = (
-                self.weights_[k],
-                *(part[k] for part in (self.intercept_, whole, own)),
-            )
+        if len(classes) > 2:
+            weights, constant = self.weights_[k], self.intercept_[k]
         else:
-            sign = 2 * k - 1
-            weights, constant = sign * weights, sign * constant
-            whole, own = (sign * (part[1] - part[0]) for part in (whole, own))
+            classes = 2.0 * classes - 1.0
+            weights, constant = classes[1] * weights, classes[1] * constant
         contributions = weights * values + 0.0  # no zero has a sign
         names = self._term_names()
         found = list(zip(names, values, weights, contributions, strict=True))
         if self.C_ is None:
-            classes = np.eye(len(self.classes_))[k]
-            if len(classes) == 2:
-                classes = 2.0 * classes - 1.0
             others = self.model_.share_other_weights(
                 rows, self.vocabulary_, contributions, classes
             )
             found += list_others(self, others)
+        last = []
+        if len(self.pool_) > 1:
+            changes, score = split_pool(self.model_, self.vocabulary_, rows, classes)
+            found += list_others(self, changes, "models")
+            last = [("(other models)", score - own @ classes - changes.sum())]
+            if any(self.model_.gaps.completions(rows, 1)):
+                last.insert(0, ("(missing values)", whole @ classes - score))
+        elif len(classes) > 2 and self.C_ is None:
+            last = [("(normalization)", (whole - own) @ classes)]
         found.sort(key=lambda row: -abs(row[-1]))
         table = [("(constant)", 1.0, constant, constant), *found]
-        if len(self.pool_) > 1:
-            if scale:
-                table.append(("(normalization)", np.nan, np.nan, scale))
-            table.append(("(other models)", np.nan, np.nan, whole - own - scale))
+        table += [(name, np.nan, np.nan, part) for name, part in last]
         titles = "term", "value", "weight", "contribution"
         columns = zip(*table, strict=True)
         return to_frame(

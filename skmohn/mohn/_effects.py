@@ -8,10 +8,12 @@ was distributed in the rows of the fit, or evenly where that is asked for.
 import math
 
 import numpy as np
+from scipy.special import log_softmax, logsumexp
 from scipy.stats import qmc
 
 from skmohn._core._categories import column_names
 from skmohn._core._control import control_of
+from skmohn.mohn._dense.classes import LINES
 from skmohn.mohn._sparse.sobol import contrast_rows
 from skmohn.mohn._table.coding import CATEGORIES, NUMERIC, ONE_HOT
 from skmohn.mohn._table.rows import Rows
@@ -23,6 +25,8 @@ OBSERVED, UNIFORM = "observed", "uniform"
 # take n_rows^2 operations each, and of a table of effects, where draws are joint.
 _MOST_EVALUATIONS, _FEWEST_EVALUATIONS, _EASY_ROWS = 2**14, 2**11, 1000
 _ROWS_OF_EFFECTS, _ROWS_OF_DRAWS, _DRAWS = 256, 32, 100
+# Places on the path to a row's log-odds, enough for probabilities of 1e-10.
+_PLACES = 64
 
 
 def measure(samples, model, terms):
@@ -147,6 +151,75 @@ def tabulate_effects(estimator):
     ]
     titles = "feature", "first_order", "total", "from", "to", "effect", "standard_error"
     return dict(zip(titles, map(list, zip(*rows, strict=True)), strict=True))
+
+
+def split_pool(model, vocabulary, rows, classes):
+    """What the columns of one row change in its score by the other models of a pool.
+
+    The score is no sum over members, but along the straight path from log-odds of 0 to
+    theirs each of its steps is: their slopes, averaged over the path, are weights of
+    their log-odds, whose parts are then those of the score (integrated gradients:
+    Sundararajan, Taly and Yan, Axiomatic attribution for deep networks, ICML 2017).
+
+    Parameters
+    ----------
+    model : PooledClasses
+
+    vocabulary : Vocabulary
+
+    rows : Rows
+        One row.
+
+    classes : ndarray of shape (n_classes,)
+        Weights of the log probabilities of the classes in the score.
+
+    Returns
+    -------
+    changes : ndarray of shape (n_features,)
+        By column, beside what the model that is shown says of it.
+
+    score : float
+        Of the pool, were what is unknown of the row at its mean.
+    """
+    log_odds = np.array([member.log_odds(rows)[0] for member in model.members])
+    slopes, score = _average_slopes(log_odds, model.shares, classes)
+    changes = -_split_member(model.shown or model.dense, vocabulary, rows, classes)
+    for member, slope in zip(model.members, slopes, strict=True):
+        changes += _split_member(member, vocabulary, rows, slope)
+    return changes, score
+
+
+def _average_slopes(log_odds, shares, classes):
+    """Slopes of a pool's score by its members' log-odds, (n_members, n_classes), on
+    the average over a path to them; and the score."""
+    places, lengths = np.polynomial.legendre.leggauss(_PLACES)
+    path = np.append((places + 1.0) / 2.0, 1.0)[:, None, None] * log_odds
+    log_proba = log_softmax(path, axis=2)
+    with np.errstate(divide="ignore"):
+        joint = log_proba + np.log(shares)[:, None]
+    pooled = logsumexp(joint, axis=1, keepdims=True)
+    parts = classes * np.exp(joint - pooled)
+    slopes = parts - np.exp(log_proba) * parts.sum(axis=2, keepdims=True)
+    return np.tensordot(lengths / 2.0, slopes[:-1], 1), float(pooled[-1, 0] @ classes)
+
+
+def _split_member(member, vocabulary, rows, classes):
+    """What each column contributes to a sum of one member's log-odds, (n_features,)."""
+    if getattr(member, "is_listed", False):
+        values, _ = member.parts(rows, vocabulary)
+        terms, weights = member.readable.terms, member.readable.weights
+        # Of two classes the first has the log-odds 0.
+        parts = values * (classes[-len(weights) :] @ weights)
+        nothing = np.zeros(len(vocabulary.variables()))
+        return vocabulary.share_others(terms, -parts, nothing)
+    if hasattr(member, "whole"):
+        vocabulary = vocabulary.without_levels()
+        contributions = member.split(rows, vocabulary, classes)
+    else:
+        if member.numeric == LINES:
+            vocabulary = vocabulary.without_levels()
+        contributions = member.split(rows, classes)
+    return vocabulary.share_others([], np.zeros(0), contributions)
 
 
 def _list_moves(estimator, variables, columns, marginals):

@@ -236,11 +236,12 @@ def tabulate_parts(estimator, rows, clip):
     return {"term": list(terms)} | dict(zip(titles, columns, strict=True))
 
 
-def list_others(estimator, others):
-    """Lines of an explanation for what columns contribute by weights that have none."""
+def list_others(estimator, others, what="weights"):
+    """Lines of an explanation for what columns contribute by weights that have none, or
+    by other models."""
     names = column_names(estimator)
     return [
-        (f"(other weights of {names[j]})", np.nan, np.nan, part)
+        (f"(other {what} of {names[j]})", np.nan, np.nan, part)
         for j, part in enumerate(others.tolist())
         if part
     ]

@@ -106,6 +106,15 @@ def test_likelihoods_are_exact_for_few_units(polish):
         assert any(grown.run.rbm is rbm for rbm in machines)
 
 
+def test_without_a_polish_the_machine_of_the_nearest_width_stays(monkeypatch):
+    """Of 6, 4 and 2 units, by their ratio to 3."""
+    monkeypatch.setattr(f"{HELD_OUT}._likely_width", lambda lengths: 3)
+    X = (load_digits().data[:50, 2:22] >= 8).astype(np.float32)
+    control = NatsControl(clock=1.0, polish=0.0, max_units=6)
+    grown = width_by_held_out(X, Plan(), control, 0, lambda *_: None)
+    assert grown.run.rbm.n_hidden == 4
+
+
 def test_layer_is_no_wider_than_the_one_below():
     X = (load_digits().data[:200, 2:22] >= 8).astype(np.float32)
     control, tried = NatsControl(polish=10.0), []

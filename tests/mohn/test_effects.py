@@ -2,18 +2,22 @@
 
 import functools
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.inspection import permutation_importance
 
 from skmohn import DenseControl, Genotypes, MOHNClassifier, MOHNRegressor
+from skmohn.mohn._effects import _decode, _independent_errors, _MeanOfTarget
 from skmohn.mohn._sparse import sobol
 from skmohn.mohn._sparse.sobol import split_variance
+from skmohn.mohn._table.coding import NUMERIC, TWO_VALUED
 from skmohn.mohn._table.rows import Rows
-from skmohn.mohn._table.variables import Variable
+from skmohn.mohn._table.target import Unchanged
+from skmohn.mohn._table.variables import Variable, make_input
 from skmohn.mohn._walsh.hypergraph import Hypergraph
 from skmohn.mohn._walsh.products import Products
 
@@ -338,3 +342,117 @@ def test_explanations_of_classes_name_every_column(table):
         assert explained["contribution"].sum() == pytest.approx(expected)
         assert "(all other weights)" not in set(explained["term"])
         assert "(other weights of income)" in set(explained["term"])
+
+
+# ---------------------------------------- transformed targets, by averages over rows
+
+
+class _Line:
+    """A target that is 1 + 2 x0 + x1 b, b a bit; a draw adds to the slope of x0."""
+
+    transform, n_observed = Unchanged(), 100.0
+
+    def mean(self, rows, clip):
+        return 1.0 + 2.0 * rows.inputs[:, 0] + rows.inputs[:, 1] * rows.inputs[:, 2]
+
+    def draw_function(self, rows, n_draws, rng):
+        slopes = 0.5 * rng.standard_normal(n_draws)
+        return self.mean(rows, False)[:, None] + rows.inputs[:, :1] * slopes
+
+    def noise_std(self):
+        return 0.1
+
+
+def mean_of_target(model, marginals=None):
+    coding = SimpleNamespace(
+        usable=np.arange(3),
+        categoricals=[],
+        thresholds={},
+        kind=np.array([NUMERIC, NUMERIC, TWO_VALUED]),
+    )
+    estimator = SimpleNamespace(
+        model_=model, dense_control=DenseControl(), coding_=coding
+    )
+    variables = [make_input(0, 1 / 3), make_input(1, 1 / 3), make_input(2)]
+    return _MeanOfTarget(estimator, variables, marginals)
+
+
+def test_indices_by_averages_are_those_of_the_function():
+    """Variances 4/3 of x0, 1/3 of the product."""
+    first, total = mean_of_target(_Line()).indices()
+    assert_allclose(first, [0.8, 0.0, 0.0], atol=0.01)
+    assert_allclose(total, [0.8, 0.2, 0.2], atol=0.01)
+
+
+@pytest.mark.parametrize(
+    ("n_observed", "n_rows"), [(100.0, 2048), (2000.0, 512), (1e5, 256)]
+)
+def test_averages_take_fewer_rows_where_each_takes_longer(n_observed, n_rows):
+    model, seen = _Line(), []
+    model.n_observed = n_observed
+    model.mean = lambda rows, clip: seen.append(len(rows)) or rows.inputs[:, 0]
+    mean_of_target(model).indices()
+    # Two tables of rows, and one with each column of the other.
+    assert seen == 5 * [n_rows]
+
+
+def test_a_constant_has_no_indices():
+    model = _Line()
+    model.mean = lambda rows, clip: np.ones(len(rows))
+    assert_array_equal(mean_of_target(model).indices(), np.zeros((2, 3)))
+
+
+def test_effects_by_averages_have_the_errors_of_draws():
+    ends = (-1.0, 0), (1.0, 0)
+    means, stds = mean_of_target(_Line()).effects([(0, *ends), (2, *ends)])
+    assert_allclose(means, [4.0, 0.0], atol=0.02)
+    # The slope's is 0.5, over a way of 2; no draw moves the bit.
+    assert stds[0] == pytest.approx(1.0, abs=0.2)
+    assert stds[1] < 0.2
+
+
+def test_rows_are_quantiles_of_their_columns():
+    """Evenly where nothing is known, else values as they were; bits by their mean."""
+    values = {0: np.array([-0.5, 0.0, 0.0, 1.0]), 1: np.array([0.25])}
+    points = np.array([[0.1, 0.9, 0.3], [0.6, 0.2, 0.7], [0.9, 0.5, 0.9]])
+    even = mean_of_target(_Line())._rows(points).inputs
+    assert_allclose(even, [[-0.8, 0.8, -1], [0.2, -0.6, 1], [0.8, 0.0, 1]])
+    known = mean_of_target(_Line(), SimpleNamespace(values=values))
+    known.variables[2] = known.variables[2]._replace(mean=np.array([-0.6]))
+    found = known._rows(points).inputs
+    # Four of five bits are -1.
+    assert_allclose(found, [[-0.5, 0.25, -1], [0.0, 0.25, -1], [1.0, 0.25, 1]])
+
+
+def test_categories_are_drawn_by_their_probabilities():
+    target = mean_of_target(_Line())
+    shares, nothing = np.array([0.2, 0.3, 0.5]), np.zeros(3)
+    target.shape = 3, 1
+    target.variables = [Variable(None, 0, shares, nothing, nothing)]
+    points = np.array([[0.1], [0.4], [0.6], [0.95]])
+    assert target._rows(points).categories[:, 0].tolist() == [0, 1, 2, 2]
+
+
+def test_nothing_that_varies_has_no_indices():
+    target = mean_of_target(_Line())
+    target.variables = []
+    assert np.shape(target.indices()) == (2, 0)
+
+
+def test_inputs_are_decoded_to_values():
+    coding = SimpleNamespace(low=np.array([2.0]), high=np.array([6.0]))
+    assert _decode(coding, 0, np.array([-1.0, 0.0, 0.5, 1.0])) == [2.0, 4.0, 5.0, 6.0]
+
+
+def test_errors_of_independent_weights_add_up_in_squares():
+    graph = Hypergraph.sort([(0,), (0, 1), (1,)], [1.0, 1.0, 1.0], 0.0)
+    errors = dict(zip([(0,), (0, 1), (1,)], [3.0, 4.0, 5.0], strict=True))
+    estimator = SimpleNamespace(
+        model_=SimpleNamespace(graph=graph),
+        standard_errors_=np.array([errors[term] for term in graph.terms]),
+    )
+    half = Variable(1, None, np.ones(1), np.full(1, 0.5), np.ones(1))
+    move = 0, (-1.0, 0), (1.0, 0)
+    found = _independent_errors(estimator, [make_input(0), half], [move])
+    # Over a way of 2, with the other input at its mean.
+    assert_allclose(found, [np.hypot(2 * 3.0, 2 * 4.0 * 0.5)])

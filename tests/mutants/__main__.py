@@ -39,9 +39,11 @@ TESTS = {
     "mohn/_sparse/frontier": "mohn/test_frontier.py mohn/test_pursuit.py "
     "mohn/test_logistic.py",
     "mohn/_strategies": "mohn/test_auto.py",
+    "mohn/_effects": "mohn/test_effects.py mohn/test_explained_pools.py",
     "mohn/_dense/evidence": "mohn/test_dense_kernel.py mohn/test_dense_posterior.py",
     "mohn/_dense/noise": "mohn/test_dense_noise.py",
     "mohn/_dense/scale": "mohn/test_levels.py mohn/test_target_transform.py",
+    "mohn/_dense/together": "mohn/test_several.py",
     "mohn/_dense/classes": "mohn/test_dense_classes.py",
     "mohn/_dense/laplace": "mohn/test_dense_classes.py",
     "mohn/_pool": "mohn/test_dense_classes.py mohn/test_pool.py",
