@@ -23,7 +23,7 @@ from skmohn.mohn._sparse.chance import rounding_variance
 from skmohn.mohn._spike_slab.model import Candidates, SpikeSlabModel
 from skmohn.mohn._spike_slab.posterior import NormalPosterior
 from skmohn.mohn._spike_slab.prior import SpikeSlab
-from skmohn.mohn._spike_slab.vamp import Observed, Spectrum, Start, State, Vamp
+from skmohn.mohn._spike_slab.vamp import NEAR, Observed, Spectrum, Start, State, Vamp
 from skmohn.mohn._table.rows import count_observations, standardise
 from skmohn.mohn._table.target import UNCHANGED, Transform, Unchanged, sum_log_slope
 from skmohn.mohn._walsh.design import make_design
@@ -38,10 +38,17 @@ STARTS = tuple(
 )
 # Weights that are not zero, of which a start expects as many at least.
 _EXPECTED = 2.0
+# Sets for each row of which starts expect their share at most. A share of all of more
+# sets is more weights than rows can tell apart: from there runs end in fits to noise (a
+# polynomial of order 3 from 150 rows and 10,700 sets: R2 .04 instead of .97).
+_FOR_EACH_ROW = 10.0
 # Nats that weights of one strength must save more. Where weights are of that kind they
 # save tens to hundreds, and less is chance: of 20 glasses with ties of up to 3 nats the
 # slab around zero predicted 18 better or as well.
-_ONE_STRENGTH = 3.0
+ONE_STRENGTH = 3.0
+# Change in the last iteration up to which a run is near a fixed point: where the data
+# hardly tell how many weights are not zero, learning that takes hundreds of iterations.
+_AT_REST = 1e-2
 # Variance of a column below which it is constant but for rounding.
 _CONSTANT = 1e-9
 # Values of R2 over which the evidence of an additive function is integrated, in steps
@@ -99,7 +106,7 @@ def fit_spike_slab(
     )
     classes = sample.candidates.classes
     charge = partial(_charge, classes, sample.n_observed)
-    starts = starts_for(starts, len(sample.candidates.terms))
+    starts = starts_for(starts, len(sample.candidates.terms), len(y))
     found = best_run(vamp, starts, charge)
     if found is None:
         return None
@@ -110,10 +117,12 @@ def fit_spike_slab(
     return sample.model(priors, noise, precision, state.data[:, 0], evidence, occam)
 
 
-def starts_for(starts: Sequence[Start], n_terms: int) -> list[Start]:
-    """Those that expect some weight: of few sets, others say the same as these."""
-    expected = _EXPECTED / n_terms
-    least = min(expected, max(start.inclusion for start in starts))
+def starts_for(starts: Sequence[Start], n_sets: int, n_rows: int) -> list[Start]:
+    """The starts, for as many sets from as many rows."""
+    among = min(1.0, _FOR_EACH_ROW * n_rows / n_sets)
+    starts = [start._replace(inclusion=among * start.inclusion) for start in starts]
+    # Of few sets, starts that expect hardly any weight say the same as others.
+    least = min(_EXPECTED / n_sets, max(start.inclusion for start in starts))
     return [start for start in starts if start.inclusion >= least]
 
 
@@ -339,23 +348,29 @@ def standardise_columns(
 
 
 def best_run(
-    vamp: Vamp, starts: Sequence[Start], charge: Callable[[State], float]
+    vamp: Vamp,
+    starts: Sequence[Start],
+    charge: Callable[[State], float],
+    at_rest: float = _AT_REST,
+    behind: float = NEAR,
 ) -> tuple[State, float] | None:
     """The run with the shortest description, and its log evidence.
 
     What the choice of its hyperparameters costs is added by `charge`.
 
-    A run that has not converged has no evidence; one of them is better than nothing
-    only where none has.
+    That of a run that has not come to rest is less exact: one of them has to be shorter
+    by `behind`, by default as much as runs that may yet end better are let go on.
     """
     found = []
     for state in vamp.run(starts):
         evidence = vamp.log_evidence(state)
         for k in range(len(state.noise)):
             part = state.take(np.array([k]))
-            key = bool(part.has_converged[0]), float(evidence[k]) + charge(part)
+            key = float(evidence[k]) + charge(part)
+            if part.change[0] > at_rest:
+                key -= behind
             found.append((key, part, float(evidence[k])))
-    found = [run for run in found if np.isfinite(run[0][1])]
+    found = [run for run in found if np.isfinite(run[0])]
     if not found:
         return None
     _, state, evidence = max(found, key=lambda run: run[0])
@@ -380,25 +395,38 @@ def _charge(classes: Sequence[slice], n_observed: float, state: State) -> float:
         np.diag(deviations**-2.0),
         0.5 * np.diag([n_observed, included]),
     )
-    return charge + charge_priors(state.priors, classes)
+    return charge + charge_priors(state, classes)
 
 
-def charge_priors(priors: Sequence[SpikeSlab], classes: Sequence[slice]) -> float:
-    """What the spikes and slabs cost, see `_charge`.
+def charge_priors(state: State, classes: Sequence[slice]) -> float:
+    """What the spikes and slabs of one run cost, see `_charge`.
 
-    How likely weights of a class are not zero, how large and how far from zero they
-    then are, costs half a logarithm of what each is learned from.
+    The number of weights of a class that are not zero is log-uniform up to all of them.
+    It is known by as much as the data tell which weights these are, and how large they
+    are by as much as these differ from what is expected: where all are weak, hardly at
+    all, and then it costs nothing to have learned it. How far from zero they are costs
+    half a logarithm of what it is learned from.
 
-    Source: Schwarz, Estimating the dimension of a model, Annals of Statistics 6, 1978.
+    Sources: Schwarz, Estimating the dimension of a model, Annals of Statistics 6, 1978;
+    Louis, Finding the observed information matrix when using the EM algorithm, Journal
+    of the Royal Statistical Society B 44, 1982 (what mixtures tell of their weights).
     """
     charge = 0.0
-    for members, prior in zip(classes, priors, strict=True):
+    squares = state.variance[:, 0] + state.mean[:, 0] ** 2
+    for members, prior in zip(classes, state.priors, strict=True):
         count = members.stop - members.start
-        number = count * float(prior.inclusion[0])
-        charge -= 0.5 * (math.log(count) + math.log1p(number))
+        # Scores of the log odds of inclusion and of the log variance.
+        inclusion = state.inclusion[members, 0]
+        of_inclusion = inclusion - prior.inclusion[0]
+        square = prior.variance[0] + prior.center[0] ** 2
+        of_variance = 0.5 * (squares[members] / square - inclusion)
+        wide = math.log(max(count, 2)) ** 2 / (2.0 * math.pi)
+        charge -= 0.5 * math.log1p(wide * float(of_inclusion @ of_inclusion))
+        charge -= 0.5 * math.log1p(2.0 * float(of_variance @ of_variance))
         # A center is known by as much as the weights are narrower than it is far away.
         narrow = float(prior.center[0] ** 2 / prior.variance[0])
+        number = count * float(prior.inclusion[0])
         charge -= 0.5 * math.log1p(number * narrow)
-    if any(prior.center[0] for prior in priors):
-        charge -= _ONE_STRENGTH
+    if any(prior.center[0] for prior in state.priors):
+        charge -= ONE_STRENGTH
     return charge

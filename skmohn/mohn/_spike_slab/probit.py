@@ -21,8 +21,8 @@ from scipy.special import log_ndtr, ndtri
 
 from skmohn.mohn._model import CONSTANT_VARIANCE
 from skmohn.mohn._spike_slab.fit import (
+    ONE_STRENGTH,
     best_run,
-    charge_priors,
     standardise_columns,
     starts_for,
 )
@@ -30,6 +30,7 @@ from skmohn.mohn._spike_slab.model import Candidates, Term
 from skmohn.mohn._spike_slab.posterior import NormalPosterior
 from skmohn.mohn._spike_slab.prior import SpikeSlab
 from skmohn.mohn._spike_slab.vamp import (
+    TOLERANCE,
     Observed,
     Spectrum,
     Start,
@@ -352,8 +353,8 @@ class ProbitSample:
         )
         starts = STARTS[:1]
         if priors is None:
-            starts = starts_for(STARTS, len(self.candidates.terms))
-        found = best_run(vamp, starts, partial(_charge, classes))
+            starts = starts_for(STARTS, *self.columns.shape)
+        found = best_run(vamp, starts, partial(_charge, classes), TOLERANCE, _BEHIND)
         if found is None:
             return None
         state, evidence = found
@@ -406,6 +407,10 @@ class ProbitSample:
         return found - constant
 
 
+# Nats by which a run of labels that has not converged is behind all that have.
+_BEHIND = 1e9
+
+
 def _charge(classes: Sequence[slice], state: State) -> float:
     """Log share of the hyperparameters' density that the data leave."""
     sizes = [part.stop - part.start for part in classes]
@@ -415,4 +420,14 @@ def _charge(classes: Sequence[slice], state: State) -> float:
     )
     center, deviation = _LOG_POWER
     away = (math.log(max(power, _LEAST_VARIANCE)) - center) / deviation
-    return charge_priors(state.priors, classes) - 0.5 * away**2
+    charge = -0.5 * away**2
+    # How likely and how large weights of a class are costs half a logarithm of what
+    # each is learned from: probits tell less of it than `charge_priors` expects.
+    for count, prior in zip(sizes, state.priors, strict=True):
+        number = count * float(prior.inclusion[0])
+        narrow = float(prior.center[0] ** 2 / prior.variance[0])
+        charge -= 0.5 * (math.log(count) + math.log1p(number))
+        charge -= 0.5 * math.log1p(number * narrow)
+    if any(prior.center[0] for prior in state.priors):
+        charge -= ONE_STRENGTH
+    return charge

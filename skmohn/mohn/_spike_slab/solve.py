@@ -9,8 +9,14 @@ import numpy as np
 from skmohn._core._memory import in_words
 from skmohn.mohn._controls import Wishes
 from skmohn.mohn._model import Solution
-from skmohn.mohn._spike_slab.fit import fit_additive, fit_spike_slab, memory_of
+from skmohn.mohn._spike_slab.fit import (
+    STARTS,
+    fit_additive,
+    fit_spike_slab,
+    memory_of,
+)
 from skmohn.mohn._spike_slab.model import SpikeSlabModel
+from skmohn.mohn._spike_slab.vamp import Start
 from skmohn.mohn._table.target import UNCHANGED, Transform
 from skmohn.mohn._walsh.terms import with_kept
 
@@ -18,11 +24,17 @@ from skmohn.mohn._walsh.terms import with_kept
 HIGHEST_ORDER = 3
 _MOST_SETS = 50_000
 # Rough nanoseconds of a fit: of the decomposition, by the cubed number of rows or sets,
-# and of about 100 iterations of all starts, by entries of the columns and by sets.
-_PER_CUBE, _PER_ENTRY, _PER_SET = 0.6, 200.0, 100_000.0
+# and by the square of it for each set; and of about 100 iterations of each start, by
+# entries of the columns and by sets.
+_PER_CUBE, _PER_SQUARE, _PER_ENTRY, _PER_SET = 0.6, 0.2, 17.0, 8000.0
 # What may be spent on order 3, or beside other models.
 MOST_WORK = 4e9
-# Order up to which "auto" looks: pursuit screens order 3.
+# What may be spent on order 3 beside other models, and where it starts: it is worth a
+# second where rows are few, and from the start that expects least, runs ended as they
+# did from all (three polynomials, traps and heredity, 150 to 500 rows).
+_MOST_BRIEF = 8e8
+_BRIEF = (Start(0.02, 0.35, True),)
+# Order up to which there is more than that: the classifier looks at no others.
 BRIEF_ORDER = 2
 
 
@@ -54,7 +66,7 @@ def solve_spike_slab(
         the search.
 
     is_brief : bool, default=False
-        Whether to leave out order 3, and what takes longer than seconds.
+        Whether to leave out what takes longer than seconds.
 
     Returns
     -------
@@ -70,7 +82,8 @@ def solve_spike_slab(
     orders = _orders(n_rows, n_inputs, wishes, is_brief)
     inputs, best, coverage = samples.rows.as_float().inputs, None, []
     for order in orders:
-        model = fit_spike_slab(inputs, samples.y, samples.weight, order)
+        starts = _starts(order, is_brief)
+        model = fit_spike_slab(inputs, samples.y, samples.weight, order, starts)
         n_sets = math.comb(n_inputs, order)
         coverage.append({"order": order, "possible": n_sets, "tried": n_sets})
         if model is None:
@@ -136,8 +149,7 @@ def _orders(n_rows: int, n_inputs: int, wishes: Wishes, is_brief: bool) -> range
     MemoryError
         If the one that was asked for, or the first, needs more than `memory_budget`.
     """
-    usual = BRIEF_ORDER if is_brief else HIGHEST_ORDER
-    highest = min(wishes.max_order or usual, n_inputs)
+    highest = min(wishes.max_order or HIGHEST_ORDER, n_inputs)
     if wishes.max_order is None:
         while highest > 1 and _is_much(n_rows, n_inputs, highest, wishes, is_brief):
             highest -= 1
@@ -158,18 +170,27 @@ def _is_much(
     n_sets = count_sets(n_inputs, order)
     if n_sets > _MOST_SETS or not _fits(n_sets, n_rows, wishes.memory_budget):
         return True
-    is_limited = is_brief or order > BRIEF_ORDER
-    return is_limited and work_of(n_sets, n_rows) > MOST_WORK
+    most = MOST_WORK
+    if order > BRIEF_ORDER:
+        most = _MOST_BRIEF if is_brief else MOST_WORK
+    elif not is_brief:
+        return False
+    return work_of(n_sets, n_rows, len(_starts(order, is_brief))) > most
+
+
+def _starts(order: int, is_brief: bool) -> tuple[Start, ...]:
+    return _BRIEF if is_brief and order > BRIEF_ORDER else STARTS
 
 
 def _fits(n_sets: int, n_rows: int, memory_budget: float) -> bool:
     return memory_of(n_sets, n_rows) <= memory_budget
 
 
-def work_of(n_sets: int, n_rows: int) -> float:
+def work_of(n_sets: int, n_rows: int, n_starts: int = len(STARTS)) -> float:
     """Rough nanoseconds of a fit, from counts alone."""
     smaller = float(min(n_sets, n_rows))
-    return _PER_CUBE * smaller**3 + n_sets * (_PER_ENTRY * smaller + _PER_SET)
+    of_set = _PER_SQUARE * smaller**2 + n_starts * (_PER_ENTRY * smaller + _PER_SET)
+    return _PER_CUBE * smaller**3 + n_sets * of_set
 
 
 def _record(model: SpikeSlabModel, order: int, held: Any) -> dict[str, object]:

@@ -6,6 +6,11 @@ each weight and replaces the data by pseudo-data. At a fixed point they have the
 means and, on average, the same variances, and an approximation of the evidence follows.
 Several starts run together, since each iteration is two products of one matrix.
 
+All weights have one precision in the normal belief, which is exact for many columns
+that are random and even. Of 36 to 78 columns that are signs of an autoregressive
+process, inclusions are off by up to 0.16 from Gibbs sampling, of columns with 4 to 50 %
+ones by up to 0.6, where a rare column and its products differ in few rows.
+
 Sources: Rangan, Schniter and Fletcher, Vector approximate message passing, IEEE
 Transactions on Information Theory 65, 2019; Fletcher and Schniter, Learning and free
 energies for vector approximate message passing, arXiv:1602.08207 (the learning); Opper
@@ -30,7 +35,7 @@ _DAMPING = ((0.7, 120), (0.3, 120))
 _HELD = 30
 # Change of the means, as a share of their length, with which a run has converged, and
 # what a change of the logarithm of the noise counts beside it.
-_TOLERANCE, _OF_NOISE = 1e-4, 1e-2
+TOLERANCE, _OF_NOISE = 1e-4, 1e-2
 # Least share of a precision that one belief leaves to the other: means are divided by
 # it, and those of the normal belief come of products in single precision.
 _LEAST_DATA, _LEAST_PSEUDO = 1e-3, 1e-9
@@ -40,7 +45,10 @@ _MOST_PRECISION = 1e12
 # than the rest, and rounding would tell weights of rows from repeated ones.
 _MANY_ENTRIES = 2**17
 # Nats below the best run that has converged within which others go on.
-_NEAR = 10.0
+NEAR = 10.0
+# Iterations after which runs are compared, and the distance of their means, as a share
+# of their length, at which they have met and one of them goes on.
+_COMPARED, _MET = 10, 1e-2
 # Length of all weights beyond which a run has diverged; that of a function is about 1.
 _LONGEST = 1e3
 # Eigenvalues below this share of the largest one are rounding errors.
@@ -166,7 +174,7 @@ class State:
     @property
     def has_converged(self) -> NDArray:
         """Which of the runs have come to rest, ndarray of shape (n_starts,), bool."""
-        return self.change <= _TOLERANCE
+        return self.change <= TOLERANCE
 
     def take(self, starts: NDArray) -> "State":
         """The runs from some of the starts."""
@@ -233,20 +241,41 @@ class Vamp:
                     ended.append(state.take(np.flatnonzero(done)))
                 if not np.all(is_sound & ~done):
                     state = state.take(np.flatnonzero(is_sound & ~done))
-                    if not len(state.noise):
-                        return ended
+                if iteration >= _HELD and not (iteration - _HELD) % _COMPARED:
+                    state = self._apart(state, ended)
+                if not len(state.noise):
+                    return ended
             first += n_iter
             state = self._promising(state, ended)
             if not len(state.noise):
                 break
         return [*ended, state]
 
+    def _apart(self, state: State, ended: list[State]) -> State:
+        """One each of the runs that have met, and none that meets one that has ended.
+
+        Where slabs are around zero in one and around two strengths in another, these
+        are no less apart.
+        """
+        runs = [state, *ended]
+        means = np.concatenate([run.mean for run in runs], axis=1)
+        centers = np.concatenate([run.priors[0].center for run in runs])
+        is_centered = centers == 0.0
+        squares = np.einsum("js,js->s", means, means)
+        distances = squares[:, None] + squares - 2.0 * (means.T @ means)
+        has_met = distances <= _MET**2 * squares
+        has_met &= is_centered[:, None] == is_centered
+        has_met[: len(state.noise), : len(state.noise)] &= np.tri(
+            len(state.noise), k=-1, dtype=bool
+        )
+        return state.take(np.flatnonzero(~has_met[: len(state.noise)].any(axis=1)))
+
     def _promising(self, state: State, ended: list[State]) -> State:
         """The runs that may yet end better than those that have converged."""
         if not ended:
             return state
         best = max(self.log_evidence(other).max() for other in ended)
-        return state.take(np.flatnonzero(self.log_evidence(state) > best - _NEAR))
+        return state.take(np.flatnonzero(self.log_evidence(state) > best - NEAR))
 
     def begin(self, starts: Sequence[Start]) -> State:
         """The state before the first iteration."""
