@@ -80,7 +80,8 @@ class Instance:
 def fit_ours(data: Instance, **parameters: object) -> Learned:
     """Fit MOHNRegressor."""
     model = MOHNRegressor(random_state=0, **parameters).fit(data.X, data.y)
-    return Learned(model.predict, set(model.terms_), model.predict_quantiles)
+    quantiles = model.predict_quantiles if model.model_.has_posterior else None
+    return Learned(model.predict, set(model.terms_), quantiles)
 
 
 def fit_linear(data: Instance, model) -> Learned:
