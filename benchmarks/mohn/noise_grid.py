@@ -16,7 +16,7 @@ average on many columns, given the true prior and noise (Krzakala et al.,
 Statistical-physics-based reconstruction in compressed sensing, Physical Review X 2,
 2012).
 
---cells chooses rows of the grid by "couplings:rows:ratio", --ours leaves the peers out.
+--cells chooses rows of the grid by "couplings:rows:ratio", --learners some of them.
 """
 
 import math
@@ -204,7 +204,7 @@ def read_cell(text: str) -> tuple[str, int, float]:
 def add_options(parser) -> None:
     """Add the choice of cells and of learners."""
     parser.add_argument("--cells", nargs="+", type=read_cell, metavar="CELL")
-    parser.add_argument("--ours", action="store_true", help="without the peers")
+    parser.add_argument("--learners", nargs="+", choices=OURS | PEERS)
 
 
 def main() -> None:
@@ -219,7 +219,8 @@ def main() -> None:
         if options.quick
         else [(c, n, r) for c in ("gaussian", "pm1") for n in ROWS for r in RATIOS]
     )
-    learners = OURS if options.ours else OURS | PEERS
+    learners = OURS | PEERS
+    learners = {name: learners[name] for name in options.learners or learners}
     table = common.Table(
         "Spin glasses 8x8, 128 of 2016 pairs",
         "couplings rows ratio limit learner n R2 lowest precision recall held seconds",
