@@ -17,8 +17,8 @@ from skmohn.mohn._table.left_out import leave_groups_out, leave_observations_out
 _SPREADS = 2.0 ** np.arange(-8.0, 6.0)
 # Variance of a column below which it is constant but for rounding.
 _CONSTANT = 1e-9
-_TOLERANCE = 1e-8
-_MOST_STEPS = 100
+_TOLERANCE = 1e-6
+_MOST_STEPS = 1000
 
 
 @dataclass(frozen=True)
@@ -152,9 +152,7 @@ class _Posterior:
 
 def _condition(columns, is_success, weight, unit, group):
     """The posterior at one spread, whose weights have a variance of 1 a priori."""
-    model = LogisticRegression(
-        C=1.0, solver="newton-cholesky", tol=_TOLERANCE, max_iter=_MOST_STEPS
-    )
+    model = LogisticRegression(C=1.0, tol=_TOLERANCE, max_iter=_MOST_STEPS)
     model.fit(columns, is_success, sample_weight=weight)
     weights, (constant,) = model.coef_[0], np.ravel(model.intercept_).tolist()
     latent = columns @ weights + constant

@@ -17,7 +17,7 @@ from itertools import chain, combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr, ndtri
+from scipy.special import erfcx, log_ndtr, ndtri
 
 from skmohn.mohn._model import CONSTANT_VARIANCE
 from skmohn.mohn._spike_slab.fit import (
@@ -236,9 +236,10 @@ def tilt(
     root = np.sqrt(1.0 + variance)
     at = sign * mean / root
     log_chance = log_ndtr(at)
-    hazard = np.exp(-0.5 * (at**2 + math.log(2.0 * math.pi)) - log_chance)
+    # Of normal density and distribution; at many standard deviations, too.
+    hazard = math.sqrt(2.0 / math.pi) / erfcx(-at / math.sqrt(2.0))
     moved = mean + sign * hazard * variance / root
-    less = (variance / root) ** 2 * hazard * (at + hazard)
+    less = (variance / root) ** 2 * np.clip(hazard * (at + hazard), 0.0, 1.0)
     return log_chance, moved, np.maximum(variance - less, _LEAST_VARIANCE)
 
 
