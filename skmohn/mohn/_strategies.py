@@ -311,7 +311,11 @@ def _choose(found, samples, wishes, report, beyond=()):
     is_robust = _is_robust(lengths, chosen, len(samples.y))
     if chosen == "nothing":
         how = "nothing stands out"
-        if is_robust or not isinstance(scale, Unchanged):
+        if _is_shared(lengths, len(samples.y)):
+            chosen = "spike_slab"
+            how += ", and the spike-and-slab model averages over all that may"
+            found = {**found, chosen: _without_terms(found[chosen])}
+        elif is_robust or not isinstance(scale, Unchanged):
             chosen = "additive"
             how += ", and the additive model stays close to the mean"
             found = {**found, "additive": _without_terms(found["additive"])}
@@ -321,6 +325,11 @@ def _choose(found, samples, wishes, report, beyond=()):
             how = "no description is clearly shorter than that of the additive model"
         if chosen == "sparse" and _leaves_out(found, lengths, samples):
             chosen, how = "spike_slab", "the sparse model leaves likely weights out"
+        if chosen == "spike_slab" and _is_as_dense(lengths):
+            chosen, how = (
+                "dense",
+                "no description is clearly shorter than the dense one",
+            )
         if chosen == "additive" and _has_interaction(found, lengths):
             chosen, how = "dense", "the additive model lacks a significant product"
         sparse, other = found.get("sparse"), found[chosen].model
@@ -349,6 +358,17 @@ def _without_terms(solution):
     )
 
 
+def _is_shared(lengths, n_rows):
+    """Whether products of low orders explain more than the mean and single inputs do.
+
+    Which these are, the data need not tell.
+    """
+    if "spike_slab" not in lengths or n_rows < FEWEST_ROWS:
+        return False
+    others = [lengths[name] for name in ("nothing", "additive") if name in lengths]
+    return lengths["spike_slab"] < min(others)
+
+
 def _is_robust(lengths, chosen, n_rows):
     """Whether signals are weak and no description is clearly shorter than the additive.
 
@@ -358,6 +378,9 @@ def _is_robust(lengths, chosen, n_rows):
     if "additive" not in lengths or n_rows < FEWEST_ROWS:
         return False
     if lengths["nothing"] - lengths["additive"] > _WEAK:
+        return False
+    # It sees nothing where products may matter.
+    if chosen == "spike_slab" and lengths["additive"] >= lengths["nothing"]:
         return False
     return lengths["additive"] < lengths[chosen] + _STRONG
 
@@ -379,6 +402,16 @@ def _leaves_out(found, lengths, samples):
     apart = np.average(squares, weights=samples.weight)
     n_weights = len(sparse.graph.terms) + 1
     return apart > sparse.noise_std() ** 2 * n_weights / len(samples.y)
+
+
+def _is_as_dense(lengths):
+    """Whether a dense model is about as short as a spike-and-slab one.
+
+    Then most weights count. Of 60 to 300 such rows it has 0 to 0.05 more R2, since it
+    learns fewer hyperparameters.
+    """
+    most = min(lengths["spike_slab"] + _STRONG, lengths["nothing"] - _LEAST_GAIN)
+    return lengths.get("dense", math.inf) < most
 
 
 def _has_interaction(found, lengths):

@@ -664,3 +664,14 @@ def test_terms_chosen_by_all_rows_count_beyond_chance_alone(how, gain, expected)
     sparse = SimpleNamespace(choice=SimpleNamespace(how=how))
     lengths = {"nothing": 100.0, "sparse": 100.0 - gain}
     assert is_trusted(sparse, lengths) is expected
+
+
+def test_a_dense_model_is_kept_where_spikes_and_slabs_say_the_same():
+    X, y = make_dense(1300)
+    model = MOHNRegressor(random_state=0).fit(X[:200], y[:200])
+    lengths = model.history_[-1]
+    assert lengths["chosen"] == "dense"
+    apart = lengths["description_length_dense"]
+    apart -= lengths["description_length_spike_slab"]
+    assert 0.0 < apart < 3.0
+    assert model.stopping_reason_.startswith("no description is clearly shorter")

@@ -553,7 +553,7 @@ def test_auto_stays_sparse_where_few_terms_are_clear():
 
 def test_auto_averages_where_a_sparse_model_is_as_good_and_another():
     """The sparse one has a term too many."""
-    X, y = small(400)
+    X, y = small(400, seed=5)
     model = MOHNRegressor(random_state=0).fit(X, y)
     lengths = model.history_[-1]
     assert lengths["chosen"] == "spike_slab"
@@ -617,3 +617,16 @@ def test_it_is_saved_without_pickle():
     assert all(name.startswith("skmohn.") for name in trusted)
     assert_array_equal(again.predict(X, return_std=True), [mean, std])
     assert again.weight([0]) == model.weight([0])
+
+
+def test_auto_averages_where_nothing_stands_out_but_products_may():
+    """Too few rows to tell which pairs: far from the mean, and nothing is listed."""
+    data = make_ising((8, 8), n_samples=1200, couplings="gaussian", random_state=1)
+    model = MOHNRegressor(random_state=0).fit(data.X[:200], data.y[:200])
+    assert model.history_[-1]["chosen"] == "spike_slab"
+    assert model.stopping_reason_.startswith("nothing stands out, and the spike-and")
+    assert model.terms_ == []
+    assert model.score(data.X[200:], data.y[200:]) > 0.2
+    rng = np.random.default_rng(0)
+    noise = MOHNRegressor(random_state=0).fit(data.X[:200], rng.standard_normal(200))
+    assert noise.history_[-1]["chosen"] != "spike_slab"

@@ -28,6 +28,8 @@ _BLOM = 0.375
 _ABNORMAL = 1e-4
 # Fewer distinct values than this have the same scores up to a scale.
 _FEWEST_VALUES = 3
+# Rows from which the p-value holds (`scipy.stats.kurtosistest`).
+_FEWEST_ROWS = 20
 # Inverse degrees of freedom among which the likeliest are taken, after normal ones.
 _INVERSES = np.linspace(0.04, 1.0, 25)
 # Nats that degrees of freedom, one number more, must gain (Akaike's criterion).
@@ -128,7 +130,9 @@ def may_mislead(y, residual):
     -------
     is_abnormal : bool
     """
-    if len(np.unique(y)) < _FEWEST_VALUES or not np.ptp(residual):
+    if len(y) < _FEWEST_ROWS or not np.ptp(residual):
+        return False
+    if len(np.unique(y)) < _FEWEST_VALUES:
         return False
     return bool(normaltest(residual).pvalue < _ABNORMAL)
 

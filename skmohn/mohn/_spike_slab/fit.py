@@ -381,19 +381,21 @@ def _charge(classes: Sequence[slice], n_observed: float, state: State) -> float:
     """Log share of the hyperparameters' density that the data leave.
 
     Noise and variance of the function have the densities that they have in other
-    models.
+    models. What the data tell of the variance is that of the slabs, see
+    `charge_priors`.
     """
     sizes = [members.stop - members.start for members in classes]
-    pairs = list(zip(sizes, state.priors, strict=True))
-    power = sum(size * float(prior.power[0]) for size, prior in pairs)
-    included = sum(size * float(prior.inclusion[0]) for size, prior in pairs)
+    power = sum(
+        size * float(prior.power[0])
+        for size, prior in zip(sizes, state.priors, strict=True)
+    )
     variances = np.array([float(state.noise[0]), max(power, LEAST_NOISE)])
     centers, deviations = np.transpose([LOG_NOISE, LOG_SCALE])
     apart = (np.log(variances) - centers) / deviations
     charge = occam_factor(
         -0.5 * float(apart @ apart),
         np.diag(deviations**-2.0),
-        0.5 * np.diag([n_observed, included]),
+        0.5 * np.diag([n_observed, 0.0]),
     )
     return charge + charge_priors(state, classes)
 
