@@ -323,8 +323,8 @@ def _choose(found, samples, wishes, report, beyond=()):
         if is_robust:
             chosen = "additive"
             how = "no description is clearly shorter than that of the additive model"
-        if chosen == "sparse" and _leaves_out(found, lengths, samples):
-            chosen, how = "spike_slab", "the sparse model leaves likely weights out"
+        if chosen == "sparse" and _is_one_of_many(found, lengths, samples):
+            chosen, how = "spike_slab", "the sparse model is not the only one that fits"
         if chosen == "spike_slab" and _is_as_dense(lengths):
             chosen, how = (
                 "dense",
@@ -385,7 +385,7 @@ def _is_robust(lengths, chosen, n_rows):
     return lengths["additive"] < lengths[chosen] + _STRONG
 
 
-def _leaves_out(found, lengths, samples):
+def _is_one_of_many(found, lengths, samples):
     """Whether a spike-and-slab model as good as the sparse one is another function.
 
     They are the same where they are no further apart than errors of the sparse model's
