@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, log_expit, logsumexp
 from scipy.stats import norm
-from sklearn.linear_model import LogisticRegression
 
 from skmohn.mohn._model import FAMILY_WISE_ERROR
 from skmohn.mohn._table.left_out import leave_groups_out, leave_observations_out
@@ -17,8 +16,7 @@ from skmohn.mohn._table.left_out import leave_groups_out, leave_observations_out
 _SPREADS = 2.0 ** np.arange(-8.0, 6.0)
 # Variance of a column below which it is constant but for rounding.
 _CONSTANT = 1e-9
-_TOLERANCE = 1e-6
-_MOST_STEPS = 1000
+_MOST_STEPS, _MOST_HALVINGS = 100, 20
 
 
 @dataclass(frozen=True)
@@ -152,15 +150,13 @@ class _Posterior:
 
 def _condition(columns, is_success, weight, unit, group):
     """The posterior at one spread, whose weights have a variance of 1 a priori."""
-    model = LogisticRegression(C=1.0, tol=_TOLERANCE, max_iter=_MOST_STEPS)
-    model.fit(columns, is_success, sample_weight=weight)
-    weights, (constant,) = model.coef_[0], np.ravel(model.intercept_).tolist()
-    latent = columns @ weights + constant
+    wider = np.column_stack([columns, np.ones(len(columns))])
+    mode = _find_mode(wider, is_success, weight)
+    weights, constant = mode[:-1], float(mode[-1])
+    latent = wider @ mode
     chance = expit(latent)
     slope = chance * (1.0 - chance)
-    wider = np.column_stack([columns, np.ones(len(columns))])
-    precision = (wider * (weight * slope)[:, None]).T @ wider
-    precision[np.diag_indices(len(weights))] += 1.0
+    precision = _curvature(wider, weight * slope)
     covariance = np.linalg.inv(precision)
     _, volume = np.linalg.slogdet(precision)
     fit = weight @ log_expit(np.where(is_success, latent, -latent))
@@ -183,3 +179,40 @@ def _condition(columns, is_success, weight, unit, group):
 
 def _covariance_of(spread, wider, some):
     return spread[some] @ wider[some].T
+
+
+def _find_mode(wider, is_success, weight):
+    """Penalized weights, then the constant, to rounding: by Newton's method.
+
+    `LogisticRegression` stops earlier, where weights of rows and repeated rows differ.
+    """
+    signs = np.where(is_success, 1.0, -1.0)
+
+    def height(mode):
+        return weight @ log_expit(signs * (wider @ mode)) - 0.5 * mode[:-1] @ mode[:-1]
+
+    mode = np.zeros(wider.shape[1])
+    best = height(mode)
+    for _ in range(_MOST_STEPS):
+        chance = expit(wider @ mode)
+        slope = wider.T @ (weight * (is_success - chance))
+        slope[:-1] -= mode[:-1]
+        step = np.linalg.solve(
+            _curvature(wider, weight * chance * (1.0 - chance)), slope
+        )
+        for _ in range(_MOST_HALVINGS):
+            value = height(mode + step)
+            if value > best:
+                break
+            step *= 0.5
+        else:
+            break
+        mode, best = mode + step, value
+    return mode
+
+
+def _curvature(wider, of_rows):
+    """Negative Hessian of the posterior's logarithm; the constant's density is flat."""
+    found = (wider * of_rows[:, None]).T @ wider
+    found[np.diag_indices(wider.shape[1] - 1)] += 1.0
+    return found

@@ -106,7 +106,7 @@ def fit_spike_slab(
     )
     classes = sample.candidates.classes
     charge = partial(_charge, classes, sample.n_observed)
-    starts = starts_for(starts, len(sample.candidates.terms), len(y))
+    starts = starts_for(starts, len(sample.candidates.terms), sample.n_observed)
     found = best_run(vamp, starts, charge)
     if found is None:
         return None
@@ -117,9 +117,9 @@ def fit_spike_slab(
     return sample.model(priors, noise, precision, state.data[:, 0], evidence, occam)
 
 
-def starts_for(starts: Sequence[Start], n_sets: int, n_rows: int) -> list[Start]:
-    """The starts, for as many sets from as many rows."""
-    among = min(1.0, _FOR_EACH_ROW * n_rows / n_sets)
+def starts_for(starts: Sequence[Start], n_sets: int, n_observed: float) -> list[Start]:
+    """The starts, for as many sets from as many observations."""
+    among = min(1.0, _FOR_EACH_ROW * n_observed / n_sets)
     starts = [start._replace(inclusion=among * start.inclusion) for start in starts]
     # Of few sets, starts that expect hardly any weight say the same as others.
     least = min(_EXPECTED / n_sets, max(start.inclusion for start in starts))

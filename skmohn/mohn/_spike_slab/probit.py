@@ -354,7 +354,8 @@ class ProbitSample:
         )
         starts = STARTS[:1]
         if priors is None:
-            starts = starts_for(STARTS, *self.columns.shape)
+            n_observed = float(np.sum(self.weight / self.unit))
+            starts = starts_for(STARTS, len(self.columns), n_observed)
         found = best_run(vamp, starts, partial(_charge, classes), TOLERANCE, _BEHIND)
         if found is None:
             return None
