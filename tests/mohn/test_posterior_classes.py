@@ -15,7 +15,7 @@ from sklearn.preprocessing import PolynomialFeatures
 from skmohn import MOHNClassifier
 from skmohn.datasets import make_ising
 from skmohn.mohn._sparse import ridge_logistic
-from skmohn.mohn._sparse.ridge_logistic import fit_ridge_logistic
+from skmohn.mohn._sparse.ridge_logistic import RidgeLogistic, fit_ridge_logistic
 from skmohn.mohn._spike_slab.prior import SpikeSlab
 from skmohn.mohn._spike_slab.probit import ProbitSample, tilt
 from skmohn.mohn._table.left_out import leave_groups_out, leave_observations_out
@@ -131,6 +131,13 @@ def test_repeats_of_rows_are_weights():
     assert_allclose(twice.left_out, repeated.left_out[::2], rtol=1e-6)
 
 
+def test_likely_weights_pass_a_test_of_all():
+    weights = np.zeros(20)
+    weights[:3] = 2.5, 3.5, -3.5
+    found = RidgeLogistic(weights, np.ones(20), 0.0, np.zeros(5), AT_ONE)
+    assert np.flatnonzero(found.is_likely).tolist() == [1, 2]
+
+
 def test_constant_columns_have_no_weight():
     X, y = labeled()
     one = np.ones(len(y))
@@ -222,6 +229,15 @@ def test_pairs_are_found_and_what_is_left_out_is_foreseen():
         assert found.left_out[k] == pytest.approx(exact, abs=0.2)
 
 
+def test_the_constant_is_left_out_too():
+    X, y = labeled(20)
+    success, one = y | (np.arange(20) < 10), np.ones(20)
+    nothing = SpikeSlab(*np.array([[0.5], [1e-6], [0.0]]))
+    found = ProbitSample.of(X, one, one, None, 1).learn(success, (nothing,))
+    assert np.all(found.left_out[success] < -0.01)
+    assert np.all(found.left_out[~success] > 0.05)
+
+
 def test_groups_of_one_and_repeats_of_rows():
     X, y, _ = glass(120)
     one = np.ones(120)
@@ -268,6 +284,7 @@ def test_terms_and_explanations_of_spikes_and_slabs():
     X, y, data = glass(300, strength=8.0)
     model = MOHNClassifier(random_state=0).fit(X, y)
     assert model.pool_["spike and slab"] > 0.5
+    assert model.model_.shown.name == "spike and slab"
     assert len(set(model.terms_) & set(data.terms)) / len(model.terms_) > 0.8
     table = model.explain(X[:1])
     odds = model.decision_function(X[:1])[0]
@@ -289,3 +306,22 @@ def test_three_classes_with_categories():
     table = model.explain(X[:1])
     own = model.decision_function(X[:1])[0]
     assert table["contribution"].sum() == pytest.approx(own.max())
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_members_are_calibrated_to_the_frequencies(n_classes):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((120, 3)), rng.integers(0, 10, 120)
+    y = np.digitize(y, [1, 3][: n_classes - 1])
+    model = MOHNClassifier(random_state=0).fit(X, y)
+    for member in model.model_.members:
+        if member.name in ("additive", "spike and slab"):
+            chances = np.exp(member.log_proba(model._to_rows(X))).mean(axis=0)
+            assert_allclose(chances, np.bincount(y) / 120, atol=0.02)
+
+
+def test_the_additive_member_counts_before_any_row_is_seen():
+    X = np.random.default_rng(0).standard_normal((4, 3))
+    model = MOHNClassifier(random_state=0).fit(X, [0, 1, 0, 1])
+    others = [share for name, share in model.pool_.items() if name != "additive"]
+    assert model.pool_["additive"] > 2.0 * max(others)

@@ -619,14 +619,31 @@ def test_it_is_saved_without_pickle():
     assert again.weight([0]) == model.weight([0])
 
 
+def few_rows_of_a_glass(seed):
+    data = make_ising((8, 8), n_samples=1200, couplings="gaussian", random_state=seed)
+    return data.X[:200], data.y[:200], data.X[200:], data.y[200:]
+
+
 def test_auto_averages_where_nothing_stands_out_but_products_may():
     """Too few rows to tell which pairs: far from the mean, and nothing is listed."""
-    data = make_ising((8, 8), n_samples=1200, couplings="gaussian", random_state=1)
-    model = MOHNRegressor(random_state=0).fit(data.X[:200], data.y[:200])
+    X, y, *test = few_rows_of_a_glass(1)
+    model = MOHNRegressor(random_state=0).fit(X, y)
     assert model.history_[-1]["chosen"] == "spike_slab"
     assert model.stopping_reason_.startswith("nothing stands out, and the spike-and")
     assert model.terms_ == []
-    assert model.score(data.X[200:], data.y[200:]) > 0.2
+    assert model.score(*test) > 0.2
     rng = np.random.default_rng(0)
-    noise = MOHNRegressor(random_state=0).fit(data.X[:200], rng.standard_normal(200))
+    noise = MOHNRegressor(random_state=0).fit(X, rng.standard_normal(200))
     assert noise.history_[-1]["chosen"] != "spike_slab"
+
+
+def test_an_additive_model_that_sees_nothing_gives_way_to_products():
+    X, y, *test = few_rows_of_a_glass(4)
+    model = MOHNRegressor(random_state=0).fit(X, y)
+    lengths = {
+        name: model.history_[-1][f"description_length_{name}"]
+        for name in ("additive", "spike_slab", "nothing")
+    }
+    assert lengths["nothing"] < lengths["additive"] < lengths["spike_slab"] + 3.0
+    assert model.history_[-1]["chosen"] == "spike_slab"
+    assert model.score(*test) > 0.2

@@ -168,7 +168,7 @@ class ProbitVamp(Vamp):
 
     def latent(self, state: ClassState) -> NDArray:
         """Posterior mean of the function in all rows."""
-        residual, total = self._residual(state)
+        residual, total = self.residual(state)
         return self._latent(state, residual, total)
 
     def _latent(self, state, residual, total):
@@ -197,7 +197,7 @@ class ProbitVamp(Vamp):
     def _log_data(self, state):
         """Log probability of the classes, and what the beliefs have in common."""
         noise, constant, n_rows = state.noise, self.constant(state), self.total
-        residual, total = self._residual(state)
+        residual, total = self.residual(state)
         apart = np.sum(self.weight * (state.sites - constant) ** 2, axis=0)
         others = np.maximum(apart - np.sum(self._target(state) ** 2, axis=0), 0.0)
         wide = noise + n_rows * CONSTANT_VARIANCE
@@ -375,7 +375,7 @@ class ProbitSample:
 
     def _condition(self, vamp, state):
         """The belief about all weights that knows the data."""
-        residual, total = vamp._residual(state)
+        residual, total = vamp.residual(state)
         noise, precision = float(state.noise[0]), float(state.precision[0])
         along = np.sqrt(vamp.values) * residual / total
         mean = state.data + self.spectrum.vectors @ along / precision

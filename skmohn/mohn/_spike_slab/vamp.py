@@ -303,7 +303,7 @@ class Vamp:
 
     def iterate(self, state: State, damping: float, is_held: bool) -> State:
         """One exchange between both beliefs."""
-        residual, total = self._residual(state)
+        residual, total = self.residual(state)
         pseudo, pseudo_precision = self._linear(state, residual, total)
         if state.pseudo_precision.all():
             pseudo = damping * pseudo + (1.0 - damping) * state.pseudo_data
@@ -339,7 +339,7 @@ class Vamp:
             **observed,
         )
 
-    def _residual(self, state):
+    def residual(self, state):
         """The target less the mean of the normal prior, and its prior variance."""
         residual = self._target(state) - self._project(state.data)
         return residual, state.noise + self.values / state.precision
@@ -404,7 +404,7 @@ class Vamp:
     def _log_data(self, state):
         """Log density of the target under the normal prior."""
         observed, noise = self.observed, state.noise
-        residual, total = self._residual(state)
+        residual, total = self.residual(state)
         return -0.5 * (
             np.sum(residual**2 / total + np.log(2.0 * np.pi * total), axis=0)
             + observed.others / noise
