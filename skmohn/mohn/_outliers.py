@@ -134,15 +134,6 @@ class Targets:
         weight = self.weight if without is None else self.weight * ~without
         return read_samples(self._table, self.y, weight, together=together, **self._how)
 
-    def read_rest(self, outliers: NDArray, fit: Fit) -> Samples:
-        """The samples without outliers, whose terms those of a fit by scores are."""
-        samples, earlier = self.read(without=outliers), fit.samples.vocabulary.labels
-        is_sparse = not self._how["strategy"].finds_all
-        is_same = samples.vocabulary.labels == earlier
-        if fit.solution.on_scores and is_sparse and is_same:
-            samples = samples._replace(settled=fit.solution)
-        return samples
-
     def on_skewed_scales(self, fit: Fit) -> Iterator[Samples]:
         """The samples on the likeliest other scales, if the target is on its own."""
         samples, control = fit.samples, self._how["wishes"].dense_control
@@ -282,7 +273,7 @@ def leave_outliers_out(
         found = targets.far_off(fit, outliers)
         if np.array_equal(found, outliers) or not found.any():
             break
-        fit, outliers = solve(targets.read_rest(found, fit)), found
+        fit, outliers = solve(targets.read(without=found)), found
     if fit is first or fit.solution.is_stopped:
         return first, none
     length = fit.length() + targets.length_of(outliers, fit) + _LEAST_GAIN

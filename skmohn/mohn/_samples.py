@@ -18,7 +18,7 @@ from skmohn._core._validation import are_counts, mean_weight, to_numpy, weight_u
 from skmohn.mohn._dense.scale import Scale, choose_scale
 from skmohn.mohn._dense.together import OneOf
 from skmohn.mohn._genotypes import Genotypes, encode, learn_coding
-from skmohn.mohn._model import Model, Solution
+from skmohn.mohn._model import Model
 from skmohn.mohn._table.coding import InputCoding
 from skmohn.mohn._table.columns import find_one_hot
 from skmohn.mohn._table.rows import Rows
@@ -91,10 +91,6 @@ class Samples(NamedTuple):
     earlier : Model, default=None
         The model to begin with, in its own coding.
 
-    settled : Solution, default=None
-        By scores of these targets and of outliers, which do not mislead them: a sparse
-        search takes its terms.
-
     coding : InputCoding, default=None
 
     vocabulary : Vocabulary, default=None
@@ -127,7 +123,6 @@ class Samples(NamedTuple):
     seed: int = 0
     start: list | tuple = ()
     earlier: Model | None = None
-    settled: Solution | None = None
     coding: InputCoding | None = None
     vocabulary: Vocabulary | None = None
     scale: Scale | None = None

@@ -228,7 +228,7 @@ def test_fits_without_outliers_save_five_nats(length, is_kept):
     targets = SimpleNamespace(
         y=np.zeros(4),
         far_off=lambda fit, known: outliers,
-        read_rest=lambda outliers, fit: outliers,
+        read=lambda without: outliers,
         length_of=lambda outliers, fit: 10.0,
         on_skewed_scales=lambda fit: (),
     )

@@ -162,24 +162,3 @@ def test_no_model_is_chosen_that_scores_replace(monkeypatch):
         n_chosen.clear()
         search(*scan(noise))
         assert len(n_chosen) == 1
-
-
-def test_outliers_leave_terms_that_were_chosen_by_scores(monkeypatch):
-    n_searched, pursuit = [], solve._search
-
-    def spy(*args):
-        n_searched.append(1)
-        return pursuit(*args)
-
-    monkeypatch.setattr(solve, "_search", spy)
-    X, y = scan("contaminated")
-    model = MOHNRegressor("pursuit", max_order=2, selection="ebic").fit(X, y)
-    assert model.terms_ == [(4, 9)]
-    assert model.outliers_.any()
-    assert len(n_searched) == 2  # Of the target and of its scores.
-    assert model.stopping_reason_.startswith(search(X, y).stopping_reason_)
-    rest = ~model.outliers_
-    design = make_design(encode(learn_coding(X), X[rest]).inputs)
-    column = np.column_stack([np.ones(rest.sum()), design.columns([(4, 9)])[0]])
-    weight = np.linalg.lstsq(column, y[rest])[0][1]
-    assert_allclose(model.weights_, weight, rtol=0.05)

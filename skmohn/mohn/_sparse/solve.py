@@ -21,7 +21,6 @@ from skmohn.mohn._sparse.known_terms import (
     describe,
     learn,
     penalty_of,
-    record_of,
     rms,
 )
 from skmohn.mohn._sparse.learning import moments, ols
@@ -89,9 +88,8 @@ def _solve(find, samples, wishes, report):
     in_unit = _in_unit(report, unit)
     if repeated.inputs.shape[1]:
         solution = find(repeated, wishes, in_unit)
-        if samples.settled is None:
-            said = solution.reason + _mention_dependent(repeated)
-            solution = solution._replace(reason=said)
+        said = solution.reason + _mention_dependent(repeated)
+        solution = solution._replace(reason=said)
     else:
         solution = learn(repeated, wishes, in_unit, [])._replace(
             warning="no column of X varies: the model is the mean of y"
@@ -145,8 +143,6 @@ def _mention_dependent(samples):
 
 
 def _run_pursuit(samples, wishes, report, always):
-    if samples.settled is not None:
-        return _keep_terms(samples, samples.settled, report)
     search, rivals, reason = _search(samples, wishes, report, always)
     conclude = partial(_conclude, search, rivals, reason, samples, wishes, report)
     solution = _by_scores(search, reason, samples, wishes, always, conclude)
@@ -185,16 +181,6 @@ def _by_scores(search, reason, samples, wishes, always, conclude):
 
     found = search_scores(samples, wishes, residual, pursue, _from_least_squares)
     return found or solution or conclude()
-
-
-def _keep_terms(samples, settled, report):
-    """The terms of a solution, with weights of these samples."""
-    design, terms = make_design(samples.inputs, samples.weight), settled.graph.terms
-    model = ActiveSet.of(design, samples.y, list(terms))
-    coverage = with_kept(settled.coverage, terms)
-    solution = _from_least_squares(model, "cv", coverage, settled.warning)
-    report(record_of(design, samples, solution.graph), solution.graph)
-    return solution._replace(reason=settled.reason, on_scores=True)
 
 
 def _search(samples, wishes, report, always):

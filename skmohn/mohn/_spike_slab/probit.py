@@ -30,7 +30,6 @@ from skmohn.mohn._spike_slab.model import Candidates, Term
 from skmohn.mohn._spike_slab.posterior import NormalPosterior
 from skmohn.mohn._spike_slab.prior import SpikeSlab
 from skmohn.mohn._spike_slab.vamp import (
-    TOLERANCE,
     Observed,
     Spectrum,
     Start,
@@ -356,7 +355,7 @@ class ProbitSample:
         if priors is None:
             n_observed = float(np.sum(self.weight / self.unit))
             starts = starts_for(STARTS, len(self.columns), n_observed)
-        found = best_run(vamp, starts, partial(_charge, classes), TOLERANCE, _BEHIND)
+        found = best_run(vamp, starts, partial(_charge, classes), _TOLERANCE, _BEHIND)
         if found is None:
             return None
         state, evidence = found
