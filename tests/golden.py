@@ -524,7 +524,7 @@ def record(path: Path) -> int:
             print(f"{name}: {found.get('failure', 'nothing to compare')}")
         leaves |= {f"{name}|{leaf}": value for leaf, value in found.items()}
     with path.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **leaves)
+        np.savez_compressed(file, **leaves)
     print(f"{len(FITS)} fits, {len(leaves)} arrays and values, {n_failures} failures")
     return int(n_failures > 0)
 
