@@ -632,17 +632,16 @@ def learn_posteriors(samples, wishes, lesson, known=None):
     if isinstance(inputs, Planes):
         return []
     inputs = np.asarray(inputs, dtype=float)
-    found = {
-        ADDITIVE: _learn_additive(inputs, lesson, known and known.get(ADDITIVE)),
-        SPIKE_SLAB: _learn_products(
-            inputs, lesson, wishes, known and known.get(SPIKE_SLAB)
-        ),
+    ways = {
+        ADDITIVE: _learn_additive,
+        SPIKE_SLAB: partial(_learn_products, wishes=wishes),
     }
-    return [
-        (lesson, *_link(name, outputs, lesson, samples.coding))
-        for name, outputs in found.items()
-        if outputs and (known is None or name in known)
-    ]
+    learned = []
+    for name in ways if known is None else known:
+        outputs = ways[name](inputs, lesson, None if known is None else known[name])
+        if outputs:
+            learned.append((lesson, *_link(name, outputs, lesson, samples.coding)))
+    return learned
 
 
 @one_blas_thread
@@ -660,7 +659,7 @@ def _learn_additive(inputs, lesson, known):
 
 
 @one_blas_thread
-def _learn_products(inputs, lesson, wishes, known):
+def _learn_products(inputs, lesson, known, wishes):
     """Spikes and slabs up to the order with the shortest description."""
     successes = lesson.successes
     n_rows, n_inputs = inputs.shape

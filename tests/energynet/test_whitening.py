@@ -686,7 +686,7 @@ def test_correlations_of_few_rows_are_not_taken_for_true():
     off = whitening.correlation[~np.eye(60, dtype=bool)]
     assert 0.2 < off.mean() < 0.7
     # What these rows say of one another is surer than what they say of others.
-    assert whitening.stretch > 1.5
+    assert whitening.stretch > 2.0
     assert 1.0 <= whitening.inflation < 1.5
     assert whitening.least_effective == 1.0
     assert WHITENING.least_effective == 0.3

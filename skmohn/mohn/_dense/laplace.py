@@ -15,6 +15,7 @@ from scipy.linalg import lapack
 from scipy.special import expit, log_expit
 
 from skmohn.mohn._dense.kernel import Pairs, Prior
+from skmohn.mohn._table.left_out import leave_observations_out
 from skmohn.mohn._table.rows import Alphabet, Rows, members_of
 
 _MOST_STEPS = 50
@@ -229,9 +230,8 @@ def leave_one_out(
     and its weight.
     """
     share, variance = mode.share[rows], mode.variance[rows]
-    left = 1.0 - unit * share * (1.0 - share) * variance
-    cavity = variance / np.maximum(left, _LEAST_CURVATURE)
-    return mode.latent[rows] - cavity * unit * (is_success - share)
+    curvature, pull = unit * share * (1.0 - share), unit * (is_success - share)
+    return leave_observations_out(mode.latent[rows], variance, curvature, pull)
 
 
 def leave_groups_out(

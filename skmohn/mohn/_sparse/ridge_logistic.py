@@ -108,7 +108,8 @@ def fit_ridge_logistic(
     scales[~vary] = np.inf
     # Turned to their own axes: the penalty is the same there, and these are fewer.
     left, values, axes = np.linalg.svd((inputs - means) / scales, full_matrices=False)
-    columns = left * values / np.sqrt(max(np.count_nonzero(vary), 1))
+    length = np.sqrt(max(np.count_nonzero(vary), 1))
+    columns, back = left * values / length, axes / (length * scales)
     known = np.ones(len(_SPREADS), bool) if mass is None else mass > 0.0
     posteriors = [
         _condition(spread * columns, is_success, weight, unit, group)
@@ -117,22 +118,19 @@ def fit_ridge_logistic(
     if mass is None:
         evidence = np.array([posterior.evidence for posterior in posteriors])
         mass = np.exp(evidence - logsumexp(evidence))
-    share = mass[known]
-    unit_weights = np.sqrt(max(np.count_nonzero(vary), 1)) * scales
-    back = axes / unit_weights
-    spreads = _SPREADS[known]
+    spreads, probability = _SPREADS[known], mass[known]
     each = [s * p.weights @ back for s, p in zip(spreads, posteriors, strict=True)]
     variances = [
         s**2 * np.einsum("ij,ik,kj->j", back, p.covariance[:-1, :-1], back)
         for s, p in zip(spreads, posteriors, strict=True)
     ]
-    weights = share @ np.array(each)
-    square = share @ (np.array(variances) + np.square(each))
+    weights = probability @ np.array(each)
+    square = probability @ (np.array(variances) + np.square(each))
     return RidgeLogistic(
         weights,
         np.sqrt(np.maximum(square - weights**2, 0.0)),
         -float(means @ weights),
-        share @ np.array([p.left_out - p.constant for p in posteriors]),
+        probability @ np.array([p.left_out - p.constant for p in posteriors]),
         mass,
     )
 

@@ -240,11 +240,7 @@ class _Standard(NamedTuple):
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         standard, center, scale = standardise(y, sample_weight)
         n_inputs = inputs.shape[1]
-        sizes = range(1, min(max_order, n_inputs) + 1)
-        sets = tuple(
-            chain.from_iterable(combinations(range(n_inputs), k) for k in sizes)
-        )
-        candidates, columns = standardise_columns(inputs, weight, sets)
+        candidates, columns = standardize_columns(inputs, weight, max_order)
         target = np.sqrt(weight) * standard
         spectrum = Spectrum.of(columns)
         along = spectrum.vectors.T @ (columns @ target) / np.sqrt(spectrum.values)
@@ -311,8 +307,8 @@ class _Standard(NamedTuple):
         return NormalPosterior(mean, Spectrum(values, wider), precision, noise)
 
 
-def standardise_columns(
-    inputs: NDArray, weight: NDArray, sets: Sequence[tuple[int, ...]]
+def standardize_columns(
+    inputs: NDArray, weight: NDArray, max_order: int
 ) -> tuple[Candidates, NDArray]:
     """Columns of mean 0 and mean square 1, times the square roots of the weights.
 
@@ -322,7 +318,8 @@ def standardise_columns(
 
     weight : ndarray of shape (n_rows,)
 
-    sets : sequence of tuples of int
+    max_order : int
+        Highest order of the sets, of which none is left out.
 
     Returns
     -------
@@ -331,6 +328,9 @@ def standardise_columns(
 
     columns : ndarray of shape (n_terms, n_rows)
     """
+    n_inputs = inputs.shape[1]
+    sizes = range(1, min(max_order, n_inputs) + 1)
+    sets = tuple(chain.from_iterable(combinations(range(n_inputs), k) for k in sizes))
     design = make_design(inputs)
     columns = np.empty((len(sets), len(inputs)))
     for part in row_slices(columns.shape):

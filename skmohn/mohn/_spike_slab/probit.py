@@ -13,7 +13,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,7 @@ from skmohn.mohn._model import CONSTANT_VARIANCE
 from skmohn.mohn._spike_slab.fit import (
     ONE_STRENGTH,
     best_run,
-    standardise_columns,
+    standardize_columns,
     starts_for,
 )
 from skmohn.mohn._spike_slab.model import Candidates, Term
@@ -50,6 +49,8 @@ STARTS = tuple(
 # Change of means and sites with which a run has converged: the scale of the latent
 # function goes on to drift where it separates most rows, and a link replaces it.
 _TOLERANCE = 3e-3
+# Nats by which a run that has not converged is behind: it counts only where none has.
+_BEHIND = 1e9
 # Normal density of the logarithm of the latent function's variance, in that of the
 # noise: center and standard deviation, as broad as those of other models.
 _LOG_POWER = math.log(4.0), 2.0
@@ -123,14 +124,16 @@ class ProbitVamp(Vamp):
 
     def begin(self, starts: Sequence[Start]) -> ClassState:
         """The state before the first iteration."""
-        state = super().begin(starts)
-        _, noise, _ = np.transpose(starts)
-        # In units of the noise instead of the target.
-        priors = [
-            replace(p, variance=p.variance / noise, center=p.center / np.sqrt(noise))
-            for p in state.priors
-        ]
-        priors = priors if self.priors is None else list(self.priors)
+        state, priors = super().begin(starts), self.priors
+        if priors is None:
+            # In units of the noise instead of the target.
+            _, noise, _ = np.transpose(starts)
+            priors = [
+                replace(
+                    p, variance=p.variance / noise, center=p.center / np.sqrt(noise)
+                )
+                for p in state.priors
+            ]
         sizes = [part.stop - part.start for part in self.classes]
         powers = [n * p.power for n, p in zip(sizes, priors, strict=True)]
         power = np.maximum(np.sum(powers, axis=0), _LEAST_VARIANCE)
@@ -141,7 +144,7 @@ class ProbitVamp(Vamp):
             **{
                 **vars(state),
                 "precision": len(self.columns) / power,
-                "priors": priors,
+                "priors": list(priors),
                 "noise": variance,
             },
             sites=sites,
@@ -323,10 +326,7 @@ class ProbitSample:
         max_order: int,
     ) -> "ProbitSample":
         """Standardize the columns of all sets of inputs, some of which vary."""
-        n_inputs = inputs.shape[1]
-        sizes = range(1, min(max_order, n_inputs) + 1)
-        sets = chain.from_iterable(combinations(range(n_inputs), k) for k in sizes)
-        candidates, columns = standardise_columns(inputs, weight, tuple(sets))
+        candidates, columns = standardize_columns(inputs, weight, max_order)
         return cls(candidates, columns, Spectrum.of(columns), weight, unit, group)
 
     def learn(
@@ -408,10 +408,6 @@ class ProbitSample:
         return found - constant
 
 
-# Nats by which a run of labels that has not converged is behind all that have.
-_BEHIND = 1e9
-
-
 def _charge(classes: Sequence[slice], state: State) -> float:
     """Log share of the hyperparameters' density that the data leave."""
     sizes = [part.stop - part.start for part in classes]
@@ -423,7 +419,7 @@ def _charge(classes: Sequence[slice], state: State) -> float:
     away = (math.log(max(power, _LEAST_VARIANCE)) - center) / deviation
     charge = -0.5 * away**2
     # How likely and how large weights of a class are costs half a logarithm of what
-    # each is learned from: probits tell less of it than `charge_priors` expects.
+    # each is learned from (Schwarz 1978), as the figures of the pool were measured.
     for count, prior in zip(sizes, state.priors, strict=True):
         number = count * float(prior.inclusion[0])
         narrow = float(prior.center[0] ** 2 / prior.variance[0])
